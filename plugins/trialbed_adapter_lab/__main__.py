@@ -13,9 +13,9 @@ from trialbed_adapter_lab import (
     CHECKS,
     LEVELS,
     Check,
-    Finding,
+    CheckResult,
+    ConformanceReport,
     NetworkWatch,
-    Report,
     check_adapter,
     like_a_worker,
     named_agent,
@@ -61,7 +61,7 @@ def _wanted(options: argparse.Namespace, profile: str | None) -> list[Check]:
     return [check for check in chosen if check.level_for(profile) in levels]
 
 
-def _print(finding: Finding) -> None:
+def _print(finding: CheckResult) -> None:
     mark = MARKS[finding.outcome]
     lines = [f"{mark} {finding.check} ({finding.level}, {finding.seconds:.2f} s) {finding.outcome}"]
     lines += [f"    {line}" for line in finding.message.splitlines()]
@@ -69,7 +69,7 @@ def _print(finding: Finding) -> None:
     sys.stderr.flush()
 
 
-def _text(report: Report) -> str:
+def _text(report: ConformanceReport) -> str:
     problems = [f"{finding.outcome}: {finding.check}" for finding in report.problems]
     return "\n".join([*problems, report.badge])
 

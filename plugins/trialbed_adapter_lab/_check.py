@@ -95,7 +95,7 @@ def _check(level: Level, reason: str, hint: str, binds: Bound, run: Procedure) -
     return Check(run.__name__, level, summary, reason, hint, run, binds)
 
 
-class Finding(Record):
+class CheckResult(Record):
     """The outcome of one check.
 
     Attributes:
@@ -118,7 +118,7 @@ class Finding(Record):
         return self.outcome not in PROBLEMS
 
 
-class Report(Record):
+class ConformanceReport(Record):
     """Everything that the kit found about one adapter.
 
     Attributes:
@@ -132,7 +132,7 @@ class Report(Record):
     version: str
     adapter: str = ""
     adapter_version: str = ""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[CheckResult, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -140,13 +140,13 @@ class Report(Record):
         return all(finding.ok for finding in self.findings)
 
     @property
-    def problems(self) -> tuple[Finding, ...]:
+    def problems(self) -> tuple[CheckResult, ...]:
         """The findings because of which the adapter does not conform."""
         return tuple(finding for finding in self.findings if not finding.ok)
 
-    def by_cause(self, *outcomes: Outcome) -> list[tuple[Finding, ...]]:
+    def by_cause(self, *outcomes: Outcome) -> list[tuple[CheckResult, ...]]:
         """The findings with these outcomes, those of the same cause together, in the order of the checks."""
-        groups: dict[str, list[Finding]] = {}
+        groups: dict[str, list[CheckResult]] = {}
         for finding in self.findings:
             if finding.outcome in outcomes:
                 groups.setdefault(finding.cause or finding.check, []).append(finding)

@@ -12,16 +12,9 @@ from typing import Self
 
 from trialbed.contracts import BaseAgent
 from trialbed.records import Deviation, framework_profile
-from trialbed_adapter_lab._check import ASKED_ON, FAILS_EARLY, Check, Finding, Outcome, Report
-from trialbed_adapter_lab.harness import (
-    BLOCKED,
-    CheckFailed,
-    Harness,
-    LoopBlocked,
-    NetworkWatch,
-    tool_client,
-    watchdog,
-)
+from trialbed_adapter_lab._check import ASKED_ON, FAILS_EARLY, Check, CheckResult, ConformanceReport, Outcome
+from trialbed_adapter_lab.errors import CheckFailed
+from trialbed_adapter_lab.harness import BLOCKED, Harness, LoopBlocked, NetworkWatch, tool_client, watchdog
 
 SETTLE = 1.0
 """Seconds in which leaked tasks have to end after they are cancelled."""
@@ -61,12 +54,12 @@ class Kit:
         self._harness = Harness(agent_class, network)
         self._harness.client = self._client = tool_client()
 
-    def run(self, check: Check) -> Finding:
+    def run(self, check: Check) -> CheckResult:
         """Run one check."""
         begun = time.perf_counter()
         outcome, message, cause = self._outcome(check)
         outcome, message = self._with_declarations(check, outcome, message, _advice(check, cause))
-        return Finding(
+        return CheckResult(
             check=check.name,
             level=check.level_for(self._profile),
             outcome=outcome,
@@ -75,10 +68,10 @@ class Kit:
             seconds=round(time.perf_counter() - begun, 3),
         )
 
-    def misnamed(self) -> list[Finding]:
+    def misnamed(self) -> list[CheckResult]:
         """A finding for each declaration that names an unknown check."""
         return [
-            Finding(check=deviation.check, level="should", outcome="outdated", message=_misnamed(deviation))
+            CheckResult(check=deviation.check, level="should", outcome="outdated", message=_misnamed(deviation))
             for deviation in self.agent_class.deviations
             if deviation.check and deviation.check not in self._checks
         ]
@@ -143,8 +136,8 @@ def check_adapter(
     adapter_version: str = "",
     profile: str | None = None,
     network: NetworkWatch | None = None,
-    progress: Callable[[Finding], None] | None = None,
-) -> Report:
+    progress: Callable[[CheckResult], None] | None = None,
+) -> ConformanceReport:
     """Run checks on an adapter, in this process.
 
     Args:
@@ -157,13 +150,13 @@ def check_adapter(
     """
     from trialbed_adapter_lab.checks import CHECKS
 
-    findings: list[Finding] = []
+    findings: list[CheckResult] = []
     with Kit(agent_class, CHECKS, network, profile or framework_profile(framework)) as kit:
         for finding in chain(map(kit.run, CHECKS if checks is None else checks), kit.misnamed()):
             findings.append(finding)
             if progress is not None:
                 progress(finding)
-    return Report(
+    return ConformanceReport(
         framework=framework or agent_class.__name__,
         version=agent_class.framework_version(),
         adapter=adapter,

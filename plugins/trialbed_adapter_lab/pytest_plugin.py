@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from trialbed_adapter_lab import Harness, Report
+    from trialbed_adapter_lab import ConformanceReport, Harness
 
 __all__ = ["REPORT", "harness"]
 
@@ -111,11 +111,11 @@ def _profile(owner: Any) -> str | None:
 
 
 def _badges(written: list[str]) -> list[str]:
-    from trialbed_adapter_lab import Report
+    from trialbed_adapter_lab import ConformanceReport
 
-    merged: dict[tuple[str, str], Report] = {}
+    merged: dict[tuple[str, str], ConformanceReport] = {}
     for text in written:
-        report = Report.model_validate_json(text)
+        report = ConformanceReport.model_validate_json(text)
         known = merged.setdefault((report.framework, report.version), report)
         if known is not report:
             findings = known.findings + report.findings

@@ -25,7 +25,16 @@ except ImportError as error:
 from trialbed.contracts import BaseAgent
 from trialbed.errors import UsageError
 from trialbed.records import framework_profile
-from trialbed_adapter_lab import CHECKS, Check, Finding, Kit, NetworkWatch, Report, like_a_worker, named_agent
+from trialbed_adapter_lab import (
+    CHECKS,
+    Check,
+    CheckResult,
+    ConformanceReport,
+    Kit,
+    NetworkWatch,
+    like_a_worker,
+    named_agent,
+)
 from trialbed_adapter_lab.pytest_plugin import REPORT
 
 __all__ = ["AdapterConformance"]
@@ -72,7 +81,7 @@ class AdapterConformance:
             pytest.fail("\n".join(finding.message for finding in misnamed), pytrace=False)
 
 
-def _first_line(finding: Finding) -> str:
+def _first_line(finding: CheckResult) -> str:
     return finding.message.partition("\n")[0]
 
 
@@ -88,7 +97,7 @@ class _ClassKit:
             self.kit = stack.enter_context(Kit(agent_class, CHECKS, network, profile))
             self.close = stack.pop_all().close
 
-    def note(self, request: pytest.FixtureRequest, *findings: Finding) -> None:
+    def note(self, request: pytest.FixtureRequest, *findings: CheckResult) -> None:
         """Attach findings to the test, for the summary at the end."""
         report = self._report.model_copy(update={"findings": findings})
         request.node.user_properties.append((REPORT, report.model_dump_json()))
@@ -116,9 +125,9 @@ def _class_kit(request: pytest.FixtureRequest) -> _ClassKit:
     return found
 
 
-def _subject(owner: type[AdapterConformance]) -> tuple[type[BaseAgent], Report]:
+def _subject(owner: type[AdapterConformance]) -> tuple[type[BaseAgent], ConformanceReport]:
     """The adapter that a test class names, and a report about it without findings."""
     if owner.agent is None and not owner.framework:
         raise UsageError(f'{owner.__qualname__} does not name an adapter: set framework = "NAME" or agent = TheClass')
     agent_class, names = named_agent(owner.agent or owner.framework)
-    return agent_class, Report(version=agent_class.framework_version(), **names)
+    return agent_class, ConformanceReport(version=agent_class.framework_version(), **names)

@@ -20,7 +20,7 @@ from trialbed.cli import cli
 from trialbed.drivers import GROUPS, load_driver
 from trialbed.plugins import GROUP, empty_manager
 from trialbed.records import FailureKind, Timing
-from trialbed_adapter_lab import CHECKS, LEVELS, Finding
+from trialbed_adapter_lab import CHECKS, LEVELS, CheckResult
 from trialbed_scripted import POLICIES
 
 BADGE = re.compile(r"· must \d+/\d+ .* may \d+/").search
@@ -171,7 +171,9 @@ def test_every_conformance_check_is_described() -> None:
     described = {name: section(text, "Checks").count(f"| `{name}` | {level} |") for name, level in CHECK_LEVELS.items()}
     assert set(described.values()) == {1}, [name for name, times in described.items() if times != 1]
     assert set(first_cells(section(text, "Levels"))[1:]) == set(LEVELS)
-    assert set(first_cells(section(text, "Declaring"))[1:]) == set(get_args(Finding.model_fields["outcome"].annotation))
+    assert set(first_cells(section(text, "Declaring"))[1:]) == set(
+        get_args(CheckResult.model_fields["outcome"].annotation)
+    )
 
 
 def test_every_name_of_the_conformance_kit_is_described() -> None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from trialbed.records import Answer, ApiCall, ApiRef, Failure, ModelCall, Outcome, SentCall, ToolSpec, WireLog
-from trialbed_adapter_lab.fidelity.harness import Observed, Scenario, World, stations
+from trialbed_adapter_lab.harness import Observed, Scenario, Workload, stations
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -40,12 +40,12 @@ def api_call(api: ApiRef, arguments: Any = None, *, started: float = 0.0, durati
 
 
 def observed(
-    *calls: ModelCall, apis: Sequence[ApiCall] = (), world: World | None = None, failure: Failure | None = None
+    *calls: ModelCall, apis: Sequence[ApiCall] = (), workload: Workload | None = None, failure: Failure | None = None
 ) -> Observed:
     """A trial."""
     answer = None if failure else Answer(final_answer="done", finish="give_answer")
     return Observed(
-        scenario=Scenario(world=world or stations(4, 2)),
+        scenario=Scenario(workload=workload or stations(4, 2)),
         outcome=Outcome(started_at=NOW, wall_time=1.0, answer=answer, failure=failure),
         wire=WireLog(trial="t", opened_at=NOW, model_calls=calls, api_calls=tuple(apis)),
     )

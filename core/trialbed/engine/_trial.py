@@ -136,24 +136,22 @@ class TrialRunner:
             return _empty_log(trial), error
 
     def _spec(self, key: TrialKey, *, fresh: bool = False) -> TrialSpec:
-        config, trial = self.run.config, new_trial_token()
-        root = f"{self.control.url}/t/{trial}"
-        return TrialSpec(
-            trial=trial,
-            key=key,
-            query=self.queries[key.query_id].text,
-            system_prompt=SYSTEM_PROMPT,
-            tools=self.tools[key.query_id],
-            endpoint=ModelEndpoint(
-                base_url=f"{root}/v1",
+        config = self.run.config
+        return TrialSpec.at(
+            f"{self.control.url}/t/{new_trial_token()}",
+            ModelEndpoint(
+                base_url="",
                 api_key=DUMMY_KEY,
                 model=config.told_model,
                 temperature=config.temperature,
                 max_tokens=config.max_tokens,
                 seed=trial_seed(config.seed, key),
             ),
+            key=key,
+            query=self.queries[key.query_id].text,
+            system_prompt=SYSTEM_PROMPT,
+            tools=self.tools[key.query_id],
             limits=config.limits,
-            server_url=f"{root}/virtual",
             fresh=fresh,
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from annotated_types import Gt
 
@@ -44,6 +44,19 @@ class TrialSpec(Record):
     limits: Limits
     server_url: str
     fresh: bool = False
+
+    @classmethod
+    def at(cls, root: str, endpoint: ModelEndpoint, **fields: Any) -> TrialSpec:
+        """Return a trial whose model and Apis a server has below an address.
+
+        Args:
+            root: the address, which ends in the trial's token.
+            endpoint: the settings of the model; without an address of its own, the model is below ``root`` too.
+            fields: the others.
+        """
+        served = endpoint if endpoint.base_url else endpoint.model_copy(update={"base_url": f"{root}/v1"})
+        token = root.rpartition("/")[2]
+        return cls(trial=token, endpoint=served, server_url=f"{root}/virtual", **fields)
 
 
 class Outcome(Record):

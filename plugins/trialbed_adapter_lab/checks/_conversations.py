@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Unpack
 
 from trialbed_adapter_lab.checks._expectations import answered, asked, called
-from trialbed_adapter_lab.harness import Conditions, Harness, Line, Reply, TrialRecord, asks, call
+from trialbed_adapter_lab.harness import Harness, Line, Reply, TrialRecord, TrialSettings, asks, call
 
 ECHO = "Echo_text"
 """The tool that a trial is offered by default."""
@@ -18,14 +18,14 @@ async def converse(
     answer: str = "done",
     requests: int | None = None,
     calls: Sequence[tuple[str, Any]] | None = None,
-    **conditions: Unpack[Conditions],
+    **conditions: Unpack[TrialSettings],
 ) -> TrialRecord:
     """Run a trial in which the model takes these turns and then answers, and expect its answer.
 
     Args:
         requests: how many requests to the model are expected; None if any number is.
         calls: the calls that are expected, as ``(tool, arguments)``; None if any are.
-        conditions: as ``Conditions`` names them.
+        conditions: as ``TrialSettings`` names them.
 
     Raises:
         CheckFailed: the trial failed, or something else was seen.

@@ -9,7 +9,8 @@ from typing import Any
 from trialbed.records import Answer
 from trialbed_adapter_lab._check import ASKED_ON, FAILS, FAILS_EARLY
 from trialbed_adapter_lab.differences import differences
-from trialbed_adapter_lab.harness import AFTER_THE_END, CheckFailed, ModelRequest, TrialRecord, text_of
+from trialbed_adapter_lab.errors import CheckFailed
+from trialbed_adapter_lab.harness import AFTER_THE_END, ObservedRequest, TrialRecord, text_of
 
 SHOWN = 300
 """Characters of a value that a message shows."""
@@ -71,7 +72,7 @@ def not_failed(record: TrialRecord) -> None:
         raise CheckFailed(f"expected an answer; seen: the trial failed: {_failure(record)}", _failure_cause(record))
 
 
-def asked(record: TrialRecord, times: int) -> tuple[ModelRequest, ...]:
+def asked(record: TrialRecord, times: int) -> tuple[ObservedRequest, ...]:
     """The requests of a trial that asked the model this many times.
 
     Raises:
@@ -85,7 +86,7 @@ def asked(record: TrialRecord, times: int) -> tuple[ModelRequest, ...]:
     return record.requests
 
 
-def asked_at_least(record: TrialRecord, times: int) -> tuple[ModelRequest, ...]:
+def asked_at_least(record: TrialRecord, times: int) -> tuple[ObservedRequest, ...]:
     """The requests of a trial that asked the model this many times or more: what a framework adds is its own.
 
     Raises:
@@ -98,7 +99,7 @@ def asked_at_least(record: TrialRecord, times: int) -> tuple[ModelRequest, ...]:
     return record.requests
 
 
-def knows(request: ModelRequest, words: Sequence[str]) -> None:
+def knows(request: ObservedRequest, words: Sequence[str]) -> None:
     """Fail unless each of these words is in some message of the request.
 
     Raises:
@@ -121,7 +122,7 @@ def called(record: TrialRecord, *calls: tuple[str, Any]) -> None:
     expect_equal("calls that reached the Apis", in_order(made), in_order([list(pair) for pair in calls]), cause)
 
 
-def told(request: ModelRequest, words: Sequence[str]) -> None:
+def told(request: ObservedRequest, words: Sequence[str]) -> None:
     """Fail unless the request has as many results as there are words, each with its word, in order.
 
     Each must be text, with the id of a call in the conversation.

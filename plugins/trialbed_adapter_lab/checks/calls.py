@@ -17,7 +17,18 @@ from trialbed_adapter_lab.checks._expectations import (
     knows,
     told,
 )
-from trialbed_adapter_lab.harness import ApiReply, Barrier, Harness, Reply, ToolCall, asks, call, forever, returns, tool
+from trialbed_adapter_lab.harness import (
+    ApiReply,
+    Barrier,
+    Harness,
+    ObservedCall,
+    Reply,
+    asks,
+    call,
+    forever,
+    returns,
+    tool,
+)
 
 CALL_IN_TEXT = '<tool_call>\n{"name": "Echo_text", "arguments": {"text": "x"}}\n</tool_call>'
 WORDS = ("one", "two", "three")
@@ -128,7 +139,7 @@ async def parallel_results_match_ids(harness: Harness) -> None:
     """Three calls that end in reverse order, if they are made at once: each result has its own call's id."""
     barrier, ended = Barrier(3, timeout=3.0), [asyncio.Event() for _ in WORDS]
 
-    async def in_reverse(made: ToolCall) -> ApiReply:
+    async def in_reverse(made: ObservedCall) -> ApiReply:
         place = int(made.arguments["text"])
         await barrier.wait()
         if barrier.all_arrived and place + 1 < len(ended):

@@ -8,7 +8,16 @@ from typing import Any
 from trialbed_adapter_lab._check import may, must, should
 from trialbed_adapter_lab.checks._conversations import asks_echo, converse
 from trialbed_adapter_lab.checks._expectations import asked, asked_at_least, expect, expect_equal, knows
-from trialbed_adapter_lab.harness import KEY, QUERY, SYSTEM_PROMPT, Conditions, Harness, ModelRequest, text_of, tool
+from trialbed_adapter_lab.harness import (
+    KEY,
+    QUERY,
+    SYSTEM_PROMPT,
+    Harness,
+    ObservedRequest,
+    TrialSettings,
+    text_of,
+    tool,
+)
 
 USUAL = {"model", "messages", "temperature", "seed", "max_tokens", "tools", "stream"}
 """The fields of a request that a trial asks for; ``stream`` is allowed to say false."""
@@ -233,9 +242,9 @@ async def _number_is_sent(harness: Harness, setting: str, numbers: Sequence[floa
             expect(seen == number and seen is not False, f"{setting} {number}", seen)
 
 
-async def _requests(harness: Harness, **conditions: Any) -> tuple[ModelRequest, ...]:
+async def _requests(harness: Harness, **conditions: Any) -> tuple[ObservedRequest, ...]:
     """The requests of a trial with a call: two, and what the framework adds."""
-    wanted: Conditions = {"tools": [tool()], **conditions}  # type: ignore[typeddict-item]
+    wanted: TrialSettings = {"tools": [tool()], **conditions}  # type: ignore[typeddict-item]
     record = await converse(harness, asks_echo("x"), **wanted)
     return asked_at_least(record, 2)
 

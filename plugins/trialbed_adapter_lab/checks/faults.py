@@ -9,8 +9,8 @@ from trialbed.records import GIVE_UP
 from trialbed_adapter_lab._check import must, should
 from trialbed_adapter_lab.checks._conversations import asks_echo, converse, echoes
 from trialbed_adapter_lab.checks._expectations import answered, asked, called, expect, expect_equal, shown, told
+from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import (
-    CheckFailed,
     Gate,
     Harness,
     Raw,

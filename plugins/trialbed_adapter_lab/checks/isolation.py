@@ -9,12 +9,12 @@ from trialbed.records import ApiRef
 from trialbed_adapter_lab._check import must, should
 from trialbed_adapter_lab.checks._conversations import asks_echo, converse, echoes
 from trialbed_adapter_lab.checks._expectations import answered, asked_at_least, called, expect, expect_equal, knows
+from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import (
     Barrier,
     Behaviour,
-    CheckFailed,
     Harness,
-    ModelRequest,
+    ObservedRequest,
     PreparedTrial,
     Reply,
     ScriptedTool,
@@ -179,7 +179,7 @@ def _is_its_own(record: TrialRecord, word: str) -> None:
     expect(not record.strays, "only calls of the trial's own Api", record.strays)
 
 
-def _offers(request: ModelRequest, word: str) -> None:
+def _offers(request: ObservedRequest, word: str) -> None:
     """The offered tool is the trial's, whatever else its schema has."""
     schema = request.parameters("Echo_text") or {}
     expect(word in schema.get("properties", {}), f"a tool with the parameter {word!r}", schema)

@@ -16,8 +16,8 @@ from trialbed_adapter_lab.checks._expectations import (
     expect_equal,
     not_failed,
 )
+from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import (
-    CheckFailed,
     Forever,
     Gate,
     Harness,

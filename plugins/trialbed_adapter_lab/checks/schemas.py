@@ -10,7 +10,7 @@ from trialbed_adapter_lab._check import Check, must, should
 from trialbed_adapter_lab.checks._conversations import converse
 from trialbed_adapter_lab.checks._expectations import asked, asked_at_least, called, expect, expect_equal
 from trialbed_adapter_lab.checks.arguments import HOSTILE_NAMES
-from trialbed_adapter_lab.harness import Harness, ModelRequest, asks, call, tool
+from trialbed_adapter_lab.harness import Harness, ObservedRequest, asks, call, tool
 
 REASON = "Every framework is to offer the same tools; another schema is another task for the model."
 HINT = "Hand tool.parameters on as it is, past the framework's own conversion; look for a raw or non-strict mode."
@@ -234,7 +234,7 @@ async def _names_are_kept(harness: Harness, names: tuple[str, ...]) -> None:
     called(record, *((name, {"text": name}) for name in names))
 
 
-def _offered(request: ModelRequest) -> dict[str, dict[str, Any]]:
+def _offered(request: ObservedRequest) -> dict[str, dict[str, Any]]:
     return {str(function.get("name")): function for function in request.functions}
 
 

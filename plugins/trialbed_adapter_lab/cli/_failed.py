@@ -11,7 +11,7 @@ import click
 from platformdirs import user_cache_path
 
 from trialbed.files import replace_file
-from trialbed_adapter_lab import CHECKS, Report
+from trialbed_adapter_lab import CHECKS, ConformanceReport
 
 
 def failed_checks(name: str, among: Sequence[str]) -> tuple[str, ...]:
@@ -27,7 +27,7 @@ def failed_checks(name: str, among: Sequence[str]) -> tuple[str, ...]:
     return found or tuple(among)
 
 
-def note_failed(name: str, report: Report) -> None:
+def note_failed(name: str, report: ConformanceReport) -> None:
     """Remember what failed, and forget what no longer does; checks that were not run stay as they were."""
     ran = {finding.check for finding in report.findings}
     failed = [check for check in _read(name) if check not in ran] + [finding.check for finding in report.problems]

@@ -31,7 +31,7 @@ LOADING = 120.0
 
 
 @dataclass(frozen=True)
-class Place:
+class AdapterPlace:
     """A framework, and one place where its adapter is.
 
     Attributes:
@@ -72,7 +72,7 @@ class Place:
         return self.framework, profiles, self.version, adapter, where, "broken" if self.problem else declared
 
 
-def places(store: EnvironmentStore) -> list[Place]:
+def places(store: EnvironmentStore) -> list[AdapterPlace]:
     """Every framework that is installed here, has an environment of its own, or could have: one entry per place.
 
     Of the environments, those that a run from here would use: what newer ones replaced, and what belongs to another
@@ -91,15 +91,17 @@ def places(store: EnvironmentStore) -> list[Place]:
     return sorted(found, key=lambda place: (place.framework, place.where != "here", place.version))
 
 
-def with_deviations(found: Iterable[Place]) -> Iterator[Place]:
+def with_deviations(found: Iterable[AdapterPlace]) -> Iterator[AdapterPlace]:
     """The same, with what each adapter declares: each is loaded, in a process of its own."""
     with ThreadPoolExecutor(2) as pool:
         yield from pool.map(_described, found)
 
 
-def _here(name: str, driver: DriverInfo) -> Place:
+def _here(name: str, driver: DriverInfo) -> AdapterPlace:
     version, profiles = _version(driver), profiles_of(name)
-    return Place(name, "here", version, driver.distribution, driver.version, python=sys.executable, profiles=profiles)
+    return AdapterPlace(
+        name, "here", version, driver.distribution, driver.version, python=sys.executable, profiles=profiles
+    )
 
 
 def _version(driver: DriverInfo) -> str:
@@ -111,9 +113,9 @@ def _version(driver: DriverInfo) -> str:
         return ""
 
 
-def _own(installed: InstalledEnvironment, labels: Sequence[str]) -> Place:
+def _own(installed: InstalledEnvironment, labels: Sequence[str]) -> AdapterPlace:
     metadata = installed.metadata
-    return Place(
+    return AdapterPlace(
         metadata.name,
         "environment",
         metadata.framework_version,
@@ -126,11 +128,11 @@ def _own(installed: InstalledEnvironment, labels: Sequence[str]) -> Place:
     )
 
 
-def _absent(name: str) -> Place:
-    return Place(name, "absent", get=f"bench env add {name}", profiles=known_profiles(name))
+def _absent(name: str) -> AdapterPlace:
+    return AdapterPlace(name, "absent", get=f"bench env add {name}", profiles=known_profiles(name))
 
 
-def _described(place: Place) -> Place:
+def _described(place: AdapterPlace) -> AdapterPlace:
     if place.where == "absent":
         return place
     declared: list[dict[str, str]] = []
@@ -144,7 +146,7 @@ def _described(place: Place) -> Place:
     return replace(place, deviations=tuple(declared))
 
 
-def _info(name: str, place: Place) -> FrameworkInfo | str:
+def _info(name: str, place: AdapterPlace) -> FrameworkInfo | str:
     """What an adapter says of itself, in a process of its own; a text says why it cannot be loaded."""
     command = [place.python, "-P", "-c", DESCRIBE, name]
     variables = worker_environment("list", own_packages=place.where == "environment")

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from trialbed.errors import NothingMeasured, UsageError
 from trialbed.worker import WORKER_MARK, worker_environment
-from trialbed_adapter_lab import CHECKS, LEVELS, Finding, Level, Report
+from trialbed_adapter_lab import CHECKS, LEVELS, CheckResult, ConformanceReport, Level
 from trialbed_adapter_lab._check import MARKS, PROBLEMS
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def choose(names: Sequence[str], level: Level, profile: str | None) -> None:
         raise UsageError(f"{', '.join(names)}: not of level {level!r} or above; omit --level to run every check")
 
 
-def run_kit(framework: str, environment: Environment | None, arguments: Sequence[str]) -> Report:
+def run_kit(framework: str, environment: Environment | None, arguments: Sequence[str]) -> ConformanceReport:
     """Run the kit in a process of the interpreter that has the adapter; passes a line per check to stderr.
 
     Args:
@@ -78,7 +78,7 @@ def run_kit(framework: str, environment: Environment | None, arguments: Sequence
         return _report(kit.returncode, output, said)
 
 
-def show_report(report: Report) -> None:
+def show_report(report: ConformanceReport) -> None:
     """Print the findings, the declared deviations, the failures, and the badge; what has one cause is told once."""
     for group in [*report.by_cause("finding"), *report.by_cause("declared"), *report.by_cause(*PROBLEMS)]:
         _show(*group)
@@ -98,12 +98,12 @@ def _followed(kit: subprocess.Popen[bytes]) -> list[str]:
     return others
 
 
-def _report(code: int, output: IO[bytes], said: Sequence[str]) -> Report:
+def _report(code: int, output: IO[bytes], said: Sequence[str]) -> ConformanceReport:
     output.seek(0)
     lines = output.read().decode(errors="replace").strip().splitlines()
     try:
         # The last line: a framework may print, too.
-        return Report.model_validate_json(lines[-1])
+        return ConformanceReport.model_validate_json(lines[-1])
     except (IndexError, ValidationError):
         text = "\n".join(said)
         if code == USAGE:
@@ -111,7 +111,7 @@ def _report(code: int, output: IO[bytes], said: Sequence[str]) -> Report:
         raise NothingMeasured(f"the conformance kit ended with exit code {code} and without a report\n{text}") from None
 
 
-def _show(finding: Finding, *others: Finding) -> None:
+def _show(finding: CheckResult, *others: CheckResult) -> None:
     mark = click.style(MARKS[finding.outcome], fg=COLOURS.get(finding.outcome, "red"))
     click.echo(f"{mark} {finding.check} ({finding.level}): {finding.outcome}")
     for line in finding.message.splitlines():

@@ -16,7 +16,7 @@ from .measurements import PolicyRequests as PolicyRequests
 from .measurements import Prompt as Prompt
 from .measurements import SchemaFinding as SchemaFinding
 from .measurements import Schemas as Schemas
-from .measurements import Setting as Setting
+from .measurements import SentSetting as SentSetting
 from .measurements import Settings as Settings
 from .measurements import StepLimit as StepLimit
 from .measurements import TimeLimit as TimeLimit

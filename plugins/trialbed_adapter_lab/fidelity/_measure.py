@@ -10,11 +10,10 @@ from typing import Any
 from trialbed.contracts import Executor
 from trialbed.errors import TrialbedError
 from trialbed.records import FrameworkInfo
+from trialbed_adapter_lab.errors import NotMeasured
 from trialbed_adapter_lab.fidelity._conditions import ConditionsRecorder
-from trialbed_adapter_lab.fidelity._not_measured import NotMeasured
 from trialbed_adapter_lab.fidelity._options import REFERENCE, FidelityOptions
 from trialbed_adapter_lab.fidelity._report import FidelityReport, FrameworkFidelity, Missing, Part
-from trialbed_adapter_lab.fidelity.harness import Harness, Observed, open_harness
 from trialbed_adapter_lab.fidelity.measurements import (
     measure_behaviour,
     measure_errors,
@@ -24,6 +23,7 @@ from trialbed_adapter_lab.fidelity.measurements import (
     measure_schemas,
     run_prompt_trial,
 )
+from trialbed_adapter_lab.harness import Observed, WorkerHarness, open_worker_harness
 
 INTERRUPTED = "interrupted before it was measured"
 
@@ -112,14 +112,14 @@ class _Measurement:
 
     async def run(self) -> None:
         """Measure all parts, the load last, when no worker is left to disturb it."""
-        async with open_harness(self._options.environments, self._options.executor) as (harness, workers):
+        async with open_worker_harness(self._options.environments, self._options.executor) as (harness, workers):
             async with workers:
                 for subject in self._subjects:
                     await self._framework(harness.named(subject.model_name), workers, subject)
             if "load" in self._options.measured_parts:
                 await self._load(harness.named(self._options.model_names[0]))
 
-    async def _framework(self, harness: Harness, workers: Executor, subject: _Subject) -> None:
+    async def _framework(self, harness: WorkerHarness, workers: Executor, subject: _Subject) -> None:
         column = subject.column
         self._on_step(f"{column}: loading")
         try:
@@ -145,7 +145,7 @@ class _Measurement:
                 if not known & {part, ""} and (not part or getattr(found, part) is None):
                     self._missing(column, part, INTERRUPTED)
 
-    def _parts(self, harness: Harness, label: str) -> dict[Part, Callable[[], Awaitable[Any]]]:
+    def _parts(self, harness: WorkerHarness, label: str) -> dict[Part, Callable[[], Awaitable[Any]]]:
         options = self._options
         return {
             "schemas": lambda: measure_schemas(harness, label),
@@ -155,14 +155,14 @@ class _Measurement:
             "errors": lambda: measure_errors(harness, label),
         }
 
-    async def _prompt(self, harness: Harness, label: str) -> Any:
+    async def _prompt(self, harness: WorkerHarness, label: str) -> Any:
         reference = self._reference.get(harness.model_name)
         if reference is None:
             reference = await run_prompt_trial(harness, REFERENCE, self._options.tools)
             self._reference[harness.model_name] = reference
         return await measure_prompt(harness, label, reference, self._options.tools)
 
-    async def _load(self, harness: Harness) -> None:
+    async def _load(self, harness: WorkerHarness) -> None:
         options = self._options
         columns = {subject.label: subject.column for subject in reversed(self._subjects)}
         usable = [label for label, column in columns.items() if self.found[column].version is not None]

@@ -1,87 +1,12 @@
-"""Trials of one adapter in this process: against a scripted model and scripted Apis, with records of both sides."""
+"""Run trials of an adapter and observe them, against scripted models and Apis.
 
-from trialbed.wire import Call
-from trialbed_adapter_lab.harness._environment import like_a_worker, named_agent
-from trialbed_adapter_lab.harness._harness import (
-    KEY,
-    QUERY,
-    SYSTEM_PROMPT,
-    CheckFailed,
-    Conditions,
-    Harness,
-    PreparedTrial,
-    tool_client,
-)
-from trialbed_adapter_lab.harness._network import NetworkWatch
-from trialbed_adapter_lab.harness._process import ProcessResources, new_tasks, process_state, settled
-from trialbed_adapter_lab.harness._records import ModelRequest, ToolCall, TrialRecord, text_of
-from trialbed_adapter_lab.harness._script import (
-    AFTER_THE_END,
-    ApiReply,
-    Behaviour,
-    Forever,
-    Line,
-    Raw,
-    Reply,
-    ScriptedTool,
-    asks,
-    breaks,
-    call,
-    echo,
-    errs,
-    fails,
-    forever,
-    returns,
-    says,
-    tool,
-)
-from trialbed_adapter_lab.harness._synchronization import Barrier, DelayedReply, Event, Gate
-from trialbed_adapter_lab.harness._watchdog import BLOCKED, LoopBlocked, watchdog
+``Harness`` runs an agent in this process, and sees every request and connection: the conformance checks build on it.
+``WorkerHarness`` runs a framework's workers against Trialbed's own server, as a run does, and reads its wire log: the
+measurements of fidelity build on it.
 
-__all__ = [
-    "AFTER_THE_END",
-    "BLOCKED",
-    "KEY",
-    "QUERY",
-    "SYSTEM_PROMPT",
-    "ApiReply",
-    "Barrier",
-    "Behaviour",
-    "Call",
-    "CheckFailed",
-    "Conditions",
-    "DelayedReply",
-    "Event",
-    "Forever",
-    "Gate",
-    "Harness",
-    "Line",
-    "LoopBlocked",
-    "ModelRequest",
-    "NetworkWatch",
-    "PreparedTrial",
-    "ProcessResources",
-    "Raw",
-    "Reply",
-    "ScriptedTool",
-    "ToolCall",
-    "TrialRecord",
-    "asks",
-    "breaks",
-    "call",
-    "echo",
-    "errs",
-    "fails",
-    "forever",
-    "like_a_worker",
-    "named_agent",
-    "new_tasks",
-    "process_state",
-    "returns",
-    "says",
-    "settled",
-    "text_of",
-    "tool",
-    "tool_client",
-    "watchdog",
-]
+The names are loaded when they are first used: a check needs no engine, and a measurement no server of the harness.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

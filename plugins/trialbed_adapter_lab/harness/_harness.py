@@ -16,11 +16,12 @@ from trialbed.contracts import BaseAgent
 from trialbed.records import Limits, ModelEndpoint, Outcome, TrialKey, TrialSpec
 from trialbed.tools import TOOL_TIMEOUT, tls_for
 from trialbed.worker import WorkerTrial
+from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness._network import NetworkWatch
 from trialbed_adapter_lab.harness._process import process_state
-from trialbed_adapter_lab.harness._records import ModelRequest, ToolCall, TrialRecord
+from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest, TrialRecord
 from trialbed_adapter_lab.harness._script import Line, ScriptedTool, tool
-from trialbed_adapter_lab.harness._server import HOST, Server, TrialSession
+from trialbed_adapter_lab.harness._server import HOST, HarnessServer, TrialSession
 
 QUERY = "What does the parrot say?"
 SYSTEM_PROMPT = "You are in a test harness. Use the tools; then answer in plain text."
@@ -31,19 +32,7 @@ TIMEOUT = 30.0
 """Seconds that a trial may take; it needs a few hundredths, but machines can be slow."""
 
 
-class CheckFailed(AssertionError):
-    """The adapter fails a check. The message names what was expected and what was seen.
-
-    Attributes:
-        cause: what other checks fail for as well, in words; empty if that is not known.
-    """
-
-    def __init__(self, message: str, cause: str = "") -> None:
-        super().__init__(message)
-        self.cause = cause
-
-
-class Conditions(TypedDict, total=False):
+class TrialSettings(TypedDict, total=False):
     """The settings of a trial that differ from the defaults.
 
     Attributes:
@@ -83,12 +72,12 @@ class PreparedTrial:
         self._session = session
 
     @property
-    def requests(self) -> tuple[ModelRequest, ...]:
+    def requests(self) -> tuple[ObservedRequest, ...]:
         """The requests to the model so far."""
         return tuple(self._session.requests)
 
     @property
-    def calls(self) -> tuple[ToolCall, ...]:
+    def calls(self) -> tuple[ObservedCall, ...]:
         """The calls of Apis so far."""
         return tuple(self._session.calls)
 
@@ -160,7 +149,7 @@ class Harness:
         self._network = network or NetworkWatch().__enter__()
         self.client: httpx.AsyncClient | None = None
         self._endpoints: list[tuple[str, int]] = []
-        self._server = Server()
+        self._server = HarnessServer()
 
     @property
     def is_async(self) -> bool:
@@ -176,12 +165,12 @@ class Harness:
         """Every address that this process looked up or connected to, except the harness and the trials' endpoints."""
         return self._network.contacts((HOST, self._server.port), *self._endpoints)
 
-    def prepare(self, *script: Line, **conditions: Unpack[Conditions]) -> PreparedTrial:
+    def prepare(self, *script: Line, **conditions: Unpack[TrialSettings]) -> PreparedTrial:
         """A trial that is ready to run.
 
         Args:
             script: the model's replies, request by request.
-            conditions: as ``Conditions`` names them.
+            conditions: as ``TrialSettings`` names them.
         """
         tools = conditions.get("tools", (tool(),))
         limits = Limits(max_steps=conditions.get("max_steps", MAX_STEPS), timeout=conditions.get("timeout", TIMEOUT))
@@ -189,19 +178,18 @@ class Harness:
             self._endpoints.append(_address(conditions["base_url"]))
         session = TrialSession(script, tools, max_steps=limits.max_steps)
         url = self._server.add(session)
-        spec = TrialSpec(
-            trial=url.rpartition("/")[2],
+        spec = TrialSpec.at(
+            url,
+            _endpoint(conditions),
             key=TrialKey(framework=self.agent_class.__name__, query_id="harness"),
             query=conditions.get("query", QUERY),
             system_prompt=conditions.get("system_prompt", SYSTEM_PROMPT),
             tools=tuple(sorted((item.spec for item in tools), key=lambda spec: spec.name)),
-            endpoint=_endpoint(url, conditions),
             limits=limits,
-            server_url=f"{url}/virtual",
         )
         return PreparedTrial(self.agent_class, session, spec, self.client)
 
-    async def run(self, *script: Line, **conditions: Unpack[Conditions]) -> TrialRecord:
+    async def run(self, *script: Line, **conditions: Unpack[TrialSettings]) -> TrialRecord:
         """Run one trial with a fresh agent; the arguments are those of ``prepare``.
 
         Raises:
@@ -257,9 +245,9 @@ def _address(url: str) -> tuple[str, int]:
     return parts.hostname or "", parts.port or {"https": 443}.get(parts.scheme, 80)
 
 
-def _endpoint(url: str, conditions: Conditions) -> ModelEndpoint:
+def _endpoint(conditions: TrialSettings) -> ModelEndpoint:
     return ModelEndpoint(
-        base_url=conditions.get("base_url", f"{url}/v1"),
+        base_url=conditions.get("base_url", ""),
         api_key=KEY,
         model=conditions.get("model", MODEL),
         temperature=conditions.get("temperature", 0.0),

@@ -13,7 +13,7 @@ from trialbed.wire.offers import Offers
 
 
 @dataclass
-class ModelRequest:
+class ObservedRequest:
     """A request to the model.
 
     Attributes:
@@ -90,7 +90,7 @@ class ModelRequest:
 
 
 @dataclass
-class ToolCall:
+class ObservedCall:
     """A call of an Api.
 
     Attributes:
@@ -126,8 +126,8 @@ class TrialRecord:
 
     answer: Answer | None
     failure: Failure | None
-    requests: tuple[ModelRequest, ...]
-    calls: tuple[ToolCall, ...]
+    requests: tuple[ObservedRequest, ...]
+    calls: tuple[ObservedCall, ...]
     strays: tuple[str, ...] = ()
     wall: float = 0.0
     connections: int = 0

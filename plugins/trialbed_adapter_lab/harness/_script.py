@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from trialbed.records import ApiRef, ToolSpec, Usage
-from trialbed.wire import Call
+from trialbed.wire import Call as Call
 from trialbed.wire.dialects.chat_completions import Completion, usage_document, write_error
-from trialbed_adapter_lab.harness._records import ModelRequest, ToolCall
+from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest
 
 USAGE = Usage(prompt_tokens=11, completion_tokens=3)
 """The tokens that the model reports for a reply, unless the script says otherwise."""
@@ -78,7 +78,7 @@ class Forever:
     reply: Reply | Raw
 
 
-Line = str | Reply | Raw | Forever | Callable[[ModelRequest], Awaitable[Reply | Raw]]
+Line = str | Reply | Raw | Forever | Callable[[ObservedRequest], Awaitable[Reply | Raw]]
 """One entry of a script: a text is the model's answer; a function makes the reply when it is due."""
 
 
@@ -89,7 +89,7 @@ class Script:
         self._lines = lines
         self._next = 0
 
-    async def reply(self, request: ModelRequest) -> Reply | Raw:
+    async def reply(self, request: ObservedRequest) -> Reply | Raw:
         """The model's reply to this request."""
         if self._next >= len(self._lines):
             return Reply(AFTER_THE_END)
@@ -137,7 +137,7 @@ class ApiReply:
     status: int = 200
 
 
-Behaviour = Callable[[ToolCall], Awaitable[ApiReply]]
+Behaviour = Callable[[ObservedCall], Awaitable[ApiReply]]
 """Answers a call; runs on the server's event loop."""
 
 
@@ -154,7 +154,7 @@ class ScriptedTool:
         return self.spec.name
 
 
-async def echo(call: ToolCall) -> ApiReply:
+async def echo(call: ObservedCall) -> ApiReply:
     """Answers with the arguments."""
     return ApiReply(call.arguments)
 
@@ -188,7 +188,7 @@ def tool(
 
 
 def _always(reply: ApiReply) -> Behaviour:
-    async def answer(_: ToolCall) -> ApiReply:
+    async def answer(_: ObservedCall) -> ApiReply:
         return reply
 
     return answer

@@ -16,7 +16,7 @@ from aiohttp import web
 from trialbed.records import ApiRef
 from trialbed.wire.dialects.chat_completions import Completion, wants_usage, write_error
 from trialbed_adapter_lab.harness._mcp import OfferedTools, serve_mcp
-from trialbed_adapter_lab.harness._records import ModelRequest, ToolCall
+from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest
 from trialbed_adapter_lab.harness._script import ApiReply, Line, Raw, Reply, Script, ScriptedTool
 
 HOST = "127.0.0.1"
@@ -43,8 +43,8 @@ class TrialSession:
     """
 
     def __init__(self, script: Sequence[Line], tools: Sequence[ScriptedTool], *, max_steps: int) -> None:
-        self.requests: list[ModelRequest] = []
-        self.calls: list[ToolCall] = []
+        self.requests: list[ObservedRequest] = []
+        self.calls: list[ObservedCall] = []
         self.strays: list[str] = []
         self._script = Script(script)
         self._apis: dict[ApiRef, ScriptedTool] = {item.spec.api: item for item in tools}
@@ -92,7 +92,7 @@ class TrialSession:
             self._connections.add(request.transport)
         headers = {name.lower(): value for name, value in request.headers.items()}
         body = _object(await request.read())
-        seen = ModelRequest(len(self.requests), body, headers, time.perf_counter(), tools=self._specs)
+        seen = ObservedRequest(len(self.requests), body, headers, time.perf_counter(), tools=self._specs)
         self.requests.append(seen)
         try:
             reply = await self._reply(seen)
@@ -103,7 +103,7 @@ class TrialSession:
         seen.ended = time.perf_counter()
         return response
 
-    async def _reply(self, seen: ModelRequest) -> Reply | Raw:
+    async def _reply(self, seen: ObservedRequest) -> Reply | Raw:
         # As the gateway: a request that is not answered with 200 does not count.
         if self._steps >= self._max_steps or seen.number >= self._max_steps + RUNAWAY:
             seen.refused = True
@@ -137,7 +137,7 @@ class TrialSession:
         return await serve_mcp(request, self._mcp, max_body=LARGEST_BODY)
 
     async def _answer(self, item: ScriptedTool, arguments: dict[str, Any]) -> ApiReply:
-        seen = ToolCall(len(self.calls), item.name, arguments, time.perf_counter())
+        seen = ObservedCall(len(self.calls), item.name, arguments, time.perf_counter())
         self.calls.append(seen)
         try:
             reply = await item.behave(seen)
@@ -148,7 +148,7 @@ class TrialSession:
         return reply
 
 
-class Server:
+class HarnessServer:
     """Serves trials, each under its own path: ``/t/<token>/v1/chat/completions``, ``/virtual`` and ``/mcp`` below it.
 
     It answers even while an adapter blocks its own thread or loop.
@@ -256,7 +256,7 @@ def _api_of(body: dict[str, Any]) -> ApiRef:
     return ApiRef(**{name: str(body.get(name, "")) for name in names})
 
 
-async def _written(request: web.Request, reply: Reply | Raw, seen: ModelRequest) -> web.StreamResponse:
+async def _written(request: web.Request, reply: Reply | Raw, seen: ObservedRequest) -> web.StreamResponse:
     if isinstance(reply, Raw):
         return web.Response(status=reply.status, text=reply.body, content_type=reply.content_type)
     completion = reply.completion(seen.number, str(seen.body.get("model")), seen.offered_name)

@@ -7,14 +7,14 @@ import contextlib
 import threading
 from collections.abc import Awaitable, Callable
 
-from trialbed_adapter_lab.harness._records import ModelRequest, ToolCall
+from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest
 from trialbed_adapter_lab.harness._script import ApiReply, Behaviour, Raw, Reply, echo
 
-DelayedReply = Callable[[ModelRequest], Awaitable[Reply | Raw]]
+DelayedReply = Callable[[ObservedRequest], Awaitable[Reply | Raw]]
 """A line of a script that waits before the model replies."""
 
 
-class Event:
+class SharedEvent:
     """An event that any thread can set, and any event loop can wait for."""
 
     def __init__(self) -> None:
@@ -59,8 +59,8 @@ class Gate:
     """
 
     def __init__(self, timeout: float = 60.0) -> None:
-        self.reached = Event()
-        self.opened = Event()
+        self.reached = SharedEvent()
+        self.opened = SharedEvent()
         self._timeout = timeout
 
     def open(self) -> None:
@@ -95,7 +95,7 @@ class Barrier:
 
     def __init__(self, parties: int, timeout: float = 5.0) -> None:
         self._missing = parties
-        self._over = Event()
+        self._over = SharedEvent()
         self._timeout = timeout
         self.all_arrived = False
 
@@ -118,7 +118,7 @@ class Barrier:
 
 
 def _after(wait: Callable[[], Awaitable[None]], behave: Behaviour) -> Behaviour:
-    async def delayed(call: ToolCall) -> ApiReply:
+    async def delayed(call: ObservedCall) -> ApiReply:
         await wait()
         return await behave(call)
 
@@ -126,7 +126,7 @@ def _after(wait: Callable[[], Awaitable[None]], behave: Behaviour) -> Behaviour:
 
 
 def _reply_after(wait: Callable[[], Awaitable[None]], reply: Reply | Raw) -> DelayedReply:
-    async def delayed(_: ModelRequest) -> Reply | Raw:
+    async def delayed(_: ObservedRequest) -> Reply | Raw:
         await wait()
         return reply
 

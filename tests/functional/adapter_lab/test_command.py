@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.warm import run_warm
 
-from trialbed_adapter_lab import CHECKS, Report
+from trialbed_adapter_lab import CHECKS, ConformanceReport
 
 AGENT = """
 import json
@@ -82,7 +82,7 @@ def test_the_report_is_json_that_can_be_read_back(kit):
         first='print("hello")',
         deviations=declared,
     )
-    report = Report.model_validate_json(done.stdout.splitlines()[-1])
+    report = ConformanceReport.model_validate_json(done.stdout.splitlines()[-1])
     assert done.returncode == 1
     assert not report.ok
     assert (report.framework, report.adapter, report.adapter_version) == ("probe", "trialbed-probe", "1.2")
@@ -97,7 +97,7 @@ def test_the_report_is_json_that_can_be_read_back(kit):
 def test_a_level_leaves_out_those_below(kit, level, levels):
     names = ("single_call", "seed_is_sent", "turns_are_claimed")
     done = kit("--json", "--level", level, *(option for name in names for option in ("--check", name)))
-    report = Report.model_validate_json(done.stdout)
+    report = ConformanceReport.model_validate_json(done.stdout)
     assert {finding.level for finding in report.findings} == levels
 
 
@@ -115,7 +115,7 @@ def test_failures_of_one_line_of_the_author_have_one_cause(kit):
     names = ("plain_answer", "single_call", "usage_is_claimed")
     first = "raise LookupError(query)  # another text for each check"
     done = kit("--json", *(option for name in names for option in ("--check", name)), first=first)
-    report = Report.model_validate_json(done.stdout.splitlines()[-1])
+    report = ConformanceReport.model_validate_json(done.stdout.splitlines()[-1])
     (cause,) = {finding.cause for finding in report.findings}
     assert cause.startswith("the trial fails before it asks the model, with LookupError in File ")
     assert "probe_adapter.py" in cause

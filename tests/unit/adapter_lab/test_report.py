@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from trialbed_adapter_lab import Finding, Report
+from trialbed_adapter_lab import CheckResult, ConformanceReport
 
 
-def report(*findings: tuple[str, str]) -> Report:
-    return Report(
+def report(*findings: tuple[str, str]) -> ConformanceReport:
+    return ConformanceReport(
         framework="acme",
         version="1.2",
         findings=tuple(
-            Finding(check=f"check_{number}", level=level, outcome=outcome)
+            CheckResult(check=f"check_{number}", level=level, outcome=outcome)
             for number, (level, outcome) in enumerate(findings)
         ),
     )
@@ -57,15 +57,17 @@ def test_what_is_wrong_and_what_is_not(level, outcome, right):
 
 def test_a_report_is_written_and_read_back():
     found = report(("must", "passed"), ("may", "failed"))
-    assert Report.model_validate_json(found.model_dump_json()) == found
+    assert ConformanceReport.model_validate_json(found.model_dump_json()) == found
 
 
 def test_findings_of_one_cause_are_grouped_in_the_order_of_the_checks():
     causes = {"a": "same", "b": "", "c": "", "d": "same", "e": "other"}
-    found = Report(
+    found = ConformanceReport(
         framework="acme",
         version="1.2",
-        findings=tuple(Finding(check=name, level="must", outcome="failed", cause=why) for name, why in causes.items()),
+        findings=tuple(
+            CheckResult(check=name, level="must", outcome="failed", cause=why) for name, why in causes.items()
+        ),
     )
     groups = [[finding.check for finding in group] for group in found.by_cause("failed", "error")]
     assert groups == [["a", "d"], ["b"], ["c"], ["e"]]

@@ -13,9 +13,8 @@ ROOT = Path(__file__).parents[3]
 PARTS = {
     "trialbed_adapter_lab.fidelity": {
         "reading": (),
-        "harness": (),
         "probe": (),
-        "measurements": ("reading", "harness", "probe"),
+        "measurements": ("reading", "probe"),
         "views": ("",),
     },
     "trialbed_verify.verification": {
@@ -26,9 +25,6 @@ PARTS = {
     },
 }
 """Package -> its parts, and what each of them may import."""
-
-BELOW_ALL = {"trialbed_adapter_lab.fidelity": "_not_measured"}
-"""Package -> the module of its own that every part may import."""
 
 EACH_PART = [(package, part) for package, parts in PARTS.items() for part in parts]
 
@@ -73,7 +69,7 @@ def test_the_parts_are_all_there_is(package: str) -> None:
 
 @pytest.mark.parametrize(("package", "part"), EACH_PART)
 def test_a_part_imports_itself_and_those_below_it(package: str, part: str) -> None:
-    allowed = {part, *PARTS[package][part], BELOW_ALL.get(package)}
+    allowed = {part, *PARTS[package][part]}
     found = [
         (file.name, module)
         for file in sorted((folder(package) / part).glob("*.py"))
@@ -91,7 +87,6 @@ def test_whoever_is_outside_a_part_uses_its_public_names(package: str) -> None:
         for module in imported(file, package)
         if any(name.startswith("_") for name in module.split("."))
         and module.rpartition(".")[0] != part_of(file, package)
-        and not (module == BELOW_ALL.get(package) and part_of(file, package))
     ]
     assert found == []
 
@@ -99,7 +94,7 @@ def test_whoever_is_outside_a_part_uses_its_public_names(package: str) -> None:
 @pytest.mark.parametrize(
     ("package", "some"),
     [
-        ("trialbed_adapter_lab.fidelity", {"_options", "measurements._load", "probe", "reading", "harness._harness"}),
+        ("trialbed_adapter_lab.fidelity", {"_options", "measurements._load", "probe", "reading"}),
         ("trialbed_verify.verification", {"wire", "wire._attempts", "targets", "cases"}),
     ],
 )

@@ -20,7 +20,7 @@ from trialbed_adapter_lab.fidelity.measurements._many import ManyTools, measure_
 from trialbed_adapter_lab.fidelity.measurements._parallel import Parallel
 from trialbed_adapter_lab.fidelity.measurements._prompt import Prompt, TurnSize, measure_prompt, run_prompt_trial
 from trialbed_adapter_lab.fidelity.measurements._schemas import SchemaFinding, Schemas, measure_schemas
-from trialbed_adapter_lab.fidelity.measurements._settings import Setting, Settings
+from trialbed_adapter_lab.fidelity.measurements._settings import SentSetting, Settings
 from trialbed_adapter_lab.fidelity.measurements._turns import PolicyRequests
 
 __all__ = [
@@ -37,7 +37,7 @@ __all__ = [
     "Prompt",
     "SchemaFinding",
     "Schemas",
-    "Setting",
+    "SentSetting",
     "Settings",
     "StepLimit",
     "TimeLimit",

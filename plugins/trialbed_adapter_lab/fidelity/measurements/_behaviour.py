@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from trialbed.records import Record
-from trialbed_adapter_lab.fidelity._not_measured import NotMeasured
-from trialbed_adapter_lab.fidelity.harness import Harness
+from trialbed_adapter_lab.errors import NotMeasured
 from trialbed_adapter_lab.fidelity.measurements._limits import (
     StepLimit,
     TimeLimit,
@@ -14,6 +13,7 @@ from trialbed_adapter_lab.fidelity.measurements._limits import (
 from trialbed_adapter_lab.fidelity.measurements._parallel import Parallel, measure_parallel
 from trialbed_adapter_lab.fidelity.measurements._settings import Settings, measure_settings
 from trialbed_adapter_lab.fidelity.measurements._turns import PolicyRequests, measure_refusals, measure_turns
+from trialbed_adapter_lab.harness import WorkerHarness
 
 
 class Behaviour(Record):
@@ -33,7 +33,7 @@ class Behaviour(Record):
     time_limit: TimeLimit
 
 
-async def measure_behaviour(harness: Harness, framework: str, tools: int) -> Behaviour:
+async def measure_behaviour(harness: WorkerHarness, framework: str, tools: int) -> Behaviour:
     """Run every scenario of behaviour.
 
     Raises:

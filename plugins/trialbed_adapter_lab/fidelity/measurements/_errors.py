@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from trialbed.engine import new_trial_token
 from trialbed.records import Failure, Limits, ModelCall, Record
-from trialbed_adapter_lab.fidelity._not_measured import NotMeasured
-from trialbed_adapter_lab.fidelity.harness import FAULTY, MARK, REFUSING, Harness, Observed, Scenario, World, stations
+from trialbed_adapter_lab.errors import NotMeasured
+from trialbed_adapter_lab.harness import FAULTY, MARK, REFUSING, Observed, Scenario, WorkerHarness, Workload, stations
 
 CALLS = 2
 TOOLS = 4
@@ -112,20 +112,20 @@ class ErrorFinding(Record):
     calls: int
 
 
-async def measure_errors(harness: Harness, framework: str) -> tuple[ErrorFinding, ...]:
+async def measure_errors(harness: WorkerHarness, framework: str) -> tuple[ErrorFinding, ...]:
     """Run every case.
 
     Raises:
         NotMeasured: the framework fails with a model that does not err.
     """
-    world = stations(TOOLS, CALLS)
-    (await harness.run(framework, Scenario(world=world))).checked()
-    return tuple([await _finding(harness, framework, case, world) for case in CASES])
+    workload = stations(TOOLS, CALLS)
+    (await harness.run(framework, Scenario(workload=workload))).checked()
+    return tuple([await _finding(harness, framework, case, workload) for case in CASES])
 
 
-async def _finding(harness: Harness, framework: str, case: ErrorCase, world: World) -> ErrorFinding:
+async def _finding(harness: WorkerHarness, framework: str, case: ErrorCase, workload: Workload) -> ErrorFinding:
     model = case.model + (new_trial_token() if case.model.endswith(MARK) else "")
-    seen = await harness.run(framework, Scenario(world=world, model=model, limits=case.limits))
+    seen = await harness.run(framework, Scenario(workload=workload, model=model, limits=case.limits))
     if seen.outcome.failure is not None and seen.outcome.failure.kind in ("server", "adapter"):
         raise NotMeasured(f"{case.title}: {seen.failure}")
     return finding_of(case.title, seen)

@@ -7,10 +7,10 @@ from contextlib import AsyncExitStack
 
 from trialbed.records import Environment, Limits, Record, WireLog
 from trialbed.wire_log import compute_timing
-from trialbed_adapter_lab.fidelity._not_measured import NotMeasured
-from trialbed_adapter_lab.fidelity.harness import Harness, Scenario, stations
+from trialbed_adapter_lab.errors import NotMeasured
 from trialbed_adapter_lab.fidelity.measurements._figures import Figure, figure
 from trialbed_adapter_lab.fidelity.probe import Measured, Probe, open_probe
+from trialbed_adapter_lab.harness import Scenario, WorkerHarness, stations
 
 CALLS = 3
 LIMITS = Limits(max_steps=8, timeout=120.0)
@@ -69,7 +69,7 @@ OnStep = Callable[[str], None]
 
 
 async def measure_load(
-    harness: Harness,
+    harness: WorkerHarness,
     frameworks: Sequence[str],
     environments: Mapping[str, Environment],
     *,
@@ -82,7 +82,7 @@ async def measure_load(
 
     The first round of each level is a warm-up and does not count.
     """
-    scenario = Scenario(world=stations(tools, CALLS), limits=LIMITS)
+    scenario = Scenario(workload=stations(tools, CALLS), limits=LIMITS)
     async with AsyncExitStack() as stack:
         series: dict[str, _Series] = {}
         failed: dict[str, NotMeasured] = {}
@@ -108,12 +108,12 @@ async def measure_load(
 class _Series:
     """One framework's probe and what it measured."""
 
-    def __init__(self, harness: Harness, framework: str, scenario: Scenario, probe: Probe) -> None:
+    def __init__(self, harness: WorkerHarness, framework: str, scenario: Scenario, probe: Probe) -> None:
         self._harness = harness
         self._framework = framework
         self._scenario = scenario
         self._probe = probe
-        self._rounds: dict[int, list[_Round]] = {}
+        self._rounds: dict[int, list[_MeasuredRound]] = {}
         self._final_rss = probe.loaded.rss
 
     async def round(self, concurrency: int, *, counted: bool) -> None:
@@ -127,12 +127,12 @@ class _Series:
             logs = {spec.trial: await self._harness.close(spec) for spec in specs}
         self._final_rss = measured.rss
         if counted:
-            self._rounds.setdefault(concurrency, []).append(_Round(measured, logs))
+            self._rounds.setdefault(concurrency, []).append(_MeasuredRound(measured, logs))
 
     def load(self) -> Load:
         """The figures of all rounds."""
         return Load(
-            tools=len(self._scenario.world.tools),
+            tools=len(self._scenario.workload.tools),
             calls=CALLS,
             start_seconds=self._probe.start,
             start_cpu=self._probe.loaded.cpu,
@@ -142,7 +142,7 @@ class _Series:
         )
 
 
-class _Round:
+class _MeasuredRound:
     """One round: what the probe measured of itself, and what the server saw."""
 
     def __init__(self, measured: Measured, logs: Mapping[str, WireLog]) -> None:
@@ -159,7 +159,7 @@ class _Round:
         return own * 1000 / self.turns
 
 
-def _level(concurrency: int, rounds: Sequence[_Round]) -> LoadLevel:
+def _level(concurrency: int, rounds: Sequence[_MeasuredRound]) -> LoadLevel:
     failures = [failure for one in rounds for failure in one.failures]
     peaks = [one.measured.peak_rss for one in rounds if one.measured.peak_rss is not None]
     return LoadLevel(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trialbed.records import Limits, Record
-from trialbed_adapter_lab.fidelity._not_measured import NotMeasured
-from trialbed_adapter_lab.fidelity.harness import Harness, Observed, Scenario, World, stations
+from trialbed_adapter_lab.errors import NotMeasured
 from trialbed_adapter_lab.fidelity.measurements._figures import Figure, figure
 from trialbed_adapter_lab.fidelity.reading import Order, altered, body, matched, order_of, sent_tools
+from trialbed_adapter_lab.harness import Observed, Scenario, WorkerHarness, Workload, stations
 
 CALLS = 2
 """The first tool on offer is called, and the last one."""
@@ -49,28 +49,28 @@ class ManyTools(Record):
 
 
 async def measure_many(
-    harness: Harness, framework: str, counts: Sequence[int], *, times: bool
+    harness: WorkerHarness, framework: str, counts: Sequence[int], *, times: bool
 ) -> tuple[ManyTools, ...]:
     """Offer each of these numbers of tools; ``times`` says whether to measure how long that takes."""
     return tuple([await _measure(harness, framework, count, times=times) for count in counts])
 
 
-async def _measure(harness: Harness, framework: str, count: int, *, times: bool) -> ManyTools:
-    world = stations(count, CALLS)
-    scenario = Scenario(world=world, limits=LIMITS)
+async def _measure(harness: WorkerHarness, framework: str, count: int, *, times: bool) -> ManyTools:
+    workload = stations(count, CALLS)
+    scenario = Scenario(workload=workload, limits=LIMITS)
     first = await harness.run(framework, scenario)
     if not times or first.failure or not first.wire.model_calls:
-        return _untimed(first, world)
+        return _untimed(first, workload)
     rounds = ROUNDS if first.outcome.wall_time < SLOW_TRIAL else 1
     timed = [await harness.run(framework, scenario) for _ in range(rounds)]
     taken = [_framework_ms(seen) for seen in timed if not seen.failure and seen.wire.model_calls]
-    return _untimed(first, world).model_copy(update={"framework_ms": figure(taken)})
+    return _untimed(first, workload).model_copy(update={"framework_ms": figure(taken)})
 
 
-def _untimed(seen: Observed, world: World) -> ManyTools:
-    asked = {tool.api for tool in world.tools for call in world.script if call.name == tool.name}
+def _untimed(seen: Observed, workload: Workload) -> ManyTools:
+    asked = {tool.api for tool in workload.tools for call in workload.script if call.name == tool.name}
     found = ManyTools(
-        offered=len(world.tools),
+        offered=len(workload.tools),
         requests=len(seen.wire.model_calls),
         calls=len(asked & {call.api for call in seen.wire.api_calls}),
         ended=seen.failure,
@@ -83,9 +83,9 @@ def _untimed(seen: Observed, world: World) -> ManyTools:
         tools = sent_tools(body(call))
     except NotMeasured as reason:
         return found.model_copy(update={"reason": str(reason)})
-    partners = matched(world.tools, tools)
-    intact = sum(not altered(tool, partners[tool.name])[0] for tool in world.tools if tool.name in partners)
-    order = order_of([tool.name for tool in world.tools], partners, tools)
+    partners = matched(workload.tools, tools)
+    intact = sum(not altered(tool, partners[tool.name])[0] for tool in workload.tools if tool.name in partners)
+    order = order_of([tool.name for tool in workload.tools], partners, tools)
     return found.model_copy(update={"sent": len(partners), "intact": intact, "order": order})
 
 

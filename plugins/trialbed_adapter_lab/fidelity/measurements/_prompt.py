@@ -7,8 +7,8 @@ from typing import Any
 
 from trialbed.records import ModelCall, Record
 from trialbed.wire.estimates import compact_bytes, estimated_tokens
-from trialbed_adapter_lab.fidelity.harness import Harness, Observed, Scenario, stations
 from trialbed_adapter_lab.fidelity.reading import MessageChange, body, is_same, message_changes, messages
+from trialbed_adapter_lab.harness import Observed, Scenario, WorkerHarness, stations
 
 CALLS = 3
 """Tool calls of the trial, one per turn; an answer follows."""
@@ -62,7 +62,7 @@ class Prompt(Record):
         return sum(turn.added_tokens for turn in self.turns)
 
 
-async def measure_prompt(harness: Harness, framework: str, reference: Observed, tools: int) -> Prompt:
+async def measure_prompt(harness: WorkerHarness, framework: str, reference: Observed, tools: int) -> Prompt:
     """Play a trial and compare its requests with the reference's.
 
     Raises:
@@ -72,9 +72,9 @@ async def measure_prompt(harness: Harness, framework: str, reference: Observed, 
     return compared(reference.checked(), seen.checked(), tools)
 
 
-async def run_prompt_trial(harness: Harness, framework: str, tools: int) -> Observed:
+async def run_prompt_trial(harness: WorkerHarness, framework: str, tools: int) -> Observed:
     """Play the trial that prompts are compared on."""
-    return await harness.run(framework, Scenario(world=stations(tools, CALLS)))
+    return await harness.run(framework, Scenario(workload=stations(tools, CALLS)))
 
 
 def compared(reference: Observed, seen: Observed, tools: int) -> Prompt:

@@ -9,8 +9,7 @@ from pydantic import Field
 
 from trialbed.records import Json, Limits, Record, ToolSpec, WireLog
 from trialbed.schemas import HardSchema, hard_schemas
-from trialbed_adapter_lab.fidelity._not_measured import NotMeasured
-from trialbed_adapter_lab.fidelity.harness import Harness, Observed, Scenario, hard_world, stations
+from trialbed_adapter_lab.errors import NotMeasured
 from trialbed_adapter_lab.fidelity.reading import (
     COMPARED,
     Difference,
@@ -25,6 +24,7 @@ from trialbed_adapter_lab.fidelity.reading import (
     sent_tools,
     worst,
 )
+from trialbed_adapter_lab.harness import Observed, Scenario, WorkerHarness, hard_workload, stations
 
 Called = Literal["as sent", "changed", "not made", "impossible", "not told"]
 
@@ -81,21 +81,21 @@ class Schemas(Record):
     others: tuple[str, ...] = ()
 
 
-async def measure_schemas(harness: Harness, framework: str) -> Schemas:
+async def measure_schemas(harness: WorkerHarness, framework: str) -> Schemas:
     """Offer all hard schemas, have every tool called, and compare.
 
     Raises:
         NotMeasured: the framework fails with any tool, or with so many that the search takes too many trials.
     """
-    offers = _Offers(harness, framework)
+    offers = _SchemaTrials(harness, framework)
     findings = await offers.findings(hard_schemas())
     return Schemas(findings=findings, order=worst(offers.orders), trials=offers.trials, others=tuple(offers.others))
 
 
-class _Offers:
+class _SchemaTrials:
     """Offers schemas, all at once if that works, else half of them at a time."""
 
-    def __init__(self, harness: Harness, framework: str) -> None:
+    def __init__(self, harness: WorkerHarness, framework: str) -> None:
         self._harness = harness
         self._framework = framework
         self.trials = 0
@@ -123,7 +123,7 @@ class _Offers:
             NotMeasured: it fails with the plainest tool too, or the search takes too many trials.
         """
         if self.trials == 1:
-            plain = await self._harness.run(self._framework, Scenario(world=stations(1, 1), limits=LIMITS))
+            plain = await self._harness.run(self._framework, Scenario(workload=stations(1, 1), limits=LIMITS))
             if plain.failure:
                 raise NotMeasured(plain.failure)
         if self.trials >= MOST_TRIALS:
@@ -133,7 +133,7 @@ class _Offers:
 
     async def _play(self, schemas: tuple[HardSchema, ...]) -> Observed:
         self.trials += 1
-        scenario = Scenario(world=hard_world(schemas), model="scripted:parallel", limits=LIMITS)
+        scenario = Scenario(workload=hard_workload(schemas), model="scripted:parallel", limits=LIMITS)
         return await self._harness.run(self._framework, scenario)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from trialbed.records import Json, Record
-from trialbed_adapter_lab.fidelity.harness import Harness, Observed, Scenario, stations
 from trialbed_adapter_lab.fidelity.reading import body, is_same
+from trialbed_adapter_lab.harness import Observed, Scenario, WorkerHarness, stations
 
 CALLS = 2
 TEMPERATURE, SEED, MAX_TOKENS = 0.37, 4242, 321
@@ -17,7 +17,7 @@ TEMPERATURE, SEED, MAX_TOKENS = 0.37, 4242, 321
 ALWAYS = frozenset({"messages", "tools"})
 
 
-class Setting(Record):
+class SentSetting(Record):
     """One setting.
 
     Attributes:
@@ -42,17 +42,17 @@ class Settings(Record):
     """
 
     requests: int
-    settings: tuple[Setting, ...]
+    settings: tuple[SentSetting, ...]
     others: dict[str, tuple[Json, ...]]
 
 
-async def measure_settings(harness: Harness, framework: str, tools: int) -> Settings:
+async def measure_settings(harness: WorkerHarness, framework: str, tools: int) -> Settings:
     """Ask for settings and read what arrives.
 
     Raises:
         NotMeasured: the trial failed, or a request cannot be read.
     """
-    scenario = Scenario(world=stations(tools, CALLS), temperature=TEMPERATURE, seed=SEED, max_tokens=MAX_TOKENS)
+    scenario = Scenario(workload=stations(tools, CALLS), temperature=TEMPERATURE, seed=SEED, max_tokens=MAX_TOKENS)
     asked = {"model": harness.model_name, "temperature": TEMPERATURE, "seed": SEED, "max_tokens": MAX_TOKENS}
     return settings_of((await harness.run(framework, scenario)).checked(), asked)
 
@@ -68,10 +68,10 @@ def settings_of(seen: Observed, asked: dict[str, Any]) -> Settings:
     )
 
 
-def _setting(name: str, asked: Any, requests: Sequence[dict[str, Any]]) -> Setting:
+def _setting(name: str, asked: Any, requests: Sequence[dict[str, Any]]) -> SentSetting:
     sent, absent = _values(name, requests), sum(name not in request for request in requests)
     honoured = not absent and len(sent) == 1 and is_same(asked, sent[0])
-    return Setting(name=name, asked=asked, sent=sent, absent=absent, honoured=honoured)
+    return SentSetting(name=name, asked=asked, sent=sent, absent=absent, honoured=honoured)
 
 
 def _values(key: str, requests: Sequence[dict[str, Any]]) -> tuple[Any, ...]:

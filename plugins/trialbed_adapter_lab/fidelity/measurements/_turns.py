@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from trialbed.records import Limits, Record
-from trialbed_adapter_lab.fidelity._not_measured import NotMeasured
-from trialbed_adapter_lab.fidelity.harness import REFUSING, Harness, Observed, Scenario, World, stations
+from trialbed_adapter_lab.errors import NotMeasured
 from trialbed_adapter_lab.fidelity.reading import Requests, explain
+from trialbed_adapter_lab.harness import REFUSING, Observed, Scenario, WorkerHarness, Workload, stations
 
 CALLS = 3
 LIMITS = Limits(max_steps=12, timeout=60.0)
@@ -44,25 +44,25 @@ class PolicyRequests(Record):
     reason: str = ""
 
 
-async def measure_turns(harness: Harness, framework: str, tools: int) -> tuple[PolicyRequests, ...]:
+async def measure_turns(harness: WorkerHarness, framework: str, tools: int) -> tuple[PolicyRequests, ...]:
     """Run every policy and count requests."""
-    world = stations(tools, CALLS)
-    return tuple([await _policy(harness, framework, policy, world) for policy in TURNS])
+    workload = stations(tools, CALLS)
+    return tuple([await _policy(harness, framework, policy, workload) for policy in TURNS])
 
 
-async def measure_refusals(harness: Harness, framework: str, tools: int) -> tuple[PolicyRequests, ...]:
+async def measure_refusals(harness: WorkerHarness, framework: str, tools: int) -> tuple[PolicyRequests, ...]:
     """Refuse the first request with each status and count requests."""
-    world = stations(tools, CALLS)
-    return tuple([await _refusal(harness, framework, status, world) for status in REFUSALS])
+    workload = stations(tools, CALLS)
+    return tuple([await _refusal(harness, framework, status, workload) for status in REFUSALS])
 
 
-async def _policy(harness: Harness, framework: str, policy: str, world: World) -> PolicyRequests:
-    seen = await harness.run(framework, Scenario(world=world, model=f"scripted:{policy}", limits=LIMITS))
+async def _policy(harness: WorkerHarness, framework: str, policy: str, workload: Workload) -> PolicyRequests:
+    seen = await harness.run(framework, Scenario(workload=workload, model=f"scripted:{policy}", limits=LIMITS))
     return _counted(seen, policy, TURNS[policy])
 
 
-async def _refusal(harness: Harness, framework: str, status: int, world: World) -> PolicyRequests:
-    seen = await harness.run(framework, Scenario(world=world, model=f"{REFUSING}{status}", limits=LIMITS))
+async def _refusal(harness: WorkerHarness, framework: str, status: int, workload: Workload) -> PolicyRequests:
+    seen = await harness.run(framework, Scenario(workload=workload, model=f"{REFUSING}{status}", limits=LIMITS))
     found = _counted(seen, str(status), 1)
     others = {call.status for call in seen.wire.model_calls} - {status}
     if not others:

@@ -29,7 +29,7 @@ STATUS = Path("/proc/self/status")
 KIBIBYTE = 1024
 
 
-class Probe:
+class RoundRunner:
     """Runs rounds of one adapter's trials, all on one event loop."""
 
     def __init__(self, agent_class: type[BaseAgent]) -> None:
@@ -121,7 +121,7 @@ def main() -> None:
 def _serve(replies: int, agent_class: type[BaseAgent]) -> None:
     # Never closed, as in a worker: the process ends without waiting for what a framework left behind.
     runner = asyncio.Runner()
-    probe = Probe(agent_class)
+    probe = RoundRunner(agent_class)
     for line in sys.stdin.buffer:
         wanted = Round.model_validate_json(line)
         _send(replies, runner.run(probe.round(wanted.specs, wanted.concurrency)))

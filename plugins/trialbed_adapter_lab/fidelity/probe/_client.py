@@ -19,7 +19,7 @@ from trialbed.records import Environment, Record, TrialSpec, framework_driver
 from trialbed.temporary import temporary_folder
 from trialbed.wire.redaction import redact
 from trialbed.worker import worker_environment
-from trialbed_adapter_lab.fidelity._not_measured import NotMeasured
+from trialbed_adapter_lab.errors import NotMeasured
 from trialbed_adapter_lab.fidelity.probe._messages import Loaded, LoadFailed, Measured, Round, read_probe_reply
 
 START_LIMIT = 120.0

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trialbed.records import ModelCall, Record
-from trialbed_adapter_lab.fidelity._not_measured import NotMeasured
+from trialbed_adapter_lab.errors import NotMeasured
 
 
 class Requests(Record):

@@ -11,7 +11,7 @@ from trialbed.records import ToolSpec
 from trialbed.wire.dialects.chat_completions import read_function
 from trialbed.wire.offers import Offers
 from trialbed_adapter_lab.differences import Difference, differences
-from trialbed_adapter_lab.fidelity._not_measured import NotMeasured
+from trialbed_adapter_lab.errors import NotMeasured
 
 Effect = Literal["refused", "missing", "renamed", "lost", "added", "changed", "reordered"]
 Order = Literal["kept", "by name", "changed"]

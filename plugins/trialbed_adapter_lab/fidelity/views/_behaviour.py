@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from trialbed.views import UNKNOWN, TableRow
-from trialbed_adapter_lab.fidelity import Behaviour, FrameworkFidelity, PolicyRequests, Requests, Setting, Settings
+from trialbed_adapter_lab.fidelity import Behaviour, FrameworkFidelity, PolicyRequests, Requests, SentSetting, Settings
 from trialbed_adapter_lab.fidelity.views._cells import line, of, some, value
 
 
@@ -92,7 +92,7 @@ def _setting_of(part: Settings, number: int) -> str:
     return _setting(part.settings[number])
 
 
-def _setting(setting: Setting) -> str:
+def _setting(setting: SentSetting) -> str:
     if setting.honoured:
         return "as asked"
     sent = " | ".join(map(value, setting.sent))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from trialbed.cli import main
-from trialbed_adapter_lab import CHECKS, Finding, Report
+from trialbed_adapter_lab import CHECKS, CheckResult, ConformanceReport
 from trialbed_adapter_lab.cli import _failed, _runner
 
 FIRST, SECOND, THIRD = (check.name for check in CHECKS[:3])
@@ -17,12 +17,12 @@ FIRST, SECOND, THIRD = (check.name for check in CHECKS[:3])
 Checked = Callable[..., list[str]]
 
 
-def report(ran: Sequence[str], fails: Collection[str]) -> Report:
+def report(ran: Sequence[str], fails: Collection[str]) -> ConformanceReport:
     findings = (
-        Finding(check=name, level="must", outcome="failed" if name in fails else "passed", message="expected …")
+        CheckResult(check=name, level="must", outcome="failed" if name in fails else "passed", message="expected …")
         for name in ran
     )
-    return Report(framework="reference", version="1", findings=tuple(findings))
+    return ConformanceReport(framework="reference", version="1", findings=tuple(findings))
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,7 @@ def check(monkeypatch: pytest.MonkeyPatch) -> Checked:
     def run(*options: str, fails: Collection[str] = ()) -> list[str]:
         ran: list[str] = []
 
-        def run_kit(_framework: str, _environment: object, arguments: Sequence[str]) -> Report:
+        def run_kit(_framework: str, _environment: object, arguments: Sequence[str]) -> ConformanceReport:
             named = [name for option, name in pairwise(arguments) if option == "--check"]
             ran.extend(named or [FIRST, SECOND, THIRD])
             return report(ran, fails)

@@ -4,9 +4,9 @@ import pytest
 from support.fidelity import api_call
 
 from trialbed.records import ApiCall
-from trialbed_adapter_lab.fidelity.harness import stations
 from trialbed_adapter_lab.fidelity.measurements import Parallel
 from trialbed_adapter_lab.fidelity.measurements._parallel import CALLS, overlap
+from trialbed_adapter_lab.harness import stations
 
 APIS = [api.ref for api in stations(CALLS, CALLS).apis]
 

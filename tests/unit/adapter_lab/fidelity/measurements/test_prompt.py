@@ -4,9 +4,9 @@ import pytest
 from support.fidelity import definition, model_call, observed, request
 
 from trialbed.records import Failure
-from trialbed_adapter_lab.fidelity._not_measured import NotMeasured
-from trialbed_adapter_lab.fidelity.harness import Observed, stations
+from trialbed_adapter_lab.errors import NotMeasured
 from trialbed_adapter_lab.fidelity.measurements._prompt import compared
+from trialbed_adapter_lab.harness import Observed, stations
 
 TOOLS = [definition(tool) for tool in stations(4, 2).tools]
 SYSTEM = {"role": "system", "content": "Do it."}

@@ -10,11 +10,11 @@ from support.fidelity import api_call, definition, model_call, observed, request
 
 from trialbed import HardSchema, hard_schemas
 from trialbed.records import Failure
-from trialbed_adapter_lab.fidelity._not_measured import NotMeasured
-from trialbed_adapter_lab.fidelity.harness import Harness, Observed, Scenario, hard_world, stations
+from trialbed_adapter_lab.errors import NotMeasured
 from trialbed_adapter_lab.fidelity.measurements import SchemaFinding, Schemas, measure_schemas
 from trialbed_adapter_lab.fidelity.measurements._schemas import MOST_TRIALS, findings_of
 from trialbed_adapter_lab.fidelity.reading import sent_tools
+from trialbed_adapter_lab.harness import Observed, Scenario, WorkerHarness, hard_workload, stations
 
 SCHEMAS = hard_schemas()[:6]
 ONE = next(schema for schema in hard_schemas() if schema.name == "ref_with_siblings")
@@ -92,7 +92,7 @@ def calls(*arguments: Any, failure: Failure | None = None) -> Observed:
     """A trial in which the model called every schema's tool and these calls arrived."""
     names = [schema.name for schema in SCHEMAS]
     made = [api_call(schema.api.ref, value) for schema, value in zip(SCHEMAS, arguments, strict=False)]
-    return observed(model_call(request(), *names), apis=made, world=hard_world(SCHEMAS), failure=failure)
+    return observed(model_call(request(), *names), apis=made, workload=hard_workload(SCHEMAS), failure=failure)
 
 
 def test_calls_are_compared_with_what_the_model_sent() -> None:
@@ -126,14 +126,14 @@ class Refusing:
 
     async def run(self, _framework: str, scenario: Scenario) -> Observed:
         self.trials += 1
-        tools = scenario.world.tools
+        tools = scenario.workload.tools
         if any(tool.name in self.names for tool in tools):
             return observed(failure=Failure(kind="agent", message="no such tools"))
         return observed(model_call(request(tools=[definition(tool) for tool in tools])))
 
 
 def measured(harness: Refusing) -> Schemas:
-    return asyncio.run(measure_schemas(cast("Harness", harness), "refusing"))
+    return asyncio.run(measure_schemas(cast("WorkerHarness", harness), "refusing"))
 
 
 @pytest.mark.parametrize("place", [0, 40, -1])

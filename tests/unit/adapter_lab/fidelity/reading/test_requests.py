@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from support.fidelity import model_call, request
 
-from trialbed_adapter_lab.fidelity._not_measured import NotMeasured
+from trialbed_adapter_lab.errors import NotMeasured
 from trialbed_adapter_lab.fidelity.reading import body, explain, messages, sent_tools
 
 

@@ -5,8 +5,8 @@ from support.fidelity import definition
 
 from trialbed import HardSchema
 from trialbed.records import ToolSpec
-from trialbed_adapter_lab.fidelity.harness import stations
 from trialbed_adapter_lab.fidelity.reading import matched, order_of, sent_tools, worst
+from trialbed_adapter_lab.harness import stations
 
 TOOLS = stations(5, 1).tools
 

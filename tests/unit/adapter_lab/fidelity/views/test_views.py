@@ -25,7 +25,7 @@ from trialbed_adapter_lab.fidelity import (
     Requests,
     SchemaFinding,
     Schemas,
-    Setting,
+    SentSetting,
     Settings,
     StepLimit,
     TimeLimit,
@@ -84,7 +84,7 @@ def as_given(schema: HardSchema) -> SchemaFinding:
 def whole(name: str = "reference", *, slower: float = 1.0, failed: int = 0) -> FrameworkFidelity:
     """A framework of which all is known."""
     size = TurnSize(request_bytes=90, message_bytes=44, tool_bytes=2, prompt_tokens=12, added_bytes=0, added_tokens=0)
-    seed = Setting(name="seed", asked=1, sent=(1,), absent=0, honoured=True)
+    seed = SentSetting(name="seed", asked=1, sent=(1,), absent=0, honoured=True)
     return FrameworkFidelity(
         framework=name,
         version="1.2",

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from trialbed_adapter_lab.fidelity.harness import FAULTY_ANSWERS, FINAL_TEXT
-from trialbed_adapter_lab.fidelity.harness._endpoint import erring_answer
+from trialbed_adapter_lab.harness import FAULTY_ANSWERS, FINAL_TEXT
+from trialbed_adapter_lab.harness._endpoint import erring_answer
 
 REQUEST: dict[str, Any] = {"tools": [{"type": "function", "function": {"name": "weather"}}]}
 

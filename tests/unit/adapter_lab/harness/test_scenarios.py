@@ -5,19 +5,19 @@ import json
 from jsonschema import Draft202012Validator
 
 from trialbed import hard_schemas
-from trialbed_adapter_lab.fidelity.harness import hard_world, stations
+from trialbed_adapter_lab.harness import hard_workload, stations
 
 
 def test_calls_are_spread_from_the_first_tool_to_the_last() -> None:
-    world = stations(120, 3)
-    assert [call.name for call in world.script] == [world.tools[index].name for index in (0, 59, 119)]
-    assert {api.ref for api in world.apis} == {world.tools[index].api for index in (0, 59, 119)}
+    workload = stations(120, 3)
+    assert [call.name for call in workload.script] == [workload.tools[index].name for index in (0, 59, 119)]
+    assert {api.ref for api in workload.apis} == {workload.tools[index].api for index in (0, 59, 119)}
 
 
 def test_calls_are_valid() -> None:
-    world = stations(5, 5, "mark")
-    schemas = {tool.name: tool.parameters for tool in world.tools}
-    for call in world.script:
+    workload = stations(5, 5, "mark")
+    schemas = {tool.name: tool.parameters for tool in workload.tools}
+    for call in workload.script:
         assert Draft202012Validator(schemas[call.name]).is_valid(call.arguments)
 
 
@@ -35,8 +35,8 @@ def test_a_thousand_tools_fit_into_what_the_wire_log_keeps_of_a_body() -> None:
 
 
 def test_a_world_offers_and_calls_each() -> None:
-    world = hard_world(hard_schemas())
-    assert [tool.name for tool in world.tools] == [schema.name for schema in hard_schemas()]
-    assert [call.arguments for call in world.script] == [schema.arguments for schema in hard_schemas()]
-    assert {api.ref for api in world.apis} == {tool.api for tool in world.tools}
-    assert len({tool.api for tool in world.tools}) == len(world.tools)
+    workload = hard_workload(hard_schemas())
+    assert [tool.name for tool in workload.tools] == [schema.name for schema in hard_schemas()]
+    assert [call.arguments for call in workload.script] == [schema.arguments for schema in hard_schemas()]
+    assert {api.ref for api in workload.apis} == {tool.api for tool in workload.tools}
+    assert len({tool.api for tool in workload.tools}) == len(workload.tools)

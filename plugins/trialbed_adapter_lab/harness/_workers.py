@@ -24,9 +24,9 @@ from trialbed.records import (
 )
 from trialbed.temporary import temporary_folder
 from trialbed.wire_log import compute_timing
-from trialbed_adapter_lab.fidelity._not_measured import NotMeasured
-from trialbed_adapter_lab.fidelity.harness._endpoint import erring_endpoint
-from trialbed_adapter_lab.fidelity.harness._scenarios import Scenario
+from trialbed_adapter_lab.errors import NotMeasured
+from trialbed_adapter_lab.harness._endpoint import erring_endpoint
+from trialbed_adapter_lab.harness._scenarios import Scenario
 
 REASON = 500
 """Characters of a failure's reason that are shown."""
@@ -64,7 +64,7 @@ class Observed:
         return self
 
 
-class Harness:
+class WorkerHarness:
     """Runs scenarios with frameworks.
 
     Args:
@@ -80,9 +80,9 @@ class Harness:
         self._erring_url = erring_url
         self.model_name = model_name
 
-    def named(self, model_name: str) -> Harness:
+    def named(self, model_name: str) -> WorkerHarness:
         """This harness with another name for the model."""
-        return Harness(self._control, self._executor, self._erring_url, model_name)
+        return WorkerHarness(self._control, self._executor, self._erring_url, model_name)
 
     async def run(self, framework: str, scenario: Scenario) -> Observed:
         """Run a scenario with a new agent of this framework; a failure is a part of what is observed."""
@@ -96,24 +96,21 @@ class Harness:
 
     def spec(self, framework: str, scenario: Scenario) -> TrialSpec:
         """A new trial of this scenario."""
-        trial = new_trial_token()
-        root = f"{self._control.url}/t/{trial}"
-        return TrialSpec(
-            trial=trial,
-            key=TrialKey(framework=framework, query_id="fidelity"),
-            query=scenario.query,
-            system_prompt=SYSTEM_PROMPT,
-            tools=scenario.world.tools,
-            endpoint=ModelEndpoint(
-                base_url=f"{root}/v1",
+        return TrialSpec.at(
+            f"{self._control.url}/t/{new_trial_token()}",
+            ModelEndpoint(
+                base_url="",
                 api_key=DUMMY_KEY,
                 model=self.model_name,
                 temperature=scenario.temperature,
                 max_tokens=scenario.max_tokens,
                 seed=scenario.seed,
             ),
+            key=TrialKey(framework=framework, query_id="fidelity"),
+            query=scenario.query,
+            system_prompt=SYSTEM_PROMPT,
+            tools=scenario.workload.tools,
             limits=scenario.limits,
-            server_url=f"{root}/virtual",
         )
 
     async def open(self, spec: TrialSpec, scenario: Scenario) -> None:
@@ -125,9 +122,9 @@ class Harness:
                 model=scenario.model,
                 model_name=self.model_name,
                 base_url=None if scripted else self._erring_url,
-                tools=scenario.world.tools,
-                apis=scenario.world.apis,
-                script=scenario.world.script,
+                tools=scenario.workload.tools,
+                apis=scenario.workload.apis,
+                script=scenario.workload.script,
                 simulator=scenario.simulator,
                 seed=scenario.seed,
                 limits=scenario.limits,
@@ -140,9 +137,9 @@ class Harness:
 
 
 @asynccontextmanager
-async def open_harness(
+async def open_worker_harness(
     environments: Mapping[str, Environment], executor: str
-) -> AsyncIterator[tuple[Harness, Executor]]:
+) -> AsyncIterator[tuple[WorkerHarness, Executor]]:
     """A harness with a server and a response cache of its own, and its executor, which the caller enters.
 
     Raises:
@@ -163,4 +160,4 @@ async def open_harness(
             )
             async with server(options) as control:
                 workers = driver(environments=environments)
-                yield Harness(control, workers, url), workers
+                yield WorkerHarness(control, workers, url), workers

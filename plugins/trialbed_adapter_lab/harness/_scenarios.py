@@ -1,4 +1,4 @@
-"""Scenarios: a world of tools, a policy of the scripted model, and the settings that are asked for."""
+"""Scenarios: a workload of tools, a policy of the scripted model, and the settings that are asked for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 @dataclass(frozen=True)
-class World:
+class Workload:
     """The tools on offer, the Apis behind those that are called, and the calls of the scripted model."""
 
     tools: tuple[ToolSpec, ...]
@@ -33,7 +33,7 @@ class Scenario:
         simulator: the simulator that answers for the Apis.
     """
 
-    world: World
+    workload: Workload
     model: str = "scripted:gold"
     query: str = QUERY
     simulator: str = "template"
@@ -43,8 +43,8 @@ class Scenario:
     seed: int = 0
 
 
-def stations(tools: int, calls: int, mark: str = "") -> World:
-    """A world of plain tools of one kind, whose schemas any framework can handle.
+def stations(tools: int, calls: int, mark: str = "") -> Workload:
+    """A workload of plain tools of one kind, whose schemas any framework can handle.
 
     Args:
         tools: how many are offered.
@@ -54,7 +54,7 @@ def stations(tools: int, calls: int, mark: str = "") -> World:
     apis = [_station(number) for number in range(tools)]
     chosen = [index * (tools - 1) // max(1, calls - 1) for index in range(calls)]
     offered = tuple(_tool(api) for api in apis)
-    return World(
+    return Workload(
         tools=offered,
         apis=tuple(apis[index] for index in dict.fromkeys(chosen)),
         script=tuple(
@@ -64,9 +64,9 @@ def stations(tools: int, calls: int, mark: str = "") -> World:
     )
 
 
-def hard_world(schemas: tuple[HardSchema, ...]) -> World:
-    """A world that offers these tools and has each of them called with its arguments."""
-    return World(
+def hard_workload(schemas: tuple[HardSchema, ...]) -> Workload:
+    """A workload that offers these tools and has each of them called with its arguments."""
+    return Workload(
         tools=tuple(schema.tool for schema in schemas),
         apis=tuple(schema.api for schema in schemas),
         script=tuple(ScriptedCall(name=schema.name, arguments=schema.arguments) for schema in schemas),
