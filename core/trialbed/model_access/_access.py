@@ -13,7 +13,6 @@ from trialbed.model_access._budget import ModelBudget, ModelUse
 from trialbed.model_access._cache import CompletionCache
 from trialbed.records import ModelEndpoint
 from trialbed.wire import ChatClient, Reading
-from trialbed.wire.dialects.chat_completions import first_message, usage_of
 
 Messages = Sequence[Mapping[str, Any]]
 T = TypeVar("T")
@@ -197,7 +196,7 @@ class ModelAccess:
             step = min(self._format, len(formats) - 1)
             sent = {name: value for name, value in request.items() if name not in self._refused} | formats[step]
             reading = await self._open().complete(sent)
-            self.budget.add_tokens(usage_of(reading.response).get("total_tokens", 0))
+            self.budget.add_tokens((reading.answer.usage or {}).get("total_tokens", 0))
             if _kind(reading) not in REFUSALS or not self._degrade(reading, sent, last=step + 1 == len(formats)):
                 return _text(reading)
 
@@ -256,21 +255,15 @@ def _read_again(read: Callable[[str], T], reply: str) -> T:
 
 
 def _text(reading: Reading) -> str:
-    message = first_message(reading.response)
-    if not message:
+    answer = reading.answer
+    if not answer.source:
         problem = reading.problem.message if reading.problem else "the message is empty"
         raise ModelFailed(f"the model sent no chat completion: {problem}")
-    refusal = message.get("refusal")
-    if isinstance(refusal, str) and refusal:
-        raise ModelFailed(f"the model refused: {refusal[:300]}")
+    if answer.refusal:
+        raise ModelFailed(f"the model refused: {answer.refusal[:300]}")
     if reading.finish_reason == "content_filter":
         raise ModelFailed("the endpoint's content filter withheld the model's reply")
-    content = message.get("content")
-    if isinstance(content, list):
-        # Some endpoints answer in parts, of which those of a kind of their own hold the model's thoughts.
-        texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
-        return "".join(text for text in texts if isinstance(text, str))
-    return content if isinstance(content, str) else ""
+    return answer.text
 
 
 def _kind(reading: Reading) -> str | None:

@@ -1,4 +1,4 @@
-"""Asks endpoints for chat completions."""
+"""Asks endpoints for answers of models."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from trialbed.tools import tls_for
 from trialbed.wire._httpx import httpx
 from trialbed.wire._readings import Reading, failed
 from trialbed.wire._retry_after import retry_after
-from trialbed.wire.dialects.chat_completions._answers import read_body
-from trialbed.wire.dialects.chat_completions._requests import offered_functions
-from trialbed.wire.dialects.chat_completions._streams import StreamReader
+from trialbed.wire.dialects import CHAT, Dialect, EventStream, dialect
 from trialbed.wire.redaction import redact
 
 ATTEMPTS = 4
@@ -54,6 +52,7 @@ class ChatClient:
         wait: tenacity's strategy for the time between attempts, where the endpoint does not say; None: exponential, up
             to 8 seconds.
         transport: of httpx, where it is not the usual one.
+        spoken: the name of the dialect of requests and answers.
     """
 
     def __init__(
@@ -65,8 +64,10 @@ class ChatClient:
         attempts: int = ATTEMPTS,
         wait: wait_base | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
+        spoken: str = CHAT,
     ) -> None:
-        self._url = f"{base_url.rstrip('/')}/chat/completions"
+        self._dialect = dialect(spoken)
+        self._url = f"{base_url.rstrip('/')}/{self._dialect.PATH}"
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._attempts = attempts
         self._wait = _AsTold(wait or wait_exponential(multiplier=0.5, max=7) + wait_random(0, 1))
@@ -106,7 +107,7 @@ class ChatClient:
         try:
             async with self._client.stream("POST", self._url, json=dict(request), headers=self._headers) as response:
                 told = None if response.is_success else retry_after(response.headers)
-                return _Answer(await _read(response, request), told)
+                return _Answer(await _read(self._dialect, response, request), told)
         except httpx.TimeoutException as error:
             return _Answer(failed("timeout", f"the endpoint did not answer in time: {_words(error)}", "timeout"))
         except httpx.HTTPError as error:
@@ -132,20 +133,20 @@ class _AsTold(wait_base):
         return _last_answer(retry_state).told or self._otherwise(retry_state)
 
 
-async def _read(response: httpx.Response, request: Mapping[str, Any]) -> Reading:
+async def _read(spoken: Dialect, response: httpx.Response, request: Mapping[str, Any]) -> Reading:
     kind = response.headers.get("content-type", "").lower()
     if response.is_success and kind.startswith(EVENTS_TYPE):
-        return await _read_events(response, StreamReader([item["name"] for item in offered_functions(request)]))
+        return await _read_events(response, spoken.open_stream(spoken.read_request(request).names))
     body = await response.aread()
     if response.is_success:
-        return read_body(body, kind)
+        return spoken.read_body(body, kind)
     text = body[:SHOWN].decode("utf-8", "replace")
     status = response.status_code
     reading = failed(f"http_{status}", f"the endpoint answered with status {status}: {text}", "transport_error")
     return replace(reading, notes=(FINAL,)) if response.headers.get("x-should-retry") == "false" else reading
 
 
-async def _read_events(response: httpx.Response, reader: StreamReader) -> Reading:
+async def _read_events(response: httpx.Response, reader: EventStream) -> Reading:
     try:
         async for chunk in response.aiter_bytes():
             reader.feed(chunk)

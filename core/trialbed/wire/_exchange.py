@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 
 Document = dict[str, Any]
 
+TEXTS = frozenset(("text", "input_text", "output_text"))
+"""Types of the parts of a content that are what is said; others hold what the model thought."""
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -176,5 +179,5 @@ def _texts(content: Any) -> Iterable[str]:
     if isinstance(content, str):
         yield content
     for part in content if isinstance(content, list) else ():
-        if isinstance(part, dict) and isinstance(text := part.get("text"), str):
+        if isinstance(part, dict) and part.get("type", "text") in TEXTS and isinstance(text := part.get("text"), str):
             yield text

@@ -21,6 +21,12 @@ class EventStream(Protocol):
     def feed(self, chunk: bytes, now: float = 0.0) -> None:
         """Take a part of the body, which arrived at ``now`` on the caller's clock."""
 
+    def refuse(self, kind: str, message: str) -> None:
+        """Stop reading, for a reason that the stream itself does not show."""
+
+    def note(self, kind: str) -> None:
+        """Note a peculiarity that the stream itself does not show."""
+
     def end(self, now: float = 0.0, cut: str | None = None) -> Reading:
         """The reading, once the body has ended; ``cut``: why it ended early, if it did."""
 
