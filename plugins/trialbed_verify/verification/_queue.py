@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 
 from trialbed.errors import DriverError, TrialbedError, UsageError
-from trialbed_verify.verification._retries import BreakerOpen, VendorDown
+from trialbed.wire.circuit import CircuitOpen
+from trialbed_verify.verification._retries import VendorDown
 from trialbed_verify.verification._sender import Sender
 from trialbed_verify.verification.cases import Case
 from trialbed_verify.verification.results import Journal, Key, Row, Tally
@@ -91,7 +92,7 @@ class TargetQueue:
                 await self._sender.send(case_of(key[0]), key[1], partial(self._complete, key, on_row))
             except VendorDown:
                 self.down = True
-            except BreakerOpen:
+            except CircuitOpen:
                 return
             except (DriverError, UsageError) as error:
                 # A driver's failure ends its own target; the others go on.

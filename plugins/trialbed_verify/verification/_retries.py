@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from math import inf
 from time import monotonic
 
+from trialbed.wire.circuit import CircuitBreaker
 from trialbed_verify.verification.wire import Attempt
 
 RETRIED_STATUS = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529))
@@ -71,97 +72,59 @@ class VendorDown(Exception):
     """The vendor failed too often in a row; its remaining cases are not sent."""
 
 
-class BreakerOpen(Exception):
-    """The circuit breaker is open; the case can be sent or continued later."""
+class VendorCircuit(CircuitBreaker):
+    """The circuit breaker of one vendor.
 
-
-class CircuitBreaker:
-    """Stops sending to a vendor that only fails (Nygard's circuit breaker).
-
-    It opens after ``threshold`` consecutive failures. From then on one attempt at a time probes the vendor, each after
-    a longer delay. After ``probes`` failed probes the vendor counts as down. Attempts that were in flight when the
-    breaker opened do not count as probes. A vendor that never answered, and whose failures are all permanent (a wrong
-    address, key or model), counts as down as soon as the breaker opens.
+    After ``probes`` failed probes the vendor counts as down. A vendor that never answered, and whose failures are all
+    permanent (a wrong address, key or model), counts as down as soon as the circuit opens.
 
     Args:
-        blocking: whether ``guard`` waits for the next probe; otherwise it raises ``BreakerOpen``.
+        blocking: whether ``guard`` waits for the next probe; otherwise it raises ``CircuitOpen``.
         clock: seconds since any fixed moment.
     """
 
     def __init__(
         self, threshold: int = 20, probes: int = 5, *, blocking: bool = True, clock: Callable[[], float] = monotonic
     ) -> None:
-        self._threshold = threshold
+        super().__init__(clock, threshold=threshold, first=PROBE_DELAY)
         self._probes = probes
         self._blocking = blocking
-        self._clock = clock
-        self._failures = 0
-        self._failed_probes = 0
-        self._next_probe = 0.0
         self._answered = False
         self._could_recover = False
-        self._probe = asyncio.Lock()
-
-    @property
-    def is_open(self) -> bool:
-        """Whether only probes are sent."""
-        return self._failures >= self._threshold
 
     @property
     def is_down(self) -> bool:
         """Whether nothing more is sent."""
         hopeless = not (self._answered or self._could_recover)
-        return self.is_open and (hopeless or self._failed_probes >= self._probes)
+        return self.is_open and (hopeless or self.failed_probes >= self._probes)
 
     @property
     def pause(self) -> float:
         """Seconds until the next attempt may be made; 0 if one may be made now, or none ever will be."""
-        waiting = self.is_open and not self.is_down
-        return max(0.0, self._next_probe - self._clock()) if waiting else 0.0
+        return 0.0 if self.is_down else super().pause
 
-    @asynccontextmanager
-    async def guard(self) -> AsyncIterator[None]:
+    def guard(self) -> AbstractAsyncContextManager[None]:
         """Hold this during an attempt; waits until one may be made.
 
         Raises:
             VendorDown: no further attempt will be made.
-            BreakerOpen: no attempt may be made yet, and this breaker does not block.
+            CircuitOpen: no attempt may be made yet, and this circuit does not block.
         """
-        if self.is_open:
-            async with self._probe:
-                if self.is_open:
-                    await self._wait_for_probe()
-                    before = self._failures
-                    yield
-                    self._record_probe(failed=self._failures > before)
-                    return
-        yield
+        return self.attempt(self._until)
 
-    async def _wait_for_probe(self) -> None:
+    def _until(self) -> float:
         if self.is_down:
             raise VendorDown
-        pause = self.pause
-        if pause and not self._blocking:
-            raise BreakerOpen
-        await asyncio.sleep(pause)
-
-    def _record_probe(self, *, failed: bool) -> None:
-        if failed:
-            self._failed_probes += 1
-            self._schedule_probe()
-
-    def _schedule_probe(self) -> None:
-        self._next_probe = self._clock() + PROBE_DELAY * 2.0**self._failed_probes
+        return inf if self._blocking else -inf
 
     def record(self, attempt: Attempt) -> None:
         """Count an attempt; any answer, even a wrong one, shows that the vendor works."""
         if attempt.reading.outcome not in ("transport_error", "timeout"):
             self._answered = True
-            self._failures = self._failed_probes = 0
+            self.succeeded()
         elif not (self._answered and attempt.status in REFUSED_REQUEST):
             self._could_recover |= _could_recover(attempt)
-            self._failures += 1
-            self._schedule_probe()
+            self.failed()
 
 
 def _could_recover(attempt: Attempt) -> bool:

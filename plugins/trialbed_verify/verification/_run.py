@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from trialbed.errors import TrialbedError, UsageError
 from trialbed_verify.verification._event_loop import LagMeter, Pacer
 from trialbed_verify.verification._queue import TargetQueue, round_robin
-from trialbed_verify.verification._retries import CircuitBreaker, RetryPolicy
+from trialbed_verify.verification._retries import RetryPolicy, VendorCircuit
 from trialbed_verify.verification._sender import Sender
 from trialbed_verify.verification._sessions import exchange_with, new_session
 from trialbed_verify.verification.cases import Case, TestSet
@@ -96,7 +96,7 @@ class Verification:
         session = await stack.enter_async_context(new_session(options.concurrency_at(target)))
         exchange = exchange_with(target, session, options)
         # Where targets wait for a slot, none holds one while its circuit breaker is open.
-        breaker = CircuitBreaker(blocking=len(self.targets) <= options.vendor_concurrency)
+        breaker = VendorCircuit(blocking=len(self.targets) <= options.vendor_concurrency)
         sender = Sender(target, exchange, RetryPolicy(options.retries), breaker, lag, self._pacer)
         if todo:
             # Loads what a tokenizer needs, and finds a broken driver before anything is sent.

@@ -9,9 +9,10 @@ from typing import Any
 
 from trialbed.errors import DriverBroken, TrialbedError
 from trialbed.wire import ANSWERED, Reading
+from trialbed.wire.circuit import CircuitOpen
 from trialbed.wire.dialects.chat_completions import answered_calls, first_choice, first_message
 from trialbed_verify.verification._event_loop import LagMeter, Pacer
-from trialbed_verify.verification._retries import BreakerOpen, CircuitBreaker, RetryPolicy, VendorDown
+from trialbed_verify.verification._retries import RetryPolicy, VendorCircuit, VendorDown
 from trialbed_verify.verification.cases import CallVerdict, Case, SchemaChecker, declared_schemas
 from trialbed_verify.verification.results import CompletedCase, Row, result_row
 from trialbed_verify.verification.targets import Target
@@ -47,7 +48,7 @@ class Sender:
         target: Target,
         exchange: Exchange,
         policy: RetryPolicy,
-        breaker: CircuitBreaker,
+        breaker: VendorCircuit,
         lag: LagMeter,
         pacer: Pacer,
     ) -> None:
@@ -81,7 +82,7 @@ class Sender:
 
         Raises:
             VendorDown: the circuit breaker gave the vendor up; the case was not sent.
-            BreakerOpen: the case continues where it stopped when it is sent again.
+            CircuitOpen: the case continues where it stopped when it is sent again.
             DriverBroken: the driver of the vendor or of the model failed to prepare the request; nothing was sent.
         """
         async with self._pacer:
@@ -128,7 +129,7 @@ class Sender:
         pending = self._suspended.pop((case.index, trial), None) or _PendingCase(requested=self._clock())
         try:
             await self._attempt(pending, prepared, declared_schemas(prepared.tools).keys())
-        except BreakerOpen:
+        except CircuitOpen:
             self._suspended[case.index, trial] = pending
             raise
         return pending

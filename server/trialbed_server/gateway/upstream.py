@@ -131,7 +131,7 @@ class Upstream:
         for number in count(1):
             patience = self._policy.patience - (self._clock.monotonic() - since if failure else 0.0)
             try:
-                async with self.circuit.attempt(patience, writer.exchange.waits):
+                async with self.circuit.request(patience, writer.exchange.waits):
                     found = await self._attempt(request, writer)
             except EndpointDown as error:
                 return failure or _held_back(error)
@@ -182,7 +182,7 @@ class Upstream:
             if writer.started:
                 self.circuit.completed(answered=False)
             elif silent():
-                self.circuit.failed(request.digest, f"the upstream endpoint {self.url} does not begin to answer")
+                self.circuit.refused(request.digest, f"the upstream endpoint {self.url} does not begin to answer")
             raise
         self._blamed.pop(request.digest, None)
         self._budget.answered()
@@ -257,7 +257,7 @@ class Upstream:
             self.circuit.completed(answered=False)
         else:
             useless = failure.absent or failure.status in KEY_REFUSED | NOT_THERE
-            self.circuit.failed(request.digest, failure.message, asked=failure.asked, useless=useless)
+            self.circuit.refused(request.digest, failure.message, asked=failure.asked, useless=useless)
 
     def _chokes(self, request: Request, status: int) -> bool:
         """Whether an endpoint that works fails because of the model's own broken call."""

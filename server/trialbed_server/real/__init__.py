@@ -2,6 +2,5 @@
 
 from trialbed_server.real._acceptance import refusal
 from trialbed_server.real._backend import RealBackend, RealFailed
-from trialbed_server.real._breaker import Breaker
 
-__all__ = ["Breaker", "RealBackend", "RealFailed", "refusal"]
+__all__ = ["RealBackend", "RealFailed", "refusal"]

@@ -9,12 +9,15 @@ from typing import Any, Self
 import aiohttp
 
 from trialbed.standard_names import StandardName
+from trialbed.wire.circuit import CircuitBreaker, CircuitOpen
 from trialbed.wire.redaction import Redaction
 from trialbed_server._clock import Clock
 from trialbed_server.real._acceptance import refusal
-from trialbed_server.real._breaker import Breaker
 
 CONNECT_TIMEOUT = 10.0
+
+FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0
+"""Seconds for which the endpoint is left alone once it keeps failing."""
 
 
 class RealFailed(Exception):
@@ -36,7 +39,7 @@ class RealBackend:
         self, url: str, key: str | None, clock: Clock, *, timeout: float, max_answer: int, redaction: Redaction
     ) -> None:
         self.url = url
-        self.breaker = Breaker(clock)
+        self.breaker = CircuitBreaker(clock.monotonic, clock.sleep, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
         self._key = key or "EMPTY"
         self._timeout = timeout
         self._max_answer = max_answer
@@ -70,15 +73,11 @@ class RealBackend:
         Raises:
             RealFailed: there is no answer, or it is a failure.
         """
-        if not self.breaker.admits():
-            raise RealFailed("the real API is not called for now, because it keeps failing")
         try:
-            answer = await self._ask(name, tool_input)
-        except RealFailed:
-            self.breaker.failed()
-            raise
-        # It works: whether an Api behind it does is another question.
-        self.breaker.succeeded()
+            async with self.breaker.attempt():
+                answer = await self._answer(name, tool_input)
+        except CircuitOpen:
+            raise RealFailed("the real API is not called for now, because it keeps failing") from None
         problem = refusal(answer)
         if problem:
             raise RealFailed(problem)
@@ -87,6 +86,16 @@ class RealBackend:
         except (ValueError, RecursionError) as error:
             # A number may be too large for a float, and a value that can just be read may be too deep to be written.
             raise RealFailed(f"the answer is not JSON: {str(error)[:200]}") from error
+
+    async def _answer(self, name: StandardName, tool_input: Any) -> Any:
+        try:
+            answer = await self._ask(name, tool_input)
+        except RealFailed:
+            self.breaker.failed()
+            raise
+        # It works: whether an Api behind it does is another question.
+        self.breaker.succeeded()
+        return answer
 
     async def _ask(self, name: StandardName, tool_input: Any) -> Any:
         if self._session is None:

@@ -7,7 +7,8 @@ import asyncio
 import pytest
 from support.clocks import SleepingClock
 
-from trialbed_server.gateway.circuit import FAILURES, Circuit, EndpointDown, Liveness
+from trialbed.wire.circuit import FAILURES
+from trialbed_server.gateway.circuit import Circuit, EndpointDown, Liveness
 
 PATIENCE = 100.0
 
@@ -24,18 +25,18 @@ def circuit(clock: SleepingClock) -> Circuit:
 
 def fail(circuit: Circuit, times: int = FAILURES, *, requests: int = 2, **more: bool) -> None:
     for number in range(times):
-        circuit.failed(b"%d" % (number % requests), f"failure {number}", **more)
+        circuit.refused(b"%d" % (number % requests), f"failure {number}", **more)
 
 
 async def tried(circuit: Circuit, *, works: bool, patience: float = PATIENCE) -> list[None]:
     """Make an attempt; how often it waited."""
     waits: list[None] = []
-    async with circuit.attempt(patience, lambda: waits.append(None)):
+    async with circuit.request(patience, lambda: waits.append(None)):
         if works:
             circuit.begins_to_answer()
             circuit.completed(answered=True)
         else:
-            circuit.failed(b"probe", "the probe failed")
+            circuit.refused(b"probe", "the probe failed")
     return waits
 
 
@@ -78,12 +79,12 @@ async def test_the_waits_between_probes_double_until_the_endpoint_is_down(
 ) -> None:
     fail(circuit)
     began, probes = clock.time, []
-    for _ in range(8):
+    for _ in range(7):
         await tried(circuit, works=False)
         probes.append(clock.time - began)
     with pytest.raises(EndpointDown, match="the probe failed"):
         await tried(circuit, works=False)
-    assert probes == [1, 2, 4, 8, 16, 32, 62, 92]
+    assert probes == [1, 3, 7, 15, 31, 61, 91]
     assert clock.time - began == PATIENCE
     assert circuit.state == "down"
 
@@ -106,14 +107,14 @@ async def test_requests_wait_for_the_probe_that_is_on_its_way(circuit: Circuit, 
     answer, order = asyncio.Event(), []
 
     async def probe() -> None:
-        async with circuit.attempt(PATIENCE, lambda: None):
+        async with circuit.request(PATIENCE, lambda: None):
             order.append("probe")
             await answer.wait()
             circuit.begins_to_answer()
             order.append("begun")
 
     async def follow() -> None:
-        async with circuit.attempt(PATIENCE, lambda: None):
+        async with circuit.request(PATIENCE, lambda: None):
             order.append("follower")
 
     clock.time += 2
@@ -144,7 +145,7 @@ async def test_an_answer_that_breaks_off_opens_it_again_without_more_patience(
     clock.time += PATIENCE / 2
     circuit.begins_to_answer()
     assert circuit.state == "closed"
-    circuit.failed(b"x", "cut")
+    circuit.refused(b"x", "cut")
     assert circuit.state == "open"
     clock.time += PATIENCE / 2
     assert circuit.state == "down"
@@ -157,7 +158,7 @@ async def test_waiting_for_a_refused_key_is_useless(circuit: Circuit) -> None:
 
 async def test_what_the_endpoint_asks_for_delays_the_probe(circuit: Circuit, clock: SleepingClock) -> None:
     fail(circuit, FAILURES - 1)
-    circuit.failed(b"1", "busy", asked=20.0)
+    circuit.refused(b"1", "busy", asked=20.0)
     began = clock.time
     await tried(circuit, works=True)
     assert clock.time - began == 20.0

@@ -12,9 +12,10 @@ from support.vendor_rows import own_row
 from support.verification import rows, target
 
 from trialbed.errors import DriverBroken, TrialbedError
+from trialbed.wire.circuit import CircuitOpen
 from trialbed_verify.verification import Case
 from trialbed_verify.verification._queue import TargetQueue, round_robin
-from trialbed_verify.verification._retries import BreakerOpen, VendorDown
+from trialbed_verify.verification._retries import VendorDown
 from trialbed_verify.verification.results import Journal, Tally
 
 Answer = Callable[[int, int], dict[str, Any]]
@@ -74,7 +75,7 @@ async def test_a_vendor_that_is_left_alone_for_now_goes_on_where_it_was(tmp_path
 
     def answer(line: int, trial: int) -> dict[str, Any]:
         if line > 4 and pauses:
-            raise BreakerOpen
+            raise CircuitOpen
         sent.append(line)
         return answered(line, trial)
 

@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 import pytest
 
 from trialbed.wire import Outcome, Problem, Reading
+from trialbed.wire.circuit import CircuitOpen
 from trialbed_verify.verification import _retries
-from trialbed_verify.verification._retries import BreakerOpen, CircuitBreaker, RetryPolicy, VendorDown
+from trialbed_verify.verification._retries import RetryPolicy, VendorCircuit, VendorDown
 from trialbed_verify.verification.wire import Attempt
 
 
@@ -48,7 +49,7 @@ async def test_a_breaker_lets_one_probe_through_at_a_time_and_closes_on_an_answe
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(_retries, "PROBE_DELAY", 0.0)
-    breaker, inside, most = CircuitBreaker(threshold=2), 0, 0
+    breaker, inside, most = VendorCircuit(threshold=2), 0, 0
     for _ in range(2):
         breaker.record(attempt())
 
@@ -68,7 +69,7 @@ async def test_a_breaker_lets_one_probe_through_at_a_time_and_closes_on_an_answe
 
 async def test_a_vendor_is_down_when_its_probes_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_retries, "PROBE_DELAY", 0.0)
-    breaker = CircuitBreaker(threshold=2, probes=3)
+    breaker = VendorCircuit(threshold=2, probes=3)
     for _ in range(5):
         async with breaker.guard():
             breaker.record(attempt("timeout"))
@@ -79,7 +80,7 @@ async def test_a_vendor_is_down_when_its_probes_fail(monkeypatch: pytest.MonkeyP
 
 async def test_attempts_under_way_when_it_opens_are_no_probes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_retries, "PROBE_DELAY", 0.0)
-    breaker = CircuitBreaker(threshold=2, probes=2)
+    breaker = VendorCircuit(threshold=2, probes=2)
     for _ in range(200):
         breaker.record(attempt(status=503))
     async with breaker.guard():
@@ -91,7 +92,7 @@ async def test_attempts_under_way_when_it_opens_are_no_probes(monkeypatch: pytes
 
 async def test_who_waited_for_a_probe_that_is_answered_waits_for_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_retries, "PROBE_DELAY", 0.0)
-    breaker, entered = CircuitBreaker(threshold=1), asyncio.Barrier(3)
+    breaker, entered = VendorCircuit(threshold=1), asyncio.Barrier(3)
     breaker.record(attempt(status=503))
 
     async def request() -> None:
@@ -114,7 +115,7 @@ def failed(kind: str, status: int | None = None) -> Attempt:
     ("kind", "status"), [("connect", None), ("http_401", 401), ("http_404", 404), ("http_307", 307)]
 )
 async def test_where_nobody_ever_answered_and_none_will_it_is_not_probed(kind: str, status: int | None) -> None:
-    breaker = CircuitBreaker(threshold=2)
+    breaker = VendorCircuit(threshold=2)
     for _ in range(2):
         breaker.record(failed(kind, status))
     with pytest.raises(VendorDown):
@@ -125,7 +126,7 @@ async def test_where_nobody_ever_answered_and_none_will_it_is_not_probed(kind: s
 @pytest.mark.parametrize(("kind", "status"), [("reset", None), ("http_503", 503), ("http_400", 400)])
 async def test_where_there_is_hope_it_is_probed(kind: str, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_retries, "PROBE_DELAY", 0.0)
-    breaker = CircuitBreaker(threshold=2)
+    breaker = VendorCircuit(threshold=2)
     for _ in range(2):
         breaker.record(failed(kind, status))
     async with breaker.guard():
@@ -143,7 +144,7 @@ class Clock:
 
 async def test_who_has_better_to_do_is_told_how_long_a_vendor_is_left_alone() -> None:
     clock = Clock()
-    breaker, pauses = CircuitBreaker(threshold=2, probes=3, blocking=False, clock=clock), []
+    breaker, pauses = VendorCircuit(threshold=2, probes=3, blocking=False, clock=clock), []
     for _ in range(2):
         async with breaker.guard():
             assert breaker.pause == 0
@@ -152,7 +153,7 @@ async def test_who_has_better_to_do_is_told_how_long_a_vendor_is_left_alone() ->
         pauses.append(breaker.pause)
         clock.now += breaker.pause - 0.25
         assert breaker.pause == 0.25
-        with pytest.raises(BreakerOpen):
+        with pytest.raises(CircuitOpen):
             async with breaker.guard():
                 raise AssertionError("a request was let through")
         clock.now += 0.25
@@ -167,7 +168,7 @@ async def test_who_has_better_to_do_is_told_how_long_a_vendor_is_left_alone() ->
 
 async def test_a_vendor_that_answers_a_probe_is_left_alone_no_longer() -> None:
     clock = Clock()
-    breaker = CircuitBreaker(threshold=2, blocking=False, clock=clock)
+    breaker = VendorCircuit(threshold=2, blocking=False, clock=clock)
     for _ in range(2):
         breaker.record(attempt())
     clock.now += breaker.pause
@@ -180,7 +181,7 @@ async def test_a_vendor_that_answers_a_probe_is_left_alone_no_longer() -> None:
 
 @pytest.mark.parametrize("status", [400, 413, 422])
 def test_refused_requests_do_not_put_a_vendor_in_doubt_that_answers_others(status: int) -> None:
-    breaker = CircuitBreaker(threshold=2)
+    breaker = VendorCircuit(threshold=2)
     breaker.record(attempt("stop", 200))
     for _ in range(50):
         breaker.record(failed(f"http_{status}", status))
