@@ -3,6 +3,7 @@ from .answers import extract_called_apis as extract_called_apis
 from .answers import has_finish as has_finish
 from .api import aevaluate as aevaluate
 from .api import evaluate as evaluate
+from .contracts import SYSTEM_PROMPT as SYSTEM_PROMPT
 from .contracts import AnswerStatus as AnswerStatus
 from .contracts import ApiRefused as ApiRefused
 from .contracts import BaseAgent as BaseAgent
@@ -39,7 +40,6 @@ from .model_access import CompletionCache as CompletionCache
 from .model_access import ModelAccess as ModelAccess
 from .model_access import ModelBudget as ModelBudget
 from .model_access import ModelUse as ModelUse
-from .prompts import SYSTEM_PROMPT as SYSTEM_PROMPT
 from .records import Answer as Answer
 from .records import Api as Api
 from .records import ApiCall as ApiCall
@@ -83,8 +83,6 @@ from .records import TrialStatus as TrialStatus
 from .records import Usage as Usage
 from .records import WireLog as WireLog
 from .records import finish_of as finish_of
-from .schemas import HardSchema as HardSchema
-from .schemas import hard_schemas as hard_schemas
 from .scorers import Scorer as Scorer
 from .scorers import scorer as scorer
 from .scoring import ScoreContext as ScoreContext
@@ -108,5 +106,7 @@ from .views import TableRow as TableRow
 from .views import TestCase as TestCase
 from .views import TestOutcome as TestOutcome
 from .wire.addresses import mcp_url as mcp_url
+from .wire.hard_schemas import HardSchema as HardSchema
+from .wire.hard_schemas import hard_schemas as hard_schemas
 
 __version__: str

@@ -1,6 +1,6 @@
 """The contracts of drivers: one abstract class per kind."""
 
-from trialbed.contracts._agent import AGENT_CONTRACT, BaseAgent
+from trialbed.contracts._agent import AGENT_CONTRACT, SYSTEM_PROMPT, BaseAgent
 from trialbed.contracts._comparer import Comparer, Comparison
 from trialbed.contracts._dataset import Dataset, DatasetDriver
 from trialbed.contracts._executor import Executor, Sandbox
@@ -23,6 +23,7 @@ from trialbed.contracts._viewer import FileView, FileViewer
 __all__ = [
     "AGENT_CONTRACT",
     "STATUS_VALUES",
+    "SYSTEM_PROMPT",
     "VENDOR_CONTRACT",
     "AnswerStatus",
     "ApiRefused",

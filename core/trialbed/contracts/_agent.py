@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from trialbed.records import Answer, Deviation, Limits, ModelEndpoint
+from trialbed.records import GIVE_UP, Answer, Deviation, Limits, ModelEndpoint
 
 if TYPE_CHECKING:
     from trialbed.tools import Tool
@@ -18,6 +18,14 @@ NO_ENDPOINT = ModelEndpoint(base_url="", api_key="", model="")
 """The endpoint of an agent that brings its own model."""
 
 NO_LIMITS = Limits()
+
+SYSTEM_PROMPT = (
+    "You solve the user's task with the tools you are given. Call the tools you need, with arguments that "
+    "fit their schemas; read what they return; call again when a result asks for it. When you know enough, "
+    "answer the task in plain text and state the facts you found. If the task cannot be solved with these "
+    f"tools, answer with {GIVE_UP} followed by the reason."
+)
+"""The system prompt of every trial, the same for all frameworks."""
 
 
 class BaseAgent(ABC):

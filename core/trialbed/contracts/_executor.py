@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import ClassVar, Self
 
-from trialbed.commands import AgentCommand
+from trialbed.agent_programs import AgentCommand
 from trialbed.errors import TrialbedError
 from trialbed.records import Environment, FrameworkInfo, Outcome, TrialSpec
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
+from trialbed.agent_programs import AgentCommand, check_names
 from trialbed.catalogs import ApiCatalog
-from trialbed.commands import AgentCommand, check_names
 from trialbed.contracts import Dataset
 from trialbed.engine._objects import NO_OBJECTS, RunObjects
 from trialbed.environments import adapter_digest, adapter_info, expand_profiles, runs_here

@@ -9,8 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypedDict
 
+from trialbed.agent_programs import AgentCommand, agent_commands
 from trialbed.catalogs import ApiCatalog
-from trialbed.commands import AgentCommand, agent_commands
 from trialbed.contracts import Dataset, Executor
 from trialbed.drivers import load_driver
 from trialbed.engine._catalog import open_catalog

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 
 from trialbed.answers import look_up_claims
-from trialbed.contracts import Executor, Judge
+from trialbed.contracts import SYSTEM_PROMPT, Executor, Judge
 from trialbed.engine._callbacks import Callbacks
 from trialbed.engine._classification import classify
 from trialbed.engine._control import ControlClient
@@ -21,7 +21,6 @@ from trialbed.engine._models import is_scripted
 from trialbed.engine._objects import NO_OBJECTS
 from trialbed.engine._tools import gold_script
 from trialbed.errors import NothingMeasured
-from trialbed.prompts import SYSTEM_PROMPT
 from trialbed.records import (
     NOT_MEASURED,
     Failure,

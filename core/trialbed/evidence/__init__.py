@@ -6,7 +6,6 @@ it; both mean the values found here.
 
 from trialbed.evidence._carriage import carries, carries_fact, mentions
 from trialbed.evidence._passages import Passages
-from trialbed.evidence._prose import prose
 from trialbed.evidence._values import MAX_TEXT, MIN_TEXT, evidence_values
 
-__all__ = ["MAX_TEXT", "MIN_TEXT", "Passages", "carries", "carries_fact", "evidence_values", "mentions", "prose"]
+__all__ = ["MAX_TEXT", "MIN_TEXT", "Passages", "carries", "carries_fact", "evidence_values", "mentions"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from trialbed.records import Api, Limits, Parameter, ScriptedCall, ToolSpec
-from trialbed.schemas import HardSchema
+from trialbed.wire.hard_schemas import HardSchema
 
 CATEGORY = "Fidelity"
 QUERY = "Report on the stations that matter today, and say what each of them measured."

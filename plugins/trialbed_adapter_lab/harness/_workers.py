@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import cast
 
-from trialbed.contracts import Executor
+from trialbed.contracts import SYSTEM_PROMPT, Executor
 from trialbed.drivers import load_driver
 from trialbed.engine import DUMMY_KEY, ControlClient, RunOptions, new_trial_token, server
-from trialbed.prompts import SYSTEM_PROMPT
+from trialbed.files import temporary_folder
 from trialbed.records import (
     SCRIPTED_NAME,
     Environment,
@@ -22,7 +22,6 @@ from trialbed.records import (
     TrialSpec,
     WireLog,
 )
-from trialbed.temporary import temporary_folder
 from trialbed.wire_log import compute_timing
 from trialbed_adapter_lab.errors import NotMeasured
 from trialbed_adapter_lab.harness._endpoint import erring_endpoint

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from trialbed.contracts import STATUS_VALUES, AnswerStatus, Judge, Verdict
-from trialbed.evidence import carries, carries_fact, evidence_values, mentions, prose
+from trialbed.evidence import carries, carries_fact, evidence_values, mentions
 from trialbed.records import Answer, ApiCall, ApiRef, Json, Query, WireLog
 from trialbed_evaluation.judges._gate import without_answer
+from trialbed_evaluation.judges._prose import prose
 
 ASKS_FOR_DATA = re.compile(r"\b(?:json|raw (?:data|response|output))\b", re.IGNORECASE)
 

@@ -17,7 +17,7 @@ from typing import Self
 
 import psutil
 
-from trialbed.commands import AgentCommand
+from trialbed.agent_programs import AgentCommand
 from trialbed.records import Failure, FrameworkInfo, Outcome, Record, TrialSpec, framework_driver
 from trialbed.wire.redaction import redact
 from trialbed.worker import (

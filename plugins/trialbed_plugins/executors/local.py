@@ -19,9 +19,9 @@ from pydantic import ByteSize, TypeAdapter, ValidationError
 from trialbed import errors
 from trialbed.contracts import Executor, Sandbox
 from trialbed.errors import DriverBroken, DriverError, SettingsError
+from trialbed.files import temporary_folder
 from trialbed.records import NOT_MEASURED, Environment, Failure, FailureKind, FrameworkInfo, Outcome, TrialSpec
 from trialbed.settings import SANDBOXES
-from trialbed.temporary import temporary_folder
 from trialbed.wire.redaction import redact
 from trialbed_plugins.executors._pipes import WorkerFault
 from trialbed_plugins.executors._worker import NotBegun, StartFailed, Worker

@@ -6,7 +6,7 @@ import json
 import random
 from collections.abc import Iterator
 
-from trialbed.schemas import HardSchema, hard_schemas
+from trialbed.wire.hard_schemas import HardSchema, hard_schemas
 from trialbed_verify.suites._catalog import offered
 from trialbed_verify.suites._suite import Line, Suite, called, function, line, user
 

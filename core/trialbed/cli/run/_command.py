@@ -208,7 +208,7 @@ def _frameworks(given: dict[str, Any]) -> tuple[str, ...]:
 def _with_environments(options: RunOptions, *, yes: bool, env_dir: Path | None) -> RunOptions:
     def check() -> None:
         """Find a wrong dataset, model or program before minutes go into environments."""
-        from trialbed.commands import agent_commands
+        from trialbed.agent_programs import agent_commands
         from trialbed.engine import prepare
 
         prepare(replace(options, frameworks=(), commands=()))

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from trialbed.records import Json, Limits, Record, ToolSpec, WireLog
-from trialbed.schemas import HardSchema, hard_schemas
+from trialbed.wire.hard_schemas import HardSchema, hard_schemas
 from trialbed_adapter_lab.errors import NotMeasured
 from trialbed_adapter_lab.fidelity.reading import (
     COMPARED,

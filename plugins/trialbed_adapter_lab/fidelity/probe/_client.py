@@ -15,8 +15,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import IO
 
+from trialbed.files import temporary_folder
 from trialbed.records import Environment, Record, TrialSpec, framework_driver
-from trialbed.temporary import temporary_folder
 from trialbed.wire.redaction import redact
 from trialbed.worker import worker_environment
 from trialbed_adapter_lab.errors import NotMeasured

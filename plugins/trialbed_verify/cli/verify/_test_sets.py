@@ -24,7 +24,7 @@ def chosen_test_set(file: Path | None, named: Path | None, suites: Sequence[str]
     if not suites:
         yield file or named or Path()
         return
-    from trialbed.temporary import temporary_folder
+    from trialbed.files import temporary_folder
     from trialbed_verify.suites import suite, write_test_set
 
     names = [suite(name).name for name in dict.fromkeys(suites)]

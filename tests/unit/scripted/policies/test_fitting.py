@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from support.examples import examples
 
-from trialbed.schemas import hard_schemas
+from trialbed.wire.hard_schemas import hard_schemas
 from trialbed_scripted.policies._fitting import Inexpressible, fit
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from trialbed.schemas import HardSchema, hard_schemas
+from trialbed.wire.hard_schemas import HardSchema, hard_schemas
 from trialbed.wire.json_schemas import JsonSchema
 from trialbed_scripted.schemas import minimal_arguments, valid_json
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from trialbed.temporary import IN_USE, PREFIX, remove_abandoned, temporary_folder
+from trialbed.files import IN_USE, PREFIX, remove_abandoned, temporary_folder
 
 HOLDER = """
 import sys
-from trialbed.temporary import temporary_folder
+from trialbed.files import temporary_folder
 with temporary_folder() as folder:
     (folder / "left").mkdir()
     print(folder, flush=True)

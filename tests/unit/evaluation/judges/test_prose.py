@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from trialbed.evidence import prose
+from trialbed_evaluation.judges._prose import prose
 
 RESPONSE = {"city": "Ellwang", "weather": {"sky": "clear {", "degrees": 21.5}}
 

@@ -40,5 +40,5 @@ class HardSchema(Record):
 @cache
 def hard_schemas() -> tuple[HardSchema, ...]:
     """All hard schemas, in an order that is not alphabetical."""
-    text = files("trialbed").joinpath("hard_schemas.json").read_text(encoding="utf-8")
+    text = files("trialbed.wire").joinpath("hard_schemas.json").read_text(encoding="utf-8")
     return tuple(HardSchema.model_validate(entry) for entry in json.loads(text))

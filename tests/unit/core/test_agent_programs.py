@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trialbed.commands import AgentCommand, agent_commands, check_names
+from trialbed.agent_programs import AgentCommand, agent_commands, check_names
 from trialbed.errors import UsageError
 
 
