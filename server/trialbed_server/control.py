@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 from pydantic import ValidationError
 from starlette.requests import Request
@@ -17,6 +17,7 @@ from starlette.types import Scope
 
 from trialbed.errors import DriverError, UsageError
 from trialbed.records import EndpointStatus, Json, TrialOpening, TrialRegistration
+from trialbed.wire import finite_float, parse_json
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body
 from trialbed_server._immediate import Answer, ImmediateAnswer
@@ -112,7 +113,7 @@ class Control:
             return JSONResponse({"error": f"the registration is larger than {self._max_body} bytes"}, 413)
         except ValidationError as error:
             return JSONResponse({"detail": _problems(error)}, 422)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             return JSONResponse({"detail": [{"type": "json_invalid", "loc": ["body"], "msg": str(error)}]}, 422)
         if not TOKEN.fullmatch(asked.trial):
             return JSONResponse({"detail": [BAD_TOKEN]}, 422)
@@ -223,9 +224,9 @@ def _document(body: bytes) -> Any:
     """The JSON in a request's body.
 
     Raises:
-        ValueError, RecursionError: it is not JSON, or holds numbers that are not finite.
+        ValueError: it is not JSON, or holds numbers that are not finite.
     """
-    return json.loads(body, parse_constant=_refuse, parse_float=_finite)
+    return parse_json(body, finite_float)
 
 
 def _asked(document: Any) -> TrialRegistration | TrialOpening:
@@ -236,17 +237,6 @@ def _asked(document: Any) -> TrialRegistration | TrialOpening:
     """
     like_another = isinstance(document, dict) and "setup" in document
     return (TrialOpening if like_another else TrialRegistration).model_validate(document)
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON: numbers must be finite")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"{text[:40]} is too large for a number: numbers must be finite")
-    return number
 
 
 def _problems(error: ValidationError) -> list[Mapping[str, Any]]:

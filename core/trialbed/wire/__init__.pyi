@@ -10,7 +10,10 @@ from ._exchange import ModelMessage as ModelMessage
 from ._exchange import ModelRequest as ModelRequest
 from ._exchange import OfferedTool as OfferedTool
 from ._exchange import ToolChoice as ToolChoice
+from ._json import check_depth as check_depth
 from ._json import dump_json as dump_json
+from ._json import finite_float as finite_float
+from ._json import json_decoder as json_decoder
 from ._json import parse_json as parse_json
 from ._json import parse_json_fast as parse_json_fast
 from ._readings import ANSWERED as ANSWERED

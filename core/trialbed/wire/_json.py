@@ -1,10 +1,11 @@
-"""Strict JSON: read from endpoints, written to files and requests."""
+"""Strict JSON: read from endpoints, clients and files, written to files and requests."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from math import isinf
 from typing import Any, NoReturn
 
 import orjson
@@ -12,26 +13,30 @@ import orjson
 DEEPEST = 200
 """Levels of nesting that are read; deeper values could not be written again."""
 
+ParseFloat = Callable[[str], float]
 
-def parse_json(text: bytes, parse_float: Callable[[str], float] = float) -> Any:
+
+def parse_json(text: bytes | str, parse_float: ParseFloat = float, *, unique: bool = False) -> Any:
     """The value of a JSON text, exactly: integers of any size and lone surrogates are JSON, ``NaN`` is not.
 
     Args:
-        parse_float: reads each number that is not an integer.
+        parse_float: reads each number that is not an integer, such as ``finite_float``.
+        unique: whether an object that has a key twice is refused.
 
     Raises:
         ValueError: it is not JSON, or nested too deeply.
     """
+    if isinstance(text, bytes):
+        text = text.decode(json.detect_encoding(text), "surrogatepass")
     try:
-        value = _decoder(parse_float).decode(text.decode(json.detect_encoding(text), "surrogatepass"))
+        value = json_decoder(parse_float, unique=unique).decode(text)
     except RecursionError:
         raise ValueError(f"nested deeper than {DEEPEST} levels") from None
     except ValueError as error:
         if str(error).startswith("Exceeds the limit"):
             raise ValueError("an integer of more digits than can be read") from None
         raise
-    if text.count(b"[") + text.count(b"{") > DEEPEST and _depth(value) > DEEPEST:
-        raise ValueError(f"nested deeper than {DEEPEST} levels")
+    check_depth(value, text)
     return value
 
 
@@ -57,21 +62,52 @@ def dump_json(value: Any) -> bytes:
         return json.dumps(value).encode()
 
 
-@lru_cache(maxsize=4)
-def _decoder(parse_float: Callable[[str], float]) -> json.JSONDecoder:
-    """A reader of strict JSON; to make one takes longer than to read a request."""
-    return json.JSONDecoder(parse_constant=_refuse, parse_float=parse_float)
+@lru_cache(maxsize=8)
+def json_decoder(parse_float: ParseFloat = float, *, unique: bool = False) -> json.JSONDecoder:
+    """A decoder of strict JSON, for several values in one text; ``check_depth`` is to follow."""
+    # To make one takes longer than to read a request.
+    pairs = _object if unique else None
+    return json.JSONDecoder(parse_constant=_refuse, parse_float=parse_float, object_pairs_hook=pairs)
+
+
+def check_depth(value: Any, text: str) -> None:
+    """Check that a value read from a text is not nested too deeply.
+
+    Raises:
+        ValueError: it is.
+    """
+    if text.count("[") + text.count("{") <= DEEPEST:
+        return
+    depth, level = 0, [value]
+    while level := [inner for outer in level for inner in _inner(outer)]:
+        depth += 1
+        if depth > DEEPEST:
+            raise ValueError(f"nested deeper than {DEEPEST} levels")
+
+
+def finite_float(text: str) -> float:
+    """The number that a text is.
+
+    Raises:
+        ValueError: no float is that large.
+    """
+    value = float(text)
+    if isinf(value):
+        raise ValueError(f"the number {text[:20]} is too large")
+    return value
+
+
+def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r} occurs twice in one object")
+    return value
 
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not JSON")
-
-
-def _depth(value: Any) -> int:
-    depth, level = 0, [value]
-    while level := [inner for outer in level for inner in _inner(outer)]:
-        depth += 1
-    return depth
 
 
 def _inner(value: Any) -> list[Any]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from trialbed.errors import DataError
-from trialbed_evaluation.conversations._json import read_json
+from trialbed.wire import finite_float, parse_json
 from trialbed_evaluation.conversations._types import ToolCall
 
 ARGUMENTS = ("args", "arguments", "input", "parameters")
@@ -121,7 +121,7 @@ def _parsed(text: str) -> tuple[Mapping[str, Any], str]:
     if not text.strip():
         return {}, ""
     try:
-        value = read_json(text)
+        value = parse_json(text, finite_float, unique=True)
     except ValueError as error:
         return {}, f"the arguments are not JSON ({error}): {_shortened(text)}"
     if isinstance(value, dict):

@@ -10,8 +10,8 @@ from typing import Any
 
 from trialbed.errors import DataError, NothingMeasured
 from trialbed.files import read_text
+from trialbed.wire import check_depth, finite_float, json_decoder
 from trialbed_evaluation.conversations._calls import kind
-from trialbed_evaluation.conversations._json import check_depth, decoder
 from trialbed_evaluation.conversations._records import (
     conversation_of,
     identity,
@@ -173,7 +173,7 @@ def _records(file: Path) -> Iterator[tuple[str, Any]]:
 
 def _values(file: Path) -> Iterator[tuple[int, Any]]:
     text = read_text(file)
-    strict = decoder()
+    strict = json_decoder(finite_float, unique=True)
     place = _after_blank(text, 0)
     line, counted = 1, 0
     while place < len(text):

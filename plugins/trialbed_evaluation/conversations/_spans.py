@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from trialbed.errors import DataError
+from trialbed.wire import finite_float, parse_json
 from trialbed_evaluation.conversations._calls import items, kind, read_call
-from trialbed_evaluation.conversations._json import read_json
 from trialbed_evaluation.conversations._messages import read_messages
 from trialbed_evaluation.conversations._records import read_tools
 from trialbed_evaluation.conversations._types import Message, Sample, ToolCall
@@ -49,7 +49,7 @@ class Span:
         if not isinstance(given, str):
             return given
         try:
-            return read_json(given)
+            return parse_json(given, finite_float, unique=True)
         except ValueError as error:
             raise DataError(f"{self.place}: {key}: is not JSON: {error}") from None
 
@@ -184,7 +184,7 @@ def _loaded(value: Any, span: Span) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return read_json(value)
+        return parse_json(value, finite_float, unique=True)
     except ValueError as error:
         raise DataError(f"{span.place}: events: is not JSON: {error}") from None
 

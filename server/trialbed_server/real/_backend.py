@@ -9,6 +9,7 @@ from typing import Any, Self
 import aiohttp
 
 from trialbed.standard_names import StandardName
+from trialbed.wire import parse_json
 from trialbed.wire.circuit import CircuitBreaker, CircuitOpen
 from trialbed.wire.redaction import Redaction
 from trialbed_server._clock import Clock
@@ -136,10 +137,6 @@ class RealBackend:
 
 def _json(body: bytes) -> Any:
     try:
-        return json.loads(body, parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
+        return parse_json(body)
+    except ValueError as error:
         raise RealFailed(f"the answer is not JSON: {str(error)[:200]}") from error
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is not JSON")

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import orjson
 from pydantic import BaseModel, ValidationError
 
+from trialbed.wire import json_decoder
+
 PARSE_ERROR = "Tool input parse error...\n"
 """StableToolBench's answer to an input that is not JSON."""
 
@@ -83,11 +85,7 @@ def parse_input(tool_input: str | dict[str, Any]) -> Any:
         raise InputError(PARSE_ERROR) from error
 
 
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
-
-
-_decode = json.JSONDecoder(parse_constant=_no_constant).decode
+_decode = json_decoder().decode
 _LONG_NUMBER = re.compile(rb"\d{19}").search
 
 

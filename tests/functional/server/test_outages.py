@@ -15,7 +15,7 @@ from support.clocks import SleepingClock
 from support.planned import CHAT, Endpoint, body, opened, says, status
 from support.servers import TRIAL, Serve, closed, until
 
-from trialbed_server.gateway.circuit import FAILURES
+from trialbed.wire.circuit import FAILURES
 
 
 async def test_an_address_where_nothing_ever_answered_is_given_up_soon(serve: Serve, clock: SleepingClock) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed.wire import dump_json, parse_json, parse_json_fast
+from trialbed.wire import dump_json, finite_float, parse_json, parse_json_fast
 from trialbed.wire._json import DEEPEST
 
 JSON = st.recursive(
@@ -56,3 +56,11 @@ def test_many_brackets_are_no_depth() -> None:
 
 def test_half_of_a_character_in_an_event_is_json() -> None:
     assert parse_json_fast(b'{"a": "\\ud83d"}') == {"a": "\ud83d"}
+
+
+def test_a_key_that_is_there_twice_and_a_number_beyond_floats_are_refused_where_it_is_asked_for() -> None:
+    assert parse_json('{"a": 1, "a": 1e999}') == {"a": float("inf")}
+    with pytest.raises(ValueError, match="the key 'a' occurs twice"):
+        parse_json('{"a": 1, "a": 2}', unique=True)
+    with pytest.raises(ValueError, match="the number 1e999 is too large"):
+        parse_json("[1e999]", finite_float)
