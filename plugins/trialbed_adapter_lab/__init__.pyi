@@ -31,6 +31,8 @@ from .harness import fails as fails
 from .harness import forever as forever
 from .harness import like_a_worker as like_a_worker
 from .harness import named_agent as named_agent
+from .harness import new_tasks as new_tasks
 from .harness import returns as returns
 from .harness import says as says
 from .harness import tool as tool
+from .harness import wait_until as wait_until

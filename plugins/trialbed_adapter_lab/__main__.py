@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with like_a_worker(), NetworkWatch() as network:
             agent_class, names = named_agent(options.framework)
-            wanted = _wanted(options, framework_profile(names["framework"]))
+            wanted = _choose_checks(options, framework_profile(names["framework"]))
             report = check_adapter(agent_class, wanted, network=network, progress=_print, **names)
     except TrialbedError as error:
         sys.stderr.write(f"{error}\n")
@@ -55,7 +55,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _wanted(options: argparse.Namespace, profile: str | None) -> list[Check]:
+def _choose_checks(options: argparse.Namespace, profile: str | None) -> list[Check]:
     levels = LEVELS[: LEVELS.index(options.level) + 1]
     chosen = [check for check in CHECKS if not options.check or check.name in options.check]
     return [check for check in chosen if check.level_for(profile) in levels]

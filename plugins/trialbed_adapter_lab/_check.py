@@ -17,17 +17,17 @@ Level = Literal["must", "should", "may"]
 
 ``must``: without it, numbers about the framework would be wrong; a deviation from it cannot be declared.
 ``should``: it fails unless the adapter's ``deviations`` declare it.
-``may``: what is seen is reported, and never fails.
+``may``: the result is reported, and never fails.
 """
 
 Bound = Literal["all", "controlled"]
-"""The profiles that a check binds: all, for what keeps a measurement sound, or only ``controlled``, for what is a
-property of the framework. For an adapter that it does not bind, a check is a ``may``."""
+"""The profiles that a check binds: all, where a measurement would be unsound, or only ``controlled``, for the
+properties of a framework. For an adapter that it does not bind, a check is a ``may``."""
 
 LEVELS: tuple[Level, ...] = get_args(Level)
 
 Outcome = Literal["passed", "failed", "finding", "declared", "outdated", "error"]
-"""The outcome of a check: ``finding`` is what a ``may`` saw otherwise than the check has it, ``declared`` failed as the
+"""The outcome of a check: ``finding``: a ``may`` saw something else than the check has it, ``declared`` failed as the
 adapter's deviations say it would, ``outdated`` passed although they say it would fail (or names a check that does not
 exist), ``error`` could not be completed."""
 
@@ -36,7 +36,7 @@ MARKS = {"passed": "✓", "failed": "✗", "finding": "·", "declared": "-", "ou
 """Outcome -> the character before it in text."""
 
 FAILS = "the trial fails"
-"""How the cause begins of what fails because its trial does."""
+"""The beginning of the cause of a check that fails because its trial does."""
 
 FAILS_EARLY = f"{FAILS} before it asks the model"
 """The same, where no check of what comes then can pass."""
@@ -100,8 +100,8 @@ class CheckResult(Record):
 
     Attributes:
         level: of the check for this adapter.
-        message: what was expected and seen; of a failure also why it matters and what to do; empty if the check passed.
-        cause: what other checks fail for as well, in words; empty if that is not known.
+        message: the expectation and the observation, of a failure also the reason and a hint; empty if it passed.
+        cause: common to all checks that fail for it, in words; empty if it is not known.
         seconds: wall time.
     """
 
@@ -114,7 +114,7 @@ class CheckResult(Record):
 
     @property
     def ok(self) -> bool:
-        """Whether an adapter may be released with it."""
+        """An adapter may be released with it."""
         return self.outcome not in PROBLEMS
 
 
@@ -136,7 +136,7 @@ class ConformanceReport(Record):
 
     @property
     def ok(self) -> bool:
-        """Whether the adapter conforms."""
+        """The adapter conforms."""
         return all(finding.ok for finding in self.findings)
 
     @property
@@ -145,7 +145,7 @@ class ConformanceReport(Record):
         return tuple(finding for finding in self.findings if not finding.ok)
 
     def by_cause(self, *outcomes: Outcome) -> list[tuple[CheckResult, ...]]:
-        """The findings with these outcomes, those of the same cause together, in the order of the checks."""
+        """Return the findings with these outcomes, those of the same cause together, in the order of the checks."""
         groups: dict[str, list[CheckResult]] = {}
         for finding in self.findings:
             if finding.outcome in outcomes:
@@ -153,7 +153,7 @@ class ConformanceReport(Record):
         return [tuple(group) for group in groups.values()]
 
     def count(self, level: Level, *outcomes: Outcome) -> int:
-        """The number of checks of a level with one of these outcomes; without outcomes, of all checks of the level."""
+        """Return the number of checks of a level with one of these outcomes; without outcomes, of all of the level."""
         return sum(
             finding.level == level and (not outcomes or finding.outcome in outcomes) for finding in self.findings
         )

@@ -1,4 +1,4 @@
-"""Runs checks on one adapter, in one event loop and one harness, as a worker runs trials."""
+"""Run checks on one adapter, in one event loop and one harness, as a worker runs trials."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HINTS = {
     ASKED_ON: "Run the framework's agent once, and return the model's answer; look for a second run, a summary or a "
     "last word.",
 }
-"""How a cause begins -> what helps, where that is not what the check is about."""
+"""The beginning of a cause -> a hint that helps where the check's own does not."""
 
 
 class Kit:
@@ -68,10 +68,12 @@ class Kit:
             seconds=round(time.perf_counter() - begun, 3),
         )
 
-    def misnamed(self) -> list[CheckResult]:
-        """A finding for each declaration that names an unknown check."""
+    def check_declarations(self) -> list[CheckResult]:
+        """Return a finding for each declaration that names an unknown check."""
         return [
-            CheckResult(check=deviation.check, level="should", outcome="outdated", message=_misnamed(deviation))
+            CheckResult(
+                check=deviation.check, level="should", outcome="outdated", message=_describe_misnamed(deviation)
+            )
             for deviation in self.agent_class.deviations
             if deviation.check and deviation.check not in self._checks
         ]
@@ -89,14 +91,14 @@ class Kit:
         self._runner.close()
 
     def _outcome(self, check: Check) -> tuple[Outcome, str, str]:
-        """The outcome, what is to be said of it, and its cause."""
+        """Return the outcome, its message and its cause."""
         try:
             with watchdog(self._runner.get_loop(), BLOCKED):
                 self._runner.run(self._run(check))
         except CheckFailed as failed:
             return "failed", str(failed), failed.cause
         except LoopBlocked as blocked:
-            return "failed", _blocked(blocked), "the event loop is blocked"
+            return "failed", _describe_block(blocked), "the event loop is blocked"
         except Exception as error:  # noqa: BLE001 - any error of a check is reported with it
             return "error", "".join(traceback.format_exception(error)), ""
         return "passed", "", ""
@@ -107,10 +109,10 @@ class Kit:
             await check.run(self._harness)
         finally:
             self._harness.clear()
-            await _cancelled(asyncio.all_tasks() - before)
+            await _cancel_tasks(asyncio.all_tasks() - before)
 
     def _with_declarations(self, check: Check, outcome: Outcome, message: str, advice: str) -> tuple[Outcome, str]:
-        """The outcome, given what the adapter declares."""
+        """Return the outcome in the light of the adapter's declarations."""
         declared = next((item for item in self.agent_class.deviations if item.check == check.name), None)
         level = check.level_for(self._profile)
         if outcome == "failed":
@@ -123,7 +125,7 @@ class Kit:
             upstream = f" ({declared.upstream})" if declared.upstream else ""
             return "declared", f"{declared.text}{upstream}\n{message}"
         if outcome == "passed" and declared is not None:
-            return "outdated", _outdated(check, declared)
+            return "outdated", _describe_outdated(check, declared)
         return outcome, message
 
 
@@ -152,7 +154,7 @@ def check_adapter(
 
     findings: list[CheckResult] = []
     with Kit(agent_class, CHECKS, network, profile or framework_profile(framework)) as kit:
-        for finding in chain(map(kit.run, CHECKS if checks is None else checks), kit.misnamed()):
+        for finding in chain(map(kit.run, CHECKS if checks is None else checks), kit.check_declarations()):
             findings.append(finding)
             if progress is not None:
                 progress(finding)
@@ -172,7 +174,7 @@ class _Threads(ThreadPoolExecutor):
         super().shutdown(wait=False, cancel_futures=cancel_futures)
 
 
-def _blocked(blocked: LoopBlocked) -> str:
+def _describe_block(blocked: LoopBlocked) -> str:
     where = "".join(traceback.format_tb(blocked.__traceback__)[-3:])
     return f"expected the event loop to stay free; seen: it was blocked for {BLOCKED:g} s in\n{where}"
 
@@ -182,21 +184,21 @@ def _advice(check: Check, cause: str) -> str:
     return f"why: {check.reason}\nhint: {hint}"
 
 
-def _outdated(check: Check, declared: Deviation) -> str:
+def _describe_outdated(check: Check, declared: Deviation) -> str:
     return (
         f"deviations declares {check.name!r} ({declared.text}), but the check passes: the declaration is no "
         f"longer true; remove it"
     )
 
 
-def _misnamed(declared: Deviation) -> str:
+def _describe_misnamed(declared: Deviation) -> str:
     return (
         f"deviations declares {declared.check!r} ({declared.text}), but no check has this name; correct it, or leave "
         f"it empty if no check covers the deviation"
     )
 
 
-async def _cancelled(tasks: set[asyncio.Task[object]]) -> None:
+async def _cancel_tasks(tasks: set[asyncio.Task[object]]) -> None:
     """Cancel the tasks that a check left behind, as a worker does between trials."""
     for task in tasks:
         task.cancel()

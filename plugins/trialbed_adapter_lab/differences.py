@@ -14,12 +14,12 @@ Kind = Literal["lost", "added", "changed", "reordered"]
 
 
 class Difference(Record):
-    """One difference between what was given and what was sent.
+    """One difference between a given value and a sent one.
 
     Attributes:
-        pointer: where, as a JSON Pointer (RFC 6901): into the given value for what was lost, else into the sent one.
+        pointer: the place, as a JSON Pointer (RFC 6901): in the given value if it was lost, else in the sent one.
         kind: ``reordered`` means the same keys or items in another order.
-        given: the value given, None for what was added. ``sent``: the value sent, None for what was lost. Of
+        given: None where a value was added. ``sent``: None where one was lost. Of
             reordered keys it is their names.
     """
 
@@ -30,7 +30,7 @@ class Difference(Record):
 
 
 def differences(given: Json, sent: Json) -> tuple[Difference, ...]:
-    """Every difference; there are none exactly if both are the same JSON text.
+    """Return every difference; there are none exactly if both are the same JSON text.
 
     The order of keys counts, and ``1`` is not ``1.0``.
     """
@@ -38,20 +38,20 @@ def differences(given: Json, sent: Json) -> tuple[Difference, ...]:
 
 
 def is_same(given: Json, sent: Json) -> bool:
-    """Whether there is no difference."""
+    """Return whether there is no difference."""
     return next(_compare(given, sent, ""), None) is None
 
 
 def _compare(given: Any, sent: Any, pointer: str) -> Iterator[Difference]:
     if isinstance(given, dict) and isinstance(sent, dict):
-        yield from _objects(given, sent, pointer)
+        yield from _compare_objects(given, sent, pointer)
     elif isinstance(given, list) and isinstance(sent, list):
-        yield from _lists(given, sent, pointer)
+        yield from _compare_lists(given, sent, pointer)
     elif type(given) is not type(sent) or given != sent:
         yield Difference(pointer=pointer, kind="changed", given=given, sent=sent)
 
 
-def _objects(given: dict[str, Any], sent: dict[str, Any], pointer: str) -> Iterator[Difference]:
+def _compare_objects(given: dict[str, Any], sent: dict[str, Any], pointer: str) -> Iterator[Difference]:
     before, after = [key for key in given if key in sent], [key for key in sent if key in given]
     if before != after:
         yield Difference(pointer=pointer, kind="reordered", given=before, sent=after)
@@ -65,26 +65,28 @@ def _objects(given: dict[str, Any], sent: dict[str, Any], pointer: str) -> Itera
             yield Difference(pointer=_at(pointer, key), kind="added", sent=sent[key])
 
 
-def _lists(given: list[Any], sent: list[Any], pointer: str) -> Iterator[Difference]:
+def _compare_lists(given: list[Any], sent: list[Any], pointer: str) -> Iterator[Difference]:
     before, after = [*map(_text, given)], [*map(_text, sent)]
     if before != after and Counter(before) == Counter(after):
         yield Difference(pointer=pointer, kind="reordered", given=given, sent=sent)
         return
-    found = [_in_place(given, sent, pointer)] if len(given) == len(sent) else []
+    found = [_compare_in_place(given, sent, pointer)] if len(given) == len(sent) else []
     if before != after:
-        found.append(_aligned(given, sent, pointer, SequenceMatcher(None, before, after, autojunk=False)))
+        found.append(_compare_aligned(given, sent, pointer, SequenceMatcher(None, before, after, autojunk=False)))
     # The shorter list of differences is the likelier one.
     yield from min(map(list, found), key=len)
 
 
-def _in_place(given: list[Any], sent: list[Any], pointer: str) -> Iterator[Difference]:
+def _compare_in_place(given: list[Any], sent: list[Any], pointer: str) -> Iterator[Difference]:
     for index, (one, other) in enumerate(zip(given, sent, strict=True)):
         yield from _compare(one, other, _at(pointer, index))
 
 
-def _aligned(given: list[Any], sent: list[Any], pointer: str, matcher: SequenceMatcher[str]) -> Iterator[Difference]:
+def _compare_aligned(
+    given: list[Any], sent: list[Any], pointer: str, matcher: SequenceMatcher[str]
+) -> Iterator[Difference]:
     for tag, first, last, start, stop in matcher.get_opcodes():
-        # Of what was replaced, item by item is compared; the longer side's rest was lost or added.
+        # Replaced items are compared one by one; the longer side's rest was lost or added.
         both = min(last - first, stop - start) if tag in ("equal", "replace") else 0
         for offset in range(both):
             yield from _compare(given[first + offset], sent[start + offset], _at(pointer, start + offset))
@@ -95,7 +97,7 @@ def _aligned(given: list[Any], sent: list[Any], pointer: str, matcher: SequenceM
 
 
 def _text(value: Any) -> str:
-    """A text that is equal for values that differ in the order of keys only."""
+    """Return a text that is equal for values that differ in the order of keys only."""
     return json.dumps(value, sort_keys=True)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 
 class CheckFailed(AssertionError):
-    """The adapter fails a check. The message names what was expected and what was seen.
+    """The adapter fails a check. The message names the expectation and the observation.
 
     Attributes:
-        cause: what other checks fail for as well, in words; empty if that is not known.
+        cause: common to all checks that fail for it, in words; empty if it is not known.
     """
 
     def __init__(self, message: str, cause: str = "") -> None:

@@ -67,7 +67,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 @pytest.fixture
 def harness(request: pytest.FixtureRequest) -> Iterator[Harness]:
-    """A harness for trials of the test's own.
+    """Run trials of the test's own.
 
     The adapter is the one that the test's class names as ``framework`` or ``agent``, as ``AdapterConformance``
     has it, or that ``@pytest.mark.framework`` names, on the test, its class or its module.
@@ -75,12 +75,12 @@ def harness(request: pytest.FixtureRequest) -> Iterator[Harness]:
     from trialbed_adapter_lab import Harness, like_a_worker, named_agent
 
     with like_a_worker():
-        agent_class, _ = named_agent(_wanted(request))
+        agent_class, _ = named_agent(_adapter_of(request))
         with Harness(agent_class) as opened:
             yield opened
 
 
-def _wanted(request: pytest.FixtureRequest) -> Any:
+def _adapter_of(request: pytest.FixtureRequest) -> Any:
     marker = request.node.get_closest_marker("framework")
     if marker is not None and (marker.args or marker.kwargs):
         return marker.args[0] if marker.args else marker.kwargs.get("agent")
@@ -95,7 +95,7 @@ def _wanted(request: pytest.FixtureRequest) -> Any:
 
 
 def _level(item: pytest.Item) -> str | None:
-    """The level of a conformance test; None for any other."""
+    """Return the level of a conformance test; None for any other."""
     callspec = getattr(item, "callspec", None)
     if callspec is None or getattr(item, "originalname", "") != "test_conformance":
         return None
@@ -105,7 +105,7 @@ def _level(item: pytest.Item) -> str | None:
 
 
 def _profile(owner: Any) -> str | None:
-    """The profile of the adapter that a test class names; no adapter is imported."""
+    """Return the profile of the adapter that a test class names; no adapter is imported."""
     profile = getattr(owner, "profile", None)
     return profile if isinstance(profile, str) else getattr(owner, "framework", "").partition(":")[2] or None
 

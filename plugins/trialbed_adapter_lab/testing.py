@@ -1,4 +1,4 @@
-"""Runs every conformance check as a pytest test of an adapter.
+"""Run every conformance check as a pytest test of an adapter.
 
 ::
 
@@ -58,7 +58,7 @@ class AdapterConformance:
 
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
     def test_conformance(self, check: Check, request: pytest.FixtureRequest) -> None:
-        """The adapter does what the check asks for, or declares that it does not."""
+        """The adapter does as the check asks, or declares that it does not."""
         shared = _class_kit(request)
         with warnings.catch_warnings():
             # Warnings of a framework are not errors in a worker either.
@@ -75,7 +75,7 @@ class AdapterConformance:
     def test_declarations_name_checks(self, request: pytest.FixtureRequest) -> None:
         """Every deviation that names a check names one that exists."""
         shared = _class_kit(request)
-        misnamed = shared.kit.misnamed()
+        misnamed = shared.kit.check_declarations()
         shared.note(request, *misnamed)
         if misnamed:
             pytest.fail("\n".join(finding.message for finding in misnamed), pytrace=False)
@@ -108,7 +108,7 @@ BROKEN = pytest.StashKey[str]()
 
 
 def _class_kit(request: pytest.FixtureRequest) -> _ClassKit:
-    """The kit of the test's class; made for its first test, and closed after its last."""
+    """Return the kit of the test's class; made for its first test, and closed after its last."""
     node = request.node.getparent(pytest.Class)
     found: _ClassKit | None = node.stash.get(CLASS_KIT, None)
     if found is not None:
@@ -126,7 +126,7 @@ def _class_kit(request: pytest.FixtureRequest) -> _ClassKit:
 
 
 def _subject(owner: type[AdapterConformance]) -> tuple[type[BaseAgent], ConformanceReport]:
-    """The adapter that a test class names, and a report about it without findings."""
+    """Return the adapter that a test class names, and a report about it without findings."""
     if owner.agent is None and not owner.framework:
         raise UsageError(f'{owner.__qualname__} does not name an adapter: set framework = "NAME" or agent = TheClass')
     agent_class, names = named_agent(owner.agent or owner.framework)

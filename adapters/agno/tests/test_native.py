@@ -12,8 +12,7 @@ import openai
 import pytest
 
 from trialbed import Tool, Usage
-from trialbed_adapter_lab import Raw, Reply, asks, call, errs, fails, forever, says, tool
-from trialbed_adapter_lab.harness import settled
+from trialbed_adapter_lab import Raw, Reply, asks, call, errs, fails, forever, says, tool, wait_until
 from trialbed_agno import native
 
 pytestmark = [
@@ -148,7 +147,7 @@ class TestCalls:
 
     async def test_long_ids_are_replaced(self, harness):
         record = await harness.run(asks(call("Echo_text", ECHO, id="functions.Echo_text:0")), "done")
-        [(identifier, *_)] = record.requests[1].wanted
+        [(identifier, *_)] = record.requests[1].tool_calls
         assert identifier.startswith("call_")
         assert record.requests[1].results == [(identifier, '{"text": "a"}')]
 
@@ -232,7 +231,7 @@ class TestHygiene:
     async def test_connections_end_with_the_trial(self, harness):
         trial = harness.prepare(asks(call("Echo_text", ECHO), call("Echo_text", ECHO)), "done")
         await trial.run()
-        await settled(lambda: not trial.open_connections)
+        await wait_until(lambda: not trial.open_connections)
         assert not trial.open_connections
 
     def test_the_other_profile_is_not_imported(self):

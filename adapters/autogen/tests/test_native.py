@@ -24,8 +24,8 @@ from trialbed_adapter_lab import (
     forever,
     says,
     tool,
+    wait_until,
 )
-from trialbed_adapter_lab.harness import settled
 from trialbed_autogen import native
 
 pytestmark = [
@@ -216,7 +216,7 @@ async def test_without_tokens_from_the_endpoint_none_are_claimed(harness: Harnes
 async def test_nothing_is_left_open(harness: Harness) -> None:
     prepared = harness.prepare(asks(ECHO), "done")
     record = await prepared.run()
-    assert await settled(lambda: prepared.open_connections == 0)
+    assert await wait_until(lambda: prepared.open_connections == 0)
     assert record.strays == ()
 
 

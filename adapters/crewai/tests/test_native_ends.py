@@ -9,8 +9,7 @@ import pytest
 from packaging.version import Version
 from support.adapters import failure, refusal, said
 
-from trialbed_adapter_lab import Call, Harness, Reply, asks, call, fails, forever, tool
-from trialbed_adapter_lab.harness import Gate, new_tasks, settled
+from trialbed_adapter_lab import Call, Gate, Harness, Reply, asks, call, fails, forever, new_tasks, tool, wait_until
 
 pytestmark = [
     pytest.mark.framework("crewai:native"),
@@ -144,7 +143,7 @@ async def test_a_cancelled_trial_asks_the_model_no_more(harness: Harness) -> Non
 async def test_connections_are_closed(harness: Harness) -> None:
     trial = harness.prepare(asks(ECHO), "done")
     await trial.run()
-    assert await settled(lambda: trial.open_connections == 0)
+    assert await wait_until(lambda: trial.open_connections == 0)
 
 
 async def test_nothing_but_the_endpoint_is_contacted(harness: Harness) -> None:

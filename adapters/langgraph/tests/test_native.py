@@ -12,8 +12,7 @@ import openai
 import pytest
 
 from trialbed import Tool, Usage
-from trialbed_adapter_lab import Raw, Reply, asks, call, errs, fails, forever, says, tool
-from trialbed_adapter_lab.harness import settled
+from trialbed_adapter_lab import Raw, Reply, asks, call, errs, fails, forever, says, tool, wait_until
 from trialbed_langgraph import native
 
 pytestmark = pytest.mark.framework("langgraph:native")
@@ -138,7 +137,7 @@ class TestCalls:
     async def test_no_arguments_are_an_empty_object(self, harness, arguments):
         record = await harness.run(asks(call("Echo_text", arguments)), "done")
         assert [made.arguments for made in record.calls] == [{}]
-        assert record.requests[1].wanted == [("call_0_0", "Echo_text", "{}")]
+        assert record.requests[1].tool_calls == [("call_0_0", "Echo_text", "{}")]
 
     async def test_a_failing_api_is_text_for_the_model(self, harness):
         record = await harness.run(asks(call("Echo_text", ECHO)), "done", tools=[tool(behave=errs("no such key"))])
@@ -183,7 +182,7 @@ class TestErrors:
         record = await harness.run(asks(call("Echo_text", "{"), call("Echo_text", ECHO)), "done")
         results = dict(record.requests[1].results)
         assert "arguments were malformed or truncated" in results["call_0_0"]
-        assert [identifier for identifier, *_ in record.requests[1].wanted] == ["call_0_1", "call_0_0"]
+        assert [identifier for identifier, *_ in record.requests[1].tool_calls] == ["call_0_1", "call_0_0"]
         assert record.answer.final_answer == "done"
 
     @pytest.mark.parametrize("arguments", ["[1]", '"Oslo"'])
@@ -257,7 +256,7 @@ class TestHygiene:
     async def test_connections_end_with_the_trial_although_langchain_keeps_its_clients(self, harness):
         trial = harness.prepare(asks(call("Echo_text", ECHO), call("Echo_text", ECHO)), "done")
         await trial.run()
-        await settled(lambda: not trial.open_connections)
+        await wait_until(lambda: not trial.open_connections)
         assert not trial.open_connections
 
     def test_the_other_profile_is_not_imported(self):

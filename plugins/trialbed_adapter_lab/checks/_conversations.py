@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-from trialbed_adapter_lab.checks._expectations import answered, asked, called
+from trialbed_adapter_lab.checks._expectations import expect_answer, expect_calls, expect_requests
 from trialbed_adapter_lab.harness import Harness, Line, Reply, TrialRecord, TrialSettings, asks, call
 
 ECHO = "Echo_text"
@@ -31,11 +32,11 @@ async def converse(
         CheckFailed: the trial failed, or something else was seen.
     """
     record = await harness.run(*turns, answer, **conditions)
-    answered(record, answer)
+    expect_answer(record, answer)
     if requests is not None:
-        asked(record, requests)
+        expect_requests(record, requests)
     if calls is not None:
-        called(record, *calls)
+        expect_calls(record, *calls)
     return record
 
 
@@ -47,3 +48,11 @@ def asks_echo(*texts: str) -> Reply:
 def echoes(*texts: str) -> list[tuple[str, dict[str, str]]]:
     """Return the calls of the default tool with these texts, for ``called``."""
     return [(ECHO, {"text": text}) for text in texts]
+
+
+def parse(text: str) -> Any:
+    """Return the JSON value of a text, or the text if it is none."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -1,4 +1,4 @@
-"""Expectations of checks: what was expected, and what was seen."""
+"""Expectations of checks, each with the observation that it fails for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHOWN = 300
 """Characters of a value that a message shows."""
 
 CALLED = {"agent_class(": "__init__", "agent.bind_tools(": "bind_tools", "agent.answer(": "answer"}
-"""How a worker calls an agent's methods."""
+"""The calls of an agent's methods by a worker -> the method."""
 
 
 def expect(right: bool, expected: str, seen: Any, cause: str = "") -> None:
@@ -25,13 +25,13 @@ def expect(right: bool, expected: str, seen: Any, cause: str = "") -> None:
     Args:
         expected: in words.
         seen: in words, or any value.
-        cause: what other checks fail for as well.
+        cause: common to all checks that fail for it.
 
     Raises:
         CheckFailed: with both, the seen one shortened.
     """
     if not right:
-        text = shortened(seen) if isinstance(seen, str) else shown(seen)
+        text = shorten(seen) if isinstance(seen, str) else show(seen)
         raise CheckFailed(f"expected {expected}; seen: {text}", cause)
 
 
@@ -46,8 +46,8 @@ def expect_equal(what: str, seen: Any, expected: Any, cause: str = "") -> None:
         raise CheckFailed(f"{what}: {place}", cause)
 
 
-def answered(record: TrialRecord, text: str | None = None) -> Answer:
-    """The answer of a trial that did not fail, with this text.
+def expect_answer(record: TrialRecord, text: str | None = None) -> Answer:
+    """Return the answer of a trial that did not fail, with this text.
 
     Raises:
         CheckFailed: it failed, or said something else.
@@ -62,7 +62,7 @@ def answered(record: TrialRecord, text: str | None = None) -> Answer:
     return record.answer
 
 
-def not_failed(record: TrialRecord) -> None:
+def expect_no_failure(record: TrialRecord) -> None:
     """Fail if a trial failed, whatever it was to show.
 
     Raises:
@@ -72,8 +72,8 @@ def not_failed(record: TrialRecord) -> None:
         raise CheckFailed(f"expected an answer; seen: the trial failed: {_failure(record)}", _failure_cause(record))
 
 
-def asked(record: TrialRecord, times: int) -> tuple[ObservedRequest, ...]:
-    """The requests of a trial that asked the model this many times.
+def expect_requests(record: TrialRecord, times: int) -> tuple[ObservedRequest, ...]:
+    """Return the requests of a trial that asked the model this many times.
 
     Raises:
         CheckFailed: it asked more or less often.
@@ -86,8 +86,8 @@ def asked(record: TrialRecord, times: int) -> tuple[ObservedRequest, ...]:
     return record.requests
 
 
-def asked_at_least(record: TrialRecord, times: int) -> tuple[ObservedRequest, ...]:
-    """The requests of a trial that asked the model this many times or more: what a framework adds is its own.
+def expect_requests_at_least(record: TrialRecord, times: int) -> tuple[ObservedRequest, ...]:
+    """Return the requests of a trial that asked the model this many times or more; a framework may add some.
 
     Raises:
         CheckFailed: it asked less often.
@@ -99,7 +99,7 @@ def asked_at_least(record: TrialRecord, times: int) -> tuple[ObservedRequest, ..
     return record.requests
 
 
-def knows(request: ObservedRequest, words: Sequence[str]) -> None:
+def expect_words(request: ObservedRequest, words: Sequence[str]) -> None:
     """Fail unless each of these words is in some message of the request.
 
     Raises:
@@ -107,10 +107,10 @@ def knows(request: ObservedRequest, words: Sequence[str]) -> None:
     """
     texts = [text_of(entry.get("content")) for entry in request.messages]
     for word in words:
-        expect(any(word in text for text in texts), f"{shown(word)} in a message to the model", texts)
+        expect(any(word in text for text in texts), f"{show(word)} in a message to the model", texts)
 
 
-def called(record: TrialRecord, *calls: tuple[str, Any]) -> None:
+def expect_calls(record: TrialRecord, *calls: tuple[str, Any]) -> None:
     """Fail unless exactly these calls were made, in any order.
 
     Raises:
@@ -122,7 +122,7 @@ def called(record: TrialRecord, *calls: tuple[str, Any]) -> None:
     expect_equal("calls that reached the Apis", in_order(made), in_order([list(pair) for pair in calls]), cause)
 
 
-def told(request: ObservedRequest, words: Sequence[str]) -> None:
+def expect_results(request: ObservedRequest, words: Sequence[str]) -> None:
     """Fail unless the request has as many results as there are words, each with its word, in order.
 
     Each must be text, with the id of a call in the conversation.
@@ -134,35 +134,35 @@ def told(request: ObservedRequest, words: Sequence[str]) -> None:
     right = len(texts) == len(words) and all(word in text for word, text in zip(words, texts, strict=True))
     what = f"{len(words)} tool message{'s' * (len(words) != 1)}"
     cause = "the model is told other results than those of its calls"
-    expect(right, f"{what} with {shown(list(words))}" if any(words) else what, texts, cause)
+    expect(right, f"{what} with {show(list(words))}" if any(words) else what, texts, cause)
     expect(all(texts), f"{what} with some text", texts)
-    ids = {made for made, _, _ in request.wanted}
+    ids = {made for made, _, _ in request.tool_calls}
     expect(all(made in ids for made, _ in request.results), f"results of the calls {sorted(ids)}", request.results)
 
 
 def in_order(values: Iterable[Any]) -> list[Any]:
-    """The values, in an order that does not depend on the one they came in."""
+    """Return the values, in an order that does not depend on the one they came in."""
     return sorted(values, key=lambda value: json.dumps(value, sort_keys=True))
 
 
 def difference(expected: Any, seen: Any) -> str | None:
-    """The first place where two JSON values differ, and both values there; None if they are the same.
+    """Return the first place where two JSON values differ, and both values there; None if they are the same.
 
     Types matter: 1 is neither true nor "1". The order of keys does not count.
     """
     for found in differences(expected, seen):
         holder, place = _at_pointer(expected if found.kind == "lost" else seen, found.pointer)
         if found.kind == "lost":
-            return f"expected {place} = {shown(found.given)}; seen: it is missing"
+            return f"expected {place} = {show(found.given)}; seen: it is missing"
         if found.kind == "added":
-            return f"expected nothing at {place}; seen: {shown(found.sent)}"
+            return f"expected nothing at {place}; seen: {show(found.sent)}"
         if found.kind == "changed" or isinstance(holder, list):
             return _change(found.given, found.sent, place)
     return None
 
 
 def _at_pointer(value: Any, pointer: str) -> tuple[Any, str]:
-    """The value at a JSON Pointer, and the pointer as it is written in Python: ``a.b[1]``."""
+    """Return the value at a JSON Pointer, and the pointer as it is written in Python: ``a.b[1]``."""
     place = ""
     for token in pointer.split("/")[1:]:
         if isinstance(value, list):
@@ -176,26 +176,26 @@ def _at_pointer(value: Any, pointer: str) -> tuple[Any, str]:
 def _change(expected: Any, seen: Any, place: str) -> str:
     if isinstance(expected, str) and isinstance(seen, str) and max(len(expected), len(seen)) > SHOWN:
         return _text_difference(expected, seen, place)
-    return f"expected {shown(expected)}{_at(place)}; seen: {shown(seen)}"
+    return f"expected {show(expected)}{_at(place)}; seen: {show(seen)}"
 
 
-def shown(value: Any) -> str:
-    """A value as JSON, shortened."""
-    return shortened(json.dumps(value, ensure_ascii=False, default=repr))
+def show(value: Any) -> str:
+    """Return a value as JSON, shortened."""
+    return shorten(json.dumps(value, ensure_ascii=False, default=repr))
 
 
-def shortened(text: str) -> str:
-    """The beginning and the end of a text."""
+def shorten(text: str) -> str:
+    """Return the beginning and the end of a text."""
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 60]} … {text[-40:]} ({len(text)} characters)"
 
 
 def _text_difference(expected: str, seen: str, place: str) -> str:
-    """The first position where a long text differs, and the text there."""
+    """Return the first position where a long text differs, and the text there."""
     at = next((i for i, pair in enumerate(zip(expected, seen, strict=False)) if pair[0] != pair[1]), None)
     at = min(len(expected), len(seen)) if at is None else at
     return (
         f"expected a text of {len(expected)} characters{_at(place)}; seen: one of {len(seen)} that differs from "
-        f"character {at}: {shown(seen[at : at + 60])} in place of {shown(expected[at : at + 60])}"
+        f"character {at}: {show(seen[at : at + 60])} in place of {show(expected[at : at + 60])}"
     )
 
 
@@ -215,9 +215,9 @@ def _failure(record: TrialRecord) -> str:
 
 
 def _own_frame(record: TrialRecord, lines: Sequence[str]) -> list[str] | None:
-    """The deepest frame of a traceback in the adapter's own package, with its line of code.
+    """Return the deepest frame of a traceback in the adapter's own package, with its line of code.
 
-    Where there is none, as an agent's method could not be called or returned what is not an answer, that method.
+    Where there is none, as an agent's method could not be called or returned no answer, that method.
     """
     start = f'  File "{record.adapter}'
     found = [number for number, line in enumerate(lines) if record.adapter and line.startswith(start)]
@@ -230,7 +230,7 @@ def _own_frame(record: TrialRecord, lines: Sequence[str]) -> list[str] | None:
 
 
 def _failure_cause(record: TrialRecord) -> str:
-    """In words, what a trial failed of, and where in the adapter; empty if it did not fail."""
+    """Return the cause of a failed trial in words, with its place in the adapter; empty if it did not fail."""
     if record.failure is None:
         return ""
     own = _own_frame(record, record.failure.detail.splitlines())

@@ -1,4 +1,4 @@
-"""Arguments: the Api gets exactly what the model writes."""
+"""Arguments: they reach the Api exactly as the model writes them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from trialbed_adapter_lab._check import must, should
 from trialbed_adapter_lab.checks._conversations import converse
-from trialbed_adapter_lab.checks._expectations import asked, expect, expect_equal, told
+from trialbed_adapter_lab.checks._expectations import expect, expect_equal, expect_requests, expect_results
 from trialbed_adapter_lab.harness import Harness, asks, call, tool
 
 ANYTHING: dict[str, Any] = {}
@@ -61,7 +61,7 @@ INVALID = {"count": "seven", "kind": "c", "colour": None}
 async def argument_types_are_kept(harness: Harness) -> None:
     """Numbers of any size, booleans, null, texts, lists and objects arrive with their own types."""
     schema = {"type": "object", "properties": dict.fromkeys(TYPES, ANYTHING)}
-    await _arrives(harness, TYPES, schema)
+    await _expect_arrival(harness, TYPES, schema)
 
 
 @should(
@@ -71,7 +71,7 @@ async def argument_types_are_kept(harness: Harness) -> None:
 async def text_arguments_stay_text(harness: Harness) -> None:
     """Texts that look like numbers, booleans, null, JSON or dates arrive as texts."""
     schema = {"type": "object", "properties": {name: {"type": "string"} for name in LOOK_ALIKES}}
-    await _arrives(harness, LOOK_ALIKES, schema)
+    await _expect_arrival(harness, LOOK_ALIKES, schema)
 
 
 @must(
@@ -81,7 +81,7 @@ async def text_arguments_stay_text(harness: Harness) -> None:
 async def hostile_argument_names(harness: Harness) -> None:
     """Parameters may have any name: self, config, a.b, _p, __class__, $ref, Python's keywords, spaces, é."""
     schema = {"type": "object", "properties": {name: {"type": "string"} for name in HOSTILE_NAMES}}
-    await _arrives(harness, {name: f"value of {name}" for name in HOSTILE_NAMES}, schema)
+    await _expect_arrival(harness, {name: f"value of {name}" for name in HOSTILE_NAMES}, schema)
 
 
 @must(
@@ -90,7 +90,7 @@ async def hostile_argument_names(harness: Harness) -> None:
 )
 async def unicode_arguments(harness: Harness) -> None:
     """Letters of many scripts, emoji, quotes, backslashes, tabs and line breaks arrive unchanged."""
-    await _arrives(
+    await _expect_arrival(
         harness, {"text": "Zürich, 東京, القاهرة 🦜👩‍🚀 \"quoted\" 'single' \\back\\ \t tab\nline\r\n  \u200b end"}
     )
 
@@ -104,7 +104,7 @@ async def large_arguments(harness: Harness) -> None:
     deep: Any = "bottom"
     for _ in range(40):
         deep = {"next": [deep]}
-    await _arrives(harness, {"text": "0123456789" * 20_000, "deep": deep}, OPEN)
+    await _expect_arrival(harness, {"text": "0123456789" * 20_000, "deep": deep}, OPEN)
 
 
 @should(
@@ -125,8 +125,8 @@ async def empty_arguments(harness: Harness) -> None:
 async def invalid_arguments_do_not_end_the_run(harness: Harness) -> None:
     """Arguments that break the schema: the call is made or refused, the model is told, and the run continues."""
     record = await converse(harness, asks(call("Echo_text", INVALID)), answer="sorry", tools=[tool(parameters=STRICT)])
-    _, second = asked(record, 2)
-    told(second, [""])
+    _, second = expect_requests(record, 2)
+    expect_results(second, [""])
     expect(len(record.calls) <= 1, "at most one call of the Api", f"{len(record.calls)}")
 
 
@@ -136,7 +136,7 @@ async def invalid_arguments_do_not_end_the_run(harness: Harness) -> None:
 )
 async def arguments_are_not_repaired(harness: Harness) -> None:
     """Arguments that break the schema reach the Api as the model wrote them."""
-    await _arrives(harness, INVALID, STRICT)
+    await _expect_arrival(harness, INVALID, STRICT)
 
 
 @should(
@@ -151,11 +151,11 @@ async def defaults_are_not_filled_in(harness: Harness) -> None:
         "all": {},
     }
     schema = {"type": "object", "properties": {"text": {"type": "string"}, **optional}, "required": ["text"]}
-    await _arrives(harness, {"text": "only this"}, schema)
+    await _expect_arrival(harness, {"text": "only this"}, schema)
 
 
-async def _arrives(harness: Harness, arguments: dict[str, Any], schema: dict[str, Any] | None = None) -> None:
-    """One call with these arguments is made as it is."""
+async def _expect_arrival(harness: Harness, arguments: dict[str, Any], schema: dict[str, Any] | None = None) -> None:
+    """Expect that a call with these arguments is made as it is."""
     offered = tool() if schema is None else tool(parameters=schema)
     record = await converse(harness, asks(call("Echo_text", arguments)), requests=2, tools=[offered])
     expect(

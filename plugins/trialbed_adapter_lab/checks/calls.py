@@ -8,14 +8,14 @@ import json
 from trialbed_adapter_lab._check import must, should
 from trialbed_adapter_lab.checks._conversations import asks_echo, converse, echoes
 from trialbed_adapter_lab.checks._expectations import (
-    answered,
-    asked,
-    asked_at_least,
-    called,
     expect,
+    expect_answer,
+    expect_calls,
     expect_equal,
-    knows,
-    told,
+    expect_requests,
+    expect_requests_at_least,
+    expect_results,
+    expect_words,
 )
 from trialbed_adapter_lab.harness import (
     ApiReply,
@@ -42,9 +42,9 @@ WORDS = ("one", "two", "three")
 async def plain_answer(harness: Harness) -> None:
     """The model answers at once: no calls are made, and its text is the final answer."""
     record = await harness.run("Polly says hello.")
-    answer = answered(record, "Polly says hello.")
-    asked_at_least(record, 1)
-    called(record)
+    answer = expect_answer(record, "Polly says hello.")
+    expect_requests_at_least(record, 1)
+    expect_calls(record)
     expect_equal("finish", answer.finish, "give_answer")
 
 
@@ -55,7 +55,7 @@ async def plain_answer(harness: Harness) -> None:
 async def no_tools(harness: Harness) -> None:
     """Without tools the request offers none, and the model's text is the answer."""
     record = await converse(harness, answer="nothing to call", tools=())
-    (request,) = asked(record, 1)
+    (request,) = expect_requests(record, 1)
     expect("tools" not in request.body, "a request without `tools`", request.body.get("tools"))
 
 
@@ -67,9 +67,9 @@ async def no_tools(harness: Harness) -> None:
 async def single_call(harness: Harness) -> None:
     """One call is made once, with the model's arguments, and the model gets the result."""
     record = await converse(harness, asks_echo("hello"), tools=[tool(behave=returns("hi"))])
-    asked_at_least(record, 2)
-    called(record, *echoes("hello"))
-    knows(record.requests[1], ["hi"])
+    expect_requests_at_least(record, 2)
+    expect_calls(record, *echoes("hello"))
+    expect_words(record.requests[1], ["hi"])
 
 
 @must(
@@ -88,7 +88,7 @@ async def calls_reach_their_own_apis(harness: Harness) -> None:
         tools=tools,
     )
     for place, name in enumerate(names):
-        knows(asked_at_least(record, 4)[place + 1], [f"result of {name}"])
+        expect_words(expect_requests_at_least(record, 4)[place + 1], [f"result of {name}"])
 
 
 @must(
@@ -97,10 +97,10 @@ async def calls_reach_their_own_apis(harness: Harness) -> None:
 )
 async def model_is_asked_once_per_turn(harness: Harness) -> None:
     """An answer at once takes one request, a call and an answer two; each result is one tool message."""
-    asked(await harness.run("hello"), 1)
+    expect_requests(await harness.run("hello"), 1)
     record = await harness.run(asks_echo("hello"), "done")
-    _, second = asked(record, 2)
-    told(second, ["hello"])
+    _, second = expect_requests(record, 2)
+    expect_results(second, ["hello"])
 
 
 @must(
@@ -110,7 +110,7 @@ async def model_is_asked_once_per_turn(harness: Harness) -> None:
 async def sequential_calls(harness: Harness) -> None:
     """One call per turn, three turns: each is made in its turn, and the model sees all results so far."""
     record = await converse(harness, *(asks_echo(word) for word in WORDS))
-    requests = asked(record, 4)
+    requests = expect_requests(record, 4)
     expect_equal(
         "arguments of the calls", [item.arguments for item in record.calls], [{"text": word} for word in WORDS]
     )
@@ -126,8 +126,8 @@ async def parallel_calls(harness: Harness) -> None:
     names = ("Echo_a", "Echo_b", "Echo_c")
     turn = asks(*(call(name, {"text": name}) for name in names))
     record = await converse(harness, turn, tools=[tool(name) for name in names])
-    _, second = asked(record, 2)
-    called(record, *((name, {"text": name}) for name in names))
+    _, second = expect_requests(record, 2)
+    expect_calls(record, *((name, {"text": name}) for name in names))
     expect(len(second.results) == len(names), "three tool messages in the second request", second.results)
 
 
@@ -149,10 +149,10 @@ async def parallel_results_match_ids(harness: Harness) -> None:
 
     turn = asks_echo(*map(str, range(3)))
     record = await converse(harness, turn, tools=[tool(behave=in_reverse)])
-    _, second = asked(record, 2)
+    _, second = expect_requests(record, 2)
     expect(len(second.results) == 3, "three tool messages in the second request", second.results)
     texts = dict(second.results)
-    for made, _, arguments in second.wanted:
+    for made, _, arguments in second.tool_calls:
         word = f"result {json.loads(arguments)['text']}"
         expect(word in texts.get(made, ""), f"{word!r} as the result of the call {made}", texts)
 
@@ -177,8 +177,8 @@ async def many_calls_in_one_turn(harness: Harness) -> None:
     """Twenty calls in one turn are all made, and all results go back."""
     turn = asks_echo(*map(str, range(20)))
     record = await converse(harness, turn)
-    _, second = asked(record, 2)
-    called(record, *echoes(*map(str, range(20))))
+    _, second = expect_requests(record, 2)
+    expect_calls(record, *echoes(*map(str, range(20))))
     expect(len(second.results) == 20, "20 tool messages in the second request", f"{len(second.results)}")
 
 
@@ -203,8 +203,8 @@ async def repeated_calls_are_made_again(harness: Harness) -> None:
     """The same call twice in one turn and again in the next is made three times."""
     same = call("Echo_text", {"text": "again"})
     record = await converse(harness, asks(same, same), asks(same))
-    requests = asked(record, 3)
-    called(record, *[("Echo_text", {"text": "again"})] * 3)
+    requests = expect_requests(record, 3)
+    expect_calls(record, *[("Echo_text", {"text": "again"})] * 3)
     expect_equal("results per request", [len(request.results) for request in requests], [0, 2, 3])
 
 
@@ -216,4 +216,4 @@ async def repeated_calls_are_made_again(harness: Harness) -> None:
 async def text_is_not_a_call(harness: Harness) -> None:
     """A call that the model writes in its text is not made."""
     record = await harness.run(forever(Reply(CALL_IN_TEXT)), max_steps=3)
-    called(record)
+    expect_calls(record)

@@ -7,7 +7,13 @@ from typing import Any
 from trialbed.records import Answer, Usage
 from trialbed_adapter_lab._check import may, must, should
 from trialbed_adapter_lab.checks._conversations import converse
-from trialbed_adapter_lab.checks._expectations import answered, asked_at_least, expect, expect_equal, in_order
+from trialbed_adapter_lab.checks._expectations import (
+    expect,
+    expect_answer,
+    expect_equal,
+    expect_requests_at_least,
+    in_order,
+)
 from trialbed_adapter_lab.harness import Harness, TrialRecord, asks, breaks, call, errs, forever, returns, says, tool
 
 NAMES = ("Echo_a", "Echo_b", "Echo_c")
@@ -28,7 +34,7 @@ async def calls_are_claimed(harness: Harness) -> None:
     together = asks(*(call(name, {"text": f"{name} 1", "n": "1"}) for name in NAMES))
     record = await converse(harness, together, asks(call("Echo_b", {"text": "Echo_b 2", "n": "2"})), tools=tools)
     expect(len(record.calls) > 0, "calls of the tools", "none")
-    _claimed(record)
+    _expect_claims(record)
 
 
 @must(
@@ -41,7 +47,7 @@ async def many_calls_are_claimed(harness: Harness) -> None:
     turns = [asks(call("Echo_a", {"text": f"turn {number}"})) for number in range(6)]
     together = asks(*(call("Echo_b", {"text": f"call {number}"}) for number in range(6)))
     record = await harness.run(*turns, together, "done", tools=_tools())
-    _claimed_if_answered(record)
+    _expect_claims_if_answered(record)
 
 
 @should(
@@ -52,7 +58,7 @@ async def claims_are_in_order(harness: Harness) -> None:
     """Calls are claimed in the order in which the model asked for them."""
     together = asks(*(call(name, {"text": "1"}) for name in reversed(NAMES)))
     record = await harness.run(together, asks(call("Echo_b", {"text": "2"})), "done", tools=_tools())
-    answer = answered(record, "done")
+    answer = expect_answer(record, "done")
     named = [claim.api.tool_name if claim.api else claim.name for claim in answer.calls]
     expect_equal("tools of the claimed calls", named, [*reversed(NAMES), "Echo_b"])
 
@@ -65,7 +71,7 @@ async def responses_are_claimed(harness: Harness) -> None:
     """Each claimed call has the response that came back."""
     tools = [tool(name, returns(f"response of {name}")) for name in NAMES]
     record = await harness.run(asks(*(call(name, {"text": "x"}) for name in NAMES)), "done", tools=tools)
-    answer = answered(record, "done")
+    answer = expect_answer(record, "done")
     seen = {claim.api.tool_name if claim.api else claim.name: claim.response for claim in answer.calls}
     expect_equal("responses of the claimed calls", seen, {name: f"response of {name}" for name in NAMES})
 
@@ -79,7 +85,7 @@ async def failed_calls_are_claimed(harness: Harness) -> None:
     """Calls that the Api answered with an error, or not at all, are claimed."""
     tools = [tool("Echo_a", errs("no parrot")), tool("Echo_b", breaks(503)), tool("Echo_c")]
     record = await harness.run(asks(*(call(name, {"text": "x"}) for name in NAMES)), "done", tools=tools)
-    _claimed_if_answered(record)
+    _expect_claims_if_answered(record)
 
 
 @must(
@@ -96,7 +102,7 @@ async def calls_not_made_are_not_claimed(harness: Harness) -> None:
         call("Echo_c", {"text": "made"}),
     )
     record = await harness.run(turn, "done", tools=_tools())
-    _claimed_if_answered(record)
+    _expect_claims_if_answered(record)
 
 
 @must(
@@ -106,9 +112,9 @@ async def calls_not_made_are_not_claimed(harness: Harness) -> None:
 async def calls_are_claimed_at_the_step_limit(harness: Harness) -> None:
     """At the step limit the calls that were made are claimed."""
     record = await harness.run(forever(asks(call("Echo_a", {"text": "more"}))), tools=_tools(), max_steps=3)
-    answered(record)
+    expect_answer(record)
     expect(len(record.calls) >= 2, "at least 2 calls in 3 turns", f"{len(record.calls)}")
-    _claimed(record)
+    _expect_claims(record)
 
 
 @must(
@@ -118,7 +124,7 @@ async def calls_are_claimed_at_the_step_limit(harness: Harness) -> None:
 )
 async def claimed_usage_is_the_sum(harness: Harness) -> None:
     """Claimed tokens, if any, are the sum of what the model reported."""
-    usage = (await _spent(harness)).usage
+    usage = (await _run_spending(harness)).usage
     if usage is not None:
         expect_equal("usage", usage.model_dump(), ALL)
 
@@ -133,7 +139,7 @@ async def unknown_usage_is_none(harness: Harness) -> None:
     record = await harness.run(
         asks(call("Echo_a", {"text": "x"}), usage=None), says("done", usage=None), tools=_tools()
     )
-    usage = answered(record, "done").usage
+    usage = expect_answer(record, "done").usage
     expect(usage is None, "usage None", None if usage is None else usage.model_dump())
 
 
@@ -143,7 +149,7 @@ async def unknown_usage_is_none(harness: Harness) -> None:
 )
 async def usage_is_claimed(harness: Harness) -> None:
     """Tokens are claimed."""
-    expect((await _spent(harness)).usage is not None, "the framework's own count of tokens", "None")
+    expect((await _run_spending(harness)).usage is not None, "the framework's own count of tokens", "None")
 
 
 @must(
@@ -155,7 +161,7 @@ async def claimed_turns_are_right(harness: Harness) -> None:
     """Claimed turns, if any, are the requests that were made, at the step limit too if there is an answer."""
     finished = await harness.run(asks(call("Echo_a", {"text": "x"})), "done", tools=_tools())
     cut_off = await harness.run(forever(asks(call("Echo_a", {"text": "x"}))), tools=_tools(), max_steps=3)
-    answered(finished)
+    expect_answer(finished)
     for record in (finished, cut_off):
         made = sum(not request.refused for request in record.requests)
         turns = record.answer.model_turns if record.answer else None
@@ -168,28 +174,30 @@ async def claimed_turns_are_right(harness: Harness) -> None:
 )
 async def turns_are_claimed(harness: Harness) -> None:
     """Turns are claimed."""
-    answer = answered(await harness.run("done"), "done")
+    answer = expect_answer(await harness.run("done"), "done")
     expect(answer.model_turns is not None, "the framework's own count of turns", "None")
 
 
-async def _spent(harness: Harness) -> Answer:
-    """The answer of a trial of three turns, each with another number of tokens."""
+async def _run_spending(harness: Harness) -> Answer:
+    """Run a trial of three turns, each with another number of tokens, and return its answer."""
     turns = [asks(call("Echo_a", {"text": "x"}), usage=usage) for usage in SPENT]
     record = await harness.run(*turns, says("done", usage=LAST), tools=_tools())
-    asked_at_least(record, 3)
-    return answered(record, "done")
+    expect_requests_at_least(record, 3)
+    return expect_answer(record, "done")
 
 
-def _claimed_if_answered(record: TrialRecord) -> None:
-    """The claims of a trial are the calls that reached the Apis, unless it failed, and claims nothing."""
+def _expect_claims_if_answered(record: TrialRecord) -> None:
+    """Expect the claims of a trial to be the calls that reached the Apis, unless it failed, and claims nothing."""
     if record.answer is not None:
-        _claimed(record)
+        _expect_claims(record)
 
 
-def _claimed(record: TrialRecord) -> None:
-    """The claims of a trial are the calls that reached the Apis."""
+def _expect_claims(record: TrialRecord) -> None:
+    """Expect the claims of a trial to be the calls that reached the Apis."""
     made = in_order([call.tool, call.arguments] for call in record.calls)
-    expect_equal("claimed calls, compared with those that reached the Apis", in_order(_claims(answered(record))), made)
+    expect_equal(
+        "claimed calls, compared with those that reached the Apis", in_order(_claims(expect_answer(record))), made
+    )
 
 
 def _claims(answer: Answer) -> list[list[Any]]:

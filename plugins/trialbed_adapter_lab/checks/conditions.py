@@ -7,7 +7,13 @@ from typing import Any
 
 from trialbed_adapter_lab._check import may, must, should
 from trialbed_adapter_lab.checks._conversations import asks_echo, converse
-from trialbed_adapter_lab.checks._expectations import asked, asked_at_least, expect, expect_equal, knows
+from trialbed_adapter_lab.checks._expectations import (
+    expect,
+    expect_equal,
+    expect_requests,
+    expect_requests_at_least,
+    expect_words,
+)
 from trialbed_adapter_lab.harness import (
     KEY,
     QUERY,
@@ -38,7 +44,7 @@ DEFAULTS: dict[str, tuple[Any, ...]] = {
     "reasoning_effort": (),
     "verbosity": (),
 }
-"""Settings that change what a model says -> the values that change nothing; null is one of each."""
+"""Settings that change a model's answers -> the values that change nothing; null is one of each."""
 
 
 @must(
@@ -48,7 +54,7 @@ DEFAULTS: dict[str, tuple[Any, ...]] = {
 )
 async def query_is_sent(harness: Harness) -> None:
     """The first request has a message with the query's text."""
-    knows((await _requests(harness))[0], [QUERY])
+    expect_words((await _requests(harness))[0], [QUERY])
 
 
 @must(
@@ -58,7 +64,7 @@ async def query_is_sent(harness: Harness) -> None:
 )
 async def system_prompt_is_sent(harness: Harness) -> None:
     """The first request has a message with the system prompt's text."""
-    knows((await _requests(harness))[0], [SYSTEM_PROMPT])
+    expect_words((await _requests(harness))[0], [SYSTEM_PROMPT])
 
 
 @must(
@@ -92,7 +98,7 @@ async def nothing_is_added_between_turns(harness: Harness) -> None:
     """Each further request adds the model's message and the results of its calls, and nothing else."""
     turns = [asks_echo(str(number)) for number in range(3)]
     record = await converse(harness, *turns)
-    requests = asked(record, 4)
+    requests = expect_requests(record, 4)
     roles = [entry.get("role") for entry in requests[-1].messages[len(requests[0].messages) :]]
     expect_equal("roles of the messages after the first request", roles, ["assistant", "tool"] * 3)
 
@@ -125,7 +131,7 @@ async def model_names_of_vendors_are_kept(harness: Harness) -> None:
 )
 async def temperature_is_sent(harness: Harness) -> None:
     """Every request has the trial's temperature, including 0."""
-    await _number_is_sent(harness, "temperature", (0.0, 0.7))
+    await _expect_number(harness, "temperature", (0.0, 0.7))
 
 
 @should(
@@ -135,7 +141,7 @@ async def temperature_is_sent(harness: Harness) -> None:
 )
 async def seed_is_sent(harness: Harness) -> None:
     """Every request has the trial's seed, including 0."""
-    await _number_is_sent(harness, "seed", (0, 123456789))
+    await _expect_number(harness, "seed", (0, 123456789))
 
 
 @should(
@@ -182,7 +188,7 @@ async def only_chat_completions_are_asked_for(harness: Harness) -> None:
     """The trial asks for chat completions and makes its calls, and sends no other requests to the server."""
     before = len(harness.strays)
     record = await converse(harness, asks_echo("x"))
-    asked_at_least(record, 2)
+    expect_requests_at_least(record, 2)
     strays = [*record.strays, *harness.strays[before:]]
     expect(not strays, "only POST /v1/chat/completions, and calls of the offered Apis", strays)
 
@@ -234,8 +240,8 @@ async def connection_is_reused(harness: Harness) -> None:
     expect(record.connections == 1, "one connection for three requests", f"{record.connections}")
 
 
-async def _number_is_sent(harness: Harness, setting: str, numbers: Sequence[float]) -> None:
-    """Every request has the setting as the trial has it; ``false`` does not count as 0."""
+async def _expect_number(harness: Harness, setting: str, numbers: Sequence[float]) -> None:
+    """Expect the trial's setting in every request; ``false`` does not count as 0."""
     for number in numbers:
         for request in await _requests(harness, **{setting: number}):
             seen = request.body.get(setting)
@@ -243,12 +249,12 @@ async def _number_is_sent(harness: Harness, setting: str, numbers: Sequence[floa
 
 
 async def _requests(harness: Harness, **conditions: Any) -> tuple[ObservedRequest, ...]:
-    """The requests of a trial with a call: two, and what the framework adds."""
+    """Run a trial with a call, and return its requests: two, and those that the framework adds."""
     wanted: TrialSettings = {"tools": [tool()], **conditions}  # type: ignore[typeddict-item]
     record = await converse(harness, asks_echo("x"), **wanted)
-    return asked_at_least(record, 2)
+    return expect_requests_at_least(record, 2)
 
 
 def _plain(entry: dict[str, Any]) -> dict[str, Any]:
-    """The message with its text as a string, and without empty fields."""
+    """Return the message with its text as a string, and without empty fields."""
     return {name: value for name, value in entry.items() if value} | {"content": text_of(entry.get("content"))}

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 from trialbed_adapter_lab._check import must, should
-from trialbed_adapter_lab.checks._conversations import converse, echoes
+from trialbed_adapter_lab.checks._conversations import converse, echoes, parse
 from trialbed_adapter_lab.checks._expectations import (
-    answered,
-    asked,
-    asked_at_least,
-    called,
     expect,
+    expect_answer,
+    expect_calls,
     expect_equal,
-    knows,
-    told,
+    expect_requests,
+    expect_requests_at_least,
+    expect_results,
+    expect_words,
 )
 from trialbed_adapter_lab.harness import Harness, Reply, asks, call
 
@@ -39,10 +36,10 @@ async def ids_may_come_again(harness: Harness) -> None:
     """Ids that a later turn repeats belong to new calls with their own results."""
     turns = [asks(call("Echo_text", {"text": word}, id="call_0")) for word in WORDS]
     record = await harness.run(*turns, "done")
-    answer = answered(record, "done")
-    requests = asked(record, 4)
-    called(record, *echoes(*WORDS))
-    told(requests[-1], WORDS)
+    answer = expect_answer(record, "done")
+    requests = expect_requests(record, 4)
+    expect_calls(record, *echoes(*WORDS))
+    expect_results(requests[-1], WORDS)
     claimed = [(claim.arguments or {}).get("text") for claim in answer.calls if isinstance(claim.arguments, dict)]
     expect_equal("claimed calls", claimed, list(WORDS))
 
@@ -55,7 +52,7 @@ async def ids_may_be_equal(harness: Harness) -> None:
     """Two calls of one turn with the same id are both made, and both results go back."""
     turn = asks(*(call("Echo_text", {"text": word}, id="call_0") for word in WORDS[:2]))
     record = await converse(harness, turn, calls=echoes(*WORDS[:2]))
-    knows(record.requests[1], WORDS[:2])
+    expect_words(record.requests[1], WORDS[:2])
 
 
 @should(
@@ -65,8 +62,8 @@ async def ids_may_be_equal(harness: Harness) -> None:
 async def arguments_stay_as_written(harness: Harness) -> None:
     """The arguments of a call are sent back as the model wrote them, spaces, escapes and order included."""
     record = await converse(harness, asks(call("Echo_text", WRITTEN)))
-    _, second, *_ = asked_at_least(record, 2)
-    expect_equal("arguments as sent back", [text for _, _, text in second.wanted], [WRITTEN])
+    _, second, *_ = expect_requests_at_least(record, 2)
+    expect_equal("arguments as sent back", [text for _, _, text in second.tool_calls], [WRITTEN])
 
 
 @should(
@@ -77,7 +74,7 @@ async def thoughts_are_not_sent_back(harness: Harness) -> None:
     """The field `reasoning_content` next to a call is not sent back to the model."""
     thoughtful = Reply(None, (call("Echo_text", {"text": "x"}),), extras={"reasoning_content": "A secret thought."})
     record = await converse(harness, thoughtful)
-    _, second, *_ = asked_at_least(record, 2)
+    _, second, *_ = expect_requests_at_least(record, 2)
     expect("A secret thought." not in str(second.body), "no thoughts in the second request", second.messages)
 
 
@@ -89,10 +86,10 @@ async def calls_stay_in_the_conversation(harness: Harness) -> None:
     """The model's message with its calls is sent back unchanged, followed by the results."""
     turn = asks(call("Echo_text", {"text": "a"}, id="id_a"), call("Echo_text", {"text": "b"}, id="id_b"))
     record = await converse(harness, turn)
-    _, second = asked(record, 2)
+    _, second = expect_requests(record, 2)
     expect_equal("roles", [entry.get("role") for entry in second.messages][-3:], ["assistant", "tool", "tool"])
     expected = [["id_a", "Echo_text", {"text": "a"}], ["id_b", "Echo_text", {"text": "b"}]]
-    seen = [[made, name, _parsed(arguments)] for made, name, arguments in second.wanted]
+    seen = [[made, name, parse(arguments)] for made, name, arguments in second.tool_calls]
     expect_equal("tool_calls of the assistant message", seen, expected)
 
 
@@ -103,7 +100,7 @@ async def calls_stay_in_the_conversation(harness: Harness) -> None:
 async def text_beside_calls_is_kept(harness: Harness) -> None:
     """Text that the model writes next to a call stays in the conversation."""
     record = await harness.run(asks(call("Echo_text", {"text": "a"}), text="First I ask the parrot."), "done")
-    _, second, *_ = asked_at_least(record, 2)
+    _, second, *_ = expect_requests_at_least(record, 2)
     expect_equal("assistant's text", second.said_by("assistant"), ["First I ask the parrot."])
 
 
@@ -130,13 +127,6 @@ async def fields_of_vendors_are_tolerated(harness: Harness) -> None:
     """Messages with fields that vendors add are read like any other."""
     with_call = Reply(None, (call("Echo_text", {"text": "x"}),), extras=EXTRAS)
     record = await harness.run(with_call, Reply("done", extras=EXTRAS))
-    answered(record, "done")
-    asked(record, 2)
-    called(record, *echoes("x"))
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
+    expect_answer(record, "done")
+    expect_requests(record, 2)
+    expect_calls(record, *echoes("x"))

@@ -8,7 +8,15 @@ from contextlib import closing
 from trialbed.records import GIVE_UP
 from trialbed_adapter_lab._check import must, should
 from trialbed_adapter_lab.checks._conversations import asks_echo, converse, echoes
-from trialbed_adapter_lab.checks._expectations import answered, asked, called, expect, expect_equal, shown, told
+from trialbed_adapter_lab.checks._expectations import (
+    expect,
+    expect_answer,
+    expect_calls,
+    expect_equal,
+    expect_requests,
+    expect_results,
+    show,
+)
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import (
     Gate,
@@ -43,8 +51,8 @@ async def tool_error_goes_to_the_model(harness: Harness) -> None:
         answer="so be it",
         tools=[tool(behave=errs("parrot is asleep"))],
     )
-    _, second = asked(record, 2)
-    told(second, ["parrot is asleep"])
+    _, second = expect_requests(record, 2)
+    expect_results(second, ["parrot is asleep"])
 
 
 @must(
@@ -54,9 +62,9 @@ async def tool_error_goes_to_the_model(harness: Harness) -> None:
 async def broken_api_goes_to_the_model(harness: Harness) -> None:
     """A server error in place of the Api's answer reaches the model as text, and the run continues."""
     record = await converse(harness, asks_echo("x"), answer="so be it", tools=[tool(behave=breaks(500))])
-    _, second = asked(record, 2)
+    _, second = expect_requests(record, 2)
     expect(len(record.calls) == 1, "one call of the Api: a failed call is not made again", f"{len(record.calls)}")
-    told(second, ["500"])
+    expect_results(second, ["500"])
 
 
 @must(
@@ -67,9 +75,9 @@ async def slow_tool(harness: Harness) -> None:
     """A slow tool is waited for, and called once."""
     gate = Gate(timeout=0.5)
     record = await converse(harness, asks_echo("slow"), tools=[tool(behave=gate.tool())])
-    _, second = asked(record, 2)
-    called(record, *echoes("slow"))
-    told(second, ["slow"])
+    _, second = expect_requests(record, 2)
+    expect_calls(record, *echoes("slow"))
+    expect_results(second, ["slow"])
 
 
 @must(
@@ -80,9 +88,9 @@ async def unknown_tool_goes_back(harness: Harness) -> None:
     """A call of a tool that is not offered is answered with text, and the run continues."""
     turn = asks(call("Echo_nobody", {"text": "x"}))
     record = await converse(harness, turn, asks_echo("y"))
-    _, second, _ = asked(record, 3)
-    told(second, [""])
-    called(record, *echoes("y"))
+    _, second, _ = expect_requests(record, 3)
+    expect_results(second, [""])
+    expect_calls(record, *echoes("y"))
 
 
 @must(
@@ -92,7 +100,7 @@ async def unknown_tool_goes_back(harness: Harness) -> None:
 async def bad_json_goes_back(harness: Harness) -> None:
     """Arguments that are not JSON are answered with text, and the run continues."""
     for text in NO_JSON:
-        await _goes_back(harness, text)
+        await _expect_return(harness, text)
 
 
 @must(
@@ -102,7 +110,7 @@ async def bad_json_goes_back(harness: Harness) -> None:
 async def arguments_that_are_no_object_go_back(harness: Harness) -> None:
     """Arguments that are a list, a text, a number, a boolean or null are answered with text, and the run continues."""
     for text in NO_OBJECTS:
-        await _goes_back(harness, text)
+        await _expect_return(harness, text)
 
 
 @should(
@@ -131,12 +139,12 @@ async def valid_calls_beside_invalid_ones(harness: Harness) -> None:
         call("Echo_text", {"text": "last"}),
     )
     record = await converse(harness, turn)
-    _, second = asked(record, 2)
+    _, second = expect_requests(record, 2)
     made = [item.arguments for item in record.calls]
     for wanted in ("first", "last"):
         expect({"text": wanted} in made, f"the valid call {wanted!r} to be made", made)
     ids = sorted(made for made, _ in second.results)
-    expect_equal("calls with a result", ids, sorted(made for made, _, _ in second.wanted))
+    expect_equal("calls with a result", ids, sorted(made for made, _, _ in second.tool_calls))
     expect(len(ids) == 5, "a result of each of the five calls", second.results)
 
 
@@ -147,7 +155,7 @@ async def valid_calls_beside_invalid_ones(harness: Harness) -> None:
 async def model_errors_fail_the_trial(harness: Harness) -> None:
     """Each error status of the model's endpoint leads to ModelFailed."""
     for status in STATUSES:
-        _model_failed(await harness.run(fails(status)), f"status {status}")
+        _expect_model_failure(await harness.run(fails(status)), f"status {status}")
 
 
 @should(
@@ -183,7 +191,7 @@ async def model_errors_are_named(harness: Harness) -> None:
 async def model_error_after_calls(harness: Harness) -> None:
     """An error of the model's endpoint after a call fails the trial as well."""
     record = await harness.run(asks_echo("x"), fails(500))
-    _model_failed(record, "status 500 in the second request")
+    _expect_model_failure(record, "status 500 in the second request")
 
 
 @must(
@@ -195,7 +203,7 @@ async def unreachable_model_fails_the_trial(harness: Harness) -> None:
     with closing(socket.socket()) as unused:
         unused.bind(("127.0.0.1", 0))  # and does not listen
         record = await harness.run("never", base_url=f"http://127.0.0.1:{unused.getsockname()[1]}/v1")
-    _model_failed(record, "an endpoint that refuses connections")
+    _expect_model_failure(record, "an endpoint that refuses connections")
 
 
 @must(
@@ -205,7 +213,7 @@ async def unreachable_model_fails_the_trial(harness: Harness) -> None:
 async def response_without_choices_fails_the_trial(harness: Harness) -> None:
     """A completion without choices leads to ModelFailed."""
     document = '{"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": []}'
-    _model_failed(await harness.run(Raw(200, document)), "a completion with `choices: []`")
+    _expect_model_failure(await harness.run(Raw(200, document)), "a completion with `choices: []`")
 
 
 @must(
@@ -215,7 +223,7 @@ async def response_without_choices_fails_the_trial(harness: Harness) -> None:
 async def response_that_is_no_json_fails_the_trial(harness: Harness) -> None:
     """A page of HTML in place of a completion leads to ModelFailed."""
     page = Raw(200, "<html><body>Bad gateway</body></html>", "text/html")
-    _model_failed(await harness.run(page), "a page of HTML with status 200")
+    _expect_model_failure(await harness.run(page), "a page of HTML with status 200")
 
 
 @must(
@@ -240,8 +248,8 @@ async def empty_answer_ends_the_run(harness: Harness) -> None:
     """After an empty message, at once or after a call, the model is not asked again; the answer is empty."""
     for turns in ([], [asks_echo("x")]):
         record = await harness.run(*turns, says(""), "asked again", tools=[tool(behave=returns("a result"))])
-        answer = answered(record)
-        asked(record, len(turns) + 1)
+        answer = expect_answer(record)
+        expect_requests(record, len(turns) + 1)
         expect_equal("final_answer", answer.final_answer.strip(), "")
 
 
@@ -252,7 +260,7 @@ async def empty_answer_ends_the_run(harness: Harness) -> None:
 async def empty_answer_that_was_cut_off_is_unfinished(harness: Harness) -> None:
     """An empty message with the finish reason `length` or `content_filter` leaves the trial unfinished, not failed."""
     for reason in ("length", "content_filter"):
-        answer = answered(await harness.run(Reply("", reason=reason)))
+        answer = expect_answer(await harness.run(Reply("", reason=reason)))
         expect(answer.finish is None, f"finish None after an empty message that ended by {reason}", answer.finish)
 
 
@@ -265,26 +273,26 @@ async def giving_up(harness: Harness) -> None:
     """An answer that begins with GIVE_UP is kept, and counts as giving up."""
     text = f"{GIVE_UP} The parrot does not talk."
     record = await harness.run(text)
-    answer = answered(record, text)
+    answer = expect_answer(record, text)
     expect_equal("finish", answer.finish, "give_up_and_restart")
 
 
-async def _goes_back(harness: Harness, arguments: str) -> None:
-    """A call with these arguments is answered with a text; another in the next turn is made."""
+async def _expect_return(harness: Harness, arguments: str) -> None:
+    """Expect that a call with these arguments is answered with a text, and that the next one is made."""
     turn = asks(call("Echo_text", arguments))
     try:
         record = await converse(harness, turn, asks_echo("right"))
-        _, second, _ = asked(record, 3)
-        told(second, [""])
+        _, second, _ = expect_requests(record, 3)
+        expect_results(second, [""])
         last = record.calls[-1].arguments if record.calls else None
         expect_equal("arguments of the last call", last, {"text": "right"})
     except CheckFailed as failed:
         raise CheckFailed(f"with the arguments {arguments}: {failed}", failed.cause) from None
 
 
-def _model_failed(record: TrialRecord, what: str) -> None:
+def _expect_model_failure(record: TrialRecord, what: str) -> None:
     if record.failure is None:
         answer = record.answer.final_answer if record.answer else ""
-        raise CheckFailed(f"after {what}: expected ModelFailed; seen: the answer {shown(answer)}")
+        raise CheckFailed(f"after {what}: expected ModelFailed; seen: the answer {show(answer)}")
     if record.failure.kind != "model":
         raise CheckFailed(f"after {what}: expected ModelFailed; seen: {record.failure.message}")

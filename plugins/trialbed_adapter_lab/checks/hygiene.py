@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from trialbed_adapter_lab._check import must, should
 from trialbed_adapter_lab.checks._conversations import asks_echo
-from trialbed_adapter_lab.checks._expectations import answered, expect, expect_equal, not_failed
+from trialbed_adapter_lab.checks._expectations import expect, expect_answer, expect_equal, expect_no_failure
 from trialbed_adapter_lab.harness import (
     Gate,
     Harness,
@@ -20,7 +20,7 @@ from trialbed_adapter_lab.harness import (
     TrialRecord,
     new_tasks,
     process_state,
-    settled,
+    wait_until,
 )
 
 WARM_UP = 5
@@ -40,7 +40,7 @@ HELD_BACK = 5.0
 async def no_tasks_are_left(harness: Harness) -> None:
     """After a trial with parallel calls no task of it is left on the event loop."""
     before = asyncio.all_tasks()
-    answered(await _usual(harness), "done")
+    expect_answer(await _run_usual(harness), "done")
     left = await new_tasks(before)
     expect(not left, "no tasks left by the trial", left)
 
@@ -53,8 +53,8 @@ async def no_tasks_are_left(harness: Harness) -> None:
 async def connections_are_closed(harness: Harness) -> None:
     """After a trial its connections to the model are closed."""
     trial = harness.prepare(_turn(), "done")
-    answered(await trial.run(), "done")
-    await settled(lambda: trial.open_connections == 0)
+    expect_answer(await trial.run(), "done")
+    await wait_until(lambda: trial.open_connections == 0)
     expect(trial.open_connections == 0, "no open connections to the model", f"{trial.open_connections}")
 
 
@@ -66,11 +66,11 @@ async def connections_are_closed(harness: Harness) -> None:
 async def twenty_trials_leak_nothing(harness: Harness) -> None:
     """The numbers of threads, open files, tasks and child processes do not grow over twenty trials."""
     for _ in range(WARM_UP):
-        answered(await _usual(harness), "done")
+        expect_answer(await _run_usual(harness), "done")
     before = ProcessResources.now()
     for _ in range(TRIALS):
-        answered(await _usual(harness), "done")
-    await settled(lambda: not ProcessResources.now().grown(before, TOLERANCE))
+        expect_answer(await _run_usual(harness), "done")
+    await wait_until(lambda: not ProcessResources.now().grown(before, TOLERANCE))
     grown = ProcessResources.now().grown(before, TOLERANCE)
     expect(
         not grown,
@@ -86,7 +86,7 @@ async def twenty_trials_leak_nothing(harness: Harness) -> None:
 )
 async def surroundings_are_untouched(harness: Harness) -> None:
     """Trials change no environment variable, working directory, signal handler or socket timeout."""
-    answered(await _usual(harness), "done")
+    expect_answer(await _run_usual(harness), "done")
     now, before = process_state(), harness.process_state
     for what in before:
         expect_equal(f"{what} after the trials, compared with before the first", now[what], before[what])
@@ -99,8 +99,8 @@ async def surroundings_are_untouched(harness: Harness) -> None:
 )
 async def nothing_is_printed(harness: Harness) -> None:
     """A trial writes nothing to standard output."""
-    with _printed() as printed:
-        answered(await _usual(harness), "done")
+    with _capture_output() as printed:
+        expect_answer(await _run_usual(harness), "done")
     expect(not printed, "nothing on standard output", "".join(printed))
 
 
@@ -117,7 +117,7 @@ async def event_loop_stays_free(harness: Harness) -> None:
     try:
         await asyncio.wait({running, reached}, return_when=asyncio.FIRST_COMPLETED)
         if running.done():
-            not_failed(running.result())
+            expect_no_failure(running.result())
             expect(gate.reached.is_set(), "a request to the model", "the trial ended without one")
         free = gate.reached.is_set() and not running.done()
         expect(free, "other tasks to run while the model is slow", "the loop was blocked")
@@ -125,7 +125,7 @@ async def event_loop_stays_free(harness: Harness) -> None:
         reached.cancel()
         gate.open()
         record = await running
-    answered(record, "done")
+    expect_answer(record, "done")
 
 
 @must(
@@ -135,13 +135,13 @@ async def event_loop_stays_free(harness: Harness) -> None:
 )
 async def only_the_rig_is_talked_to(harness: Harness) -> None:
     """Only the addresses of the model and the Apis are looked up or connected to, in this trial and all before it."""
-    answered(await _usual(harness), "done")
+    expect_answer(await _run_usual(harness), "done")
     contacts = harness.contacts()
     expect(not contacts, "no look-ups and no connections except to Trialbed's server", contacts)
 
 
-async def _usual(harness: Harness) -> TrialRecord:
-    """A trial with two calls in one turn."""
+async def _run_usual(harness: Harness) -> TrialRecord:
+    """Run a trial with two calls in one turn."""
     return await harness.run(_turn(), "done")
 
 
@@ -150,8 +150,8 @@ def _turn() -> Reply:
 
 
 @contextlib.contextmanager
-def _printed() -> Iterator[list[str]]:
-    """Collects what is written to standard output, through Python or past it."""
+def _capture_output() -> Iterator[list[str]]:
+    """Collect all that is written to standard output, through Python or past it."""
     printed: list[str] = []
     through_python = io.StringIO()
     with tempfile.TemporaryFile() as past_it, contextlib.ExitStack() as stack:

@@ -8,7 +8,14 @@ from typing import Any
 from trialbed.records import ApiRef
 from trialbed_adapter_lab._check import must, should
 from trialbed_adapter_lab.checks._conversations import asks_echo, converse, echoes
-from trialbed_adapter_lab.checks._expectations import answered, asked_at_least, called, expect, expect_equal, knows
+from trialbed_adapter_lab.checks._expectations import (
+    expect,
+    expect_answer,
+    expect_calls,
+    expect_equal,
+    expect_requests_at_least,
+    expect_words,
+)
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import (
     Barrier,
@@ -40,10 +47,10 @@ async def conversations_start_afresh(harness: Harness) -> None:
     """A second trial begins with its own query, and holds nothing of the first one's conversation."""
     first = await harness.run(asks_echo("alpha"), "alpha", query="Query alpha?")
     second = await harness.run(asks_echo("beta"), "beta", query="Query beta?")
-    answered(first, "alpha")
-    answer = answered(second, "beta")
+    expect_answer(first, "alpha")
+    answer = expect_answer(second, "beta")
     expect_equal("number of requests of the second trial", len(second.requests), len(first.requests))
-    for one, other in zip(asked_at_least(first, 2), second.requests, strict=True):
+    for one, other in zip(expect_requests_at_least(first, 2), second.requests, strict=True):
         expect("alpha" not in str(other.body), "nothing of the first trial in the second's requests", other.messages)
         expect_equal("messages in the second trial's request", len(other.messages), len(one.messages))
     expect_equal("claimed calls of the second trial", [claim.arguments for claim in answer.calls], [{"text": "beta"}])
@@ -60,10 +67,10 @@ async def tools_start_afresh(harness: Harness) -> None:
         record = await converse(
             harness, asks(call("Echo_text", {word: word})), tools=[_own_tool(word, returns(f"result {word}"))]
         )
-        first, second, *_ = asked_at_least(record, 2)
-        _offers(first, word)
-        called(record, ("Echo_text", {word: word}))
-        knows(second, [f"result {word}"])
+        first, second, *_ = expect_requests_at_least(record, 2)
+        _expect_parameter(first, word)
+        expect_calls(record, ("Echo_text", {word: word}))
+        expect_words(second, [f"result {word}"])
         expect(not record.strays, "only calls of the trial's own Api", record.strays)
 
 
@@ -77,9 +84,9 @@ async def results_start_afresh(harness: Harness) -> None:
     for word in ("alpha", "beta"):
         turn = asks_echo("the same")
         record = await converse(harness, turn, tools=[tool(behave=returns(f"result {word}"))])
-        _, second, *_ = asked_at_least(record, 2)
-        called(record, *echoes("the same"))
-        knows(second, [f"result {word}"])
+        _, second, *_ = expect_requests_at_least(record, 2)
+        expect_calls(record, *echoes("the same"))
+        expect_words(second, [f"result {word}"])
 
 
 @must(
@@ -89,7 +96,7 @@ async def results_start_afresh(harness: Harness) -> None:
 )
 async def counts_start_afresh(harness: Harness) -> None:
     """A second trial like the first claims as many tokens, turns and calls as the first."""
-    first, second = [answered(await harness.run(asks_echo("x"), "done"), "done") for _ in range(2)]
+    first, second = [expect_answer(await harness.run(asks_echo("x"), "done"), "done") for _ in range(2)]
     for what in ("usage", "model_turns"):
         seen, expected = getattr(second, what), getattr(first, what)
         expect(seen == expected, f"{what} of the second trial as of the first, {expected}", str(seen))
@@ -105,8 +112,8 @@ async def trial_after_a_failed_one(harness: Harness) -> None:
     """After a trial whose model failed, the next one runs as usual."""
     await harness.run(asks_echo("first"), forever(fails(400)), query="the first query")
     record = await converse(harness, asks_echo("second"), answer="second", query="the second query")
-    *_, last = asked_at_least(record, 2)
-    called(record, *echoes("second"))
+    *_, last = expect_requests_at_least(record, 2)
+    expect_calls(record, *echoes("second"))
     expect("first" not in str(last.messages), "nothing of the first trial in the second's conversation", last.messages)
 
 
@@ -140,7 +147,7 @@ async def trials_run_at_the_same_time(harness: Harness) -> None:
     barrier = Barrier(2)
     trials = [harness.prepare(barrier.reply(Reply("done"))) for _ in range(2)]
     for record in await asyncio.gather(*(trial.run() for trial in trials)):
-        answered(record, "done")
+        expect_answer(record, "done")
     expect(barrier.all_arrived, "two requests under way at once", "the second trial began after the first had ended")
 
 
@@ -150,7 +157,7 @@ async def _at_once(harness: Harness, number: int) -> None:
     records = await asyncio.gather(*(trial.run() for trial in trials))
     for place, record in enumerate(records):
         try:
-            _is_its_own(record, f"trial{place}")
+            _expect_own(record, f"trial{place}")
         except CheckFailed as failed:
             raise CheckFailed(f"in trial {place} of {number} at once: {failed}", failed.cause) from None
 
@@ -166,21 +173,21 @@ def _trial(harness: Harness, word: str, asking: Barrier, calling: Barrier) -> Pr
     )
 
 
-def _is_its_own(record: TrialRecord, word: str) -> None:
-    answer = answered(record, f"answer {word}")
-    for request in asked_at_least(record, 2):
+def _expect_own(record: TrialRecord, word: str) -> None:
+    answer = expect_answer(record, f"answer {word}")
+    for request in expect_requests_at_least(record, 2):
         expect_equal("model", request.body.get("model"), f"model-{word}")
     first, second, *_ = record.requests
-    knows(first, [f"query {word}", f"prompt {word}"])
-    _offers(first, word)
-    called(record, ("Echo_text", {word: word}))
-    knows(second, [f"result {word}"])
+    expect_words(first, [f"query {word}", f"prompt {word}"])
+    _expect_parameter(first, word)
+    expect_calls(record, ("Echo_text", {word: word}))
+    expect_words(second, [f"result {word}"])
     expect_equal("claimed calls", [claim.arguments for claim in answer.calls], [{word: word}])
     expect(not record.strays, "only calls of the trial's own Api", record.strays)
 
 
-def _offers(request: ObservedRequest, word: str) -> None:
-    """The offered tool is the trial's, whatever else its schema has."""
+def _expect_parameter(request: ObservedRequest, word: str) -> None:
+    """Expect that the offered tool is the trial's, whatever else its schema has."""
     schema = request.parameters("Echo_text") or {}
     expect(word in schema.get("properties", {}), f"a tool with the parameter {word!r}", schema)
 

@@ -8,13 +8,13 @@ import contextlib
 from trialbed_adapter_lab._check import must, should
 from trialbed_adapter_lab.checks._conversations import asks_echo, echoes
 from trialbed_adapter_lab.checks._expectations import (
-    answered,
-    asked,
-    asked_at_least,
-    called,
     expect,
+    expect_answer,
+    expect_calls,
     expect_equal,
-    not_failed,
+    expect_no_failure,
+    expect_requests,
+    expect_requests_at_least,
 )
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import (
@@ -27,8 +27,8 @@ from trialbed_adapter_lab.harness import (
     call,
     forever,
     new_tasks,
-    settled,
     tool,
+    wait_until,
 )
 
 PROMPT = 5.0
@@ -47,7 +47,7 @@ async def step_limit_is_kept(harness: Harness) -> None:
     """A model that never stops is asked exactly max_steps times: 1, 2 and 6."""
     for steps in (1, 2, 6):
         record = await harness.run(_endless(), max_steps=steps)
-        answered(record)
+        expect_answer(record)
         expect(
             len(record.requests) == steps,
             f"{steps} model requests with max_steps={steps}",
@@ -62,7 +62,7 @@ async def step_limit_is_kept(harness: Harness) -> None:
 async def unfinished_is_no_answer(harness: Harness) -> None:
     """At the step limit the final answer is empty and finish is None, whatever the model wrote next to the calls."""
     for text in (None, "I am still at it."):
-        answer = answered(await harness.run(_endless(text), max_steps=3))
+        answer = expect_answer(await harness.run(_endless(text), max_steps=3))
         expect_equal("final_answer at the step limit", answer.final_answer, "")
         expect(answer.finish is None, "finish None at the step limit", answer.finish)
 
@@ -76,9 +76,9 @@ async def answer_in_the_last_turn_counts(harness: Harness) -> None:
     for steps in (1, 3):
         turns = [asks_echo(str(turn)) for turn in range(steps - 1)]
         record = await harness.run(*turns, "just in time", max_steps=steps)
-        answer = answered(record, "just in time")
+        answer = expect_answer(record, "just in time")
         expect_equal("finish", answer.finish, "give_answer")
-        asked(record, steps)
+        expect_requests(record, steps)
 
 
 @should(
@@ -88,8 +88,8 @@ async def answer_in_the_last_turn_counts(harness: Harness) -> None:
 async def calls_of_the_last_turn_are_made(harness: Harness) -> None:
     """The calls that the model asks for in the last allowed turn are still made."""
     record = await harness.run(_endless(), max_steps=3)
-    answered(record)
-    called(record, *[("Echo_text", {"text": "more"})] * 3)
+    expect_answer(record)
+    expect_calls(record, *[("Echo_text", {"text": "more"})] * 3)
 
 
 @must(
@@ -114,7 +114,7 @@ async def cancelled_during_a_tool(harness: Harness) -> None:
     """Cancelled while a tool is slow, the trial ends at once, and leaves no task and no call behind."""
     gate = Gate()
     trial = harness.prepare(asks_echo("x"), "too late", tools=[tool(behave=gate.tool())])
-    await _cancelled_cleanly(harness, trial, gate)
+    await _expect_clean_cancellation(harness, trial, gate)
 
 
 @should(
@@ -125,7 +125,7 @@ async def cancelled_during_a_tool(harness: Harness) -> None:
 async def cancelled_during_a_model_request(harness: Harness) -> None:
     """Cancelled while the model is slow, the trial ends at once, and leaves no task and no request behind."""
     gate = Gate()
-    await _cancelled_cleanly(harness, harness.prepare(gate.reply(asks_echo("x"))), gate)
+    await _expect_clean_cancellation(harness, harness.prepare(gate.reply(asks_echo("x"))), gate)
 
 
 @must(
@@ -145,18 +145,20 @@ async def trial_after_a_cancelled_one(harness: Harness) -> None:
     _is_the_second(record)
 
 
-async def _cancelled_cleanly(harness: Harness, trial: PreparedTrial, gate: Gate) -> None:
+async def _expect_clean_cancellation(harness: Harness, trial: PreparedTrial, gate: Gate) -> None:
     before = asyncio.all_tasks()
     try:
         await _cancel(trial, gate)
         if harness.is_async:
             left = await new_tasks(before)
             expect(not left, "no task of the trial after it was cancelled", left)
-            expect(await settled(lambda: _over(trial)), "its request to be cancelled", "the connection stayed open")
+            expect(
+                await wait_until(lambda: _is_over(trial)), "its request to be cancelled", "the connection stayed open"
+            )
     finally:
         gate.open()
-    # A thread cannot be cancelled: where the adapter is in one, it has to end with what it waits for.
-    expect(await settled(lambda: _over(trial), PROMPT), "every request of the trial to end", "one that goes on")
+    # A thread cannot be cancelled: an adapter in one has to end with the request that it waits for.
+    expect(await wait_until(lambda: _is_over(trial), PROMPT), "every request of the trial to end", "one that goes on")
 
 
 async def _cancel(trial: PreparedTrial, gate: Gate) -> None:
@@ -168,7 +170,7 @@ async def _cancel(trial: PreparedTrial, gate: Gate) -> None:
     if running.done() or not gate.reached.is_set():
         running.cancel()
         if running.done() and not running.cancelled():
-            not_failed(running.result())
+            expect_no_failure(running.result())
         raise CheckFailed("expected the trial to reach the request that is held back; seen: it ended before")
     running.cancel()
     done, _ = await asyncio.wait({running}, timeout=PROMPT)
@@ -180,14 +182,14 @@ async def _cancel(trial: PreparedTrial, gate: Gate) -> None:
     expect(running.cancelled(), "the cancellation to be passed on", "the trial ended as if nothing had happened")
 
 
-def _over(trial: PreparedTrial) -> bool:
-    """Whether nothing that the trial asked for is still being waited for."""
+def _is_over(trial: PreparedTrial) -> bool:
+    """Return whether all requests and calls of the trial have ended."""
     requests = all(request.dropped or request.ended is not None for request in trial.requests)
     return requests and all(call.dropped or call.ended is not None for call in trial.calls)
 
 
 def _is_the_second(record: TrialRecord) -> None:
-    answered(record, "second")
-    *_, last = asked_at_least(record, 2)
-    called(record, *echoes("second"))
+    expect_answer(record, "second")
+    *_, last = expect_requests_at_least(record, 2)
+    expect_calls(record, *echoes("second"))
     expect("first" not in str(last.messages), "nothing of the first trial in the second's conversation", last.messages)

@@ -8,7 +8,13 @@ from typing import Any
 
 from trialbed_adapter_lab._check import Check, must, should
 from trialbed_adapter_lab.checks._conversations import converse
-from trialbed_adapter_lab.checks._expectations import asked, asked_at_least, called, expect, expect_equal
+from trialbed_adapter_lab.checks._expectations import (
+    expect,
+    expect_calls,
+    expect_equal,
+    expect_requests,
+    expect_requests_at_least,
+)
 from trialbed_adapter_lab.checks.arguments import HOSTILE_NAMES
 from trialbed_adapter_lab.harness import Harness, ObservedRequest, asks, call, tool
 
@@ -131,7 +137,7 @@ ODD_NAMES = _object(dict.fromkeys(HOSTILE_NAMES, STRING), required=list(HOSTILE_
 async def all_tools_are_offered(harness: Harness) -> None:
     """The first request offers the trial's tools, under whatever names."""
     record = await converse(harness, tools=[tool(name, description=text) for name, text in DISTINCT.items()])
-    first, *_ = asked_at_least(record, 1)
+    first, *_ = expect_requests_at_least(record, 1)
     for name in DISTINCT:
         offered = [function.get("name") for function in first.functions]
         expect(first.offers.function(name) is not None, f"the tool {name} to be offered", offered)
@@ -185,7 +191,7 @@ async def tool_order_is_kept(harness: Harness) -> None:
     """The tools are offered in the order in which the adapter got them: sorted by name, capitals first."""
     names = ["B_tool", "Z_tool", "a-tool", "a_tool", "b_tool", "c2", "c10"]
     record = await converse(harness, tools=[tool(name) for name in names])
-    offered = [function.get("name") for function in asked(record, 1)[0].functions]
+    offered = [function.get("name") for function in expect_requests(record, 1)[0].functions]
     expect_equal("names of the offered tools, in order", offered, sorted(names))
 
 
@@ -197,7 +203,7 @@ async def descriptions_are_kept(harness: Harness) -> None:
     """Descriptions reach the model unchanged: empty, with line breaks, quotes and unicode, or 5,000 characters long."""
     tools = [tool(name, description=text) for name, text in DESCRIPTIONS.items()]
     record = await converse(harness, tools=tools)
-    offered = _offered(asked(record, 1)[0])
+    offered = _functions_by_name(expect_requests(record, 1)[0])
     seen = {name: offered.get(name, {}).get("description") or "" for name in DESCRIPTIONS}
     expect_equal("descriptions on the wire", seen, DESCRIPTIONS)
 
@@ -220,27 +226,27 @@ async def tools_without_parameters(harness: Harness) -> None:
 
 
 async def _offers(harness: Harness) -> list[list[str]]:
-    """The names of the tools that each request of a trial offers."""
+    """Return the names of the tools that each request of a trial offers."""
     record = await converse(harness, asks(call("Echo_b", {"text": "x"})), tools=[tool(name) for name in THREE])
-    return [[str(function.get("name")) for function in request.functions] for request in asked(record, 2)]
+    return [[str(function.get("name")) for function in request.functions] for request in expect_requests(record, 2)]
 
 
 async def _names_are_kept(harness: Harness, names: tuple[str, ...]) -> None:
     turn = asks(*(call(name, {"text": name}) for name in names))
     record = await converse(harness, turn, tools=[tool(name) for name in names])
-    first, _ = asked(record, 2)
-    missing = sorted(set(names) - set(_offered(first)))
-    expect(not missing, f"the tools {', '.join(missing)} to be offered", f"only {sorted(_offered(first))}")
-    called(record, *((name, {"text": name}) for name in names))
+    first, _ = expect_requests(record, 2)
+    missing = sorted(set(names) - set(_functions_by_name(first)))
+    expect(not missing, f"the tools {', '.join(missing)} to be offered", f"only {sorted(_functions_by_name(first))}")
+    expect_calls(record, *((name, {"text": name}) for name in names))
 
 
-def _offered(request: ObservedRequest) -> dict[str, dict[str, Any]]:
+def _functions_by_name(request: ObservedRequest) -> dict[str, dict[str, Any]]:
     return {str(function.get("name")): function for function in request.functions}
 
 
 async def _is_kept(schemas: Sequence[dict[str, Any]], harness: Harness) -> None:
     record = await converse(harness, tools=[tool(f"Echo_{place}", parameters=it) for place, it in enumerate(schemas)])
-    (request,) = asked(record, 1)
+    (request,) = expect_requests(record, 1)
     for place, schema in enumerate(schemas):
         expect_equal("parameters of the tool on the wire", request.parameters(f"Echo_{place}"), schema)
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from trialbed_adapter_lab._check import may, must, should
-from trialbed_adapter_lab.checks._conversations import asks_echo, converse
-from trialbed_adapter_lab.checks._expectations import answered, asked, asked_at_least, called, expect, expect_equal
+from trialbed_adapter_lab.checks._conversations import asks_echo, converse, parse
+from trialbed_adapter_lab.checks._expectations import (
+    expect,
+    expect_answer,
+    expect_calls,
+    expect_equal,
+    expect_requests,
+    expect_requests_at_least,
+)
 from trialbed_adapter_lab.harness import Harness, Reply, asks, call, returns, says, tool
 
 FOREIGN = (
@@ -25,7 +31,7 @@ MANY_TIMEOUT = 120.0
 )
 async def unicode_result(harness: Harness) -> None:
     """A result in many scripts, with emoji, quotes, markup and line breaks, reaches the model unchanged."""
-    await _told(harness, FOREIGN, FOREIGN)
+    await _expect_result(harness, FOREIGN, FOREIGN)
 
 
 @should(
@@ -34,7 +40,7 @@ async def unicode_result(harness: Harness) -> None:
 )
 async def json_result_is_not_rewritten(harness: Harness) -> None:
     """A text that looks like JSON reaches the model with its own spaces, numbers and escapes."""
-    await _told(harness, ODD_JSON, ODD_JSON)
+    await _expect_result(harness, ODD_JSON, ODD_JSON)
 
 
 @should(
@@ -43,7 +49,7 @@ async def json_result_is_not_rewritten(harness: Harness) -> None:
 )
 async def empty_result(harness: Harness) -> None:
     """An empty result reaches the model as an empty text."""
-    await _told(harness, "", "")
+    await _expect_result(harness, "", "")
 
 
 @should(
@@ -56,8 +62,8 @@ async def deep_result(harness: Harness) -> None:
     for level in range(100):
         deep = {"level": level, "next": [deep]}
     record = await converse(harness, asks_echo("x"), tools=[tool(behave=returns(deep))])
-    _, second, *_ = asked_at_least(record, 2)
-    expect_equal("the tool message, read as JSON", [_parsed(text) for _, text in second.results], [deep])
+    _, second, *_ = expect_requests_at_least(record, 2)
+    expect_equal("the tool message, read as JSON", [parse(text) for _, text in second.results], [deep])
 
 
 @should(
@@ -67,7 +73,7 @@ async def deep_result(harness: Harness) -> None:
 async def megabyte_result(harness: Harness) -> None:
     """A result of one megabyte reaches the model whole."""
     text = "".join(f"line {number:06d} of a long report\n" for number in range(32_000))
-    await _told(harness, text, text)
+    await _expect_result(harness, text, text)
 
 
 @must(
@@ -80,7 +86,7 @@ async def unicode_conversation(harness: Harness) -> None:
     prompt = f"Prompt: {FOREIGN} {{query}}"
     text = f"Answer: {FOREIGN}"
     record = await converse(harness, answer=text, query=query, system_prompt=prompt)
-    (request,) = asked(record, 1)
+    (request,) = expect_requests(record, 1)
     expect(query in "\n".join(request.said_by("user")), "the query's text in a user message", request.said_by("user"))
     prompts = request.said_by("system", "developer")
     expect(prompt in "\n".join(prompts), "the system prompt's text in a system message", prompts)
@@ -95,7 +101,7 @@ async def long_conversation(harness: Harness) -> None:
     query = "What is next? " * 15_000 + "The end."
     text = "And then he said: " * 11_000 + "The end."
     record = await converse(harness, answer=text, query=query)
-    (request,) = asked(record, 1)
+    (request,) = expect_requests(record, 1)
     expect(
         query in "\n".join(request.said_by("user")), "the query's whole text in a user message", request.said_by("user")
     )
@@ -108,7 +114,7 @@ async def long_conversation(harness: Harness) -> None:
 async def answer_text_is_unchanged(harness: Harness) -> None:
     """Spaces, line breaks, fences and labels in the model's answer stay in the final answer."""
     text = '  Final Answer:\n\n```json\n{"say": "hello"}\n```\n\n* one\n* two  \n'
-    answered(await harness.run(text), text)
+    expect_answer(await harness.run(text), text)
 
 
 @may(
@@ -118,7 +124,7 @@ async def answer_text_is_unchanged(harness: Harness) -> None:
 async def thoughts_in_the_answer_are_kept(harness: Harness) -> None:
     """A passage `<think>…</think>` in the model's answer stays in the final answer."""
     text = "<think>The parrot knows.</think>\n\nPolly says hello."
-    answered(await harness.run(text), text)
+    expect_answer(await harness.run(text), text)
 
 
 @should(
@@ -128,7 +134,7 @@ async def thoughts_in_the_answer_are_kept(harness: Harness) -> None:
 async def cut_off_answer_is_kept(harness: Harness) -> None:
     """An answer that was cut off at its token limit is the final answer."""
     text = "A long story, and then"
-    answered(await harness.run(Reply(text, reason="length")), text)
+    expect_answer(await harness.run(Reply(text, reason="length")), text)
 
 
 @should(
@@ -137,7 +143,7 @@ async def cut_off_answer_is_kept(harness: Harness) -> None:
 )
 async def half_an_emoji_is_survived(harness: Harness) -> None:
     """An answer that ends in half an emoji (a lone surrogate) is an answer."""
-    answer = answered(await harness.run(says("hello \ud83e")))
+    answer = expect_answer(await harness.run(says("hello \ud83e")))
     expect(answer.final_answer.startswith("hello"), "the final answer `hello` and a replacement", answer.final_answer)
 
 
@@ -150,21 +156,14 @@ async def thousand_tools(harness: Harness) -> None:
     tools = [tool(f"Echo_{number:04d}") for number in range(MANY)]
     turn = asks(call("Echo_0999", {"text": "last"}))
     record = await converse(harness, turn, tools=tools, timeout=MANY_TIMEOUT)
-    first, _ = asked(record, 2)
+    first, _ = expect_requests(record, 2)
     offered = {str(function.get("name")) for function in first.functions}
     expect_equal("number of tools on offer", len(offered), MANY)
-    called(record, ("Echo_0999", {"text": "last"}))
+    expect_calls(record, ("Echo_0999", {"text": "last"}))
 
 
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
-async def _told(harness: Harness, response: Any, expected: str) -> None:
-    """The model gets the expected text for a call that returned the given one."""
+async def _expect_result(harness: Harness, response: Any, expected: str) -> None:
+    """Expect that the model gets this text for a call that returned the response."""
     record = await converse(harness, asks_echo("x"), tools=[tool(behave=returns(response))])
-    _, second = asked(record, 2)
+    _, second = expect_requests(record, 2)
     expect_equal("content of the tool message", [text for _, text in second.results], [expected])

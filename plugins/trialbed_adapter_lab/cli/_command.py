@@ -57,7 +57,7 @@ def new(name: str, output: Path, as_json: bool) -> None:
     files = write_package(names, output)
     steps = _next_steps(names, output)
     if as_json:
-        _print_json(_described(names, output, files) | {"next": steps})
+        _print_json(_describe(names, output, files) | {"next": steps})
         return
     click.echo(f"Created {output / names.distribution}. It works as it is, with a placeholder for the framework:\n")
     for step in steps:
@@ -93,7 +93,7 @@ def check(
 
     The checks run where the adapter is installed.
     NAME is a framework, NAME:PROFILE for one of its profiles (native unless you name one), or NAME==VERSION for a
-    release of it. What a framework does by itself is a failure of the profile controlled alone; of any other adapter
+    release of it. A framework's own behaviour is a failure of the profile controlled alone; of any other adapter
     it is a finding. Exits with 1 if the adapter does not conform: a check fails that its deviations do not declare, or
     a check passes that they do declare.
     """
@@ -157,7 +157,7 @@ def list_(deviations: bool, env_dir: Path | None, as_json: bool) -> None:
 
 
 def _free_names(name: str) -> AdapterNames:
-    """The names for a framework that no installed or known adapter has."""
+    """Return the names for a framework that no installed or known adapter has."""
     from trialbed.drivers import list_drivers
     from trialbed.environments import FIRST_PARTY
     from trialbed.errors import UsageError
@@ -182,7 +182,7 @@ def _next_steps(names: AdapterNames, output: Path) -> list[str]:
     ]
 
 
-def _described(names: AdapterNames, output: Path, files: list[Path]) -> dict[str, Any]:
+def _describe(names: AdapterNames, output: Path, files: list[Path]) -> dict[str, Any]:
     return {
         "framework": names.framework,
         "distribution": names.distribution,

@@ -1,4 +1,4 @@
-"""Remembers which checks of an adapter failed, for ``bench adapter check --failed``."""
+"""Remember which checks of an adapter failed, for ``bench adapter check --failed``."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from trialbed_adapter_lab import CHECKS, ConformanceReport
 
 
 def failed_checks(name: str, among: Sequence[str]) -> tuple[str, ...]:
-    """The checks that failed when they were last run, of the adapter as it is asked for.
+    """Return the checks that failed when they were last run, of the adapter as it is asked for.
 
     Args:
-        among: only these; all if empty. They are also what is returned if none failed.
+        among: only these; all if empty. They are returned too if none failed.
     """
     known = {check.name for check in CHECKS}
     found = tuple(check for check in _read(name) if check in known and (not among or check in among))
@@ -28,7 +28,7 @@ def failed_checks(name: str, among: Sequence[str]) -> tuple[str, ...]:
 
 
 def note_failed(name: str, report: ConformanceReport) -> None:
-    """Remember what failed, and forget what no longer does; checks that were not run stay as they were."""
+    """Remember the checks that failed, and forget those that no longer do; others stay as they were."""
     ran = {finding.check for finding in report.findings}
     failed = [check for check in _read(name) if check not in ran] + [finding.check for finding in report.problems]
     file = _file(name)

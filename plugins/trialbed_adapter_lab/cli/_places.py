@@ -1,4 +1,4 @@
-"""Finds where the adapters of frameworks are installed, from metadata and records; imports none of them."""
+"""Find where the adapters of frameworks are installed, from metadata and records; imports none of them."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class AdapterPlace:
 
     Attributes:
         where: ``here`` is this interpreter, ``environment`` one of its own, ``absent`` nowhere yet.
-        version: of the framework; empty where metadata do not tell.
+        version: of the framework; empty where metadata have none.
         environment: the name of the framework's own environment.
         runs: the frameworks, as they are asked for with ``--framework``, that run in this environment.
         python: the interpreter that has the adapter.
         get: the command that gets an absent one.
         profiles: those that its adapter has; empty if it has none.
-        deviations: what the adapter declares, with the profile that declares it; None if it was not loaded.
+        deviations: the adapter's, each with its profile; None if it was not loaded.
         problem: why it cannot be loaded; empty if it can, or was not loaded.
     """
 
@@ -60,11 +60,11 @@ class AdapterPlace:
     problem: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """For ``--json``."""
+        """Return it for ``--json``."""
         return asdict(self)
 
     def as_row(self) -> tuple[str, ...]:
-        """For the table."""
+        """Return it for the table."""
         where = {"here": "here", "environment": self.environment, "absent": self.get}[self.where]
         declared = "" if self.deviations is None else str(len(self.deviations))
         adapter = f"{self.adapter} {self.adapter_version}".strip()
@@ -73,7 +73,7 @@ class AdapterPlace:
 
 
 def places(store: EnvironmentStore) -> list[AdapterPlace]:
-    """Every framework that is installed here, has an environment of its own, or could have: one entry per place.
+    """Return every framework that is installed here, has an environment of its own, or could have: one entry per place.
 
     Of the environments, those that a run from here would use: what newer ones replaced, and what belongs to another
     installation of Trialbed, is listed by ``bench env list`` alone.
@@ -92,9 +92,9 @@ def places(store: EnvironmentStore) -> list[AdapterPlace]:
 
 
 def with_deviations(found: Iterable[AdapterPlace]) -> Iterator[AdapterPlace]:
-    """The same, with what each adapter declares: each is loaded, in a process of its own."""
+    """Add the deviations that each adapter declares: each is loaded, in a process of its own."""
     with ThreadPoolExecutor(2) as pool:
-        yield from pool.map(_described, found)
+        yield from pool.map(_describe, found)
 
 
 def _here(name: str, driver: DriverInfo) -> AdapterPlace:
@@ -132,7 +132,7 @@ def _absent(name: str) -> AdapterPlace:
     return AdapterPlace(name, "absent", get=f"bench env add {name}", profiles=known_profiles(name))
 
 
-def _described(place: AdapterPlace) -> AdapterPlace:
+def _describe(place: AdapterPlace) -> AdapterPlace:
     if place.where == "absent":
         return place
     declared: list[dict[str, str]] = []
@@ -147,7 +147,7 @@ def _described(place: AdapterPlace) -> AdapterPlace:
 
 
 def _info(name: str, place: AdapterPlace) -> FrameworkInfo | str:
-    """What an adapter says of itself, in a process of its own; a text says why it cannot be loaded."""
+    """Load an adapter in a process of its own and return its description, or the reason why it cannot be loaded."""
     command = [place.python, "-P", "-c", DESCRIBE, name]
     variables = worker_environment("list", own_packages=place.where == "environment")
     variables.pop(WORKER_MARK)

@@ -1,4 +1,4 @@
-"""Runs the conformance kit where an adapter is installed, and shows what it found."""
+"""Run the conformance kit where an adapter is installed, and show its report."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def run_kit(framework: str, environment: Environment | None, arguments: Sequence
         ) as kit,
     ):
         try:
-            said = _followed(kit)
+            said = _follow(kit)
         except BaseException:
             kit.kill()
             raise
@@ -79,13 +79,13 @@ def run_kit(framework: str, environment: Environment | None, arguments: Sequence
 
 
 def show_report(report: ConformanceReport) -> None:
-    """Print the findings, the declared deviations, the failures, and the badge; what has one cause is told once."""
+    """Print the findings, the declared deviations, the failures, and the badge; results of one cause are shown once."""
     for group in [*report.by_cause("finding"), *report.by_cause("declared"), *report.by_cause(*PROBLEMS)]:
         _show(*group)
     click.echo(click.style(report.badge, fg="green" if report.ok else "red"))
 
 
-def _followed(kit: subprocess.Popen[bytes]) -> list[str]:
+def _follow(kit: subprocess.Popen[bytes]) -> list[str]:
     """Pass on the kit's line per check until it ends; returns what else it and the framework wrote."""
     others = []
     assert kit.stderr is not None  # noqa: S101 - it is a pipe

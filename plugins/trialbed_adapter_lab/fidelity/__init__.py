@@ -1,4 +1,4 @@
-"""Fidelity: what each framework does to the traffic between model and tools, measured at the wire.
+"""Fidelity: the effect of each framework on the traffic between model and tools, measured at the wire.
 
 ``measure`` makes a report (``_report``) from options (``_options``) and records the conditions (``_conditions``). It
 stands on four parts:

@@ -23,7 +23,7 @@ class Conditions(Record):
         many: the tool counts of the part ``many``.
         rounds: rounds of the part ``load``, each a level of ``concurrencies``.
         times: whether times were measured.
-        model_names: the names of the model that frameworks were told; empty in figures of versions before it.
+        model_names: the names under which frameworks knew the model; empty in figures of versions before it.
     """
 
     measured_at: datetime
@@ -63,7 +63,7 @@ class ConditionsRecorder:
         model_names: tuple[str, ...] = (),
         times: bool = True,
     ) -> Conditions:
-        """The conditions so far."""
+        """Return the conditions so far."""
         return Conditions(
             measured_at=self._began,
             trialbed=version("trialbed"),
@@ -86,7 +86,7 @@ class ConditionsRecorder:
 
 
 def load_average() -> float | None:
-    """Processes that wanted a processor, on average over the last minute; None if the system does not report it."""
+    """Return how many processes wanted a processor in the last minute, on average; None if the system has no figure."""
     try:
         return os.getloadavg()[0]
     except (AttributeError, OSError):
@@ -94,7 +94,7 @@ def load_average() -> float | None:
 
 
 def processor() -> str:
-    """The processor's name, as far as the system reports it."""
+    """Return the processor's name, as far as the system reports it."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -43,7 +43,7 @@ async def measure(
 
     Args:
         on_step: called with a text at every step.
-        on_interruption: called with what was measured, if this is cancelled before its end.
+        on_interruption: called with the figures so far, if this is cancelled before its end.
 
     Raises:
         NothingMeasured: the server does not start.
@@ -76,10 +76,10 @@ async def measure(
 
 @dataclass(frozen=True)
 class _Subject:
-    """A framework that is told a name of the model.
+    """A framework, and the name under which it knows the model.
 
     Attributes:
-        column: what its figures stand under.
+        column: the heading of its figures.
     """
 
     label: str
@@ -100,7 +100,7 @@ class _Measurement:
     """One measurement.
 
     Attributes:
-        found: column -> what was observed so far.
+        found: column -> the figures so far.
     """
 
     def __init__(self, options: FidelityOptions, on_step: OnStep) -> None:
@@ -115,9 +115,9 @@ class _Measurement:
         async with open_worker_harness(self._options.environments, self._options.executor) as (harness, workers):
             async with workers:
                 for subject in self._subjects:
-                    await self._framework(harness.named(subject.model_name), workers, subject)
+                    await self._framework(harness.with_model_name(subject.model_name), workers, subject)
             if "load" in self._options.measured_parts:
-                await self._load(harness.named(self._options.model_names[0]))
+                await self._load(harness.with_model_name(self._options.model_names[0]))
 
     async def _framework(self, harness: WorkerHarness, workers: Executor, subject: _Subject) -> None:
         column = subject.column
@@ -137,7 +137,7 @@ class _Measurement:
                     self._missing(column, part, str(reason))
 
     def interrupt(self) -> None:
-        """Note what was not measured."""
+        """Note the parts that were not measured."""
         for column, found in self.found.items():
             known = {one.part for one in found.missing}
             parts: Sequence[Part | str] = self._options.measured_parts if found.version is not None else [""]

@@ -22,7 +22,7 @@ class FidelityOptions:
         parts: which of ``PARTS``.
         tools: tools on offer per trial, where the part does not say otherwise.
         many: tool counts of the part ``many``.
-        model_names: names of the model that frameworks are told; each part is measured under each of them, but the load
+        model_names: names under which frameworks know the model; each part is measured under each of them, but the load
             under the first.
         times: whether to measure times; without, there are none of the part ``many`` and no part ``load``.
         rounds: rounds of the part ``load``, at each of ``concurrencies``.

@@ -50,7 +50,7 @@ class FrameworkFidelity(Record):
         return framework_profile(self.framework.partition(" ")[0])
 
     def of_parts(self, parts: Sequence[str]) -> FrameworkFidelity:
-        """The figures of these parts alone."""
+        """Return the figures of these parts alone."""
         others = {part: None for part in get_args(Part) if part not in parts}
         missing = tuple(one for one in self.missing if not one.part or one.part in parts)
         return self.model_copy(update={**others, "missing": missing})
@@ -63,7 +63,7 @@ class FidelityReport(Record):
     frameworks: tuple[FrameworkFidelity, ...]
 
     def of_parts(self, parts: Sequence[Part]) -> FidelityReport:
-        """The report on these of its parts alone."""
+        """Return the report on these of its parts alone."""
         chosen = tuple(part for part in self.conditions.parts if part in parts)
         return FidelityReport(
             conditions=self.conditions.model_copy(update={"parts": chosen}),
@@ -72,12 +72,12 @@ class FidelityReport(Record):
 
     @property
     def complete(self) -> bool:
-        """Whether every part that was asked for was measured."""
+        """Every part that was asked for was measured."""
         return not any(framework.missing for framework in self.frameworks)
 
     @property
     def empty(self) -> bool:
-        """Whether no part was measured of any framework but the reference."""
+        """No part was measured of any framework but the reference."""
         return all(_empty(framework) for framework in self.frameworks[1:] or self.frameworks)
 
 

@@ -15,7 +15,7 @@ INDENT = "  "
 
 
 def report_text(report: FidelityReport) -> str:
-    """The report as JSON text: each entry of a list is one line, except the frameworks, which have one per field."""
+    """Return the report as JSON text: each entry of a list is a line, but of the frameworks each field is one."""
     document = json.loads(report.model_dump_json())
     frameworks = [_block(_fields(one, INDENT * 3), "{}", INDENT * 2) for one in document.pop("frameworks")]
     lines = [*_fields(document, INDENT), f'{INDENT}"frameworks": {_block(frameworks, "[]", INDENT).lstrip()}']
@@ -23,13 +23,13 @@ def report_text(report: FidelityReport) -> str:
 
 
 def _fields(value: dict[str, Any], indent: str) -> Iterator[str]:
-    """The members of an object, indented, each without the comma behind it."""
+    """Yield the members of an object, indented, each without the comma behind it."""
     for name, member in value.items():
-        yield f"{indent}{_line(name)}: {_written(member, indent)}"
+        yield f"{indent}{_line(name)}: {_write_value(member, indent)}"
 
 
-def _written(value: Any, indent: str) -> str:
-    """A value, without an indent on its first line."""
+def _write_value(value: Any, indent: str) -> str:
+    """Return a value, without an indent on its first line."""
     if not value or not isinstance(value, dict | list) or len(_line(value)) <= WIDTH:
         return _line(value)
     if isinstance(value, dict):
@@ -38,7 +38,7 @@ def _written(value: Any, indent: str) -> str:
 
 
 def _block(lines: Iterable[str], brackets: str, indent: str) -> str:
-    """Lines between brackets, all of it indented."""
+    """Put lines between brackets, all of it indented."""
     return f"{indent}{brackets[0]}\n" + ",\n".join(lines) + f"\n{indent}{brackets[1]}"
 
 

@@ -116,13 +116,13 @@ Examples:
 def command(source: Path | None, form: str, as_json: bool, **given: Any) -> int:
     """Measure what frameworks do to the traffic between model and tools.
 
-    Each framework gets the same scripted traffic as the reference loop, which is always measured too. What it
-    sends is compared with what it was given: tool schemas, prompts, requests, settings, parallel calls and
-    limits. It is also timed with a model that answers at once. Only observed figures are shown. Exits with 1 if a
-    part could not be measured for a framework. If it is interrupted, it shows what was measured until then.
+    Each framework gets the same scripted traffic as the reference loop, which is always measured too. The
+    tool schemas, prompts, requests, settings, parallel calls and limits that it sends are compared with those that it
+    got. It is also timed with a model that answers at once. Only observed figures are shown. Exits with 1 if a part
+    could not be measured for a framework. If it is interrupted, it shows the figures so far.
     """
     markdown, output = given.pop("markdown"), given.pop("output")
-    report, interrupted = (_read(source, given["parts"]), False) if source else _measured(given)
+    report, interrupted = (_read(source, given["parts"]), False) if source else _run_measurement(given)
     if output is not None:
         _write(output, _text(report))
     if interrupted:
@@ -134,8 +134,8 @@ def command(source: Path | None, form: str, as_json: bool, **given: Any) -> int:
     return _exit_code(report)
 
 
-def _measured(given: dict[str, Any]) -> tuple[FidelityReport, bool]:
-    """What was measured, and whether the measurement was interrupted.
+def _run_measurement(given: dict[str, Any]) -> tuple[FidelityReport, bool]:
+    """Measure, and return the report and whether the measurement was interrupted.
 
     Raises:
         click.Abort: it was interrupted before anything was measured.
@@ -175,7 +175,7 @@ def _options(given: dict[str, Any]) -> FidelityOptions:
 
 @contextmanager
 def _steps() -> Iterator[Callable[[str], None]]:
-    """Shows steps on standard error: one changing line on a terminal, a line each elsewhere."""
+    """Show steps on standard error: one changing line on a terminal, a line each elsewhere."""
     if not sys.stderr.isatty():
         yield lambda text: click.echo(text, err=True)
         return
@@ -186,7 +186,7 @@ def _steps() -> Iterator[Callable[[str], None]]:
 
 
 def _read(path: Path, parts: Sequence[str]) -> FidelityReport:
-    """The figures in a file, or those of some parts."""
+    """Return the figures in a file, or those of some parts."""
     from trialbed.errors import DataError
     from trialbed_adapter_lab.fidelity import FidelityReport
 
@@ -221,10 +221,10 @@ def _print(report: FidelityReport, form: str) -> None:
 
 
 def _write_markdown(path: Path, report: FidelityReport) -> None:
-    from trialbed_adapter_lab.fidelity.views import placed
+    from trialbed_adapter_lab.fidelity.views import place_report
 
     page = path.read_text(encoding="utf-8") if path.exists() else ""
-    _write(path, placed(page, report))
+    _write(path, place_report(page, report))
 
 
 def _write(path: Path, text: str) -> None:

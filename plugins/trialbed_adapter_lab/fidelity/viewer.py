@@ -1,4 +1,4 @@
-"""The viewer of what ``bench fidelity`` measured."""
+"""The viewer of the figures of ``bench fidelity``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class FidelityViewer(FileViewer):
     contents: ClassVar[str] = "fidelity"
 
     def recognises(self, path: Path) -> bool:
-        """Whether it has conditions and frameworks."""
+        """Return whether it has conditions and frameworks."""
         try:
             if path.suffix != ".json" or path.stat().st_size > LARGEST:
                 return False
@@ -35,7 +35,7 @@ class FidelityViewer(FileViewer):
         return isinstance(found, dict) and {"conditions", "frameworks"} <= found.keys()
 
     def views(self, files: Sequence[Path]) -> Sequence[FileView]:
-        """A page for each file."""
+        """Return a page for each file."""
         return [
             FileView(f"{number}-{_simple(path.stem)}", f"Fidelity: {path.name}", [path], partial(_tables, path))
             for number, path in enumerate(files, 1)

@@ -16,7 +16,7 @@ from ._network import NetworkWatch as NetworkWatch
 from ._process import ProcessResources as ProcessResources
 from ._process import new_tasks as new_tasks
 from ._process import process_state as process_state
-from ._process import settled as settled
+from ._process import wait_until as wait_until
 from ._records import ObservedCall as ObservedCall
 from ._records import ObservedRequest as ObservedRequest
 from ._records import TrialRecord as TrialRecord

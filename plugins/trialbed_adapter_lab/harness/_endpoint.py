@@ -31,7 +31,7 @@ CUT_TEXT = "The stations meas"
 
 
 def erring_answer(model: str, asked: int, request: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-    """The status and the body of an answer.
+    """Return the status and the body of an answer.
 
     Args:
         model: its name, which says how it errs.
@@ -50,7 +50,7 @@ def erring_answer(model: str, asked: int, request: dict[str, Any]) -> tuple[int,
 
 @asynccontextmanager
 async def erring_endpoint() -> AsyncIterator[str]:
-    """The base URL of an endpoint on this event loop; it ends in ``/v1``."""
+    """Yield the base URL of an endpoint on this event loop; it ends in ``/v1``."""
     app = web.Application(client_max_size=MAX_BODY)
     app.router.add_post("/v1/chat/completions", _Handler())
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)
@@ -81,7 +81,7 @@ def _said(text: str | None, finish: str = "stop", **fields: Any) -> dict[str, An
 
 
 def _called(request: dict[str, Any], arguments: str, finish: str = "tool_calls") -> dict[str, Any]:
-    """A call of the first tool on offer."""
+    """Return a call of the first tool on offer."""
     tools = request.get("tools") or [{}]
     name = tools[0].get("function", {}).get("name", "none")
     return _answer(calls=(Call(name, arguments, "call_erring_1"),), finish_reason=finish)

@@ -11,7 +11,7 @@ from trialbed.worker import WORKER_MARK, load_agent, worker_environment
 
 
 def named_agent(agent: str | type[BaseAgent]) -> tuple[type[BaseAgent], dict[str, str]]:
-    """The class of an adapter, and its names for a report.
+    """Return the class of an adapter, and its names for a report.
 
     Args:
         agent: the name of its entry point, or the class itself.

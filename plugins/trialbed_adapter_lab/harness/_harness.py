@@ -36,7 +36,7 @@ class TrialSettings(TypedDict, total=False):
     """The settings of a trial that differ from the defaults.
 
     Attributes:
-        tools: what the agent is offered; by default one tool that returns its arguments.
+        tools: on offer; by default one tool that returns its arguments.
         base_url: of the model's endpoint; by default the harness's own.
         timeout: seconds that the trial may take.
     """
@@ -54,13 +54,13 @@ class TrialSettings(TypedDict, total=False):
 
 
 class PreparedTrial:
-    """A trial that can be run once. What the server sees of it can be read while it runs.
+    """A trial that can be run once. Its requests and calls can be read while it runs.
 
     Args:
-        client: what the tools send with; if None, the trial has a client of its own.
+        client: the tools' client; if None, the trial has one of its own.
 
     Attributes:
-        spec: what a worker would be given.
+        spec: the specification that a worker would get.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Harness:
 
     Attributes:
         process_state: the settings of the process that trials must not change, as they were before the first.
-        client: what the tools of all trials send with, as in a worker; if None, each trial has its own.
+        client: the client of the tools of all trials, as in a worker; if None, each trial has its own.
     """
 
     def __init__(self, agent_class: type[BaseAgent], network: NetworkWatch | None = None) -> None:
@@ -153,7 +153,7 @@ class Harness:
 
     @property
     def is_async(self) -> bool:
-        """Whether the adapter answers on the event loop; otherwise it runs in a thread, which cannot be cancelled."""
+        """The adapter answers on the event loop; otherwise it runs in a thread, which cannot be cancelled."""
         return inspect.iscoroutinefunction(self.agent_class.answer)
 
     @property
@@ -162,11 +162,11 @@ class Harness:
         return tuple(self._server.strays)
 
     def contacts(self) -> list[str]:
-        """Every address that this process looked up or connected to, except the harness and the trials' endpoints."""
+        """Return the addresses that this process looked up or connected to, except the harness's and the endpoints'."""
         return self._network.contacts((HOST, self._server.port), *self._endpoints)
 
     def prepare(self, *script: Line, **conditions: Unpack[TrialSettings]) -> PreparedTrial:
-        """A trial that is ready to run.
+        """Return a trial that is ready to run.
 
         Args:
             script: the model's replies, request by request.
@@ -214,16 +214,16 @@ class Harness:
 
 
 def tool_client() -> httpx.AsyncClient:
-    """The client that the tools send with."""
+    """Return the client that the tools send with."""
     return httpx.AsyncClient(timeout=TOOL_TIMEOUT, verify=tls_for(f"http://{HOST}"))
 
 
 def _ignore_fork() -> None:
-    """A worker ends a fork of itself here; the harness runs in a process that is not its own to end."""
+    """Do nothing: a worker ends a fork of itself here, but this process is not the harness's to end."""
 
 
 def _folder(agent_class: type[BaseAgent]) -> str:
-    """The folder of the adapter's package, or the file of its only module; empty if it has none."""
+    """Return the folder of the adapter's package, or the file of its only module; empty if it has none."""
     file = getattr(sys.modules.get(agent_class.__module__), "__file__", None)
     package, _, _ = agent_class.__module__.partition(".")
     folder = getattr(sys.modules.get(package), "__path__", None)
@@ -231,7 +231,7 @@ def _folder(agent_class: type[BaseAgent]) -> str:
 
 
 def _methods(agent_class: type[BaseAgent]) -> dict[str, str]:
-    """Where the class's own methods are defined that a worker calls."""
+    """Return the places where the class defines the methods that a worker calls."""
     found = {}
     for name in ("__init__", "bind_tools", "answer", "close"):
         code = getattr(inspect.unwrap(getattr(agent_class, name)), "__code__", None)

@@ -28,7 +28,7 @@ class OfferedTools:
         self._call = call
 
     async def list_tools(self) -> list[dict[str, Any]]:
-        """The tools, sorted by name."""
+        """Return the tools, sorted by name."""
         specs = [self._tools[name].spec for name in sorted(self._tools)]
         return [{"name": spec.name, "description": spec.description, "inputSchema": spec.parameters} for spec in specs]
 

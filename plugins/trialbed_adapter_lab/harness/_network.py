@@ -26,14 +26,14 @@ class NetworkWatch:
         self._seen: list[tuple[str, int | None]] = []
 
     def contacts(self, *known: tuple[str, int]) -> list[str]:
-        """The contacted addresses, each once, except these and the machine's own names."""
+        """Return the contacted addresses, each once, except these and the machine's own names."""
         with self._lock:
             seen = list(dict.fromkeys(self._seen))
-        return [_written(host, port) for host, port in seen if not _expected(host, port, known)]
+        return [_format_contact(host, port) for host, port in seen if not _is_expected(host, port, known)]
 
     def note(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Record one audit event of ``socket``."""
-        host, port = _looked_up(arguments) if event in LOOK_UPS else _connected(arguments)
+        host, port = _look_up(arguments) if event in LOOK_UPS else _connection(arguments)
         if host is not None:
             with self._lock:
                 self._seen.append((host, port))
@@ -76,24 +76,24 @@ class _Watches:
 _watches = _Watches()
 
 
-def _looked_up(arguments: tuple[Any, ...]) -> tuple[str | None, int | None]:
+def _look_up(arguments: tuple[Any, ...]) -> tuple[str | None, int | None]:
     host = arguments[0]
     return (host.decode(errors="replace") if isinstance(host, bytes) else host), None
 
 
-def _connected(arguments: tuple[Any, ...]) -> tuple[str | None, int | None]:
-    """Host and port; no host for a local socket (a path), or one that is already connected."""
+def _connection(arguments: tuple[Any, ...]) -> tuple[str | None, int | None]:
+    """Return host and port; no host for a local socket (a path), or one that is already connected."""
     address = arguments[1] if len(arguments) > 1 else None
     if isinstance(address, tuple) and len(address) >= 2:
         return str(address[0]), int(address[1])
     return None, None
 
 
-def _expected(host: str, port: int | None, known: tuple[tuple[str, int], ...]) -> bool:
+def _is_expected(host: str, port: int | None, known: tuple[tuple[str, int], ...]) -> bool:
     if port is None:
         return host in OWN_NAMES or is_loopback(host)
     return (host, port) in known
 
 
-def _written(host: str, port: int | None) -> str:
+def _format_contact(host: str, port: int | None) -> str:
     return f"look-up of {host}" if port is None else f"connection to {host}:{port}"

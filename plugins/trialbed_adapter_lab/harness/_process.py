@@ -21,7 +21,7 @@ SETTLING = 2.0
 STEP = 0.01
 
 
-async def settled(condition: Callable[[], bool], seconds: float = SETTLING) -> bool:
+async def wait_until(condition: Callable[[], bool], seconds: float = SETTLING) -> bool:
     """Wait until the condition holds, at most this long; returns whether it does."""
     until = time.monotonic() + seconds
     while not condition() and time.monotonic() < until:  # noqa: ASYNC110 - sockets and garbage collection cannot be awaited
@@ -30,9 +30,9 @@ async def settled(condition: Callable[[], bool], seconds: float = SETTLING) -> b
 
 
 async def new_tasks(before: Iterable[asyncio.Task[Any]]) -> list[str]:
-    """The tasks of this loop that are new and do not end by themselves, as text."""
+    """Return the tasks of this loop that are new and do not end by themselves, as text."""
     known = {*before, asyncio.current_task()}
-    await settled(lambda: not asyncio.all_tasks() - known)
+    await wait_until(lambda: not asyncio.all_tasks() - known)
     return sorted(_task(task) for task in asyncio.all_tasks() - known)
 
 
@@ -52,7 +52,7 @@ class ProcessResources:
         return cls(threading.active_count(), _open_files(), len(asyncio.all_tasks()), len(psutil.Process().children()))
 
     def grown(self, before: ProcessResources, tolerance: int) -> list[str]:
-        """The resources of which there are more than before, beyond a tolerance, as text."""
+        """Return the resources of which there are more than before, beyond a tolerance, as text."""
         counts = (
             ("threads", self.threads - before.threads),
             ("open files and sockets", self.files - before.files),
@@ -63,7 +63,7 @@ class ProcessResources:
 
 
 def process_state() -> dict[str, Any]:
-    """The settings that other trials rely on: variables, working directory, signal handlers, socket timeout."""
+    """Return the settings that other trials rely on: variables, working directory, signal handlers, socket timeout."""
     return {
         "variables": {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
         "working directory": os.getcwd(),

@@ -49,16 +49,16 @@ class ObservedRequest:
 
     @cached_property
     def offers(self) -> Offers:
-        """Which function stands for which tool, under whatever name it is offered."""
+        """The functions that stand for the tools, under whatever names they are offered."""
         return Offers(self.tools, dialect().read_request(self.body).tools)
 
     def offered_name(self, tool: str) -> str:
-        """The name under which a tool is offered; its own if it is not."""
+        """Return the name under which a tool is offered; its own if it is not."""
         function = self.offers.function(tool)
         return tool if function is None else function.name
 
     def parameters(self, tool: str) -> Any:
-        """The schema offered for a tool; None if it is not offered."""
+        """Return the schema offered for a tool; None if it is not offered."""
         name = self.offered_name(tool)
         return next((item.get("parameters") for item in self.functions if item.get("name") == name), None)
 
@@ -72,7 +72,7 @@ class ObservedRequest:
         ]
 
     @property
-    def wanted(self) -> list[tuple[str, str, str]]:
+    def tool_calls(self) -> list[tuple[str, str, str]]:
         """``(id, name, arguments)`` of every call in the assistant's messages, as they are sent back, in order.
 
         The names are those under which the tools are offered.
@@ -85,7 +85,7 @@ class ObservedRequest:
         ]
 
     def said_by(self, *roles: str) -> list[str]:
-        """The texts of the messages with one of these roles."""
+        """Return the texts of the messages with one of these roles."""
         return [text_of(entry.get("content")) for entry in self.messages if entry.get("role") in roles]
 
 
@@ -111,7 +111,7 @@ class ObservedCall:
 
 @dataclass(frozen=True)
 class TrialRecord:
-    """A trial that was run: what the adapter returned, and what the harness received.
+    """A trial that was run: the adapter's result, and the requests that the harness received.
 
     Attributes:
         answer: None if the trial failed; ``failure`` says why.
@@ -136,7 +136,7 @@ class TrialRecord:
 
 
 def text_of(content: Any) -> str:
-    """The text of a message's content: a text, or a list of parts with texts."""
+    """Return the text of a message's content: a text, or a list of parts with texts."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):

@@ -44,7 +44,7 @@ class Scenario:
 
 
 def stations(tools: int, calls: int, mark: str = "") -> Workload:
-    """A workload of plain tools of one kind, whose schemas any framework can handle.
+    """Return a workload of plain tools of one kind, whose schemas any framework can handle.
 
     Args:
         tools: how many are offered.
@@ -65,7 +65,7 @@ def stations(tools: int, calls: int, mark: str = "") -> Workload:
 
 
 def hard_workload(schemas: tuple[HardSchema, ...]) -> Workload:
-    """A workload that offers these tools and has each of them called with its arguments."""
+    """Return a workload that offers these tools and has each of them called with its arguments."""
     return Workload(
         tools=tuple(schema.tool for schema in schemas),
         apis=tuple(schema.api for schema in schemas),

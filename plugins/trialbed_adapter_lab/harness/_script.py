@@ -39,7 +39,7 @@ class Reply:
     extras: Mapping[str, Any] = field(default_factory=dict)
 
     def completion(self, number: int, model: str, offered_name: Callable[[str], str] = str) -> Completion:
-        """The completion that answers a request.
+        """Return the completion that answers a request.
 
         Args:
             number: of the request, from 0. Calls without an id get one that is made from it and from their place.
@@ -90,7 +90,7 @@ class Script:
         self._next = 0
 
     async def reply(self, request: ObservedRequest) -> Reply | Raw:
-        """The model's reply to this request."""
+        """Return the model's reply to this request."""
         if self._next >= len(self._lines):
             return Reply(AFTER_THE_END)
         line = self._lines[self._next]
@@ -103,28 +103,28 @@ class Script:
 
 
 def says(text: str | None, *, usage: Usage | None = USAGE) -> Reply:
-    """The model answers in text."""
+    """Return a turn in which the model answers in text."""
     return Reply(text, usage=usage)
 
 
 def asks(*calls: Call, text: str | None = None, usage: Usage | None = USAGE) -> Reply:
-    """The model asks for all these calls in one turn; ``text`` is sent with them."""
+    """Return a turn in which the model asks for all these calls; ``text`` is sent with them."""
     return Reply(text, calls, usage)
 
 
 def call(name: str, arguments: Mapping[str, Any] | str = "{}", *, id: str = "") -> Call:  # noqa: A002 - the wire's word
-    """A call with these arguments; a text is sent as it is."""
+    """Return a call with these arguments; a text is sent as it is."""
     text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     return Call(name, text, id)
 
 
 def fails(status: int) -> Raw:
-    """The model's endpoint refuses the request with this status, as vendors do."""
+    """Return a refusal of the model's endpoint with this status, as vendors write it."""
     return Raw(status, json.dumps(write_error(f"the harness refuses with {status}", "harness_error")))
 
 
 def forever(reply: Reply | Raw) -> Forever:
-    """The model gives this reply to every request from here on."""
+    """Repeat this reply for every request from here on."""
     return Forever(reply)
 
 
@@ -155,22 +155,22 @@ class ScriptedTool:
 
 
 async def echo(call: ObservedCall) -> ApiReply:
-    """Answers with the arguments."""
+    """Answer with the arguments."""
     return ApiReply(call.arguments)
 
 
 def returns(response: Any) -> Behaviour:
-    """Answers every call with this: a text as it is, anything else as JSON."""
+    """Answer every call with this: a text as it is, anything else as JSON."""
     return _always(ApiReply(response))
 
 
 def errs(error: str, response: Any = "") -> Behaviour:
-    """Answers every call with an error of the Api."""
+    """Answer every call with an error of the Api."""
     return _always(ApiReply(response, error))
 
 
 def breaks(status: int) -> Behaviour:
-    """Answers every call with a status of the server."""
+    """Answer every call with a status of the server."""
     return _always(ApiReply(status=status))
 
 
@@ -182,7 +182,7 @@ def tool(
     description: str = "Returns its arguments.",
     api: ApiRef | None = None,
 ) -> ScriptedTool:
-    """A tool for a trial of the harness."""
+    """Return a tool for a trial of the harness."""
     api = api or ApiRef(category="Harness", tool_name=name, api_name="call")
     return ScriptedTool(ToolSpec(name=name, description=description, parameters=dict(parameters), api=api), behave)
 

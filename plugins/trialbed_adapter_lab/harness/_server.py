@@ -26,7 +26,7 @@ STARTING = 30.0
 LARGEST_BODY = 256 * 1024**2
 
 PARSE_ERROR = "Tool input parse error...\n"
-"""What the virtual API answers to a ``tool_input`` that is a text and not JSON."""
+"""The virtual API's answer to a ``tool_input`` that is a text and not JSON."""
 
 RUNAWAY = 25
 """Requests beyond the step limit after which every one is refused, answered or not, so that an endless loop ends."""
@@ -37,7 +37,7 @@ Result = TypeVar("Result")
 
 
 class TrialSession:
-    """One trial, as the server sees it: the script that it follows, and what was received.
+    """One trial, as the server sees it: the script that it follows, and the requests that came.
 
     Its handlers run on the server's loop; its lists are read when the trial is over.
     """
@@ -99,7 +99,7 @@ class TrialSession:
         except asyncio.CancelledError:
             seen.dropped = True
             raise
-        response = await _written(request, reply, seen)
+        response = await _respond(request, reply, seen)
         seen.ended = time.perf_counter()
         return response
 
@@ -172,12 +172,12 @@ class HarnessServer:
         return f"http://{HOST}:{self.port}/t/{token}"
 
     def call(self, function: Callable[[], Result]) -> Result:
-        """The result of a function, called on the server's loop."""
+        """Call a function on the server's loop, and return its result."""
 
-        async def called() -> Result:
+        async def run() -> Result:
             return function()
 
-        return asyncio.run_coroutine_threadsafe(called(), self._loop).result(STARTING)
+        return asyncio.run_coroutine_threadsafe(run(), self._loop).result(STARTING)
 
     def clear(self) -> None:
         """End all trials."""
@@ -242,7 +242,7 @@ def _object(data: bytes) -> dict[str, Any]:
 
 
 def _input_of(body: dict[str, Any]) -> dict[str, Any] | None:
-    """The arguments of a call, which may be given as JSON text; None if they are not an object."""
+    """Return the arguments of a call, which may be given as JSON text; None if they are not an object."""
     given = body.get("tool_input")
     try:
         value = json.loads(given or "{}") if isinstance(given, str) else given
@@ -256,17 +256,17 @@ def _api_of(body: dict[str, Any]) -> ApiRef:
     return ApiRef(**{name: str(body.get(name, "")) for name in names})
 
 
-async def _written(request: web.Request, reply: Reply | Raw, seen: ObservedRequest) -> web.StreamResponse:
+async def _respond(request: web.Request, reply: Reply | Raw, seen: ObservedRequest) -> web.StreamResponse:
     if isinstance(reply, Raw):
         return web.Response(status=reply.status, text=reply.body, content_type=reply.content_type)
     completion = reply.completion(seen.number, str(seen.body.get("model")), seen.offered_name)
     if not seen.body.get("stream"):
         return web.json_response(completion.document())
-    return await _streamed(request, completion, with_usage=wants_usage(seen.body))
+    return await _stream(request, completion, with_usage=wants_usage(seen.body))
 
 
-async def _streamed(request: web.Request, completion: Completion, *, with_usage: bool) -> web.StreamResponse:
-    """The completion as a stream of a few events, for a framework that always streams."""
+async def _stream(request: web.Request, completion: Completion, *, with_usage: bool) -> web.StreamResponse:
+    """Send the completion as a stream of a few events, for a framework that always streams."""
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
     await response.prepare(request)
     for event in completion.events(piece=None, with_usage=with_usage):

@@ -1,4 +1,4 @@
-"""Events, gates and barriers between a test and what the harness serves, across threads and event loops."""
+"""Events, gates and barriers between a test and the harness's server, across threads and event loops."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SharedEvent:
         self._set = False
 
     def is_set(self) -> bool:
-        """Whether it has been set."""
+        """Return whether it has been set."""
         return self._set
 
     def set(self) -> None:
@@ -68,11 +68,11 @@ class Gate:
         self.opened.set()
 
     def tool(self, behave: Behaviour = echo) -> Behaviour:
-        """A behaviour that waits at the gate first."""
+        """Return a behaviour that waits at the gate first."""
         return _after(self._wait, behave)
 
     def reply(self, reply: Reply | Raw) -> DelayedReply:
-        """A reply of the model that waits at the gate first."""
+        """Return a reply of the model that waits at the gate first."""
         return _reply_after(self._wait, reply)
 
     async def _wait(self) -> None:
@@ -100,11 +100,11 @@ class Barrier:
         self.all_arrived = False
 
     def tool(self, behave: Behaviour = echo) -> Behaviour:
-        """A behaviour that waits for the other parties first."""
+        """Return a behaviour that waits for the other parties first."""
         return _after(self.wait, behave)
 
     def reply(self, reply: Reply | Raw) -> DelayedReply:
-        """A reply of the model that waits for the other parties first."""
+        """Return a reply of the model that waits for the other parties first."""
         return _reply_after(self.wait, reply)
 
     async def wait(self) -> None:
@@ -118,16 +118,16 @@ class Barrier:
 
 
 def _after(wait: Callable[[], Awaitable[None]], behave: Behaviour) -> Behaviour:
-    async def delayed(call: ObservedCall) -> ApiReply:
+    async def after_wait(call: ObservedCall) -> ApiReply:
         await wait()
         return await behave(call)
 
-    return delayed
+    return after_wait
 
 
 def _reply_after(wait: Callable[[], Awaitable[None]], reply: Reply | Raw) -> DelayedReply:
-    async def delayed(_: ObservedRequest) -> Reply | Raw:
+    async def after_wait(_: ObservedRequest) -> Reply | Raw:
         await wait()
         return reply
 
-    return delayed
+    return after_wait

@@ -41,17 +41,17 @@ class Observed:
 
     @property
     def timing(self) -> Timing:
-        """The trial's time, split into what it waited for."""
+        """The trial's time, split by the parts that it waited for."""
         return compute_timing(self.outcome.wall_time, self.wire)
 
     @property
     def failure(self) -> str:
-        """Why the trial failed, empty if it did not."""
+        """The reason why the trial failed, empty if it did not."""
         failure = self.outcome.failure
         return f"{failure.kind}: {failure.message}"[:REASON] if failure else ""
 
-    def checked(self) -> Observed:
-        """This trial, if it can be measured.
+    def require_success(self) -> Observed:
+        """Return this trial, if it can be measured.
 
         Raises:
             NotMeasured: it failed, or sent no request to the model.
@@ -68,7 +68,7 @@ class WorkerHarness:
 
     Args:
         erring_url: URL of the endpoint of models that are not scripted; see ``erring_endpoint``.
-        model_name: the name of the model that frameworks are told.
+        model_name: the name under which frameworks know the model.
     """
 
     def __init__(
@@ -79,12 +79,12 @@ class WorkerHarness:
         self._erring_url = erring_url
         self.model_name = model_name
 
-    def named(self, model_name: str) -> WorkerHarness:
-        """This harness with another name for the model."""
+    def with_model_name(self, model_name: str) -> WorkerHarness:
+        """Return this harness with another name for the model."""
         return WorkerHarness(self._control, self._executor, self._erring_url, model_name)
 
     async def run(self, framework: str, scenario: Scenario) -> Observed:
-        """Run a scenario with a new agent of this framework; a failure is a part of what is observed."""
+        """Run a scenario with a new agent of this framework; a failure is observed like anything else."""
         spec = self.spec(framework, scenario)
         await self.open(spec, scenario)
         try:
@@ -94,7 +94,7 @@ class WorkerHarness:
         return Observed(scenario, outcome, wire)
 
     def spec(self, framework: str, scenario: Scenario) -> TrialSpec:
-        """A new trial of this scenario."""
+        """Return a new trial of this scenario."""
         return TrialSpec.at(
             f"{self._control.url}/t/{new_trial_token()}",
             ModelEndpoint(
@@ -131,7 +131,7 @@ class WorkerHarness:
         )
 
     async def close(self, spec: TrialSpec) -> WireLog:
-        """Close a trial; returns what the server saw of it."""
+        """Close a trial, and return the server's log of it."""
         return await self._control.close_trial(spec.trial)
 
 
@@ -139,7 +139,7 @@ class WorkerHarness:
 async def open_worker_harness(
     environments: Mapping[str, Environment], executor: str
 ) -> AsyncIterator[tuple[WorkerHarness, Executor]]:
-    """A harness with a server and a response cache of its own, and its executor, which the caller enters.
+    """Yield a harness with a server and a response cache of its own, and its executor, which the caller enters.
 
     Raises:
         NothingMeasured: the server does not start.
@@ -149,7 +149,7 @@ async def open_worker_harness(
     with temporary_folder() as folder:
         async with erring_endpoint() as url:
             # No variable has an empty name: the endpoint that errs is sent no key.
-            # Nothing is repeated for a framework here: what it does itself about a failure is what is measured.
+            # Nothing is repeated for a framework here: its own reaction to a failure is measured.
             options = RunOptions(
                 base_url=url,
                 api_key_env="",

@@ -1,4 +1,4 @@
-"""Starts a package for an adapter, which works before its author changes anything."""
+"""Start a package for an adapter, which works before its author changes anything."""
 
 from trialbed_adapter_lab.scaffolding._names import AdapterNames, adapter_names
 from trialbed_adapter_lab.scaffolding._package import MARK, write_package

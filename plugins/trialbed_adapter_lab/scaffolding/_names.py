@@ -45,13 +45,13 @@ class AdapterNames:
         return f"{self.title}Agent"
 
     def put_into(self, text: str) -> str:
-        """A text of the template with these names in place of its own."""
+        """Return a text of the template with these names in place of its own."""
         words = {"trialbed_new_framework": self.module, "NewFramework": self.title, "new-framework": self.framework}
         return TEMPLATE_WORDS.sub(lambda found: words[found[0]], text)
 
 
 def adapter_names(framework: str) -> AdapterNames:
-    """The names for a framework.
+    """Return the names for a framework.
 
     Raises:
         UsageError: the name cannot be a framework's; suggests one that can.

@@ -1,4 +1,4 @@
-"""Writes a package from the template."""
+"""Write a package from the template."""
 
 from __future__ import annotations
 

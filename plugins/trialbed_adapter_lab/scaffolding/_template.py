@@ -14,7 +14,7 @@ MADE = {"__pycache__", "build", "dist", "results"}
 
 
 def template_files() -> Iterator[tuple[Path, bytes]]:
-    """``path in the package -> content`` of the template's files.
+    """Yield ``path in the package, content`` of the template's files.
 
     Raises:
         UsageError: this installation has no template.

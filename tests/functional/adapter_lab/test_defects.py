@@ -39,7 +39,7 @@ def hurried(monkeypatch):
     monkeypatch.setattr("trialbed_adapter_lab.checks.limits.PROMPT", 0.3)
     monkeypatch.setattr("trialbed_adapter_lab.checks.hygiene.HELD_BACK", 0.3)
     monkeypatch.setattr("trialbed_adapter_lab.checks.isolation.GATHERING", 0.3)
-    monkeypatch.setattr("trialbed_adapter_lab.harness.settled.__defaults__", (0.3,))
+    monkeypatch.setattr("trialbed_adapter_lab.harness.wait_until.__defaults__", (0.3,))
     monkeypatch.setattr("trialbed_adapter_lab.harness.Barrier.__init__.__defaults__", (0.3,))
 
 

@@ -1,4 +1,4 @@
-"""The measurements: each module runs scenarios, reads what the server saw, and returns a record.
+"""The measurements: each module runs scenarios, reads the server's log, and returns a record.
 
 The parts of a report are ``Schemas``, ``Prompt``, ``Behaviour``, the findings on errors, ``ManyTools`` and ``Load``.
 Behaviour is made of measurements of its own: requests per turn, parallel calls, settings, and the limits of steps and

@@ -1,4 +1,4 @@
-"""Errors: what the user of a framework sees when the model errs or its endpoint fails."""
+"""Errors: the user's view of a framework whose model errs or whose endpoint fails."""
 
 from __future__ import annotations
 
@@ -44,36 +44,36 @@ class ErrorCase:
     limits: Limits = Limits(max_steps=MOST, timeout=TIMEOUT)  # noqa: RUF009 - frozen
 
 
-def _scripted(policy: str, title: str, **fields: Any) -> ErrorCase:
+def _scripted_case(policy: str, title: str, **fields: Any) -> ErrorCase:
     return ErrorCase(title, f"scripted:{policy}", **fields)
 
 
-def _faulty(name: str, title: str, **fields: Any) -> ErrorCase:
+def _faulty_case(name: str, title: str, **fields: Any) -> ErrorCase:
     return ErrorCase(title, f"{FAULTY}{name}{MARK}", **fields)
 
 
 CASES: tuple[ErrorCase, ...] = (
-    _scripted("bad-json", "arguments that are not JSON"),
-    _faulty("cut-call", "arguments cut by the length limit"),
-    _faulty("list", "arguments that are a list"),
-    _faulty("text", "arguments that are a text"),
-    _faulty("empty-arguments", "arguments that are empty"),
-    _faulty("null", "arguments that are null"),
-    _faulty("huge-number", "a number of 5,000 digits", limits=Limits(max_steps=MOST, timeout=PATIENCE)),
-    _scripted("retry", "arguments against the schema, once"),
-    _scripted("wrong-args", "arguments against the schema, always"),
-    _scripted("unknown-tool", "a tool that is not offered"),
-    _scripted("extra", "a tool that is not needed"),
-    _scripted("none", "no call at all"),
-    _scripted("giveup", "gives up after a call"),
-    _faulty("empty", "an empty text"),
-    _faulty("no-content", "no text and no call"),
-    _faulty("cut-text", "a text cut by the length limit"),
-    _faulty("cut-nothing", "no text, by the length limit"),
-    _faulty("filtered", "a text cut by the content filter"),
-    _faulty("refusal", "a refusal"),
-    _faulty("no-choices", "an answer without choices"),
-    _faulty("error-body", "an error with status 200"),
+    _scripted_case("bad-json", "arguments that are not JSON"),
+    _faulty_case("cut-call", "arguments cut by the length limit"),
+    _faulty_case("list", "arguments that are a list"),
+    _faulty_case("text", "arguments that are a text"),
+    _faulty_case("empty-arguments", "arguments that are empty"),
+    _faulty_case("null", "arguments that are null"),
+    _faulty_case("huge-number", "a number of 5,000 digits", limits=Limits(max_steps=MOST, timeout=PATIENCE)),
+    _scripted_case("retry", "arguments against the schema, once"),
+    _scripted_case("wrong-args", "arguments against the schema, always"),
+    _scripted_case("unknown-tool", "a tool that is not offered"),
+    _scripted_case("extra", "a tool that is not needed"),
+    _scripted_case("none", "no call at all"),
+    _scripted_case("giveup", "gives up after a call"),
+    _faulty_case("empty", "an empty text"),
+    _faulty_case("no-content", "no text and no call"),
+    _faulty_case("cut-text", "a text cut by the length limit"),
+    _faulty_case("cut-nothing", "no text, by the length limit"),
+    _faulty_case("filtered", "a text cut by the content filter"),
+    _faulty_case("refusal", "a refusal"),
+    _faulty_case("no-choices", "an answer without choices"),
+    _faulty_case("error-body", "an error with status 200"),
     ErrorCase("status 429 once", f"{REFUSING}429-once{MARK}"),
     ErrorCase("status 500 once", f"{REFUSING}500-once{MARK}"),
     ErrorCase("status 429 always", f"{REFUSING}429"),
@@ -81,8 +81,8 @@ CASES: tuple[ErrorCase, ...] = (
     ErrorCase("status 400", f"{REFUSING}400"),
     ErrorCase("status 401", f"{REFUSING}401"),
     ErrorCase("status 403", f"{REFUSING}403"),
-    _scripted("loop", "calls without end"),
-    _scripted("loop", f"status 403 after {FEW} requests", limits=Limits(max_steps=FEW, timeout=TIMEOUT)),
+    _scripted_case("loop", "calls without end"),
+    _scripted_case("loop", f"status 403 after {FEW} requests", limits=Limits(max_steps=FEW, timeout=TIMEOUT)),
 )
 
 
@@ -96,7 +96,7 @@ class ErrorFinding(Record):
             ``empty answer``: none, and no exception; ``exception``; ``waits``: it did not end, and sent no request.
         exception: the type, with its module as Python writes it; empty where none was raised.
         text: of the answer, or of the exception; cut if it is long.
-        told: what the model was told of its call, in the next request; empty if it was not asked again.
+        told: the result of its call that the model got in the next request; empty if it was not asked again.
         requests: to the model, without those past the trial's limit. ``refused``: those, without which the framework
             would have gone on.
         calls: that reached an Api.
@@ -119,7 +119,7 @@ async def measure_errors(harness: WorkerHarness, framework: str) -> tuple[ErrorF
         NotMeasured: the framework fails with a model that does not err.
     """
     workload = stations(TOOLS, CALLS)
-    (await harness.run(framework, Scenario(workload=workload))).checked()
+    (await harness.run(framework, Scenario(workload=workload))).require_success()
     return tuple([await _finding(harness, framework, case, workload) for case in CASES])
 
 
@@ -132,16 +132,16 @@ async def _finding(harness: WorkerHarness, framework: str, case: ErrorCase, work
 
 
 def finding_of(case: str, observed: Observed) -> ErrorFinding:
-    """What the user sees of a trial."""
+    """Return the user's view of a trial."""
     calls, failure, answer = observed.wire.model_calls, observed.outcome.failure, observed.outcome.answer
     refused = sum(call.limit is not None for call in calls)
     text = failure.message if failure else answer.final_answer if answer else ""
     return ErrorFinding(
         case=case,
-        seen=_failed(failure) if failure else _answered(text, calls),
+        seen=_classify_failure(failure) if failure else _classify_answer(text, calls),
         exception=exception_type(failure) if failure else "",
         text=text[:LONGEST],
-        told=_told(calls)[:LONGEST],
+        told=_first_result(calls)[:LONGEST],
         requests=len(calls) - refused,
         refused=refused,
         calls=len(observed.wire.api_calls),
@@ -149,7 +149,7 @@ def finding_of(case: str, observed: Observed) -> ErrorFinding:
 
 
 def exception_type(failure: Failure) -> str:
-    """The type of the exception that the agent raised, with its module; empty if it raised none."""
+    """Return the type of the exception that the agent raised, with its module; empty if it raised none."""
     if failure.kind not in ("agent", "model", "answer", "memory"):
         return ""
     named = re.match(r"([A-Za-z_]\w*)(?::|$)", failure.message)
@@ -161,13 +161,13 @@ def exception_type(failure: Failure) -> str:
     return (exact or qualified or [named[1] if named else ""])[-1]
 
 
-def _failed(failure: Failure) -> Seen:
+def _classify_failure(failure: Failure) -> Seen:
     if failure.kind == "timeout":
         return "waits"
     return "exception" if exception_type(failure) else "worker died"
 
 
-def _answered(text: str, calls: Sequence[ModelCall]) -> Seen:
+def _classify_answer(text: str, calls: Sequence[ModelCall]) -> Seen:
     if not text.strip():
         return "empty answer"
     if any(said and said in text for said in _texts(calls)):
@@ -180,7 +180,7 @@ def _answered(text: str, calls: Sequence[ModelCall]) -> Seen:
 
 
 def _in_error(text: str, calls: Sequence[ModelCall]) -> bool:
-    """Whether the text reports an error of the endpoint in more words than its own."""
+    """Return whether the text reports an error of the endpoint in more words than its own."""
     return any(message and message in text for message in map(_message, calls))
 
 
@@ -191,7 +191,7 @@ def _message(call: ModelCall) -> str:
 
 
 def _texts(calls: Sequence[ModelCall]) -> Iterator[str]:
-    """The texts of the model."""
+    """Yield the texts of the model."""
     for call in calls:
         choices = _document(call.response).get("choices") or [{}]
         content = choices[0].get("message", {}).get("content")
@@ -200,15 +200,15 @@ def _texts(calls: Sequence[ModelCall]) -> Iterator[str]:
 
 
 def _results(calls: Sequence[ModelCall]) -> Iterator[str]:
-    """What the framework told the model of its calls."""
+    """Yield the results of its calls that the framework sent to the model."""
     for call in calls:
         for message in _document(call.request).get("messages", []):
             if isinstance(message, dict) and message.get("role") == "tool":
                 yield _content(message)
 
 
-def _told(calls: Sequence[ModelCall]) -> str:
-    """What the model was told of the calls of its first answer."""
+def _first_result(calls: Sequence[ModelCall]) -> str:
+    """Return the first result of a call of the model's first answer."""
     for call in calls[1:]:
         results = list(_results([call]))
         if results:

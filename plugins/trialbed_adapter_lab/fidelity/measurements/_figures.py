@@ -18,7 +18,7 @@ class Figure(Record):
 
 
 def figure(values: Sequence[float]) -> Figure | None:
-    """The figure of these observations; None without any."""
+    """Return the figure of these observations; None without any."""
     if not values:
         return None
     return Figure(median=statistics.median(values), low=min(values), high=max(values), n=len(values))

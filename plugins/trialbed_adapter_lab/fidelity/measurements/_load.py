@@ -106,7 +106,7 @@ async def measure_load(
 
 
 class _Series:
-    """One framework's probe and what it measured."""
+    """One framework's probe and its rounds."""
 
     def __init__(self, harness: WorkerHarness, framework: str, scenario: Scenario, probe: Probe) -> None:
         self._harness = harness
@@ -130,7 +130,7 @@ class _Series:
             self._rounds.setdefault(concurrency, []).append(_MeasuredRound(measured, logs))
 
     def load(self) -> Load:
-        """The figures of all rounds."""
+        """Return the figures of all rounds."""
         return Load(
             tools=len(self._scenario.workload.tools),
             calls=CALLS,
@@ -143,7 +143,7 @@ class _Series:
 
 
 class _MeasuredRound:
-    """One round: what the probe measured of itself, and what the server saw."""
+    """One round: the probe's own figures, and the server's log."""
 
     def __init__(self, measured: Measured, logs: Mapping[str, WireLog]) -> None:
         self.measured = measured
@@ -154,7 +154,7 @@ class _MeasuredRound:
             raise NotMeasured(next(iter(self.failures), "no request reached the model"))
 
     def framework_ms(self) -> float:
-        """The framework's own milliseconds per turn."""
+        """Return the framework's own milliseconds per turn."""
         own = sum(compute_timing(run.seconds, self._logs[run.trial]).framework for run in self.measured.trials)
         return own * 1000 / self.turns
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from trialbed.records import Limits, Record
 from trialbed_adapter_lab.errors import NotMeasured
 from trialbed_adapter_lab.fidelity.measurements._figures import Figure, figure
-from trialbed_adapter_lab.fidelity.reading import Order, altered, body, matched, order_of, sent_tools
+from trialbed_adapter_lab.fidelity.reading import Order, body, find_changes, match_tools, order_of, sent_tools
 from trialbed_adapter_lab.harness import Observed, Scenario, WorkerHarness, Workload, stations
 
 CALLS = 2
@@ -60,14 +60,14 @@ async def _measure(harness: WorkerHarness, framework: str, count: int, *, times:
     scenario = Scenario(workload=workload, limits=LIMITS)
     first = await harness.run(framework, scenario)
     if not times or first.failure or not first.wire.model_calls:
-        return _untimed(first, workload)
+        return _read_tools(first, workload)
     rounds = ROUNDS if first.outcome.wall_time < SLOW_TRIAL else 1
     timed = [await harness.run(framework, scenario) for _ in range(rounds)]
     taken = [_framework_ms(seen) for seen in timed if not seen.failure and seen.wire.model_calls]
-    return _untimed(first, workload).model_copy(update={"framework_ms": figure(taken)})
+    return _read_tools(first, workload).model_copy(update={"framework_ms": figure(taken)})
 
 
-def _untimed(seen: Observed, workload: Workload) -> ManyTools:
+def _read_tools(seen: Observed, workload: Workload) -> ManyTools:
     asked = {tool.api for tool in workload.tools for call in workload.script if call.name == tool.name}
     found = ManyTools(
         offered=len(workload.tools),
@@ -83,8 +83,8 @@ def _untimed(seen: Observed, workload: Workload) -> ManyTools:
         tools = sent_tools(body(call))
     except NotMeasured as reason:
         return found.model_copy(update={"reason": str(reason)})
-    partners = matched(workload.tools, tools)
-    intact = sum(not altered(tool, partners[tool.name])[0] for tool in workload.tools if tool.name in partners)
+    partners = match_tools(workload.tools, tools)
+    intact = sum(not find_changes(tool, partners[tool.name])[0] for tool in workload.tools if tool.name in partners)
     order = order_of([tool.name for tool in workload.tools], partners, tools)
     return found.model_copy(update={"sent": len(partners), "intact": intact, "order": order})
 

@@ -55,7 +55,7 @@ async def measure_parallel(harness: WorkerHarness, framework: str, tools: int) -
 
 
 def overlap(calls: Sequence[ApiCall], ended: str = "") -> Parallel:
-    """The overlap of these calls."""
+    """Return the overlap of these calls."""
     if not calls:
         return Parallel(asked=CALLS, made=0, at_once=0, ended=ended)
     begun = min(call.started for call in calls)
@@ -71,5 +71,5 @@ def overlap(calls: Sequence[ApiCall], ended: str = "") -> Parallel:
 
 
 def _at_once(calls: Sequence[ApiCall]) -> int:
-    """The most calls that were under way at a call's beginning, itself included."""
+    """Return the most calls that were under way at a call's beginning, itself included."""
     return max(sum(other.started <= call.started < other.started + other.duration for other in calls) for call in calls)

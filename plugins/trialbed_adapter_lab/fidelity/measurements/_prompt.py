@@ -1,4 +1,4 @@
-"""The prompt: what a framework adds to it."""
+"""The prompt: a framework's additions to it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Prompt(Record):
         tools: tools on offer.
         turns: request by request, as far as both made one.
         requests: how many the framework made.
-        first: what is different about the messages of the first request.
+        first: the messages of the first request that differ.
         last: the same for the last request that both made, which holds the whole conversation.
         other_tools: the framework's requests, counted from 1, that offer other tools than its first one.
     """
@@ -63,22 +63,22 @@ class Prompt(Record):
 
 
 async def measure_prompt(harness: WorkerHarness, framework: str, reference: Observed, tools: int) -> Prompt:
-    """Play a trial and compare its requests with the reference's.
+    """Run a trial and compare its requests with the reference's.
 
     Raises:
         NotMeasured: one of the two trials failed.
     """
     seen = await run_prompt_trial(harness, framework, tools)
-    return compared(reference.checked(), seen.checked(), tools)
+    return compare_prompts(reference.require_success(), seen.require_success(), tools)
 
 
 async def run_prompt_trial(harness: WorkerHarness, framework: str, tools: int) -> Observed:
-    """Play the trial that prompts are compared on."""
+    """Run the trial that prompts are compared on."""
     return await harness.run(framework, Scenario(workload=stations(tools, CALLS)))
 
 
-def compared(reference: Observed, seen: Observed, tools: int) -> Prompt:
-    """The differences between a trial's requests and the reference's."""
+def compare_prompts(reference: Observed, seen: Observed, tools: int) -> Prompt:
+    """Return the differences between a trial's requests and the reference's."""
     pairs = list(zip(reference.wire.model_calls, seen.wire.model_calls, strict=False))
     first, last = pairs[0], pairs[-1]
     return Prompt(

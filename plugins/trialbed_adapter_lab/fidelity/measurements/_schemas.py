@@ -16,10 +16,10 @@ from trialbed_adapter_lab.fidelity.reading import (
     Effect,
     Order,
     SentTool,
-    altered,
     body,
     differences,
-    matched,
+    find_changes,
+    match_tools,
     order_of,
     sent_tools,
     worst,
@@ -44,7 +44,7 @@ class SchemaFinding(Record):
         differences: between description and parameters as given and as sent; pointers begin with
             ``/description`` or ``/parameters``.
         sent_name: the name it was sent under, None if it was not.
-        beside: what the framework added to name, description and parameters, such as ``strict``.
+        beside: the framework's additions to name, description and parameters, such as ``strict``.
         call: what happened to the model's call of this tool: it reached the Api with the arguments that the model
             sent, with others (``call_differences``), or not at all; or it was ``impossible``, since the offered schema
             has no such arguments, or no offered tool is this one for certain (``call_reason``). ``not told`` where
@@ -109,9 +109,9 @@ class _SchemaTrials:
             middle = len(schemas) // 2
             return (*await self.findings(schemas[:middle]), *await self.findings(schemas[middle:]))
         if not seen.wire.model_calls:
-            return tuple(_refused(schema, seen) for schema in schemas)
+            return tuple(_refusal(schema, seen) for schema in schemas)
         tools = sent_tools(body(seen.wire.model_calls[0]))
-        partners = matched(_specs(schemas), tools)
+        partners = match_tools(_specs(schemas), tools)
         self.orders.append(order_of([schema.name for schema in schemas], partners, tools))
         self.others |= dict.fromkeys(tool.name for tool in tools if tool not in partners.values())
         return findings_of(schemas, tools, seen)
@@ -138,8 +138,8 @@ class _SchemaTrials:
 
 
 def findings_of(schemas: Sequence[HardSchema], tools: Sequence[SentTool], seen: Observed) -> tuple[SchemaFinding, ...]:
-    """The findings on these schemas, which were offered together."""
-    partners = matched(_specs(schemas), tools)
+    """Return the findings on these schemas, which were offered together."""
+    partners = match_tools(_specs(schemas), tools)
     calls = _Calls(seen.wire)
     return tuple(
         finding_of(schema, partners.get(schema.name), seen.failure).model_copy(update=calls.of(schema))
@@ -148,11 +148,11 @@ def findings_of(schemas: Sequence[HardSchema], tools: Sequence[SentTool], seen: 
 
 
 def finding_of(schema: HardSchema, sent: SentTool | None, reason: str = "") -> SchemaFinding:
-    """The finding on one schema, without its call."""
+    """Return the finding on one schema, without its call."""
     finding = SchemaFinding(name=schema.name, stresses=schema.stresses, reason=reason)
     if sent is None:
         return finding.model_copy(update={"effects": ("missing",)})
-    effects, found = altered(schema.tool, sent)
+    effects, found = find_changes(schema.tool, sent)
     others = {key: value for key, value in sent.function.items() if key not in ("name", *COMPARED)}
     return finding.model_copy(
         update={
@@ -168,7 +168,7 @@ def _specs(schemas: Sequence[HardSchema]) -> list[ToolSpec]:
     return [schema.tool for schema in schemas]
 
 
-def _refused(schema: HardSchema, seen: Observed) -> SchemaFinding:
+def _refusal(schema: HardSchema, seen: Observed) -> SchemaFinding:
     reason = seen.failure or "the framework sent no request to the model"
     effect: Effect = "refused" if seen.failure else "missing"
     return SchemaFinding(name=schema.name, stresses=schema.stresses, effects=(effect,), reason=reason)
@@ -184,7 +184,7 @@ class _Calls:
         self._asked = {call.tool_name for turn in wire.model_calls for call in turn.tool_calls if call.problem is None}
 
     def of(self, schema: HardSchema) -> dict[str, Any]:
-        """The fields of a finding on this tool that concern its call."""
+        """Return the fields of a finding on this tool that concern its call."""
         if schema.name in self._lost:
             return {"call": "impossible", "call_reason": self._lost[schema.name]}
         if schema.name not in self._asked:

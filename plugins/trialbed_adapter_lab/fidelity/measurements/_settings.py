@@ -54,11 +54,11 @@ async def measure_settings(harness: WorkerHarness, framework: str, tools: int) -
     """
     scenario = Scenario(workload=stations(tools, CALLS), temperature=TEMPERATURE, seed=SEED, max_tokens=MAX_TOKENS)
     asked = {"model": harness.model_name, "temperature": TEMPERATURE, "seed": SEED, "max_tokens": MAX_TOKENS}
-    return settings_of((await harness.run(framework, scenario)).checked(), asked)
+    return settings_of((await harness.run(framework, scenario)).require_success(), asked)
 
 
 def settings_of(seen: Observed, asked: dict[str, Any]) -> Settings:
-    """The settings of a trial's requests."""
+    """Return the settings of a trial's requests."""
     requests = [body(call) for call in seen.wire.model_calls]
     others = sorted({key for request in requests for key in request} - set(asked) - ALWAYS)
     return Settings(
@@ -75,6 +75,6 @@ def _setting(name: str, asked: Any, requests: Sequence[dict[str, Any]]) -> SentS
 
 
 def _values(key: str, requests: Sequence[dict[str, Any]]) -> tuple[Any, ...]:
-    """Every value of a field, each once, in order; ``1`` and ``true`` are two values."""
+    """Return every value of a field, each once, in order; ``1`` and ``true`` are two values."""
     found = {json.dumps(request[key]): request[key] for request in requests if key in request}
     return tuple(found.values())

@@ -58,12 +58,12 @@ async def measure_refusals(harness: WorkerHarness, framework: str, tools: int) -
 
 async def _policy(harness: WorkerHarness, framework: str, policy: str, workload: Workload) -> PolicyRequests:
     seen = await harness.run(framework, Scenario(workload=workload, model=f"scripted:{policy}", limits=LIMITS))
-    return _counted(seen, policy, TURNS[policy])
+    return _count_requests(seen, policy, TURNS[policy])
 
 
 async def _refusal(harness: WorkerHarness, framework: str, status: int, workload: Workload) -> PolicyRequests:
     seen = await harness.run(framework, Scenario(workload=workload, model=f"{REFUSING}{status}", limits=LIMITS))
-    found = _counted(seen, str(status), 1)
+    found = _count_requests(seen, str(status), 1)
     others = {call.status for call in seen.wire.model_calls} - {status}
     if not others:
         return found
@@ -72,7 +72,7 @@ async def _refusal(harness: WorkerHarness, framework: str, status: int, workload
     )
 
 
-def _counted(seen: Observed, policy: str, expected: int) -> PolicyRequests:
+def _count_requests(seen: Observed, policy: str, expected: int) -> PolicyRequests:
     sent = sum(call.problem is None for turn in seen.wire.model_calls for call in turn.tool_calls)
     found = PolicyRequests(
         policy=policy, requests=None, calls_sent=sent, calls_made=len(seen.wire.api_calls), ended=seen.failure

@@ -30,7 +30,7 @@ KIBIBYTE = 1024
 
 
 class RoundRunner:
-    """Runs rounds of one adapter's trials, all on one event loop."""
+    """Run rounds of one adapter's trials, all on one event loop."""
 
     def __init__(self, agent_class: type[BaseAgent]) -> None:
         self._agent_class = agent_class
@@ -82,7 +82,7 @@ class RoundRunner:
 
 
 def peak_rss() -> int | None:
-    """The most bytes that were ever resident in this process, None if the system does not report it.
+    """Return the most bytes that were ever resident in this process, None if the system does not report it.
 
     ``getrusage`` is not asked: on Linux its figure starts with that of the process that started this one.
     """
@@ -119,7 +119,7 @@ def main() -> None:
 
 
 def _serve(replies: int, agent_class: type[BaseAgent]) -> None:
-    # Never closed, as in a worker: the process ends without waiting for what a framework left behind.
+    # Never closed, as in a worker: the process ends without waiting for a framework's leftovers.
     runner = asyncio.Runner()
     probe = RoundRunner(agent_class)
     for line in sys.stdin.buffer:
@@ -128,7 +128,7 @@ def _serve(replies: int, agent_class: type[BaseAgent]) -> None:
 
 
 def _take_over() -> int:
-    """Keep standard output for replies; what the framework prints goes to standard error."""
+    """Keep standard output for replies; the framework prints to standard error."""
     replies = os.dup(1)
     os.dup2(2, 1)
     return replies

@@ -104,7 +104,7 @@ class Probe:
 
 @asynccontextmanager
 async def open_probe(framework: str, environment: Environment | None) -> AsyncIterator[Probe]:
-    """A probe that has loaded the framework's adapter; it and all that it started are ended afterwards.
+    """Yield a probe that has loaded the framework's adapter; it and all that it started are ended afterwards.
 
     Raises:
         NotMeasured: the adapter cannot be loaded there.
@@ -116,7 +116,7 @@ async def open_probe(framework: str, environment: Environment | None) -> AsyncIt
     ):
         began = time.perf_counter()
         try:
-            process = await _started(framework, python, folder, errors, own_packages=environment is not None)
+            process = await _start(framework, python, folder, errors, own_packages=environment is not None)
         except OSError as error:
             raise NotMeasured(f"{python} cannot be started: {error}") from error
         try:
@@ -124,10 +124,10 @@ async def open_probe(framework: str, environment: Environment | None) -> AsyncIt
             await probe.load(began)
             yield probe
         finally:
-            await _ended(process)
+            await _end(process)
 
 
-async def _started(
+async def _start(
     framework: str, python: str, folder: Path, errors: IO[bytes], *, own_packages: bool
 ) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
@@ -146,7 +146,7 @@ async def _started(
     )
 
 
-async def _ended(process: asyncio.subprocess.Process) -> None:
+async def _end(process: asyncio.subprocess.Process) -> None:
     """End the process and its session, and wait for it."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)

@@ -92,7 +92,7 @@ _REPLIES: TypeAdapter[Loaded | LoadFailed | Measured] = TypeAdapter(ProbeReply)
 
 
 def read_probe_reply(line: bytes) -> Loaded | LoadFailed | Measured:
-    """The reply in a line.
+    """Return the reply in a line.
 
     Raises:
         ValueError: the line is not a reply.

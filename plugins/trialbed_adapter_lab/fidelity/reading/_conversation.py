@@ -30,21 +30,21 @@ class MessageChange(Record):
 
 
 def message_changes(reference: Sequence[Any], sent: Sequence[Any]) -> tuple[MessageChange, ...]:
-    """Every message that differs; ids of tool calls must have been numbered in both.
+    """Return every message that differs; ids of tool calls must have been numbered in both.
 
     The order of a message's keys does not count: the model does not see it.
     """
-    return tuple(_changes(_sorted(reference), _sorted(sent)))
+    return tuple(_changes(_sort_keys(reference), _sort_keys(sent)))
 
 
 def _changes(reference: Sequence[Any], sent: Sequence[Any]) -> Iterator[MessageChange]:
     before, after = [*map(json.dumps, reference)], [*map(json.dumps, sent)]
     for tag, first, last, start, stop in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if tag != "equal":
-            yield from _replaced(reference, sent, range(first, last), range(start, stop))
+            yield from _compare_blocks(reference, sent, range(first, last), range(start, stop))
 
 
-def _replaced(reference: Sequence[Any], sent: Sequence[Any], old: range, new: range) -> Iterator[MessageChange]:
+def _compare_blocks(reference: Sequence[Any], sent: Sequence[Any], old: range, new: range) -> Iterator[MessageChange]:
     pairs = _pairs(reference, sent, old, new)
     for index in new:
         message = sent[index]
@@ -60,7 +60,7 @@ def _replaced(reference: Sequence[Any], sent: Sequence[Any], old: range, new: ra
 
 
 def _pairs(reference: Sequence[Any], sent: Sequence[Any], old: range, new: range) -> dict[int, int]:
-    """Index in what was sent -> index in what the reference sent: messages of one role, in order.
+    """Return ``index of a sent message -> index of the reference's``: messages of one role, in order.
 
     ``system`` and ``developer`` are one role under two names. Blocks of one length are paired in place.
     """
@@ -77,8 +77,8 @@ def _pairs(reference: Sequence[Any], sent: Sequence[Any], old: range, new: range
     return pairs
 
 
-def _sorted(messages: Sequence[Any]) -> list[Any]:
-    """The messages with their keys in one order."""
+def _sort_keys(messages: Sequence[Any]) -> list[Any]:
+    """Return the messages with their keys in one order."""
     return [json.loads(json.dumps(message, sort_keys=True)) for message in messages]
 
 

@@ -31,8 +31,8 @@ class Requests(Record):
         return self.seen - self.repeated - self.aside - self.expected
 
     @property
-    def explained(self) -> bool:
-        """Whether every request is one that the model's turns explain, and none is missing."""
+    def is_explained(self) -> bool:
+        """Every request is one that the model's turns explain, and none is missing."""
         return self.seen == self.expected and not self.repeated and not self.aside
 
 
@@ -61,7 +61,7 @@ def explain(calls: Sequence[ModelCall], expected: int) -> Requests:
 
 
 def body(call: ModelCall) -> dict[str, Any]:
-    """The request's body.
+    """Return the request's body.
 
     Raises:
         NotMeasured: the log does not have all of it, or it is not a JSON object.
@@ -79,7 +79,7 @@ def body(call: ModelCall) -> dict[str, Any]:
 
 
 def messages(request: Mapping[str, Any]) -> list[Any]:
-    """The request's messages, with the ids of tool calls numbered, since they differ from trial to trial."""
+    """Return the request's messages, with the ids of tool calls numbered, since they differ from trial to trial."""
     found = request.get("messages")
     return _Numbering().of(found) if isinstance(found, list) else []
 

@@ -18,7 +18,7 @@ Order = Literal["kept", "by name", "changed"]
 
 EFFECTS: tuple[Effect, ...] = get_args(Effect)
 COMPARED = ("description", "parameters")
-"""Fields of a function that are compared with what was given; its name is compared apart."""
+"""Fields of a function that are compared with the given ones; its name is compared apart."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class SentTool:
 
 
 def sent_tools(request: Mapping[str, Any]) -> list[SentTool]:
-    """The tools of a request, in its order.
+    """Return the tools of a request, in its order.
 
     Raises:
         NotMeasured: one of them is not a function tool.
@@ -44,8 +44,8 @@ def sent_tools(request: Mapping[str, Any]) -> list[SentTool]:
     return list(_tools(request.get("tools") or []))
 
 
-def matched(given: Sequence[ToolSpec], sent: Sequence[SentTool]) -> dict[str, SentTool]:
-    """Given name -> the tool that was sent for it; without the tools that were not sent.
+def match_tools(given: Sequence[ToolSpec], sent: Sequence[SentTool]) -> dict[str, SentTool]:
+    """Return ``given name -> the tool that was sent for it``; without the tools that were not sent.
 
     The rules are those by which scripted models find the tools that they call. No tool is matched twice.
     """
@@ -55,8 +55,8 @@ def matched(given: Sequence[ToolSpec], sent: Sequence[SentTool]) -> dict[str, Se
     return {name: named[function.name] for name, function in found.items() if function is not None}
 
 
-def altered(given: ToolSpec, sent: SentTool) -> tuple[tuple[Effect, ...], tuple[Difference, ...]]:
-    """The changes to a tool that was sent; empty if its name, description and schema are as given."""
+def find_changes(given: ToolSpec, sent: SentTool) -> tuple[tuple[Effect, ...], tuple[Difference, ...]]:
+    """Return the changes to a tool that was sent; empty if its name, description and schema are as given."""
     wanted = {"description": given.description, "parameters": given.parameters}
     found = differences(wanted, {key: sent.function[key] for key in COMPARED if key in sent.function})
     kinds: set[Effect] = {difference.kind for difference in found}
@@ -66,7 +66,7 @@ def altered(given: ToolSpec, sent: SentTool) -> tuple[tuple[Effect, ...], tuple[
 
 
 def order_of(given: Sequence[str], partners: Mapping[str, SentTool], sent: Sequence[SentTool]) -> Order:
-    """The order of the tools that were sent."""
+    """Return the order of the tools that were sent."""
     wanted = [partners[name] for name in given if name in partners]
     found = [tool for tool in sent if any(tool is partner for partner in wanted)]
     if all(one is other for one, other in zip(wanted, found, strict=True)):
@@ -76,7 +76,7 @@ def order_of(given: Sequence[str], partners: Mapping[str, SentTool], sent: Seque
 
 
 def worst(orders: Iterable[Order]) -> Order:
-    """The order that is furthest from the one given."""
+    """Return the order that is furthest from the one given."""
     found = set(orders)
     return next((order for order in ("changed", "by name") if order in found), "kept")
 

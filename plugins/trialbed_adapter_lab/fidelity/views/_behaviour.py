@@ -11,15 +11,15 @@ from trialbed_adapter_lab.fidelity.views._cells import line, of, some, value
 
 
 def behaviour_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
-    """Requests, parallel calls, settings and limits."""
+    """Yield the rows on requests, parallel calls, settings and limits."""
     parts = [one.behaviour for one in found]
     yield line("requests per turn", parts, _per_turn)
-    yield line("requests repeated", parts, lambda part: _sum(part, [one.repeated for one in _told(part)]))
-    yield line("hidden requests", parts, lambda part: _sum(part, [one.aside for one in _told(part)]))
-    yield line("turns too many", parts, lambda part: _sum(part, [max(0, one.beyond) for one in _told(part)]))
-    yield line("turns missing", parts, lambda part: _sum(part, [max(0, -one.beyond) for one in _told(part)]))
+    yield line("requests repeated", parts, lambda part: _sum(part, [one.repeated for one in _known_requests(part)]))
+    yield line("hidden requests", parts, lambda part: _sum(part, [one.aside for one in _known_requests(part)]))
+    yield line("turns too many", parts, lambda part: _sum(part, [max(0, one.beyond) for one in _known_requests(part)]))
+    yield line("turns missing", parts, lambda part: _sum(part, [max(0, -one.beyond) for one in _known_requests(part)]))
     yield line("tool calls made", parts, _calls)
-    yield line("trials that failed", parts, lambda part: _failed(part.turns))
+    yield line("trials that failed", parts, lambda part: _failures(part.turns))
     for number, status in enumerate(_statuses(parts)):
         label = f"requests after status {status}"
         yield line(label, parts, partial(_after, number=number))
@@ -30,12 +30,12 @@ def behaviour_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
     yield line("time limit", parts, _time)
 
 
-def _told(part: Behaviour) -> list[Requests]:
+def _known_requests(part: Behaviour) -> list[Requests]:
     return [policy.requests for policy in part.turns if policy.requests is not None]
 
 
 def _per_turn(part: Behaviour) -> str:
-    told = _told(part)
+    told = _known_requests(part)
     if not told:
         return UNKNOWN
     seen, expected = sum(one.seen for one in told), sum(one.expected for one in told)
@@ -43,7 +43,7 @@ def _per_turn(part: Behaviour) -> str:
 
 
 def _sum(part: Behaviour, counts: Sequence[int]) -> str:
-    return some(sum(counts)) if _told(part) else UNKNOWN
+    return some(sum(counts)) if _known_requests(part) else UNKNOWN
 
 
 def _calls(part: Behaviour) -> str:
@@ -51,7 +51,7 @@ def _calls(part: Behaviour) -> str:
     return f"{made} for {sent} sent"
 
 
-def _failed(policies: Sequence[PolicyRequests]) -> str:
+def _failures(policies: Sequence[PolicyRequests]) -> str:
     failed = [policy.policy for policy in policies if policy.ended]
     return ", ".join(failed) if failed else f"none of {len(policies)}"
 

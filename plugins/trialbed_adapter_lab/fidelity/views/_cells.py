@@ -19,57 +19,57 @@ LONGEST = 60
 
 
 def line(label: str, parts: Sequence[Part | None], cell: Callable[[Part], str], *, alarming: bool = False) -> TableRow:
-    """A row: a cell for each framework's part, a dash where it is missing."""
+    """Return a row: a cell for each framework's part, a dash where it is missing."""
     return TableRow(label, tuple(UNKNOWN if part is None else cell(part) for part in parts), alarming=alarming)
 
 
 def spread(figure: Figure | None) -> str:
-    """A figure's median, range and number of observations."""
+    """Return a figure's median, range and number of observations."""
     if figure is None:
         return UNKNOWN
     return f"{compact(figure.median)} [{compact(figure.low)}, {compact(figure.high)}] n={figure.n}"
 
 
 def times(figure: Figure | None, zero: Figure | None) -> str:
-    """A figure's median as a multiple of another's."""
+    """Return a figure's median as a multiple of another's."""
     if figure is None or zero is None or not zero.median:
         return UNKNOWN
     return f"{figure.median / zero.median:.1f}x"
 
 
 def memory(size: int | None) -> str:
-    """Bytes as mebibytes."""
+    """Return bytes as mebibytes."""
     return UNKNOWN if size is None else f"{size / MEBIBYTE:,.0f} MiB"
 
 
 def with_added(size: int, added: int | None) -> str:
-    """A size, and what of it is beyond the reference's."""
+    """Return a size, and its part beyond the reference's."""
     return f"{size:,}" if added is None else f"{size:,} ({added:+,})"
 
 
 def of(count: int, total: int) -> str:
-    """A number out of a total, such as ``3 of 5``."""
+    """Return a number out of a total, such as ``3 of 5``."""
     return f"{count:,} of {total:,}"
 
 
 def some(count: int) -> str:
-    """A number; zero as a word."""
+    """Return a number; zero as a word."""
     return f"{count:,}" if count else "none"
 
 
 def value(item: Json) -> str:
-    """A JSON value in one line, cut if it is long."""
+    """Return a JSON value in one line, cut if it is long."""
     text = printable(json.dumps(item, ensure_ascii=False))
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
 def one_line(text: str, longest: int) -> str:
-    """A text in one line, cut if it is longer."""
+    """Return a text in one line, cut if it is longer."""
     line = " ".join(text.split())
     return line if len(line) <= longest else f"{line[:longest]}…"
 
 
 def tally(names: Iterable[str]) -> str:
-    """Every name, with how often it is there where that is more than once; ``none`` for no names."""
+    """Return every name, with how often it is there where that is more than once; ``none`` for no names."""
     counts = Counter(names)
     return ", ".join(name if count == 1 else f"{name} ({count})" for name, count in counts.items()) or "none"

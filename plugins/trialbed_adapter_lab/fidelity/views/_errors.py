@@ -1,4 +1,4 @@
-"""The tables on what a user sees when the model errs."""
+"""The tables on the user's view of a model that errs."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ HOW_TO_READ = (
 
 
 def error_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
-    """What the user sees in each case."""
-    yield from _rows(found, _seen)
+    """Yield the user's view of each case."""
+    yield from _rows(found, _seen_cell)
 
 
 def error_tables(found: Sequence[FrameworkFidelity], suffix: str) -> list[Table]:
-    """The texts behind the cells, which are too long for a terminal.
+    """Return the texts behind the cells, which are too long for a terminal.
 
     Args:
         suffix: of the titles.
     """
     columns = ("", *(one.framework for one in found))
-    told = [row for row in _rows(found, _told) if any(cell not in ("", UNKNOWN) for cell in row.cells)]
+    told = [row for row in _rows(found, _result_cell) if any(cell not in ("", UNKNOWN) for cell in row.cells)]
     texts = [
         (finding.case, one.framework, one_line(finding.text, LONGEST))
         for case in _cases(found)
@@ -64,11 +64,11 @@ def _cases(found: Sequence[FrameworkFidelity]) -> list[str]:
     return list(dict.fromkeys(finding.case for one in found for finding in one.errors or ()))
 
 
-def _seen(finding: ErrorFinding) -> str:
+def _seen_cell(finding: ErrorFinding) -> str:
     words = finding.exception if finding.seen == "exception" else WORDS[finding.seen]
     refused = f" + {finding.refused} refused" if finding.refused else ""
     return f"{words} ({finding.requests}{refused})"
 
 
-def _told(finding: ErrorFinding) -> str:
+def _result_cell(finding: ErrorFinding) -> str:
     return one_line(finding.told, LONGEST) if finding.told and not finding.calls else ""

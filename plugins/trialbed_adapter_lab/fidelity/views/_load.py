@@ -1,4 +1,4 @@
-"""The rows on what a framework costs."""
+"""The rows on the costs of a framework."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Cell = Callable[[LoadLevel], str]
 
 
 def process_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
-    """The cost of the process itself."""
+    """Yield the cost of the process itself."""
     parts = [one.load for one in found]
     yield line("start, s (n=1)", parts, lambda load: f"{load.start_seconds:.2f}")
     yield line("… of processor time, s", parts, lambda load: f"{load.start_cpu:.2f}")
@@ -21,7 +21,7 @@ def process_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
 
 
 def level_rows(found: Sequence[FrameworkFidelity], concurrency: int) -> Iterator[TableRow]:
-    """Time, processor, event loop and memory at one number of trials at a time."""
+    """Yield time, processor, event loop and memory at one number of trials at a time."""
     levels = [_level(one.load, concurrency) for one in found]
     zero = levels[0]  # the reference's
     zero_ms, zero_cpu = (zero.framework_ms, zero.cpu_ms) if zero else (None, None)
@@ -36,10 +36,10 @@ def level_rows(found: Sequence[FrameworkFidelity], concurrency: int) -> Iterator
     yield line("threads", levels, lambda level: f"{level.threads}")
     yield line("peak memory so far", levels, lambda level: memory(level.peak_rss))
     if any(level is not None and level.failed for level in levels):
-        yield line("trials that failed", levels, _failed, alarming=True)
+        yield line("trials that failed", levels, _failures, alarming=True)
 
 
-def _failed(level: LoadLevel) -> str:
+def _failures(level: LoadLevel) -> str:
     return of(level.failed, level.trials * level.cpu_ms.n) if level.failed else "none"
 
 

@@ -28,7 +28,7 @@ LONGEST = 300
 
 
 def heading(conditions: Conditions) -> str:
-    """When, where and with what."""
+    """Return the time, the machine and the versions of a measurement."""
     loads = " to ".join(
         "?" if load is None else f"{load:.1f}" for load in (conditions.load_before, conditions.load_after)
     )
@@ -40,7 +40,7 @@ def heading(conditions: Conditions) -> str:
 
 
 def notes(report: FidelityReport) -> Iterator[str]:
-    """Notes on how to read the figures, and on the details behind some of them."""
+    """Yield notes on how to read the figures, and on the details behind some of them."""
     yield (
         "The reference is the simplest correct loop and serves as the baseline; it got the same traffic. Times are "
         "median [lowest, highest] of n rounds. Tokens are an estimate: one token per 4 bytes. "
@@ -87,7 +87,7 @@ def _own(framework: FrameworkFidelity) -> Iterator[str]:
 
 
 def _prompt(found: Prompt) -> Iterator[str]:
-    """Every change of a message, those of the first request once only, though later requests repeat them."""
+    """Yield every change of a message, those of the first request once only, though later requests repeat them."""
     known = {(change.kind, change.index) for change in found.first}
     for change in found.first:
         yield f"first request, {_message(change)}"

@@ -17,11 +17,11 @@ def write_table(report: FidelityReport, stream: TextIO) -> None:
 
 
 def markdown(report: FidelityReport) -> str:
-    """The report as a part of a page: sections of level 2."""
+    """Return the report as a part of a page: sections of level 2."""
     return views.markdown([*report_tables(report), *long_tables(report)])
 
 
-def placed(page: str, report: FidelityReport) -> str:
-    """A page with the report in its place between the marks, or the report alone where the page has none."""
+def place_report(page: str, report: FidelityReport) -> str:
+    """Return a page with the report in its place between the marks, or the report alone where the page has none."""
     text = markdown(report)
     return views.fill_between(page, text, BEGIN, END) or f"# Fidelity\n\n{text}"

@@ -18,30 +18,30 @@ LOST = frozenset({"missing", "refused"})
 
 
 def summary(found: Sequence[FrameworkFidelity], parts: Sequence[str]) -> Table:
-    """What each framework does, in a row; a column is there if its part was asked for."""
+    """Return a row for each framework; a column is there if its part was asked for."""
     columns = [(name, cell) for part, group in COLUMNS.items() if part in parts for name, cell in group.items()]
     rows = [TableRow(one.framework, tuple(cell(one, found[0]) for _, cell in columns)) for one in found]
     return Table("Summary", ("framework", *(name for name, _ in columns)), rows if columns else ())
 
 
-def _told(part: Measured | None, cell: Callable[[Measured], str]) -> str:
+def _cell_or_unknown(part: Measured | None, cell: Callable[[Measured], str]) -> str:
     return UNKNOWN if part is None else cell(part)
 
 
 def _schemas(cell: Callable[[Schemas], str]) -> Cell:
-    return lambda one, _: _told(one.schemas, cell)
+    return lambda one, _: _cell_or_unknown(one.schemas, cell)
 
 
 def _prompt(cell: Callable[[Prompt], str]) -> Cell:
-    return lambda one, _: _told(one.prompt, cell)
+    return lambda one, _: _cell_or_unknown(one.prompt, cell)
 
 
 def _behaviour(cell: Callable[[Behaviour], str]) -> Cell:
-    return lambda one, _: _told(one.behaviour, cell)
+    return lambda one, _: _cell_or_unknown(one.behaviour, cell)
 
 
 def _cost(cell: Callable[[Load, Load | None], str]) -> Cell:
-    return lambda one, zero: _told(one.load, lambda load: cell(load, zero.load))
+    return lambda one, zero: _cell_or_unknown(one.load, lambda load: cell(load, zero.load))
 
 
 def _with_effect(part: Schemas, effects: frozenset[str]) -> str:
@@ -54,7 +54,7 @@ def _calls(part: Schemas) -> str:
 
 
 def _share(added: int, whole: int) -> str:
-    """What was added, and how much that is of what there was without it."""
+    """Return the addition, and its share of the size without it."""
     plain = whole - added
     return f"{added:+,} ({added / plain:+.0%})" if plain else f"{added:+,}"
 

@@ -20,7 +20,7 @@ LOCK = 12
 
 
 def report_tables(report: FidelityReport) -> list[Table]:
-    """When and where it was measured, every figure that was asked for, and the notes.
+    """Return the conditions, every figure that was asked for, and the notes.
 
     Frameworks are columns; the first one, the reference, is the baseline and is repeated in every block. Several
     profiles have tables of their own.
@@ -36,7 +36,7 @@ def report_tables(report: FidelityReport) -> list[Table]:
 
 
 def long_tables(report: FidelityReport) -> list[Table]:
-    """The findings on every single schema, and the texts of errors, as far as they were asked for.
+    """Return the findings on every single schema, and the texts of errors, as far as they were asked for.
 
     They are too long for a terminal.
     """
@@ -44,7 +44,7 @@ def long_tables(report: FidelityReport) -> list[Table]:
 
 
 def by_profile(found: Sequence[FrameworkFidelity]) -> list[tuple[str, list[FrameworkFidelity]]]:
-    """The end of titles -> the frameworks of one profile, and those without any; all of them, if there is but one."""
+    """Return ``(end of titles, frameworks)`` of each profile, with those that have none; all, if there is but one."""
     profiles = list(dict.fromkeys(one.profile for one in found if one.profile is not None))
     if len(profiles) < 2:
         return [("", list(found))]
@@ -110,7 +110,7 @@ def _schemas(frameworks: Sequence[FrameworkFidelity], suffix: str) -> Table:
 
 
 def _finding(finding: SchemaFinding) -> str:
-    """The changes to one schema: the number of differences of each kind, and the fate of its tool's call."""
+    """Return the changes to one schema: the number of differences of each kind, and the fate of its tool's call."""
     counts = Counter(difference.kind for difference in finding.differences)
     shown = [f"{kind} {count}" for kind, count in counts.items()]
     shown += [effect for effect in finding.effects if effect in ("renamed", "missing", "refused")]

@@ -23,7 +23,7 @@ MESSAGES = ("added", "changed", "lost")
 
 
 def schema_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
-    """The effect on the hard schemas."""
+    """Yield the effect on the hard schemas."""
     parts = [one.schemas for one in found]
     yield line("schemas sent as given", parts, _identical)
     yield line("only order changed", parts, lambda part: some(_only_reordered(part)))
@@ -33,7 +33,7 @@ def schema_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
     yield line("added next to the schema", parts, _beside)
     yield line("calls, arguments as sent", parts, lambda part: _calls(part, "as sent"))
     yield line("calls, arguments changed", parts, lambda part: _calls(part, "changed"))
-    yield line("… with values made up", parts, _invented)
+    yield line("… with values made up", parts, _invented_cell)
     yield line("calls not made", parts, lambda part: _calls(part, "not made"))
     yield line("calls made impossible", parts, lambda part: _calls(part, "impossible"))
 
@@ -61,12 +61,12 @@ def _calls(part: Schemas, how: str) -> str:
     return of(calls.count(how), len(calls)) if how == "as sent" else some(calls.count(how))
 
 
-def _invented(part: Schemas) -> str:
+def _invented_cell(part: Schemas) -> str:
     return some(sum(bool(finding.invented) for finding in part.findings))
 
 
 def prompt_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
-    """The additions to the prompt."""
+    """Yield the additions to the prompt."""
     parts = [one.prompt for one in found]
     for kind in MESSAGES:
         yield line(f"messages {kind} at first", parts, partial(_messages, kind=kind, first=True))
@@ -98,7 +98,7 @@ def _tokens(part: Prompt, turns: int) -> str:
 
 
 def many_rows(found: Sequence[FrameworkFidelity], offered: int) -> Iterator[TableRow]:
-    """The effect on many tools; the reference is the first of the frameworks."""
+    """Yield the effect on many tools; the reference is the first of the frameworks."""
     parts = [next((many for many in one.many or () if many.offered == offered), None) for one in found]
     zero = parts[0]
     yield line("tools sent", parts, lambda part: UNKNOWN if part.sent is None else of(part.sent, part.offered))

@@ -6,7 +6,14 @@ import pytest
 
 from trialbed.records import Failure
 from trialbed_adapter_lab import CheckFailed, TrialRecord
-from trialbed_adapter_lab.checks._expectations import answered, asked, difference, expect, expect_equal, shown
+from trialbed_adapter_lab.checks._expectations import (
+    difference,
+    expect,
+    expect_answer,
+    expect_equal,
+    expect_requests,
+    show,
+)
 
 
 @pytest.mark.parametrize(
@@ -46,8 +53,8 @@ def test_a_text_that_was_cut_off_is_shown_as_such():
 
 
 def test_long_values_are_shortened():
-    assert len(shown(["x" * 10_000])) < 400
-    assert "10004 characters" in shown(["x" * 10_000])
+    assert len(show(["x" * 10_000])) < 400
+    assert "10004 characters" in show(["x" * 10_000])
 
 
 def test_what_is_seen_is_a_value_or_words():
@@ -64,6 +71,6 @@ def test_a_failed_trial_is_told_with_the_end_of_its_traceback():
     )
     record = TrialRecord(answer=None, failure=failure, requests=(), calls=())
     with pytest.raises(CheckFailed, match=r"the trial failed: agent: KeyError: 'x'\n.*\n    File a\n      b\(\)$"):
-        answered(record)
+        expect_answer(record)
     with pytest.raises(CheckFailed, match=r"expected 1 model request; seen: 0, and the trial failed: agent: KeyError"):
-        asked(record, 1)
+        expect_requests(record, 1)

@@ -243,7 +243,7 @@ async def test_a_renamed_tool_is_called_by_the_name_under_which_it_is_offered():
         record = await harness.run(asks(call("Echo_text", {"text": "x"})), "done")
     assert [made.tool for made in record.calls] == ["Echo_text"]
     first, second = record.requests
-    assert first.offered_name("Echo_text") == second.wanted[0][1] == "mcp__echo_text"
+    assert first.offered_name("Echo_text") == second.tool_calls[0][1] == "mcp__echo_text"
     assert first.parameters("Echo_text")["required"] == ["text"]
 
 

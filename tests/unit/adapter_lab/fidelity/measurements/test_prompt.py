@@ -5,7 +5,7 @@ from support.fidelity import definition, model_call, observed, request
 
 from trialbed.records import Failure
 from trialbed_adapter_lab.errors import NotMeasured
-from trialbed_adapter_lab.fidelity.measurements._prompt import compared
+from trialbed_adapter_lab.fidelity.measurements._prompt import compare_prompts
 from trialbed_adapter_lab.harness import Observed, stations
 
 TOOLS = [definition(tool) for tool in stations(4, 2).tools]
@@ -20,26 +20,26 @@ def trial(system: str = "Do it.", turns: int = 2) -> Observed:
 
 
 def test_nothing_is_added_where_nothing_is_different() -> None:
-    found = compared(trial(), trial(), 4)
+    found = compare_prompts(trial(), trial(), 4)
     assert (found.added_bytes, found.added_tokens, found.first, found.last) == (0, 0, (), ())
     assert len(found.turns) == found.requests == 2
 
 
 def test_what_is_added_is_counted_turn_by_turn() -> None:
-    found = compared(trial(), trial("Do it. " + "x" * 40), 4)
+    found = compare_prompts(trial(), trial("Do it. " + "x" * 40), 4)
     assert [turn.added_bytes for turn in found.turns] == [41, 41]
     assert [turn.added_tokens for turn in found.turns] in ([10, 10], [11, 11], [10, 11], [11, 10])
     assert [change.kind for change in found.first] == ["changed"]
 
 
 def test_turns_that_only_one_of_both_has_are_not_compared() -> None:
-    found = compared(trial(turns=2), trial(turns=4), 4)
+    found = compare_prompts(trial(turns=2), trial(turns=4), 4)
     assert (found.requests, len(found.turns)) == (4, 2)
     assert found.added_bytes == 0
 
 
 def test_a_trial_that_failed_is_not_measured() -> None:
     with pytest.raises(NotMeasured, match="agent: broke"):
-        observed(failure=Failure(kind="agent", message="broke")).checked()
+        observed(failure=Failure(kind="agent", message="broke")).require_success()
     with pytest.raises(NotMeasured, match="no request"):
-        observed().checked()
+        observed().require_success()

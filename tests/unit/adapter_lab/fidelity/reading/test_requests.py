@@ -73,13 +73,13 @@ def told(*calls: Any, expected: int = 3) -> tuple[int, int, int]:
     """Repeated, aside and beyond."""
     found = explain(calls, expected)
     assert found.seen == len(calls)
-    assert found.explained == (found.seen == expected and not found.repeated and not found.aside)
+    assert found.is_explained == (found.seen == expected and not found.repeated and not found.aside)
     return found.repeated, found.aside, found.beyond
 
 
 def test_a_plain_conversation_is_explained() -> None:
     assert told(step(0), step(1), step(2)) == (0, 0, 0)
-    assert explain([step(0), step(1), step(2)], 3).explained
+    assert explain([step(0), step(1), step(2)], 3).is_explained
 
 
 def test_a_request_that_came_before_is_repeated_even_if_its_keys_changed_places() -> None:

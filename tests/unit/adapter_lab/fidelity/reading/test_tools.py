@@ -5,14 +5,14 @@ from support.fidelity import definition
 
 from trialbed import HardSchema
 from trialbed.records import ToolSpec
-from trialbed_adapter_lab.fidelity.reading import matched, order_of, sent_tools, worst
+from trialbed_adapter_lab.fidelity.reading import match_tools, order_of, sent_tools, worst
 from trialbed_adapter_lab.harness import stations
 
 TOOLS = stations(5, 1).tools
 
 
 def names(*sent: dict[str, object], given: tuple[ToolSpec, ...] = TOOLS) -> dict[str, str]:
-    return {name: tool.name for name, tool in matched(given, sent_tools({"tools": list(sent)})).items()}
+    return {name: tool.name for name, tool in match_tools(given, sent_tools({"tools": list(sent)})).items()}
 
 
 def test_names_count_first() -> None:
@@ -53,7 +53,7 @@ def test_the_order_of_tools_is_told(sent: str, order: str) -> None:
     given = [HardSchema(name=n, stresses="", description=f"is {n}", parameters={}, arguments={}).tool for n in "bAc"]
     by_name = {tool.name: tool for tool in given}
     tools = sent_tools({"tools": [definition(by_name[name]) for name in sent]})
-    assert order_of(["b", "A", "c"], matched(given, tools), tools) == order
+    assert order_of(["b", "A", "c"], match_tools(given, tools), tools) == order
 
 
 def test_the_worst_order_counts() -> None:

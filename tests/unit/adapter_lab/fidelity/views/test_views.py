@@ -31,7 +31,7 @@ from trialbed_adapter_lab.fidelity import (
     TimeLimit,
     TurnSize,
 )
-from trialbed_adapter_lab.fidelity.views import markdown, placed, write_table
+from trialbed_adapter_lab.fidelity.views import markdown, place_report, write_table
 
 DASH = "-"
 CONDITIONS = Conditions(
@@ -205,12 +205,12 @@ def test_markdown_cannot_be_broken_by_what_a_framework_says() -> None:
 
 def test_the_report_takes_its_place_on_a_page() -> None:
     page = "# T\n\n<!-- measured: fidelity -->\nancient \\1\n<!-- end of what was measured -->\nafter\n"
-    once = placed(page, report(whole()))
+    once = place_report(page, report(whole()))
     assert once.startswith("# T\n\n<!-- measured: fidelity -->\n\nMeasured 2026-01-02 03:04 UTC in 60 s")
     assert once.endswith("\n<!-- end of what was measured -->\nafter\n")
     assert "ancient" not in once
-    assert placed(once, report(whole())) == once
-    assert placed("", report(whole())).startswith("# Fidelity\n\nMeasured")
+    assert place_report(once, report(whole())) == once
+    assert place_report("", report(whole())).startswith("# Fidelity\n\nMeasured")
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
