@@ -83,9 +83,9 @@ from .records import TrialStatus as TrialStatus
 from .records import Usage as Usage
 from .records import WireLog as WireLog
 from .records import finish_of as finish_of
-from .scorers import Scorer as Scorer
-from .scorers import scorer as scorer
 from .scoring import ScoreContext as ScoreContext
+from .scoring import Scorer as Scorer
+from .scoring import scorer as scorer
 from .store import RunColumns as RunColumns
 from .store import RunVersion as RunVersion
 from .store import ScoreKind as ScoreKind

@@ -12,9 +12,8 @@ from trialbed.contracts import Dataset, Judge, Simulator, ToolSelector
 from trialbed.engine import RunObjects, RunOptions, read_keywords, run
 from trialbed.environments import EnvironmentStore, FrameworkSpec, Request, check_name, install_command, runs_here
 from trialbed.errors import EnvironmentFailed, UsageError
-from trialbed.judges import JudgeFunction, as_judge
 from trialbed.records import Environment, Query
-from trialbed.scorers import ScoreFunction, Scorer
+from trialbed.scoring import JudgeFunction, ScoreFunction, Scorer, as_judge
 from trialbed.settings import env_dir, read_env_file
 from trialbed.tasks import TASKS, Task, compile_tasks, write_queries
 

@@ -24,8 +24,7 @@ from trialbed.report import reason_lines
 from trialbed.scoring import JUDGED
 from trialbed.settings import read_env_file
 from trialbed.suggestions import closest, did_you_mean
-from trialbed.tasks import TASKS, Task, compile_tasks, write_queries
-from trialbed.tool_functions import ToolBody
+from trialbed.tasks import TASKS, Task, ToolBody, compile_tasks, write_queries
 from trialbed.views import printable
 from trialbed.wire.addresses import is_loopback
 

@@ -109,7 +109,7 @@ class _Trial:
                     self._owners[body.owner] = body.make_owner(state)
             self._world = None if simulator is None else simulator.world_from(state)
         except Exception as error:  # noqa: BLE001 - foreign code: its fault is no agent's
-            self._fail("the tools could not be made", error)
+            self._fail("making the tools", error)
 
     async def answer(self, ref: ApiRef, arguments: Json) -> str:
         """JSON of the answer to a call."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from trialbed.contracts import Dataset, Judge, Simulator, ToolSelector
 from trialbed.records import ApiRef
-from trialbed.tool_functions import ToolBody
+from trialbed.tasks import ToolBody
 
 
 @dataclass(frozen=True, kw_only=True)

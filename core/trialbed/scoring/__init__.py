@@ -10,15 +10,22 @@ from trialbed.scoring._calibration import (
     kept_calibrations,
 )
 from trialbed.scoring._context import ScoreContext
+from trialbed.scoring._function_judge import FunctionJudge, JudgeFunction, as_judge
 from trialbed.scoring._judged import JUDGED, judge_label, judged_score
 from trialbed.scoring._quality import ALWAYS, quality_scores
+from trialbed.scoring._scorers import ScoreFunction, Scorer, scorer
 
 __all__ = [
     "ALWAYS",
     "JUDGED",
     "MIN_CASES",
     "Calibration",
+    "FunctionJudge",
+    "JudgeFunction",
     "ScoreContext",
+    "ScoreFunction",
+    "Scorer",
+    "as_judge",
     "calibration_of",
     "calibrations_file",
     "judge_identity",
@@ -27,4 +34,5 @@ __all__ = [
     "judged_score",
     "kept_calibrations",
     "quality_scores",
+    "scorer",
 ]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from trialbed.engine._live import LiveExecutor
-from trialbed.errors import NothingMeasured, ServerUnavailable
+from trialbed.errors import NothingMeasured, ServerUnavailable, UsageError
 from trialbed.records import ApiRef, Limits, ModelEndpoint, ToolSpec, TrialKey, TrialSpec
 
 REF = ApiRef(category="Data", tool_name="Stars", api_name="by_id")
@@ -164,3 +164,103 @@ async def test_a_server_that_does_not_say_how_long_leaves_the_deadline() -> None
     outcome = await executor.execute(spec(timeout=0.01))
     assert outcome.failure is not None
     assert outcome.failure.kind == "timeout"
+
+
+async def test_a_function_gets_what_its_parameters_name() -> None:
+    def asking(
+        question: str, /, tools: Any, endpoint: Any, *, model: str, seed: int, limits: Any, more: int = 1
+    ) -> str:
+        return f"{question} {[tool.name for tool in tools]} {endpoint.base_url} {model} {seed} {limits.timeout} {more}"
+
+    outcome = await LiveExecutor({"mine": asking}).execute(spec())
+    assert outcome.answer is not None
+    assert outcome.answer.final_answer == "How many? ['Stars_by_id'] http://127.0.0.1:9/t/x/v1 m 0 5.0 1"
+
+
+@pytest.mark.parametrize(
+    "agent", [lambda tools, query: query, lambda *anything: anything[0], lambda query, **more: query]
+)
+async def test_the_query_is_found_by_its_name_or_comes_first(agent: Any) -> None:
+    outcome = await LiveExecutor({"mine": agent}).execute(spec())
+    assert outcome.answer is not None
+    assert outcome.answer.final_answer == "How many?"
+
+
+async def test_a_class_is_made_and_closed_for_each_trial() -> None:
+    made: list[str] = []
+
+    class Fresh:
+        def __init__(self, model: str) -> None:
+            made.append(model)
+
+        def answer(self, query: str, tools: Any) -> str:
+            return f"{query} {len(tools)}"
+
+        async def close(self) -> None:
+            made.append("closed")
+
+    executor = LiveExecutor({"mine": Fresh})
+    for _ in range(2):
+        outcome = await executor.execute(spec())
+        assert outcome.answer is not None
+        assert outcome.answer.final_answer == "How many? 1"
+    assert made == ["m", "closed", "m", "closed"]
+
+
+async def test_functions_have_several_trials_at_a_time_and_objects_one() -> None:
+    at_once = [0, 0]
+
+    async def counting(query: str) -> str:
+        at_once[0] += 1
+        at_once[1] = max(at_once)
+        await asyncio.sleep(0)
+        at_once[0] -= 1
+        return query
+
+    class Counting:
+        answer = staticmethod(counting)
+
+    for agent, most in ((counting, 3), (Counting(), 1)):
+        at_once[:] = [0, 0]
+        executor = LiveExecutor({"mine": agent})
+        await asyncio.gather(*(executor.execute(spec()) for _ in range(3)))
+        assert at_once[1] == most
+
+
+async def test_a_function_that_hangs_costs_its_trial_alone() -> None:
+    release = threading.Event()
+    try:
+        executor = LiveExecutor({"mine": lambda query: release.wait() and query})
+        outcome = await executor.execute(spec(timeout=0.05))
+        assert outcome.failure is not None
+        assert outcome.failure.kind == "timeout"
+        release.set()
+        assert (await executor.execute(spec())).answer is not None
+    finally:
+        release.set()
+
+
+async def test_what_a_thread_raises_is_the_callers() -> None:
+    def stopping(query: str) -> str:
+        raise StopIteration("odd")
+
+    outcome = await LiveExecutor({"mine": stopping}).execute(spec())
+    assert outcome.failure is not None
+    assert "StopIteration('odd')" in outcome.failure.message
+
+
+@pytest.mark.parametrize(
+    ("agent", "says"),
+    [
+        (3, "mine: int is no agent"),
+        (dict, "mine: type is no agent"),
+        (
+            lambda query, secret: "",
+            "mine: unknown parameter 'secret' of .*; agents get what their parameters name: tools, ",
+        ),
+        (lambda query, *, secret: "", "mine: unknown parameter 'secret'"),
+    ],
+)
+def test_what_is_no_agent_is_said(agent: Any, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        LiveExecutor({"mine": agent})

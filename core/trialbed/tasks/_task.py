@@ -14,7 +14,7 @@ from trialbed.files import replace_file
 from trialbed.records import Api, ApiRef, GoldCall, Json, Query, ScriptedCall, ToolSpec
 from trialbed.settings import make_folder, state_dir
 from trialbed.suggestions import closest, did_you_mean
-from trialbed.tool_functions import STATE, ToolBody, function_tools
+from trialbed.tasks._functions import STATE, ToolBody, function_tools
 
 FOLDER = "tasks"
 """The folder of tasks in the state folder: what a run was given is found there when its trials are looked at."""

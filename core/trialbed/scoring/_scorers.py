@@ -6,12 +6,12 @@ import asyncio
 import inspect
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from typing import Any, overload
 
 from trialbed.hookspecs import hookimpl
 from trialbed.records import Score
-from trialbed.scoring import ScoreContext
+from trialbed.scoring._context import ScoreContext
 
 Value = float | bool | Score | None
 ScoreFunction = Callable[[ScoreContext], Value | Awaitable[Value]]
@@ -91,7 +91,17 @@ def scorer(
     quality: bool = True,
     lower_is_better: bool = False,
 ) -> Callable[[ScoreFunction], Scorer]: ...
-def scorer(function: ScoreFunction | None = None, /, **about: Any) -> Scorer | Callable[[ScoreFunction], Scorer]:
+def scorer(
+    function: ScoreFunction | None = None,
+    /,
+    *,
+    name: str | None = None,
+    unit: str = "",
+    meaning: str | None = None,
+    bounded: bool | None = None,
+    quality: bool = True,
+    lower_is_better: bool = False,
+) -> Scorer | Callable[[ScoreFunction], Scorer]:
     """Make a function a scorer: ``@scorer``, or ``@scorer(unit="s", meaning="…")``.
 
     The function gets the trial as a ``ScoreContext``, with ``text``, ``calls``, ``query``, ``answer``, ``wire`` and
@@ -107,4 +117,13 @@ def scorer(function: ScoreFunction | None = None, /, **about: Any) -> Scorer | C
         quality: whether a bounded score says how good an answer is, so that a failed trial counts as 0.
         lower_is_better: whether less is better.
     """
-    return Scorer(function) if function is not None else lambda given: Scorer(given, **about)
+    made = partial(
+        Scorer,
+        name=name,
+        unit=unit,
+        meaning=meaning,
+        bounded=bounded,
+        quality=quality,
+        lower_is_better=lower_is_better,
+    )
+    return made if function is None else made(function)

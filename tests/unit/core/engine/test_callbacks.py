@@ -1,0 +1,135 @@
+"""Calls that the engine's own process answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from trialbed.contracts import ApiRefused
+from trialbed.engine import RunObjects
+from trialbed.engine._callbacks import Callbacks
+from trialbed.errors import UsageError
+from trialbed.tasks import Task, compile_tasks
+
+
+def double(number: int) -> int:
+    """Twice a number."""
+    if number == 13:
+        raise ApiRefused("an unlucky number")
+    return 2 * {0: 0, 1: 1}[number]
+
+
+class Memory:
+    def __init__(self, state: Any) -> None:
+        self.kept = [*state]
+
+    def keep(self, text: str) -> int:
+        """Keep a text."""
+        self.kept.append(text)
+        return len(self.kept)
+
+    def state(self) -> Any:
+        return self.kept
+
+
+QUERIES, BODIES = compile_tasks([Task("?", tools=[double, Memory], state=["a"])])
+OBJECTS = RunObjects(bodies=BODIES)
+
+
+async def ask(callbacks: Callbacks, name: str, trial: str = "one", **arguments: Any) -> Any:
+    api = next(ref for ref in callbacks.apis(QUERIES[0]) if ref.api_name == name)
+    assert callbacks.url is not None
+    async with httpx.AsyncClient() as client:
+        asked = {"trial": trial, "api": api.model_dump(), "arguments": arguments}
+        return (await client.post(callbacks.url, json=asked)).json()
+
+
+async def test_functions_answer_and_what_they_leave_is_the_trials_own() -> None:
+    async with Callbacks(OBJECTS) as callbacks:
+        for trial in ("one", "two"):
+            callbacks.open(trial, QUERIES[0])
+        assert await ask(callbacks, "double", number=1) == {"error": "", "response": 2, "provenance": "function"}
+        assert (await ask(callbacks, "keep", text="b"))["response"] == 2
+        assert (await ask(callbacks, "keep", "two", text="c"))["response"] == 2
+        assert callbacks.close("one") == (["a", "b"], None)
+        assert callbacks.close("two") == (["a", "c"], None)
+        assert (await ask(callbacks, "double", number=1))["error"] == "this trial is closed"
+    assert QUERIES[0].initial_state == ["a"]
+
+
+async def test_what_does_not_fit_or_is_refused_is_an_error_of_the_api() -> None:
+    async with Callbacks(OBJECTS) as callbacks:
+        callbacks.open("one", QUERIES[0])
+        assert (await ask(callbacks, "double", number="1"))["error"].startswith(
+            "Invalid arguments for double: number: "
+        )
+        assert (await ask(callbacks, "double"))["error"].startswith("Invalid arguments for double: ")
+        assert (await ask(callbacks, "double", number=13))["error"] == "an unlucky number"
+        assert callbacks.close("one")[1] is None
+
+
+async def test_the_first_exception_of_a_function_is_kept_with_its_traceback() -> None:
+    async with Callbacks(OBJECTS) as callbacks:
+        callbacks.open("one", QUERIES[0])
+        for number in (5, 6):
+            await ask(callbacks, "double", number=number)
+        _, failure = callbacks.close("one")
+    assert failure is not None
+    assert (failure.kind, failure.message) == ("tool", "double raised KeyError: 5")
+    assert "in double" in failure.detail
+
+
+async def test_nothing_is_served_where_nothing_is_to_be_answered() -> None:
+    async with Callbacks(RunObjects()) as callbacks:
+        assert callbacks.url is None
+        assert callbacks.apis(QUERIES[0]) == ()
+        callbacks.open("one", QUERIES[0])
+        assert callbacks.close("one") == (None, None)
+
+
+async def test_tools_that_cannot_be_made_are_the_trials_failure() -> None:
+    class Broken:
+        def __init__(self) -> None:
+            raise OSError("no database")
+
+        def use(self) -> None:
+            """Use it."""
+
+    queries, bodies = compile_tasks([Task("?", tools=Broken)])
+    async with Callbacks(RunObjects(bodies=bodies)) as callbacks:
+        callbacks.open("one", queries[0])
+        _, failure = callbacks.close("one")
+    assert failure is not None
+    assert failure.message == "making the tools raised OSError: no database"
+
+
+def test_code_is_told_from_its_other_versions() -> None:
+    def other(number: int) -> int:
+        """Another function."""
+        return number
+
+    digests = {
+        objects.code_digest()
+        for objects in (
+            RunObjects(),
+            OBJECTS,
+            RunObjects(agents={"a": double}),
+            RunObjects(agents={"b": double}),
+            RunObjects(agents={"a": other}),
+            RunObjects(simulator="template"),
+        )
+    }
+    assert len(digests) == 6
+    assert RunObjects().code_digest() is None
+    assert RunObjects(agents={"a": double}).code_digest() == RunObjects(agents={"a": double}).code_digest()
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9"])
+async def test_a_server_that_runs_already_cannot_ask(url: str) -> None:
+    from trialbed.engine import RunOptions, server
+
+    with pytest.raises(UsageError, match="leave out server_url"):
+        async with server(RunOptions(server_url=url), "http://127.0.0.1:1/x"):
+            pass

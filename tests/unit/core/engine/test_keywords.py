@@ -1,0 +1,44 @@
+"""Settings as keyword arguments."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trialbed.engine import read_keywords
+from trialbed.errors import UsageError
+from trialbed.records import FaultPlan, ToolFaults
+
+
+def read(**given: Any) -> dict[str, Any]:
+    return read_keywords(given, "evaluate", ("model",))
+
+
+def test_values_are_as_the_options_have_them() -> None:
+    assert read(repeat=2, temperature=0, base_url=None) == {"repeat": 2, "temperature": 0.0, "base_url": None}
+    assert read(output="results", store="x.db") == {"output": Path("results"), "store": "x.db"}
+    assert read(query_ids=[1, "b"], tags="one") == {"query_ids": ("1", "b"), "tags": ("one",)}
+    assert read(fresh=True, gold_answers=False) == {"fresh": True, "gold_answers": False}
+
+
+def test_records_and_mappings_stand_for_their_json() -> None:
+    plan = FaultPlan(tools=ToolFaults(rate=0.5))
+    assert json.loads(read(faults={"tools": {"rate": 0.5}})["faults"]) == {"tools": {"rate": 0.5}}
+    assert FaultPlan.model_validate_json(read(faults=plan)["faults"]) == plan
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"repat": 2}, r"evaluate: unknown setting 'repat'; did you mean 'repeat'\? Known are .*, timeout"),
+        ({"model": "m"}, "unknown setting 'model'"),
+        ({"repeat": 0}, "evaluate: repeat=0: Input should be greater than or equal to 1"),
+        ({"timeout": "soon"}, "evaluate: timeout='soon': Input should be a valid number"),
+    ],
+)
+def test_what_is_no_setting_is_named(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        read_keywords(given, "evaluate", ("model",))

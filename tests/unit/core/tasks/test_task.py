@@ -1,0 +1,91 @@
+"""Tasks and the queries that they are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trialbed.errors import UsageError
+from trialbed.records import Api, ApiRef, GoldCall, Query, ToolSpec
+from trialbed.tasks import Task, call, compile_tasks, write_queries
+from trialbed.tools import Tool
+
+STARS = Api(category="Data", tool_name="Stars", api_name="by_id")
+
+
+def find(city: str) -> str:
+    """Find a city."""
+    return city
+
+
+def test_a_task_is_a_query() -> None:
+    task = Task("Where?", tools=[find, STARS], expect="here", calls=[call("find", city="Oslo"), "Stars_by_id"], id="a")
+    (query,), bodies = compile_tasks([task])
+    found = ApiRef(category="functions", tool_name="", api_name="find")
+    assert (query.query_id, query.text, query.reference_facts) == ("a", "Where?", ("here",))
+    assert [api.ref for api in query.apis] == [found, STARS.ref]
+    assert query.gold_calls == (GoldCall(api=found, arguments={"city": "Oslo"}), GoldCall(api=STARS.ref))
+    assert set(bodies) == {found}
+
+
+def test_tasks_are_numbered_and_queries_are_taken_as_they_are() -> None:
+    own = Query(query_id="own", text="?", apis=())
+    queries, _ = compile_tasks([Task("One?"), own, Task("Three?", expect=["a", "b"])])
+    assert [query.query_id for query in queries] == [1, "own", 3]
+    assert queries[2].reference_facts == ("a", "b")
+
+
+def test_a_tool_of_another_program_keeps_its_schema() -> None:
+    schema = {"type": "object", "properties": {"x": {"oneOf": [{"type": "string"}, {"type": "null"}]}}}
+    spec = ToolSpec(name="any", description="d", parameters=schema, api=STARS.ref)
+    for tool in (spec, Tool(spec, "http://127.0.0.1:9/virtual")):
+        (query,), _ = compile_tasks([Task("?", tools=[tool], calls=["by_id"])])
+        assert query.apis[0].parameters_schema() == schema
+
+
+def test_one_function_may_be_a_tool_of_several_tasks_and_two_of_one_name_may_not() -> None:
+    def other() -> Any:
+        def find(country: str) -> str:
+            """Another."""
+            return country
+
+        return find
+
+    queries, _ = compile_tasks([Task("?", tools=[find]), Task("?", tools=find)])
+    assert queries[0].apis == queries[1].apis
+    with pytest.raises(UsageError, match="task 2: two different tools are called 'find'"):
+        compile_tasks([Task("?", tools=[find]), Task("?", tools=[other()])])
+
+
+@pytest.mark.parametrize(
+    ("tasks", "says"),
+    [
+        ([], "tasks: there are none"),
+        ([3], "tasks: 3 is no task"),
+        ([Task("?", tools=["find"])], "task 1: 'find' is no tool"),
+        ([Task("?", tools=type("Empty", (), {}))], "task 1: Empty has no public method"),
+        (
+            [Task("?", tools=[find], calls=["fnid"], id="x")],
+            r"task x: calls: the task has no tool 'fnid'; did you mean 'find'\?",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named(tasks: list[Any], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        compile_tasks(tasks)
+
+
+def test_queries_are_kept_in_a_file_that_their_content_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRIALBED_STATE_DIR", str(tmp_path / "state"))
+    queries, _ = compile_tasks([Task("Where? “here”", tools=[find])])
+    path = write_queries(queries, "mine")
+    assert path == write_queries(queries, "mine")
+    assert path.parent == tmp_path / "state" / "tasks"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    assert document["name"] == "mine"
+    assert tuple(map(Query.model_validate, document["queries"])) == queries
+    with pytest.raises(UsageError, match=r"name: '\.\./x' is no name"):
+        write_queries(queries, "../x")
