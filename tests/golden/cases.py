@@ -186,7 +186,6 @@ LIVE = {
         "run -j 1 --limit 4 --output before",
         "run -j 1 --limit 4 --model scripted:none --fail-on-regression before/reference_mini.json",
     ],
-    "faults": ["run -j 1 --limit 3 --faults faults.json --seed 5", "show latest --json"],
     "gold-answers": ["run -j 1 --limit 2 --gold-answers --output documents"],
     "own-score": ["run -j 1 --limit 2 --fail-under politeness=0.9", "show latest --json", "show latest reference/1"],
     "own-queries": ["run -j 1 --dataset queries.json", "show latest"],

@@ -192,6 +192,7 @@ def _page(client: httpx.Client, path: str, folder: Path, store: Path) -> str:
     return without_places(head + answer.text, {str(folder): "/folder", str(store): "STORE"})
 
 
+ROOT = Path(__file__).parents[2]
 VENDORS = {
     "right": "none",
     "faulty": '{"mix": {"none": 6, "cut_stream": 1, "bad_arguments": 1, "unknown_tool": 1, "html": 1}, "seed": 4}',
