@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from trialbed.contracts import SelectionStage, ToolSelector
 from trialbed.errors import DataError
 from trialbed.records import Api, ApiRef, Query, ToolSpec
-from trialbed_selection.catalog import Catalog
 from trialbed_selection.choices import choose
+from trialbed_selection.tools import Catalog
 
 
 class Stage:

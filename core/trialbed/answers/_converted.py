@@ -7,11 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from trialbed.answers._reading import FINISH
-from trialbed.records import ApiCall, ApiRef, Json, ToolSpec, TrialResult
-from trialbed.standard_names import change_name, standardize
-
-MAX_NAME = 64
-"""Characters of a function's name; the last ones are kept."""
+from trialbed.answers._spelling import function_name
+from trialbed.records import ApiCall, Json, ToolSpec, TrialResult
 
 MAX_CALLS = 200
 """Calls of a trial that are written; the graph has two levels of nesting for each."""
@@ -28,11 +25,6 @@ FINISH_FUNCTION: dict[str, Any] = {
         "required": ["return_type"],
     },
 }
-
-
-def converted_name(api: ApiRef) -> str:
-    """The name of an Api's function, ``{api}_for_{tool}`` in standardised form."""
-    return f"{change_name(standardize(api.api_name))}_for_{standardize(api.tool_name)}"[-MAX_NAME:]
 
 
 def converted_answer(text: str, tools: Sequence[ToolSpec], result: TrialResult) -> dict[str, Any]:
@@ -70,7 +62,10 @@ def _called(call: ApiCall) -> dict[str, Any]:
     error = call.error or ("" if call.status == 200 else f"HTTP status {call.status}")
     response = _json({"error": error, "response": "" if call.response is None else call.response})
     arguments = call.arguments if isinstance(call.arguments, str) else _json(call.arguments)
-    return _step("tool", {"name": converted_name(call.api), "arguments": arguments, "response": response})
+    return _step(
+        "tool",
+        {"name": function_name(call.api.tool_name, call.api.api_name), "arguments": arguments, "response": response},
+    )
 
 
 def _step(role: str, message: Json) -> dict[str, Any]:
@@ -89,7 +84,7 @@ def _function(tool: ToolSpec) -> dict[str, Any]:
     properties = tool.parameters.get("properties", {})
     required = [name for name in tool.parameters.get("required", ()) if name in properties]
     return {
-        "name": converted_name(tool.api),
+        "name": function_name(tool.api.tool_name, tool.api.api_name),
         "description": tool.description,
         "parameters": {
             "type": "object",

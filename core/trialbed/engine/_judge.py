@@ -10,8 +10,8 @@ from typing import cast
 from trialbed.contracts import Judge
 from trialbed.drivers import load_driver
 from trialbed.engine._control import ControlClient
-from trialbed.engine._helpers import Helpers, direct_endpoint
 from trialbed.engine._identity import new_trial_token
+from trialbed.engine._model_access import HelperModels, direct_endpoint
 from trialbed.engine._models import is_scripted, judge_choice, with_endpoint
 from trialbed.engine._trial import DUMMY_KEY
 from trialbed.errors import NothingMeasured, UsageError
@@ -23,7 +23,7 @@ from trialbed.settings import RunSettings
 
 @asynccontextmanager
 async def judge_of(
-    helpers: Helpers, control: ControlClient | None = None, *, own: Judge | None = None
+    helpers: HelperModels, control: ControlClient | None = None, *, own: Judge | None = None
 ) -> AsyncIterator[Judge]:
     """The judge that the settings name, ready to judge.
 
@@ -73,7 +73,7 @@ async def standing_judge(settings: RunSettings) -> AsyncIterator[tuple[Judge, Ru
     _, model = judge_choice(settings)
     if model is not None and is_scripted(model):
         raise UsageError(f"--judge: {model} plays agents only; name a judge, or a model of --base-url")
-    async with Helpers(settings) as helpers, judge_of(helpers) as judge:
+    async with HelperModels(settings) as helpers, judge_of(helpers) as judge:
         yield judge, settings
 
 
@@ -103,7 +103,7 @@ def identity_of(judge: Judge, settings: RunSettings) -> str:
 
 
 @asynccontextmanager
-async def _access(helpers: Helpers, control: ControlClient | None, model: str) -> AsyncIterator[ModelAccess]:
+async def _access(helpers: HelperModels, control: ControlClient | None, model: str) -> AsyncIterator[ModelAccess]:
     settings = helpers.settings
     own = settings.judge_base_url
     if own or control is None:

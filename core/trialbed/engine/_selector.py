@@ -8,7 +8,7 @@ from typing import cast
 
 from trialbed.contracts import ToolSelector
 from trialbed.drivers import load_driver
-from trialbed.engine._helpers import Helpers
+from trialbed.engine._model_access import HelperModels
 from trialbed.engine._models import with_endpoint
 from trialbed.errors import UsageError
 from trialbed.records import Api
@@ -29,7 +29,7 @@ def selector_driver(settings: RunSettings) -> type[ToolSelector]:
 
 
 def prepared_selector(
-    settings: RunSettings, helpers: Helpers, apis: Sequence[Api], *, own: ToolSelector | None = None
+    settings: RunSettings, helpers: HelperModels, apis: Sequence[Api], *, own: ToolSelector | None = None
 ) -> ToolSelector:
     """The selector, with what it may ask, when it has learnt a catalog.
 
@@ -55,7 +55,7 @@ def standing_selector(settings: RunSettings, apis: Sequence[Api]) -> Iterator[To
     """
     settings = with_endpoint(settings)
     selector_driver(settings)
-    helpers = Helpers(settings)
+    helpers = HelperModels(settings)
     try:
         yield prepared_selector(settings, helpers, apis)
     finally:

@@ -17,10 +17,10 @@ from trialbed.engine._continuation import trials_to_run
 from trialbed.engine._control import ControlClient
 from trialbed.engine._documents import leave_out, run_documents
 from trialbed.engine._gold_answers import GoldCalls
-from trialbed.engine._helpers import Helpers
 from trialbed.engine._judge import judge_of, judge_report
 from trialbed.engine._listeners import Listeners
 from trialbed.engine._live import LiveExecutor
+from trialbed.engine._model_access import HelperModels
 from trialbed.engine._objects import RunObjects
 from trialbed.engine._outage import EndpointWatch, Outage
 from trialbed.engine._plan import Prepared, by_id, trial_keys
@@ -184,7 +184,7 @@ class RunSession:
         live = LiveExecutor(objects.agents)
         workers = self._workers(given)
         executors = {label: live if label in objects.agents else workers for label in self._run.config.frameworks}
-        helpers = Helpers(options)
+        helpers = HelperModels(options)
         # Workers import their frameworks while the tools are selected and the server starts.
         calls = Callbacks(objects)
         async with live, workers, helpers, calls, _meanwhile(self._describe(executors)) as described:

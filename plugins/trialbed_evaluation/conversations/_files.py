@@ -143,10 +143,10 @@ def _reader(value: Mapping[str, Any], place: str) -> Reader:
         return lambda found, at, _: read_export(found, at)
     if is_span(value):
         return lambda found, at, _: iter((read_span(found, at),))
-    from trialbed_evaluation.conversations import _documents, _stabletoolbench
+    from trialbed_evaluation.conversations import _run_results, _stabletoolbench
 
-    if _documents.is_result_document(value):
-        return lambda found, at, _: _documents.read_result_document(found, at)
+    if _run_results.is_result_document(value):
+        return lambda found, at, _: _run_results.read_result_document(found, at)
     if _stabletoolbench.is_raw(value):
         return lambda found, at, path: iter((_stabletoolbench.read_raw(found, at, path),))
     if _stabletoolbench.is_answer(value):

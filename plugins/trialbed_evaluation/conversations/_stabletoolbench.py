@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from trialbed.answers import read_answer
+from trialbed.answers import function_name, read_answer
 from trialbed.errors import DataError
-from trialbed.standard_names import change_name, standardize
 from trialbed_evaluation.conversations._calls import items, kind, read_call
 from trialbed_evaluation.conversations._messages import calls_in, read_messages
 from trialbed_evaluation.conversations._records import read_tools
@@ -20,8 +19,6 @@ FINISH = "Finish"
 RAW = "stabletoolbench-raw"
 CONVERTED = "stabletoolbench"
 GOLD = "relevant APIs"
-LONGEST = 64
-"""Characters of a tool's name, of which StableToolBench keeps the last."""
 
 
 def is_raw(value: Mapping[str, Any]) -> bool:
@@ -56,7 +53,7 @@ def gold_calls(value: Mapping[str, Any], place: str) -> tuple[ToolCall, ...]:
         if not isinstance(pair, (list, tuple)) or [type(part) for part in pair] != [str, str]:
             raise DataError(f"{place}: {GOLD}[{index}]: must be [tool_name, api_name], not {pair!r:.100}")
         tool, api = pair
-        names.append(f"{change_name(standardize(api))}_for_{standardize(tool)}"[-LONGEST:])
+        names.append(function_name(tool, api))
     return tuple(ToolCall(name, None) for name in dict.fromkeys(names))
 
 

@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import NamedTuple, Self, TypeVar
 
-from trialbed.standard_names import StandardName
 from trialbed_server.cache._direct import DirectReader
 from trialbed_server.cache._entries import Entry, Origin, best
 from trialbed_server.cache._recent import Recent
 from trialbed_server.cache._store import ResponseStore
+from trialbed_server.standard_names import StandardName
 
 Result = TypeVar("Result")
 

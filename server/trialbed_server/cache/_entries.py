@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
-from trialbed.standard_names import StandardName
+from trialbed_server.standard_names import StandardName
 
 AUTHORITATIVE = ("real", "imported")
 """Origins whose responses are good for every trial, best first; others belong to one simulator."""

@@ -32,9 +32,9 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from trialbed.errors import DataError, UsageError
-from trialbed.standard_names import StandardName
 from trialbed_server.cache._entries import AUTHORITATIVE, Entry, Origin
 from trialbed_server.cache._tables import VERSION, claims, imported_files, metadata, responses, schema_version
+from trialbed_server.standard_names import StandardName
 
 BUSY_TIMEOUT = 30.0
 """Seconds a writer waits for another process's transaction."""

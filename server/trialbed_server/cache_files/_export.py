@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.errors import UsageError
-from trialbed.standard_names import StandardName
 from trialbed_server.cache import AUTHORITATIVE, Entry, ResponseStore
 from trialbed_server.cache_files._layout import path_of
 from trialbed_server.cache_files._reading import ALIAS, key_of
+from trialbed_server.standard_names import StandardName
 
 EVERY = "all"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from trialbed.standard_names import StandardName, requested_name
+from trialbed_server.standard_names import StandardName, requested_name
 
 FOLDER = "tool_response_cache"
 LAYOUTS = "{category}/{tool}_for_{category}/{api}.json or {category}/{tool_name}/{api_name}.json"

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trialbed.standard_names import StandardName
 from trialbed_server.cache import Entry, Origin
+from trialbed_server.standard_names import StandardName
 from trialbed_server.virtual.keys import canonical_json, request_key, standard_input
 
 IMPORTED = Origin("imported")

@@ -9,7 +9,7 @@ from typing import ClassVar
 from trialbed.contracts import Example, Simulation, Simulator
 from trialbed.errors import ModelFailed, SimulationError
 from trialbed.records import Api, Json
-from trialbed_server.simulators._documents import (
+from trialbed_server.simulators._descriptions import (
     REPLY_SCHEMA,
     api_document,
     model_settings,

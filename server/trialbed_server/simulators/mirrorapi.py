@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from trialbed.contracts import Simulation, Simulator
 from trialbed.errors import ModelFailed, SimulationError
 from trialbed.records import Api, Json
-from trialbed_server.simulators._documents import api_document, model_settings, read_truncated, revision_of
+from trialbed_server.simulators._descriptions import api_document, model_settings, read_truncated, revision_of
 from trialbed_server.simulators._mirror_prompts import prompt_digest, read_mirror_prompts
 
 PROMPT = "mirrorapi-2"

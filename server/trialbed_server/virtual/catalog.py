@@ -8,9 +8,9 @@ from functools import lru_cache
 
 from trialbed.contracts import Simulator
 from trialbed.records import Api, ApiRef
-from trialbed.standard_names import StandardName, documented_name, requested_name
 from trialbed_server.cache import ANY, Origin
 from trialbed_server.simulators.frozen import FrozenSimulator
+from trialbed_server.standard_names import StandardName, documented_name, requested_name
 
 MAX_UNKNOWN = 4096
 

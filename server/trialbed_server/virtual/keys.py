@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from trialbed.standard_names import StandardName, parameter_name
+from trialbed_server.standard_names import StandardName, parameter_name
 
 _PLAIN = frozenset((str, int, bool, type(None)))
 

@@ -15,8 +15,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from support.servers import TRIAL, Serve, closed, listening, registration, virtual
 
-from trialbed.standard_names import requested_name
 from trialbed_server.cache import ResponseStore
+from trialbed_server.standard_names import requested_name
 from trialbed_server.virtual.keys import request_key
 
 KEY = "toolbench-key-of-the-test"

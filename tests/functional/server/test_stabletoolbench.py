@@ -23,10 +23,10 @@ from support.servers import Serve, listening, until, virtual
 
 from trialbed.errors import UsageError
 from trialbed.records import Api, Parameter
-from trialbed.standard_names import requested_name
-from trialbed_selection.catalog import Catalog
+from trialbed_selection.tools import Catalog
 from trialbed_server import ServerOptions, create_app, import_cache
 from trialbed_server.cache import Entry, Origin, ResponseStore
+from trialbed_server.standard_names import requested_name
 from trialbed_server.virtual.keys import canonical_json, request_key
 
 KEY = "toolbench-key-of-this-test"

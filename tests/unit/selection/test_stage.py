@@ -8,9 +8,9 @@ from trialbed.contracts import ToolSelector
 from trialbed.errors import DataError
 from trialbed.records import Api, ApiRef, GoldCall, Parameter, Query
 from trialbed_selection import open_selection
-from trialbed_selection.catalog import MAX_DESCRIPTION
 from trialbed_selection.choices import Choice, ExplainedSelector
 from trialbed_selection.selectors import QuerySelector
+from trialbed_selection.tools import MAX_DESCRIPTION
 
 
 def api(tool_name: str, api_name: str, **more: object) -> Api:

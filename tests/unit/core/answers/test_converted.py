@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.scoring import NOON, api_call
 
-from trialbed.answers import converted_answer, converted_name, read_answer
+from trialbed.answers import converted_answer, function_name, read_answer
 from trialbed.records import (
     Answer,
     ApiCall,
@@ -119,7 +119,7 @@ def test_tools_are_functions_and_the_last_is_finish() -> None:
 
 
 def test_what_is_written_can_be_read() -> None:
-    answer = read_answer(converted(trial(CALLED)), {converted_name(API): API})
+    answer = read_answer(converted(trial(CALLED)), {function_name(API.tool_name, API.api_name): API})
     assert (answer.final_answer, answer.finish) == (
         '{"return_type": "give_answer", "final_answer": "Döviz ✓"}',
         "give_answer",
@@ -129,8 +129,8 @@ def test_what_is_written_can_be_read() -> None:
 
 def test_names_are_standardised_and_keep_their_end() -> None:
     long = ApiRef(category="C", tool_name="t" * 80, api_name="id")
-    assert converted_name(long) == "t" * 64
-    assert converted_name(ApiRef(category="C", tool_name="3D Models", api_name="id")) == "is_id_for_get_3d_models"
+    assert function_name(long.tool_name, long.api_name) == "t" * 64
+    assert function_name("3D Models", "id") == "is_id_for_get_3d_models"
 
 
 def test_a_very_long_trial_can_still_be_written() -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from trialbed.standard_names import StandardName
 from trialbed_server.cache import ANY, NO_ONE, Entry, Origin, ResponseCache, ResponseStore
 from trialbed_server.cache._direct import REST, SLOW, SLOW_READS, DirectReader
 from trialbed_server.cache._entries import best
+from trialbed_server.standard_names import StandardName
 
 NAME = StandardName("Data", "tool", "api")
 MINE, OTHERS = Origin("template", "1"), Origin("template", "2")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from trialbed.standard_names import StandardName
 from trialbed_server.cache import ANY, Entry, Origin
 from trialbed_server.cache._entries import best
+from trialbed_server.standard_names import StandardName
 
 TEMPLATE = Origin("template", "1")
 NAME = StandardName("c", "t", "a")

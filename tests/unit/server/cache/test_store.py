@@ -10,8 +10,8 @@ from threading import Barrier
 import pytest
 
 from trialbed.errors import DataError, TrialbedError, UsageError
-from trialbed.standard_names import StandardName
 from trialbed_server.cache import Entry, Origin, ResponseStore
+from trialbed_server.standard_names import StandardName
 
 NAME = StandardName("Data", "tool", "api")
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from trialbed.errors import UsageError
-from trialbed.standard_names import StandardName, requested_name
 from trialbed_server import cache_folder, export_cache, import_cache
 from trialbed_server.cache import Entry, Origin, ResponseStore
+from trialbed_server.standard_names import StandardName, requested_name
 from trialbed_server.virtual.keys import canonical_json, request_key
 
 NAME = requested_name("News, Media", "My Tool", "id")

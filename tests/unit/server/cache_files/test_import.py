@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from trialbed.errors import DataError, UsageError
-from trialbed.standard_names import documented_name
 from trialbed_server import import_cache
 from trialbed_server.cache import ResponseStore
 from trialbed_server.cache_files import ImportReport
+from trialbed_server.standard_names import documented_name
 from trialbed_server.virtual.keys import request_key
 
 

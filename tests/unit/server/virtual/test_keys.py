@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from trialbed.standard_names import StandardName
+from trialbed_server.standard_names import StandardName
 from trialbed_server.virtual.keys import canonical_json, request_key, standard_input
 
 NAME = StandardName("Data", "tool", "api")

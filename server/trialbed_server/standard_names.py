@@ -6,13 +6,11 @@ common, and what cache keys are made of. No name ever becomes a path.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import NamedTuple
 
-_OTHER = re.compile(r"[^\u4e00-\u9fa5a-zA-Z0-9_^]")  # ^ counts as a letter there, too
-_UNDERSCORES = re.compile(r"_+")
-_RESERVED = frozenset({"from", "class", "return", "false", "true", "id", "and"})
+from trialbed.answers import change_name, standardize
+
 _SEPARATORS = str.maketrans(" ,/", "___")
 
 
@@ -22,17 +20,6 @@ class StandardName(NamedTuple):
     category: str
     tool: str
     api: str
-
-
-def standardize(name: str) -> str:
-    """Lower case, other characters as single inner ``_``, and ``get_`` before a leading digit."""
-    name = _UNDERSCORES.sub("_", _OTHER.sub("_", name)).lower().strip("_")
-    return f"get_{name}" if name[:1].isdigit() else name
-
-
-def change_name(name: str) -> str:
-    """``is_`` before the words that StableToolBench cannot use as names."""
-    return f"is_{name}" if name in _RESERVED else name
 
 
 def parameter_name(name: str) -> str:

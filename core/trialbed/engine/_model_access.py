@@ -10,7 +10,7 @@ from trialbed.records import ModelEndpoint
 from trialbed.settings import RunSettings
 
 
-class Helpers:
+class HelperModels:
     """An async context manager that makes each helper's access to its model: a budget of its own, and one cache."""
 
     def __init__(self, settings: RunSettings) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trialbed.model_access import Unreadable
-from trialbed_server.simulators._documents import read_simulation, read_truncated
+from trialbed_server.simulators._descriptions import read_simulation, read_truncated
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed.standard_names import (
+from trialbed.answers import change_name, standardize
+from trialbed_server.standard_names import (
     StandardName,
-    change_name,
     documented_name,
     parameter_name,
     requested_name,
     standard_category,
-    standardize,
 )
 
 
