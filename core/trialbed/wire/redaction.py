@@ -50,6 +50,11 @@ def stars(found: str) -> str:
     return "*" * len(found.encode("utf-8", "replace"))
 
 
+def _stars_for_each(found: str) -> str:
+    """A mask of as many characters."""
+    return "*" * len(found)
+
+
 def label(_found: str) -> str:
     """The mask that says what was here."""
     return REDACTED
@@ -132,10 +137,6 @@ class Redaction:
         data = record.model_dump()
         cleaned = self.value(data)
         return record if cleaned == data else type(record).model_validate(cleaned)
-
-    def spans(self, text: str) -> list[tuple[int, int]]:
-        """The places of the secrets in a text that ``finds`` them; the whole text where they cannot be told."""
-        return [match.span() for match in self._pattern.finditer(text)] or [(0, len(text))]
 
     def beginning(self, text: str) -> int:
         """Where the end of the text may be the beginning of a secret; the length of the text if it cannot."""
@@ -313,28 +314,15 @@ def without_pieces(
         earlier = before.get(field, "")
         joined = earlier + "".join(leaf.text for _, leaf in pieces)
         if (earlier or len(pieces) > 1) and redaction.finds(joined):
-            changed |= _mask_pieces(pieces, redaction.spans(joined), len(earlier))
+            masked, place = redaction.text(joined, _stars_for_each), len(earlier)
+            for number, leaf in pieces:
+                start, place = place, place + len(leaf.text)
+                if leaf.text != masked[start:place]:
+                    leaf.holder[leaf.key] = masked[start:place]
+                    changed.add(number)
     for number in changed:
         lines[number] = event_line(values[number], lines[number])
     return lines
-
-
-def _mask_pieces(pieces: list[tuple[int, Leaf]], spans: list[tuple[int, int]], start: int) -> set[int]:
-    """Mask these places of the joined texts; returns the numbers of the events that changed.
-
-    Args:
-        start: where the first of the texts begins.
-    """
-    changed = set()
-    for number, leaf in pieces:
-        characters = list(leaf.text)
-        for begin, end in spans:
-            for place in range(max(begin - start, 0), min(end - start, len(characters))):
-                characters[place] = "*"
-                changed.add(number)
-        start += len(characters)
-        leaf.holder[leaf.key] = "".join(characters)
-    return changed
 
 
 def redact(text: str, secrets: Iterable[str] | None = None) -> str:
