@@ -9,6 +9,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from trialbed.errors import DataError
+from trialbed.records import TrialResult
+from trialbed.store import open_store
 from trialbed_verify.verification import (
     RequestSettings,
     Target,
@@ -17,7 +20,7 @@ from trialbed_verify.verification import (
     VerifyOptions,
     endpoint_target,
 )
-from trialbed_verify.verification.results import Invocation, Tally, summary
+from trialbed_verify.verification.results import Tally, endpoint_info, summary
 
 KEY = "sk-for-tests-0123456789"
 
@@ -46,7 +49,7 @@ class Quiet:
     def begin(self, target: Target, total: int, kept: int) -> None:
         pass
 
-    def advance(self, target: Target, row: dict[str, Any]) -> None:
+    def advance(self, target: Target, result: TrialResult) -> None:
         pass
 
     def down(self, target: Target, left: int, failure: str | None) -> None:
@@ -64,17 +67,33 @@ def summarised(folder: Path, *rows: dict[str, Any], not_sent: int = 0, **changes
     tally = Tally()
     for row in rows:
         tally.add(row)
-    started = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    began = datetime(2026, 1, 1, 12, tzinfo=UTC)
     cases = TestSet(written_set(folder / "set.jsonl", 4))
-    invocation = Invocation(cases, VerifyOptions(trials=2), started, started + timedelta(seconds=3))
     one = replace(target("http://127.0.0.1:1/v1", folder), **changes)
-    return summary(one, tally, invocation, not_sent=not_sent)
+    session = {"began": began, "ended": began + timedelta(seconds=3), "not_sent": not_sent}
+    return summary(endpoint_info(one, "acme", cases, VerifyOptions(trials=2)).model_copy(update=session), tally)
 
 
 async def verify(file: Path, *targets: Target, **options: Any) -> list[dict[str, Any]]:
-    """Verify these targets; their summaries."""
+    """Verify these targets, with the store where ``bench`` in the folder of the test set has it; their summaries."""
+    chosen = VerifyOptions(**{"store": str(store_in(file.parent)), **options})
     with TestSet(file) as cases:
-        return await Verification(cases, targets, VerifyOptions(**options), Quiet()).run()
+        return await Verification(cases, targets, chosen, Quiet()).run()
+
+
+def store_in(folder: Path) -> Path:
+    """The store of commands in a folder."""
+    return folder / ".trialbed" / "trialbed.db"
+
+
+def stored(folder: Path, label: str | None = None) -> int:
+    """The cases that the latest verification in the store has, or those of one endpoint."""
+    try:
+        with open_store(str(store_in(folder))) as reader:
+            found = reader.run("latest").columns().trials
+            return sum(label in (None, trial.key.framework) for trial in found)
+    except DataError:
+        return 0
 
 
 def rows(path: Path) -> list[dict[str, Any]]:

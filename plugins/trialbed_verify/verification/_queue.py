@@ -12,46 +12,60 @@ from trialbed.wire.circuit import CircuitOpen
 from trialbed_verify.verification._retries import VendorDown
 from trialbed_verify.verification._sender import Sender
 from trialbed_verify.verification.cases import Case
-from trialbed_verify.verification.results import Journal, Key, Row, Tally
+from trialbed_verify.verification.results import Row
 from trialbed_verify.verification.targets import Target
+
+Key = tuple[int, int]
+"""Line of the test set and number of the trial."""
 
 CaseOf = Callable[[int], Case]
 """Line of the test set -> its case."""
 
-OnRow = Callable[[Target, Row], None]
-"""Called with the row of each completed case."""
+Keep = Callable[[Key, Row], None]
+"""Takes in the row of a completed case."""
 
 STAGGER = 0.002
 """Seconds between the starts of two workers: answers that arrive one by one are timed better than all at once."""
 
 
 class TargetQueue:
-    """The cases of one target that are still to be sent, and the rows of those that are complete.
+    """The cases of one target that are still to be sent.
 
     Attributes:
-        tally: of the rows that stay in the file and of those that were added.
         down: whether sending was stopped for good.
         failure: the driver's error, if that is what stopped it.
+        completed: cases that were completed.
+
+    Args:
+        keep: is given the row of each completed case.
+        room: waits while many rows are yet to be stored.
     """
 
-    def __init__(self, target: Target, journal: Journal, sender: Sender, todo: Sequence[Key], tally: Tally) -> None:
+    def __init__(
+        self, target: Target, sender: Sender, todo: Sequence[Key], keep: Keep, room: Callable[[], Awaitable[None]]
+    ) -> None:
         self.target = target
-        self.journal = journal
-        self.tally = tally
         self.down = False
         self.failure: str | None = None
         self._sender = sender
+        self._keep = keep
+        self._room = room
         self._queue = deque(todo)
         self._in_flight = set[Key]()
         self._total = len(todo)
-        self._completed = 0
+        self.completed = 0
 
     @property
     def left(self) -> int:
         """Cases that were not sent or not completed."""
         return len(self._queue)
 
-    async def send_block(self, case_of: CaseOf, concurrency: int, size: int, on_row: OnRow) -> None:
+    @property
+    def remaining(self) -> Iterable[Key]:
+        """Cases that were not sent or not completed."""
+        return self._queue
+
+    async def send_block(self, case_of: CaseOf, concurrency: int, size: int) -> None:
         """Send the next cases; stops early where the circuit breaker opens.
 
         Args:
@@ -63,7 +77,7 @@ class TargetQueue:
         try:
             async with asyncio.TaskGroup() as group:
                 for number in range(min(concurrency, len(block))):
-                    group.create_task(self._work(block, case_of, on_row, number * STAGGER))
+                    group.create_task(self._work(block, case_of, number * STAGGER))
         finally:
             left = set(block)
             self._queue.extendleft(key for key in reversed(taken) if key in left)
@@ -73,23 +87,14 @@ class TargetQueue:
         if pause := self._sender.pause:
             await asyncio.sleep(pause)
 
-    async def finish(self) -> None:
-        """Sort the results file and check that no case was lost.
-
-        Raises:
-            TrialbedError: the file cannot be written, or a case was lost.
-        """
-        await asyncio.to_thread(self._count_old_rows)
-        await self.journal.compact()
-        self._check_counts()
-
-    async def _work(self, block: deque[Key], case_of: CaseOf, on_row: OnRow, delay: float) -> None:
+    async def _work(self, block: deque[Key], case_of: CaseOf, delay: float) -> None:
         await asyncio.sleep(delay)
         while block and not self.down:
             key = block.popleft()
             self._in_flight.add(key)
             try:
-                await self._sender.send(case_of(key[0]), key[1], partial(self._complete, key, on_row))
+                await self._sender.send(case_of(key[0]), key[1], partial(self._complete, key))
+                await self._room()
             except VendorDown:
                 self.down = True
             except CircuitOpen:
@@ -103,27 +108,27 @@ class TargetQueue:
                     # Its attempts may have begun, so it goes to the front.
                     block.appendleft(key)
 
-    def _complete(self, key: Key, on_row: OnRow, row: Row) -> None:
-        """Write the row of a completed case before anything else can happen."""
-        row = self.journal.append(key, row)
+    def _complete(self, key: Key, row: Row) -> None:
+        """Take in the row of a completed case before anything else can happen."""
+        self._keep(key, row)
         self._in_flight.remove(key)
-        self._completed += 1
-        self.tally.add(row)
-        on_row(self.target, row)
+        self.completed += 1
 
-    def _count_old_rows(self) -> None:
-        """Count the earlier failures of cases that were not sent again: their rows stay in the file."""
-        old = {key for key in self._queue if self.journal.has(key)}
-        for key, row in self.journal.latest_rows() if old else ():
-            if key in old:
-                self.tally.add(row)
+    def check_counts(self, kept: int, stored: int) -> None:
+        """Check that no case was lost.
 
-    def _check_counts(self) -> None:
-        if self._completed + self.left != self._total or self.journal.count != self.tally.total:
+        Args:
+            kept: cases that were stored before this session, and were not completed again in it.
+            stored: cases that are stored now.
+
+        Raises:
+            TrialbedError: a case was lost.
+        """
+        if self.completed + self.left != self._total or kept + self.completed != stored:
             raise TrialbedError(
-                f"{self.journal.path}: cases were lost. This is a bug in Trialbed; please report it. Of {self._total} "
-                f"cases to send, {self._completed} were completed and {self.left} are left; the file has "
-                f"{self.journal.count} rows, the summary counts {self.tally.total}. Do not rely on these figures"
+                f"{self.target.name}: cases were lost. This is a bug in Trialbed; please report it. Of {self._total} "
+                f"cases to send, {self.completed} were completed and {self.left} are left; {kept} were stored before, "
+                f"and {stored} are now. Do not rely on these figures"
             )
 
 

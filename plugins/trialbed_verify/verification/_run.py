@@ -1,29 +1,32 @@
-"""A verification: sends every case to every target and writes a summary of each."""
+"""A verification: sends every case to every target, and keeps the answers in a run of the store."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from contextlib import AsyncExitStack, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from trialbed.errors import TrialbedError, UsageError
+from trialbed.errors import TrialbedError
+from trialbed.records import RunStatus, TrialResult
+from trialbed.store import Commits, Store, open_store
 from trialbed_verify.verification._event_loop import LagMeter, Pacer
-from trialbed_verify.verification._queue import TargetQueue, round_robin
+from trialbed_verify.verification._queue import Key, TargetQueue, round_robin
+from trialbed_verify.verification._recording import Kept, Recording, recording
 from trialbed_verify.verification._retries import RetryPolicy, VendorCircuit
 from trialbed_verify.verification._sender import Sender
 from trialbed_verify.verification._sessions import exchange_with, new_session
 from trialbed_verify.verification.cases import Case, TestSet
 from trialbed_verify.verification.results import (
-    Invocation,
-    Journal,
-    Key,
+    Redaction,
+    Row,
+    Tally,
     check_files,
-    existing_answers,
     summary,
-    tally_rows,
+    trial_result,
+    write_rows,
     write_summary,
 )
 from trialbed_verify.verification.targets import Target, VerifyOptions
@@ -31,31 +34,67 @@ from trialbed_verify.verification.targets import Target, VerifyOptions
 BLOCK = 4
 """Cases per request slot that a target is sent before the next target's turn."""
 
-SYNC_EVERY = 1.0
-"""Seconds between two syncs of the results to disk."""
+GATHERING = 0.05
+"""Seconds in which answers are gathered to be committed together: those that a crash may cost."""
 
 
 class VerifyProgress(Protocol):
     """Receives the progress of a verification."""
 
     def begin(self, target: Target, total: int, kept: int) -> None:
-        """A target begins, with this many cases in all, of which some were kept from an earlier invocation."""
+        """A target begins, with this many cases in all, of which some were kept from an earlier session."""
 
-    def advance(self, target: Target, row: dict[str, Any]) -> None:
-        """A case is complete."""
+    def advance(self, target: Target, result: TrialResult) -> None:
+        """A case is complete and committed."""
 
     def down(self, target: Target, left: int, failure: str | None) -> None:
         """Sending to a target was stopped for good, because the vendor only fails or its driver failed."""
 
 
 @dataclass
+class Part:
+    """What a verification has to do at one target.
+
+    Attributes:
+        kept: what the store had of it before.
+        again: the cases to send that the store has a failure of.
+    """
+
+    label: str
+    target: Target
+    queue: TargetQueue
+    kept: Kept
+    again: int
+
+    @property
+    def unchanged(self) -> int:
+        """Cases that the store had before and that were not completed again."""
+        return len(self.kept.attempts) - self.again + sum(key in self.kept.attempts for key in self.queue.remaining)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the store has nothing of it."""
+        return not self.kept.attempts and not self.queue.completed
+
+    @property
+    def missing(self) -> bool:
+        """Whether there is a case that the store has nothing of."""
+        return any(key not in self.kept.attempts for key in self.queue.remaining)
+
+
+@dataclass
 class Verification:
-    """One invocation of ``bench verify``."""
+    """One invocation of ``bench verify``.
+
+    Attributes:
+        run_id: of the run in the store, once it is known.
+    """
 
     cases: TestSet
     targets: Sequence[Target]
     options: VerifyOptions
     progress: VerifyProgress
+    run_id: str | None = None
     _pacer: Pacer = field(default_factory=Pacer, init=False)
     _summaries: list[dict[str, Any]] = field(default_factory=list, init=False)
 
@@ -66,33 +105,62 @@ class Verification:
         target's summary reports it.
 
         Raises:
-            UsageError, DataError: a results file is not usable.
+            UsageError, DataError: a results file or the store is not usable.
             DriverError: a driver cannot prepare the first request.
             TrialbedError: a file could not be written completely, or a case was lost.
         """
         check_files(target_files(self.targets), [("the test set", self.cases.path)])
-        started = datetime.now(UTC)
         try:
-            async with AsyncExitStack() as stack:
-                lag = await stack.enter_async_context(LagMeter())
-                queues = [await self._queue(target, lag, stack) for target in self.targets]
-                try:
-                    await self._send(queues)
-                finally:
-                    problems = await self._finish(queues, started)
+            with (
+                await asyncio.to_thread(Store.open, self.options.store) as store,
+                recording(store, self.cases, self.targets, self.options) as record,
+            ):
+                self.run_id = record.run.run_id
+                problems = await self._recorded(record)
         except BaseExceptionGroup as group:
             raise _first(group) from group
         if problems:
             raise problems[0]
         return self._summaries
 
-    async def _queue(self, target: Target, lag: LagMeter, stack: AsyncExitStack) -> TargetQueue:
+    async def _recorded(self, record: Recording) -> list[TrialbedError]:
+        """Send what is to be sent, and keep it; returns what went wrong."""
+        named = dict(zip(record.run.config.frameworks, self.targets, strict=True))
+        commits = Commits(
+            record.store,
+            record.run.run_id,
+            lambda result: self.progress.advance(named[result.key.framework], result),
+            gathering=GATHERING,
+        )
+        parts: list[Part] = []
+        status: RunStatus = "interrupted"
+        try:
+            async with AsyncExitStack() as stack:
+                lag = await stack.enter_async_context(LagMeter())
+                kept = await asyncio.to_thread(record.kept)
+                parts = [
+                    await self._part(record, commits, label, target, kept[label], lag, stack)
+                    for label, target in named.items()
+                ]
+                await self._send(parts, commits)
+                status = "incomplete" if any(part.missing for part in parts) else "finished"
+        finally:
+            problems = await self._finish(record, parts, status)
+        return problems
+
+    async def _part(
+        self,
+        record: Recording,
+        commits: Commits,
+        label: str,
+        target: Target,
+        kept: Kept,
+        lag: LagMeter,
+        stack: AsyncExitStack,
+    ) -> Part:
         options = self.options
-        journal = await stack.enter_async_context(Journal(target.output, secrets=target.secrets))
-        existing = await asyncio.to_thread(self._existing, journal, target)
-        todo = [key for key in self._keys(target) if not existing.get(key)]
-        staying = existing.keys() - set(todo)
-        tally = await asyncio.to_thread(tally_rows, journal, staying)
+        todo = [key for key in self._keys(target) if key not in kept.answers]
+        again = sum(key in kept.attempts for key in todo)
         session = await stack.enter_async_context(new_session(options.concurrency_at(target)))
         exchange = exchange_with(target, session, options)
         # Where targets wait for a slot, none holds one while its circuit breaker is open.
@@ -101,19 +169,15 @@ class Verification:
         if todo:
             # Loads what a tokenizer needs, and finds a broken driver before anything is sent.
             await asyncio.to_thread(sender.dry_run, self.cases.case(0))
-        self.progress.begin(target, len(staying) + len(todo), len(staying))
-        return TargetQueue(target, journal, sender, todo, tally)
+        redaction = Redaction(target.secrets)
 
-    def _existing(self, journal: Journal, target: Target) -> dict[Key, bool]:
-        if self.options.fresh:
-            journal.discard()
-            return {}
-        if target.output.stat().st_size and not self.options.incremental:
-            raise UsageError(
-                f"{target.output} already holds results. Use --incremental to keep its answers and send what is "
-                "missing, --fresh to discard them, or --output to name another file"
-            )
-        return existing_answers(journal, target, self.cases)
+        def keep(key: Key, row: Row) -> None:
+            attempt = kept.attempts.get(key, 0)
+            commits.put(trial_result(label, redaction.row(row), attempt=attempt, session=record.session))
+
+        staying = len(kept.attempts) - again
+        self.progress.begin(target, staying + len(todo), staying)
+        return Part(label, target, TargetQueue(target, sender, todo, keep, commits.room), kept, again)
 
     def _keys(self, target: Target) -> Iterator[Key]:
         return (
@@ -122,15 +186,18 @@ class Verification:
             for number in range(len(self.cases))
         )
 
-    async def _send(self, queues: Sequence[TargetQueue]) -> None:
-        syncing = asyncio.create_task(self._sync(queues))
+    async def _send(self, parts: Sequence[Part], commits: Commits) -> None:
+        serving = asyncio.create_task(self._serve([part.queue for part in parts]))
+        committing = asyncio.create_task(commits.run())
         try:
-            await self._serve(queues)
+            # Commits end first only by an error of the store.
+            await asyncio.wait((serving, committing), return_when=asyncio.FIRST_COMPLETED)
         finally:
-            syncing.cancel()
-            # A sync that failed fails again, and is reported, when the files are closed.
-            with suppress(asyncio.CancelledError, TrialbedError):
-                await syncing
+            serving.cancel()
+            await asyncio.wait((serving,))
+            commits.close()
+            await committing
+        serving.result()
 
     async def _serve(self, queues: Sequence[TargetQueue]) -> None:
         """Serve targets in turn, a block at a time, so that what changes over time affects all of them alike."""
@@ -144,35 +211,59 @@ class Verification:
 
         async def serve(queue: TargetQueue) -> None:
             concurrency = self.options.concurrency_at(queue.target)
-            await queue.send_block(
-                case_of, concurrency, BLOCK * concurrency if turns else queue.left, self.progress.advance
-            )
+            await queue.send_block(case_of, concurrency, BLOCK * concurrency if turns else queue.left)
             if queue.down:
                 self.progress.down(queue.target, queue.left, queue.failure)
 
         await round_robin(busy, slots, serve)
 
-    async def _sync(self, queues: Sequence[TargetQueue]) -> None:
-        while True:
-            await asyncio.sleep(SYNC_EVERY)
-            for queue in queues:
-                await queue.journal.sync()
-
-    async def _finish(self, queues: Sequence[TargetQueue], started: datetime) -> list[TrialbedError]:
-        """Sort the results files and write the summaries; returns what went wrong."""
-        invocation = Invocation(self.cases, self.options, started, datetime.now(UTC))
+    async def _finish(self, record: Recording, parts: Sequence[Part], status: RunStatus) -> list[TrialbedError]:
+        """Write results and summaries, and note how the run ended; returns what went wrong."""
         problems = []
-        for queue in queues:
+        for part in parts:
             try:
-                await queue.finish()
-                document = summary(queue.target, queue.tally, invocation, not_sent=queue.left, failure=queue.failure)
-                self._summaries.append(document)
-                await asyncio.to_thread(write_summary, queue.target.summary, document)
+                await asyncio.to_thread(self._write, record, part)
             except TrialbedError as error:
                 problems.append(error)
-            except OSError as error:
-                problems.append(TrialbedError(f"{queue.target.summary}: cannot be written: {error.strerror}"))
+        if status == "finished" and not any(found["success_count"] for found in self._summaries):
+            status = "incomplete"
+        is_empty = record.is_new and not problems and not any(found["case_count"] for found in self._summaries)
+        await asyncio.to_thread(record.end, None if is_empty else status)
         return problems
+
+    def _write(self, record: Recording, part: Part) -> None:
+        """Write the results and the summary of a target.
+
+        Raises:
+            TrialbedError: a file cannot be written, or a case was lost.
+        """
+        target, queue = part.target, part.queue
+        ended = {"began": record.began, "ended": datetime.now(UTC), "not_sent": queue.left, "failure": queue.failure}
+        info = record.endpoints[part.label].model_copy(update=ended)
+        info = Redaction(target.secrets).record(info)
+
+        def note(digest: str) -> None:
+            # Noted first: a file that is there is one that the run has.
+            record.note(info.model_copy(update={"exports": (*dict.fromkeys((*info.exports, digest)),)}))
+
+        try:
+            tally = self._write_rows(record, part, note)
+            queue.check_counts(part.unchanged, tally.total)
+            document = summary(info, tally)
+            self._summaries.append(document)
+            write_summary(target.summary, document)
+        except OSError as error:
+            raise TrialbedError(
+                f"{error.filename or target.output}: cannot be written: {error.strerror}. The answers are kept in "
+                f"{self.options.store}; free some disk space, then run the same command again"
+            ) from error
+
+    def _write_rows(self, record: Recording, part: Part, note: Callable[[str], None]) -> Tally:
+        output = part.target.output
+        if part.is_empty and output.exists() and output.stat().st_size:
+            return Tally()  # a file with answers of an earlier run is worth more than an empty one
+        with open_store(self.options.store) as reader:
+            return write_rows(reader.run(record.run.run_id), part.label, output, note)
 
 
 def target_files(targets: Sequence[Target]) -> Iterator[tuple[str, Any]]:

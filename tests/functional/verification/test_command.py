@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from support.bench import Finished
-from support.verification import KEY, rows, written_set
+from support.verification import KEY, rows, stored, written_set
 from support.wire import BODY, reply, saying
 
 from trialbed_scripted import serve
@@ -214,20 +214,19 @@ async def test_what_a_vendor_says_does_not_steer_the_terminal(bench: Run, file: 
 async def test_results_that_are_none_are_refused_and_kept(bench: Run, file: Path, tmp_path: Path) -> None:
     (tmp_path / "results.jsonl").write_text('{"something": "else"}\n')
     arguments = ("verify", file, "--model", "m", "--base-url", nobody(), "--incremental")
-    assert "results.jsonl, line 1: not a result row" in (await bench(*arguments, code=2)).err
+    assert "results.jsonl holds results that the store does not have" in (await bench(*arguments, code=2)).err
     assert (tmp_path / "results.jsonl").read_text() == '{"something": "else"}\n'
 
 
-async def test_on_a_full_disk_the_answers_there_are_stay_and_it_goes_on_from_there(
-    bench: Run, file: Path, tmp_path: Path
-) -> None:
+async def test_on_a_full_disk_the_answers_there_are_stay_and_it_goes_on_from_there(bench: Run, tmp_path: Path) -> None:
+    file = written_set(tmp_path / "set.jsonl", 300)
     program = (
         "import resource, sys\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (6000, resource.RLIM_INFINITY))\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, resource.RLIM_INFINITY))\n"
         "from trialbed.cli import main\n"
         "sys.exit(main(sys.argv[1:]))"
     )
-    async with serve() as server:
+    async with serve(faults='{"answers": {"first_token": 0.03}}') as server:
         arguments = ["verify", str(file), "--model", "m", "--base-url", server.url, "--api-key", KEY]
         full = await asyncio.to_thread(
             subprocess.run,
@@ -238,15 +237,15 @@ async def test_on_a_full_disk_the_answers_there_are_stay_and_it_goes_on_from_the
             timeout=60,
             check=False,
         )
-        assert (full.returncode, "Traceback" in full.stderr) == (3, False), full.stderr
-        assert "results.jsonl: cannot be written: File too large" in full.stderr
-        assert "--incremental" in full.stderr
-        kept = rows(tmp_path / "results.jsonl")
-        assert 0 < len(kept) < 12
+        assert (full.returncode, "Traceback" in full.stderr) == (2, False), full.stderr
+        assert "the same command continues from there" in full.stderr
+        assert "trialbed.db cannot be used" in full.stderr
+        kept = stored(tmp_path)
+        assert 0 < kept < 300
         sent = server.met.total()
-        document = (await bench(*arguments, "--incremental", "--json")).document
-        assert (document["success_count"], document["case_count"]) == (12, 12)
-        assert server.met.total() == sent + 12 - len(kept)
+        document = (await bench(*arguments, "--json")).document
+        assert (document["success_count"], document["case_count"]) == (300, 300)
+        assert server.met.total() == sent + 300 - kept
 
 
 async def test_the_bad_lines_and_schemas_of_a_test_set_are_told_beforehand(bench: Run, tmp_path: Path) -> None:

@@ -10,26 +10,31 @@ import sys
 
 import pytest
 from support.servers import until
-from support.verification import rows, target, verify, written_set
+from support.verification import rows, store_in, stored, target, verify, written_set
 
-from trialbed.errors import UsageError
+from trialbed.store import open_store
+from trialbed.wire import dump_json
 from trialbed_scripted import FaultScript, serve
+from trialbed_verify.verification.results import stored_rows
 
 pytestmark = pytest.mark.slow(20)
 
 CASES = 60
 CONCURRENCY = 3
+UNCOMMITTED = 6
+"""Answers that may wait to be committed when a process is killed."""
 SLOWLY = '{"answers": {"gap": 0.005}}'
 VERY_SLOWLY = '{"answers": {"gap": 0.05}}'
 FOR_EVER = '{"answers": {"gap": 1}}'
 
 
-def lines(path):
-    return path.read_text().splitlines() if path.exists() else []
-
-
 def port_of(url):
     return int(url.split(":")[2].split("/")[0])
+
+
+def exported(run):
+    (label,) = run.config.frameworks
+    return b"".join(dump_json(row) + b"\n" for row in stored_rows(run, label))
 
 
 async def ended(process):
@@ -42,10 +47,10 @@ async def test_killed_anywhere_it_goes_on_from_there(tmp_path, command):
     results = tmp_path / "results.jsonl"
     kills = (1, 7, 23, 41)
     async with serve(faults=SLOWLY) as server:
-        arguments = ("verify", file, "--model", "m", "--base-url", server.url, "-j", CONCURRENCY, "--incremental")
+        arguments = ("verify", file, "--model", "m", "--base-url", server.url, "-j", CONCURRENCY)
         for kill_at in kills:
             process = command(*arguments)
-            await until(lambda least=kill_at: len(lines(results)) >= least)
+            await until(lambda least=kill_at: stored(tmp_path) >= least)
             process.send_signal(signal.SIGKILL)
             await ended(process)
         code, _, error = await ended(command(*arguments, "--json"))
@@ -53,7 +58,7 @@ async def test_killed_anywhere_it_goes_on_from_there(tmp_path, command):
     found = rows(results)
     assert [row["data_index"] for row in found] == list(range(1, CASES + 1))
     assert {row["status"] for row in found} == {"success"}
-    assert server.met.total() <= CASES + len(kills) * CONCURRENCY
+    assert server.met.total() <= CASES + len(kills) * (CONCURRENCY + UNCOMMITTED)
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert (summary["success_count"], summary["case_count"]) == (CASES, CASES)
 
@@ -80,39 +85,11 @@ sys.exit(main(sys.argv[1:]))
             subprocess.run, [sys.executable, "-c", program, *arguments], cwd=tmp_path, capture_output=True, check=False
         )
         assert killed.returncode == -signal.SIGKILL, killed.stderr
-        assert len(lines(results)) == CASES
-        (summary,) = await verify(file, target(server.url, tmp_path), incremental=True)
+        assert stored(tmp_path) == CASES
+        (summary,) = await verify(file, target(server.url, tmp_path))
     assert server.met.total() == CASES
     assert summary["success_count"] == CASES
     assert [row["data_index"] for row in rows(results)] == list(range(1, CASES + 1))
-
-
-async def test_a_torn_line_is_kept_aside_and_its_case_is_sent_again(tmp_path):
-    file = written_set(tmp_path / "set.jsonl", 5)
-    results = tmp_path / "results.jsonl"
-    async with serve() as server:
-        one = target(server.url, tmp_path)
-        await verify(file, one)
-        whole = results.read_text()
-        results.write_text(whole[:-100])
-        (summary,) = await verify(file, one, incremental=True)
-        assert server.met.total() == 6
-    assert summary["success_count"] == 5
-    assert len(rows(results)) == 5
-    torn = (tmp_path / "results.jsonl.torn").read_text()
-    assert whole.splitlines()[-1].startswith(torn.strip())
-
-
-async def test_a_line_that_lacks_only_its_end_counts(tmp_path):
-    file = written_set(tmp_path / "set.jsonl", 5)
-    results = tmp_path / "results.jsonl"
-    async with serve() as server:
-        one = target(server.url, tmp_path)
-        await verify(file, one)
-        results.write_text(results.read_text()[:-1])
-        await verify(file, one, incremental=True)
-        assert server.met.total() == 5
-    assert len(rows(results)) == 5
 
 
 async def test_with_nothing_to_do_the_summary_says_what_the_file_holds(tmp_path):
@@ -142,44 +119,60 @@ async def test_only_failures_are_sent_again(tmp_path):
 
 
 @pytest.mark.parametrize("change", [{"temperature": 0.5}, {"extra_body": {"top_p": 0.9}}, {"max_tokens": 7}])
-async def test_answers_of_another_configuration_are_not_used_and_not_overwritten(change, tmp_path):
+async def test_answers_of_another_configuration_are_not_used_and_stay(change, tmp_path):
     file = written_set(tmp_path / "set.jsonl", 3)
     async with serve() as server:
         await verify(file, target(server.url, tmp_path))
         before = (tmp_path / "results.jsonl").read_bytes()
-        with pytest.raises(UsageError, match="another configuration"):
-            await verify(file, target(server.url, tmp_path, **change), incremental=True)
-    assert (tmp_path / "results.jsonl").read_bytes() == before
+        await verify(file, target(server.url, tmp_path, **change), incremental=True)
+        assert server.met.total() == 6
+    with open_store(str(store_in(tmp_path))) as reader:
+        _, first = reader.runs()
+        assert exported(first) == before
 
 
 async def test_answers_for_another_test_set_are_not_used(tmp_path):
     async with serve() as server:
         await verify(written_set(tmp_path / "set.jsonl", 3), target(server.url, tmp_path))
         other = written_set(tmp_path / "other.jsonl", 3, top_p=0.5)
-        with pytest.raises(UsageError, match="another request"):
-            await verify(other, target(server.url, tmp_path), incremental=True)
+        await verify(other, target(server.url, tmp_path), incremental=True)
+        assert server.met.total() == 6
 
 
-async def test_a_plain_run_again_discards_nothing(tmp_path, command):
+async def test_after_a_finished_verification_the_same_command_is_a_new_one(tmp_path, command):
     file = written_set(tmp_path / "set.jsonl", 3)
     async with serve() as server:
         arguments = ("verify", file, "--model", "m", "--base-url", server.url)
         assert (await ended(command(*arguments)))[0] == 0
         before = (tmp_path / "results.jsonl").read_bytes()
-        code, _, error = await ended(command(*arguments))
-        assert (code, (tmp_path / "results.jsonl").read_bytes()) == (2, before)
-        assert "--incremental" in error
-        assert "--fresh" in error
-        assert (await ended(command(*arguments, "--fresh")))[0] == 0
+        assert (await ended(command(*arguments)))[0] == 0
         assert server.met.total() == 6
+    with open_store(str(store_in(tmp_path))) as reader:
+        second, first = reader.runs()
+        assert exported(first) == before
+        assert exported(second) == (tmp_path / "results.jsonl").read_bytes() != before
+
+
+async def test_results_that_no_store_has_are_not_replaced_unasked(tmp_path, command):
+    file = written_set(tmp_path / "set.jsonl", 3)
+    foreign = '{"data_index": 1, "status": "success"}\n'
+    (tmp_path / "results.jsonl").write_text(foreign)
+    async with serve() as server:
+        arguments = ("verify", file, "--model", "m", "--base-url", server.url)
+        code, _, error = await ended(command(*arguments))
+        assert (code, (tmp_path / "results.jsonl").read_text()) == (2, foreign)
+        assert "--fresh" in error
+        assert server.met.total() == 0
+        assert (await ended(command(*arguments, "--fresh")))[0] == 0
+    assert len(rows(tmp_path / "results.jsonl")) == 3
 
 
 async def test_two_processes_do_not_write_to_one_file(tmp_path, command):
     file = written_set(tmp_path / "set.jsonl", 20, stream=True)
     async with serve(faults=FOR_EVER) as server:
-        arguments = ("verify", file, "--model", "m", "--base-url", server.url, "--incremental")
+        arguments = ("verify", file, "--model", "m", "--base-url", server.url)
         first = command(*arguments, "-j", 1)
-        await until(lambda: len(lines(tmp_path / "results.jsonl")) >= 1)
+        await until(lambda: stored(tmp_path) >= 1)
         code, _, error = await ended(command(*arguments))
         assert (code, "another process" in error) == (2, True)
         first.send_signal(signal.SIGTERM)
@@ -191,16 +184,16 @@ async def test_ctrl_c_keeps_what_there_is_and_says_how_to_go_on(tmp_path, comman
     async with serve(faults=VERY_SLOWLY) as server:
         arguments = ("verify", file, "--model", "m", "--base-url", server.url)
         process = command(*arguments, "-j", CONCURRENCY)
-        await until(lambda: len(lines(tmp_path / "results.jsonl")) >= 10)
+        await until(lambda: stored(tmp_path) >= 10)
         process.send_signal(signal.SIGTERM)
         code, _, error = await ended(process)
         kept = len(rows(tmp_path / "results.jsonl"))
         assert code == 130, error
-        assert "continue with --incremental" in error
+        assert "the same command continues from there" in error
         assert kept >= 10
         summary = json.loads((tmp_path / "summary.json").read_text())
         assert summary["case_count"] == kept
         assert summary["case_count"] + summary["not_sent"] == CASES
     async with serve(port=port_of(server.url)) as server:
-        assert (await ended(command(*arguments, "--incremental")))[0] == 0
+        assert (await ended(command(*arguments)))[0] == 0
     assert len(rows(tmp_path / "results.jsonl")) == CASES

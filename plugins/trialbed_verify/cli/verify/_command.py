@@ -11,6 +11,7 @@ import click
 from trialbed.cli.completion import completes
 from trialbed.cli.formats import chosen_format, format_option
 from trialbed.cli.options import FILE, FOLDER, Finite, FiniteRange, json_option, option, plain_option
+from trialbed.cli.setting_options import setting_option
 from trialbed_verify.cli._options import csv_option, markdown_option
 
 if TYPE_CHECKING:
@@ -85,8 +86,11 @@ def _suites() -> Iterable[str]:
 @option("--timeout", type=FiniteRange(min=0, min_open=True), default=600.0, help="Seconds for one attempt.")
 @option("--retries", type=click.IntRange(min=0), default=3, help="Attempts after the first.")
 @option("--trials", type=click.IntRange(min=1), default=1, help="Number of times to send every case.")
-@plain_option("--incremental", is_flag=True, help="Keep existing answers, send what failed or is missing.")
-@plain_option("--fresh", is_flag=True, help="Discard existing results.")
+@plain_option("--incremental", is_flag=True, help="Go on with the last verification into --output, finished or not.")
+@plain_option("--fresh", is_flag=True, help="Discard an unfinished verification of this configuration and start over.")
+@setting_option("tags")
+@setting_option("note")
+@setting_option("store")
 @plain_option(
     "--use-raw-completions",
     "--use_raw_completions",
@@ -123,7 +127,7 @@ def command(file: Path | None, *, as_json: bool, **given: Any) -> int:
         cases = TestSet(path)
         checked_files(targets, path, given)
         warn(cases, targets)
-        summaries = _sent(cases, targets, chosen_options(given, targets))
+        summaries = _sent(cases, targets, chosen_options(given))
     _record(summaries, targets)
     return _reported(summaries, targets, given, form)
 

@@ -6,14 +6,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import click
 from rich.markup import escape
 from rich.progress import TaskID
 
 from trialbed.cli.progress import hint_on_early_end, is_line_due, new_bar
-from trialbed.wire import ANSWERED
+from trialbed.records import TrialResult
 from trialbed_verify.verification import Target, VerifyProgress
 
 
@@ -40,16 +39,16 @@ class PlainProgress:
         again = f", {kept} of them already answered" if kept else ""
         click.echo(f"{_label(target)}: {total} requests{again} -> {target.output}", err=True)
 
-    def advance(self, target: Target, row: dict[str, Any]) -> None:
+    def advance(self, target: Target, result: TrialResult) -> None:
         """Count a completed case."""
         self.done[target] += 1
-        self.failures[target] += row["outcome"] not in ANSWERED
+        self.failures[target] += result.failed
         self.show(target)
 
     def down(self, target: Target, left: int, failure: str | None) -> None:
         """Print that sending to a target was stopped."""
         why = "its driver failed" if failure else "every request fails"
-        click.echo(f"{_label(target)}: {why}; {left} requests not sent. Continue later with --incremental.", err=True)
+        click.echo(f"{_label(target)}: {why}; {left} requests not sent. The same command sends them.", err=True)
 
     def show(self, target: Target) -> None:
         """Print a line after each tenth."""
@@ -68,7 +67,7 @@ class PlainProgress:
         """Print how many results were saved, and how to resume."""
         if self.done.total():
             done = self.done.total()
-            click.echo(f"{done} requests are complete and were saved; continue with --incremental.", err=True)
+            click.echo(f"{done} requests are complete and kept; the same command continues from there.", err=True)
 
 
 class LiveProgress(PlainProgress):

@@ -128,7 +128,7 @@ class VerifyReport:
         problems = "\n  ".join(_problems(summary) for summary in self.summaries)
         raise NothingMeasured(
             f"no request was answered:\n  {problems}\nCheck the base URL (it ends before /chat/completions), the key "
-            "and the model's name, then use --incremental to send the failed requests again."
+            "and the model's name, then run the same command again."
         )
 
     def _comparison_tables(self) -> Sequence[Table]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,25 +66,24 @@ def checked_files(targets: list[Target], file: Path, given: Given) -> None:
     check_files([*target_files(targets), *reports], read)
 
 
-def chosen_options(given: Given, targets: list[Target]) -> VerifyOptions:
-    """The options for sending cases; on a terminal, asks what to do with existing results."""
+def chosen_options(given: Given) -> VerifyOptions:
+    """The options for sending cases."""
+    from trialbed.settings import store_file
     from trialbed_verify.verification import VerifyOptions
 
     if given["incremental"] and given["fresh"]:
         raise click.UsageError("--incremental keeps existing results and --fresh discards them; choose one")
-    incremental, fresh = given["incremental"], given["fresh"]
-    existing = [target.output for target in targets if target.output.exists() and target.output.stat().st_size]
-    if existing and not (incremental or fresh) and sys.stdin.isatty():
-        answer = _ask(existing)
-        incremental, fresh = answer == "continue", answer == "discard"
     return VerifyOptions(
         trials=given["trials"],
         vendor_concurrency=given["vendor_concurrency"],
         request_concurrency=given["concurrency"],
         timeout=given["timeout"],
         retries=given["retries"],
-        incremental=incremental,
-        fresh=fresh,
+        incremental=given["incremental"],
+        fresh=given["fresh"],
+        store=given["store"] or store_file(),
+        tags=given["tags"],
+        note=given["note"],
     )
 
 
@@ -138,13 +136,3 @@ def _extra_body(text: str) -> dict[str, Any]:
     if not isinstance(body, dict):
         raise click.BadParameter("must be a JSON object", param_hint="--extra-body")
     return body
-
-
-def _ask(existing: list[Path]) -> str:
-    """Ask what to do with existing results; ends the command for ``stop``."""
-    choice = click.Choice(["continue", "discard", "stop"])
-    question = f"{', '.join(map(str, existing))}: results already exist"
-    answer: str = click.prompt(question, type=choice, default="continue", err=True)
-    if answer == "stop":
-        raise click.Abort
-    return answer

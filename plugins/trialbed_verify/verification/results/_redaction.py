@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
+from trialbed.records import Record
 from trialbed.settings import MIN_SECRET, REDACTED
-from trialbed.wire import dump_json, parse_json
+from trialbed.wire import dump_json, parse_json, parse_json_fast
 from trialbed.wire.redaction import redaction_of
+
+R = TypeVar("R", bound=Record)
 
 ENDS = (b'"', b"\\u2026", "…".encode())
 """Marks that follow a text that was cut off: the end of its string, or an ellipsis."""
@@ -41,11 +44,17 @@ class Redaction:
             line = _without_prefixes(line, spelling)
         return line
 
-    def document(self, document: dict[str, Any]) -> dict[str, Any]:
-        """The JSON document without secrets; the same object if it holds none."""
-        text = json.dumps(document).encode()
+    def row(self, row: dict[str, Any]) -> dict[str, Any]:
+        """The row without secrets; the same object if it holds none."""
+        line = dump_json(row)
+        redacted = self.line(line)
+        return row if redacted is line else dict(parse_json_fast(redacted))
+
+    def record(self, record: R) -> R:
+        """The record without secrets; the same object if it holds none."""
+        text = record.model_dump_json().encode()
         redacted = self.line(text)
-        return document if redacted is text else dict(json.loads(redacted))
+        return record if redacted is text else type(record).model_validate_json(redacted)
 
 
 def _spellings(secret: str) -> Iterator[str]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from trialbed.drivers import driver_info
 from trialbed.files import replacing
+from trialbed.records import EndpointInfo
 from trialbed_verify.verification.cases import TestSet
 from trialbed_verify.verification.results._redaction import Redaction
 from trialbed_verify.verification.results._tally import Tally
@@ -26,48 +25,45 @@ MILLION = 1_000_000
 """Tokens to which a price applies."""
 
 
-@dataclass(frozen=True)
-class Invocation:
-    """One invocation of the command: its test set, its options, and when it ran."""
+def endpoint_info(target: Target, label: str, cases: TestSet, options: VerifyOptions) -> EndpointInfo:
+    """What a run says of a target before anything was sent to it, without secrets."""
+    info = EndpointInfo(
+        label=label,
+        model=target.settings.model,
+        vendor=target.name,
+        is_baseline=target.is_baseline,
+        trials=options.trials_of(target),
+        configuration=target.digest(),
+        provenance=provenance(target, cases, options),
+        prices=dict(target.prices),
+        results=str(target.output.resolve()),
+    )
+    return Redaction(target.secrets).record(info)
 
-    cases: TestSet
-    options: VerifyOptions
-    started: datetime
-    finished: datetime
 
-
-def summary(
-    target: Target, tally: Tally, invocation: Invocation, *, not_sent: int, failure: str | None = None
-) -> dict[str, Any]:
-    """The K2-style fields, then Trialbed's own; ``eval_*`` describe this invocation, all others the results file.
-
-    Args:
-        not_sent: cases that this invocation did not send.
-        failure: the driver's error, if that is what stopped it.
-    """
+def summary(endpoint: EndpointInfo, tally: Tally) -> dict[str, Any]:
+    """The K2-style fields, then Trialbed's own; ``eval_*`` describe the last session, all others the results."""
     own = tally.own_fields()
-    started, finished = invocation.started, invocation.finished
-    document = {
-        "model": target.settings.model,
+    began, ended = endpoint.began, endpoint.ended
+    return {
+        "model": endpoint.model,
         **tally.k2_fields(),
-        "eval_started_at": started.isoformat(),
-        "eval_finished_at": finished.isoformat(),
-        "eval_duration_ms": round((finished - started).total_seconds() * 1000),
-        "vendor": target.name,
-        "is_baseline": target.is_baseline,
+        "eval_started_at": began.isoformat() if began else None,
+        "eval_finished_at": ended.isoformat() if ended else None,
+        "eval_duration_ms": round((ended - began).total_seconds() * 1000) if began and ended else None,
+        "vendor": endpoint.vendor,
+        "is_baseline": endpoint.is_baseline,
         **own,
-        "not_sent": not_sent,
-        "failure": failure,
+        "not_sent": endpoint.not_sent,
+        "failure": endpoint.failure,
         "client_saturated": _saturated(own),
-        "cost": cost(tally.k2_fields()["usage"], target.prices),
-        "provenance": provenance(target, invocation),
+        "cost": cost(tally.k2_fields()["usage"], endpoint.prices),
+        "provenance": endpoint.provenance,
     }
-    return Redaction(target.secrets).document(document)
 
 
-def provenance(target: Target, invocation: Invocation) -> dict[str, Any]:
+def provenance(target: Target, cases: TestSet, options: VerifyOptions) -> dict[str, Any]:
     """The test set, configuration, drivers and options behind the results, without secrets."""
-    cases, options = invocation.cases, invocation.options
     return {
         "trialbed_version": version("trialbed"),
         "python": platform.python_version(),

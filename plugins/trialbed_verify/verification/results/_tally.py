@@ -5,12 +5,11 @@ from __future__ import annotations
 from array import array
 from bisect import insort
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trialbed.statistics import quantile
 from trialbed_verify.suites import SuiteTally
-from trialbed_verify.verification.results._journal import Journal, Key
 from trialbed_verify.verification.results._rates import CaseRate
 
 Row = Mapping[str, Any]
@@ -168,15 +167,6 @@ class Tally:
         if at := row.get("last_run_at"):
             self._first_at = min(self._first_at or at, at)
             self._last_at = max(self._last_at or at, at)
-
-
-def tally_rows(journal: Journal, keys: Collection[Key]) -> Tally:
-    """Tally the latest rows of these keys."""
-    tally = Tally()
-    for key, row in journal.latest_rows():
-        if key in keys:
-            tally.add(row)
-    return tally
 
 
 def count(counter: Counter[str], name: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.contracts import ModelAdapter, Vendor
-from trialbed.settings import REDACTED, is_secret, secret_values
+from trialbed.settings import REDACTED, is_secret, secret_values, store_file
 from trialbed_verify.verification.targets._endpoints import Proxy
 from trialbed_verify.verification.targets._keys import is_secret_header
 from trialbed_verify.verification.targets._preparation import Preparation, RequestSettings
@@ -116,8 +116,11 @@ class VerifyOptions:
         request_concurrency: requests in flight at one target.
         timeout: seconds for one attempt, from first to last byte.
         retries: attempts after the first.
-        incremental: keep the answers in the results file, and send only what failed or is missing.
-        fresh: discard the rows in the results file.
+        incremental: go on with the last verification into the same files, finished or not, if its answers are of the
+            same test set and configuration.
+        fresh: discard the unfinished verification that the command would continue.
+        store: where the verification is kept, a file or a database URL.
+        tags, note: what the user calls it.
     """
 
     trials: int = 1
@@ -127,6 +130,9 @@ class VerifyOptions:
     retries: int = 3
     incremental: bool = False
     fresh: bool = False
+    store: str = field(default_factory=store_file)
+    tags: tuple[str, ...] = ()
+    note: str | None = None
 
     def trials_of(self, target: Target) -> int:
         """How often every case is sent to a target."""

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 from support.vendor_rows import own_row
-from support.verification import rows, target
+from support.verification import target
 
 from trialbed.errors import DriverBroken, TrialbedError
 from trialbed.wire.circuit import CircuitOpen
 from trialbed_verify.verification import Case
-from trialbed_verify.verification._queue import TargetQueue, round_robin
+from trialbed_verify.verification._queue import Key, TargetQueue, round_robin
 from trialbed_verify.verification._retries import VendorDown
-from trialbed_verify.verification.results import Journal, Tally
+from trialbed_verify.verification.results import Row
 
-Answer = Callable[[int, int], dict[str, Any]]
+Answer = Callable[[int, int], Row]
 
 
 class Sender:
@@ -27,81 +27,69 @@ class Sender:
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
 
-    async def send(self, case: Case, trial: int, keep: Callable[[dict[str, Any]], None]) -> None:
+    async def send(self, case: Case, trial: int, keep: Callable[[Row], None]) -> None:
         keep(self.answer(case.index, trial))
 
 
-def work(journal: Journal, answer: Answer, count: int = 10) -> TargetQueue:
-    todo = [(line, 0) for line in range(1, count + 1)]
-    return TargetQueue(target("http://h/v1", journal.path.parent), journal, Sender(answer), todo, Tally())  # type: ignore[arg-type]
+def work(folder: Path, answer: Answer, count: int = 10) -> tuple[TargetQueue, dict[Key, Row]]:
+    """A queue, and the rows that it gives away."""
+    todo, kept = [(line, 0) for line in range(1, count + 1)], dict[Key, Row]()
+
+    async def room() -> None:
+        pass
+
+    return TargetQueue(target("http://h/v1", folder), Sender(answer), todo, kept.__setitem__, room), kept  # type: ignore[arg-type]
 
 
 async def send(one: TargetQueue, size: int = 10) -> None:
-    await one.send_block(lambda line: Case(line, "", {}), 3, size, lambda _target, _row: None)
+    await one.send_block(lambda line: Case(line, "", {}), 3, size)
 
 
-def answered(line: int, trial: int) -> dict[str, Any]:
+def answered(line: int, trial: int) -> Row:
     return own_row(line, trial=trial)
 
 
 async def test_every_case_ends_once(tmp_path: Path) -> None:
-    async with Journal(tmp_path / "results.jsonl") as journal:
-        one = work(journal, answered)
-        await send(one, 4)
-        assert one.left == 6
-        await send(one)
-        await one.finish()
-    assert (one.left, one.tally.total) == (0, 10)
-    assert [row["data_index"] for row in rows(tmp_path / "results.jsonl")] == list(range(1, 11))
+    one, kept = work(tmp_path, answered)
+    await send(one, 4)
+    assert one.left == 6
+    await send(one)
+    one.check_counts(0, 10)
+    assert (one.left, one.completed) == (0, 10)
+    assert [row["data_index"] for row in kept.values()] == list(range(1, 11))
 
 
 @pytest.mark.parametrize("error", [VendorDown(), DriverBroken("acme: no")])
 async def test_a_vendor_that_is_given_up_leaves_its_cases(error: Exception, tmp_path: Path) -> None:
-    def answer(line: int, trial: int) -> dict[str, Any]:
+    def answer(line: int, trial: int) -> Row:
         if line > 4:
             raise error
         return answered(line, trial)
 
-    async with Journal(tmp_path / "results.jsonl") as journal:
-        one = work(journal, answer)
-        await send(one)
-        await one.finish()
-    assert (one.down, one.left, one.tally.total) == (True, 6, 4)
+    one, kept = work(tmp_path, answer)
+    await send(one)
+    one.check_counts(0, 4)
+    assert (one.down, one.left, len(kept)) == (True, 6, 4)
     assert one.failure == ("acme: no" if isinstance(error, DriverBroken) else None)
 
 
 async def test_a_vendor_that_is_left_alone_for_now_goes_on_where_it_was(tmp_path: Path) -> None:
     pauses, sent = [True], list[int]()
 
-    def answer(line: int, trial: int) -> dict[str, Any]:
+    def answer(line: int, trial: int) -> Row:
         if line > 4 and pauses:
             raise CircuitOpen
         sent.append(line)
         return answered(line, trial)
 
-    async with Journal(tmp_path / "results.jsonl") as journal:
-        one = work(journal, answer)
-        await send(one, 8)
-        assert (one.down, one.left, one.tally.total) == (False, 6, 4)
-        pauses.clear()
-        await send(one, 3)
-        assert sent[4:] == [5, 6, 7]
-        await send(one)
-        await one.finish()
-    assert (one.left, one.tally.total) == (0, 10)
-
-
-async def test_cases_that_were_not_sent_again_keep_their_old_row(tmp_path: Path) -> None:
-    def down(line: int, trial: int) -> dict[str, Any]:
-        raise VendorDown
-
-    async with Journal(tmp_path / "results.jsonl") as journal:
-        journal.append((2, 0), own_row(2, "timeout"))
-        one = work(journal, down)
-        await send(one)
-        await one.finish()
-    assert (one.left, one.tally.total) == (10, 1)
-    assert one.tally.own_fields()["outcomes"] == {"timeout": 1}
+    one, kept = work(tmp_path, answer)
+    await send(one, 8)
+    assert (one.down, one.left, len(kept)) == (False, 6, 4)
+    pauses.clear()
+    await send(one, 3)
+    assert sent[4:] == [5, 6, 7]
+    await send(one)
+    one.check_counts(0, 10)
 
 
 async def test_a_case_that_is_lost_on_the_way_is_a_loud_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,25 +100,17 @@ async def test_a_case_that_is_lost_on_the_way_is_a_loud_error(tmp_path: Path, mo
 
     work_off = TargetQueue._work
     monkeypatch.setattr(TargetQueue, "_work", forgetful)
-    async with Journal(tmp_path / "results.jsonl") as journal:
-        one = work(journal, answered)
-        await send(one)
-        with pytest.raises(TrialbedError, match=r"cases were lost.*9 were completed and 0 are left"):
-            await one.finish()
+    one, _ = work(tmp_path, answered)
+    await send(one)
+    with pytest.raises(TrialbedError, match=r"cases were lost.*9 were completed and 0 are left"):
+        one.check_counts(0, 9)
 
 
-async def test_a_row_that_is_lost_in_the_file_is_a_loud_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    append = Journal.append
-
-    def forgetful(self: Journal, key: Any, row: Any) -> Any:
-        return row if key == (5, 0) else append(self, key, row)
-
-    monkeypatch.setattr(Journal, "append", forgetful)
-    async with Journal(tmp_path / "results.jsonl") as journal:
-        one = work(journal, answered)
-        await send(one)
-        with pytest.raises(TrialbedError, match=r"the file has 9 rows, the summary counts 10"):
-            await one.finish()
+async def test_a_case_that_the_store_lacks_is_a_loud_error(tmp_path: Path) -> None:
+    one, _ = work(tmp_path, answered)
+    await send(one)
+    with pytest.raises(TrialbedError, match="2 were stored before, and 11 are now"):
+        one.check_counts(2, 11)
 
 
 class Queue:

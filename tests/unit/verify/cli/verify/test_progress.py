@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.trials import ended
 from support.verification import target
 
 from trialbed_verify.cli.verify._progress import LiveProgress, PlainProgress, verify_progress
@@ -16,9 +17,9 @@ def one(tmp_path: Path) -> Target:
     return target("http://vendor.example/v1", tmp_path)
 
 
-def advance(progress: PlainProgress, one: Target, count: int, outcome: str = "stop") -> None:
+def advance(progress: PlainProgress, one: Target, count: int, *, failed: bool = False) -> None:
     for _ in range(count):
-        progress.advance(one, {"outcome": outcome})
+        progress.advance(one, ended("endpoint" if failed else None))
 
 
 def test_it_says_what_is_sent_where_and_prints_a_line_per_tenth(
@@ -37,7 +38,7 @@ def test_it_says_what_is_sent_where_and_prints_a_line_per_tenth(
 def test_failures_are_counted_apart(one: Target, capsys: pytest.CaptureFixture[str]) -> None:
     progress = PlainProgress()
     progress.begin(one, 4, 2)
-    advance(progress, one, 1, "timeout")
+    advance(progress, one, 1, failed=True)
     advance(progress, one, 1)
     assert capsys.readouterr().err.splitlines() == [
         f"m at vendor.example: 4 requests, 2 of them already answered -> {one.output}",
@@ -52,25 +53,27 @@ def test_a_vendor_that_is_given_up_is_named_with_the_reason(
 ) -> None:
     PlainProgress().down(one, 7, failure)
     said = capsys.readouterr().err
-    assert said == f"m at vendor.example: {why}; 7 requests not sent. Continue later with --incremental.\n"
+    assert said == f"m at vendor.example: {why}; 7 requests not sent. The same command sends them.\n"
 
 
 def test_whatever_ends_it_early_it_says_how_to_go_on(one: Target, capsys: pytest.CaptureFixture[str]) -> None:
     def interrupted() -> None:
         with verify_progress() as progress:
             progress.begin(one, 4, 1)
-            progress.advance(one, {"outcome": "stop"})
+            advance(progress, one, 1)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
-    assert capsys.readouterr().err.endswith("2 requests are complete and were saved; continue with --incremental.\n")
+    assert capsys.readouterr().err.endswith(
+        "2 requests are complete and kept; the same command continues from there.\n"
+    )
 
 
 def test_bars_move_on_a_terminal(one: Target) -> None:
     progress = LiveProgress()
     progress.begin(one, 4, 1)
-    advance(progress, one, 2, "timeout")
+    advance(progress, one, 2, failed=True)
     (task,) = progress._bar.tasks
     progress.end()
     assert (task.completed, task.total, task.fields["failed"]) == (3, 4, " 2 failed")

@@ -6,15 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from support.chat import ODD_JSON
 from support.examples import examples
+from support.trials import run_config
 from support.verification import target
 
-from trialbed.wire import Problem, Reading
+from trialbed.store import Store, new_run, open_store
+from trialbed.wire import Problem, Reading, dump_json
 from trialbed.wire.dialects.chat_completions import StreamReader, read_body
 from trialbed_verify.verification import CallVerdict, Case
-from trialbed_verify.verification.results import CompletedCase, result_row
+from trialbed_verify.verification.results import CompletedCase, result_row, row_of, stored_rows, trial_result
 from trialbed_verify.verification.wire import Attempt, Prepared
 
 CALL = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
@@ -104,4 +106,27 @@ def test_whatever_a_vendor_sends_becomes_a_row(value: Any) -> None:
     stream = StreamReader(("a",))
     stream.feed(b"data: " + body + b"\n\n", 1.0)
     for found in (read_body(body, "application/json"), stream.end(2.0)):
-        assert row(Path(), found)["outcome"] == found.outcome
+        made = row(Path(), found)
+        assert made["outcome"] == found.outcome
+        assert dump_json(row_of(trial_result("acme", made, attempt=0, session="s"))) == dump_json(made)
+
+
+@settings(max_examples=examples(0.1), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(value=ODD_JSON)
+def test_a_row_is_the_same_to_the_byte_after_the_store(value: Any, tmp_path: Path) -> None:
+    made = row(tmp_path, read_body(json.dumps(value).encode(), "application/json"))
+    with Store.open(str(tmp_path / "trialbed.db")) as store:
+        run = new_run(run_config(frameworks=("acme",)), "digest")
+        store.create_run(run)
+        store.add_trial(run.run_id, trial_result("acme", made, attempt=0, session="s"))
+    with open_store(str(tmp_path / "trialbed.db")) as reader:
+        (found,) = stored_rows(reader.run(run.run_id), "acme")
+    assert dump_json(found) == dump_json(made)
+
+
+def test_a_failed_row_is_a_measured_trial(tmp_path: Path) -> None:
+    late = Reading("timeout", problem=Problem("timeout", "no complete answer within 5 s"))
+    found = trial_result("acme", row(tmp_path, late), attempt=2, session="s")
+    assert (found.status, found.attempt, found.key.query_id, found.key.repeat) == ("failed", 2, 3, 1)
+    assert found.outcome.failure is not None
+    assert found.outcome.failure.kind == "endpoint"

@@ -1,0 +1,207 @@
+"""The run that a verification is in the store: found or begun, locked, and ended."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from trialbed.errors import UsageError
+from trialbed.records import EndpointInfo, Run, RunConfig, RunStatus
+from trialbed.store import Store, new_run
+from trialbed.wire.redaction import redact
+from trialbed_verify.verification._queue import Key
+from trialbed_verify.verification.cases import TestSet
+from trialbed_verify.verification.results import endpoint_info
+from trialbed_verify.verification.targets import Target, VerifyOptions
+
+
+class Kept:
+    """The cases of an endpoint that the store has.
+
+    Attributes:
+        attempts: for each case the number of its next attempt.
+        answers: those that were answered, which are not asked for again.
+    """
+
+    def __init__(self) -> None:
+        self.attempts: dict[Key, int] = {}
+        self.answers: set[Key] = set()
+
+
+class Recording:
+    """The run of one verification.
+
+    Attributes:
+        run: as it was when this session began.
+        is_new: whether it began with this session.
+        session: names this session in the trials that it adds.
+        endpoints: label -> the endpoint, as far as it is known.
+    """
+
+    def __init__(self, store: Store, run: Run, *, is_new: bool) -> None:
+        self.store = store
+        self.run = run
+        self.began = datetime.now(UTC)
+        self.session = self.began.isoformat()
+        self.endpoints = {endpoint.label: endpoint for endpoint in run.endpoints}
+        self.is_new = is_new
+
+    def kept(self) -> dict[str, Kept]:
+        """Label of an endpoint -> what the store has of it."""
+        found = {label: Kept() for label in self.endpoints}
+        for attempt in [] if self.is_new else self.store.attempt_summaries(self.run.run_id):
+            key, own = (int(attempt.key.query_id), attempt.key.repeat), found[attempt.key.framework]
+            own.attempts[key] = attempt.attempt + 1
+            if attempt.status == "answered":
+                own.answers.add(key)
+        return found
+
+    def note(self, endpoint: EndpointInfo) -> None:
+        """Replace what the run says of an endpoint."""
+        self.endpoints[endpoint.label] = endpoint
+        self.store.update_run(self.run.run_id, endpoints=tuple(self.endpoints.values()))
+
+    def end(self, status: RunStatus | None) -> None:
+        """Note how this session ended; None if the run has nothing that were worth keeping."""
+        if status is None:
+            self.store.discard_run(self.run.run_id)
+            return
+        seconds = (datetime.now(UTC) - self.began).total_seconds()
+        self.store.update_run(self.run.run_id, status=status, overall_time=self.run.overall_time + seconds)
+
+
+@contextmanager
+def recording(store: Store, cases: TestSet, targets: Sequence[Target], options: VerifyOptions) -> Iterator[Recording]:
+    """Find the run that the command continues, or begin one, and hold its lock.
+
+    Raises:
+        UsageError: another process is at it, or a results file holds what no stored run has.
+    """
+    labels = endpoint_labels(targets)
+    endpoints = [endpoint_info(target, label, cases, options) for label, target in zip(labels, targets, strict=True)]
+    digest = _digest(cases, endpoints)
+    with ExitStack() as locks:
+        # Looked up under the locks: another process may be at this very run, which must not be discarded or doubled.
+        locks.enter_context(store.lock(digest))
+        found = _last(store, cases, endpoints) if options.incremental else store.unfinished_run(digest)
+        if found is not None:
+            locks.enter_context(store.lock(found.run_id))
+            found = store.run(found.run_id)
+        _check_replaceable(store, [] if options.fresh else targets)
+        if found is not None and options.fresh:
+            store.discard_run(found.run_id)
+            found = None
+        yield Recording(store, _run(store, cases, endpoints, digest, found, options), is_new=found is None)
+
+
+def endpoint_labels(targets: Sequence[Target]) -> list[str]:
+    """The names of endpoints in their run: those of the vendors, with the model where several are verified."""
+    several = len({target.settings.model for target in targets}) > 1
+    return [f"{target.settings.model}@{target.name}" if several else target.name for target in targets]
+
+
+def _run(
+    store: Store,
+    cases: TestSet,
+    endpoints: Sequence[EndpointInfo],
+    digest: str,
+    found: Run | None,
+    options: VerifyOptions,
+) -> Run:
+    """The run as this session begins."""
+    known = {endpoint.label: endpoint for endpoint in found.endpoints} if found else {}
+    merged = tuple(_merged(endpoint, known.get(endpoint.label)) for endpoint in endpoints)
+    tags, note = _named(options, found)
+    config = _config(cases, merged)
+    if found is None:
+        run = new_run(config, digest).model_copy(update={"endpoints": merged, "tags": tags, "note": note})
+        store.create_run(run)
+        return run
+    store.update_run(
+        found.run_id,
+        status="running",
+        config=config,
+        config_digest=digest,
+        endpoints=merged,
+        tags=tags,
+        note=note,
+    )
+    return store.run(found.run_id)
+
+
+def _named(options: VerifyOptions, found: Run | None) -> tuple[tuple[str, ...], str]:
+    """The tags and the note of a run: those that it has, and those that are given now."""
+    known = found.tags if found else ()
+    note = options.note if options.note is not None else found.note if found else ""
+    given = (tag.strip() for tag in options.tags if tag.strip())
+    return tuple(dict.fromkeys((*known, *given))), redact(note)
+
+
+def _merged(endpoint: EndpointInfo, known: EndpointInfo | None) -> EndpointInfo:
+    """An endpoint with what the run has of it: more trials than are asked for now, and the files that were written."""
+    if known is None:
+        return endpoint
+    return endpoint.model_copy(update={"trials": max(endpoint.trials, known.trials), "exports": known.exports})
+
+
+def _config(cases: TestSet, endpoints: Sequence[EndpointInfo]) -> RunConfig:
+    settings = {
+        "frameworks": tuple(endpoint.label for endpoint in endpoints),
+        "dataset": str(cases.path),
+        "model": ", ".join(dict.fromkeys(endpoint.model for endpoint in endpoints)),
+        "repeat": max(endpoint.trials for endpoint in endpoints),
+        "judge": "",
+        "selector": "",
+    }
+    return RunConfig(
+        **settings,
+        adapter_versions={},
+        test_set=cases.path.name,
+        dataset_digest=cases.digest,
+        query_ids=tuple(cases.index(number) for number in range(len(cases))),
+        trialbed_version=version("trialbed"),
+    )
+
+
+def _digest(cases: TestSet, endpoints: Sequence[EndpointInfo]) -> str:
+    """SHA-256 of what a command verifies; the same command continues the unfinished run with the same digest."""
+    subjects = [[one.label, one.configuration, one.trials, one.results] for one in endpoints]
+    text = json.dumps(["endpoints", cases.digest, subjects], ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _last(store: Store, cases: TestSet, endpoints: Sequence[EndpointInfo]) -> Run | None:
+    """The last run of this test set and these endpoints whose results are in the same files."""
+    wanted = {(one.label, one.configuration, one.results) for one in endpoints}
+    fitting = (
+        run
+        for run in store.runs(limit=None)
+        if run.endpoints
+        and run.config.dataset_digest == cases.digest
+        and {(one.label, one.configuration, one.results) for one in run.endpoints} <= wanted
+    )
+    return next(fitting, None)
+
+
+def _check_replaceable(store: Store, targets: Sequence[Target]) -> None:
+    """Check that every results file that is there is one of a stored run, so that no answer is lost with it."""
+    there = [target.output for target in targets if target.output.exists() and target.output.stat().st_size]
+    if not there:
+        return
+    known = {export for run in store.runs(limit=None) for endpoint in run.endpoints for export in endpoint.exports}
+    for path in there:
+        if _sha256(path) not in known:
+            raise UsageError(
+                f"{path} holds results that the store does not have; name another file with --output, or replace it "
+                "with --fresh"
+            )
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
