@@ -10,7 +10,7 @@ from trialbed.records import Answer
 from trialbed_adapter_lab._check import ASKED_ON, FAILS, FAILS_EARLY
 from trialbed_adapter_lab.differences import differences
 from trialbed_adapter_lab.errors import CheckFailed
-from trialbed_adapter_lab.harness import AFTER_THE_END, ObservedRequest, TrialRecord, text_of
+from trialbed_adapter_lab.harness import AFTER_THE_END, ObservedRequest, TrialRecord
 
 SHOWN = 300
 """Characters of a value that a message shows."""
@@ -105,7 +105,7 @@ def expect_words(request: ObservedRequest, words: Sequence[str]) -> None:
     Raises:
         CheckFailed: one is in none.
     """
-    texts = [text_of(entry.get("content")) for entry in request.messages]
+    texts = request.said_by()
     for word in words:
         expect(any(word in text for text in texts), f"{show(word)} in a message to the model", texts)
 

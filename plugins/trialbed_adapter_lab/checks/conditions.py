@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from trialbed.wire import ModelMessage
 from trialbed_adapter_lab._check import may, must, should
 from trialbed_adapter_lab.checks._conversations import asks_echo, converse
 from trialbed_adapter_lab.checks._expectations import (
@@ -21,7 +22,6 @@ from trialbed_adapter_lab.harness import (
     Harness,
     ObservedRequest,
     TrialSettings,
-    text_of,
     tool,
 )
 
@@ -87,7 +87,11 @@ async def nothing_is_added_to_the_messages(harness: Harness) -> None:
     """The first request holds the system prompt and the query, each in its role, and nothing else."""
     first, *_ = await _requests(harness)
     expected = [{"role": "system", "content": SYSTEM_PROMPT}, {"role": "user", "content": QUERY}]
-    expect_equal("messages of the first request", [_plain(entry) for entry in first.messages], expected)
+    expect_equal(
+        "messages of the first request",
+        [_plain(message) for message in first.request.messages if message.role],
+        expected,
+    )
 
 
 @should(
@@ -255,6 +259,6 @@ async def _requests(harness: Harness, **conditions: Any) -> tuple[ObservedReques
     return expect_requests_at_least(record, 2)
 
 
-def _plain(entry: dict[str, Any]) -> dict[str, Any]:
+def _plain(message: ModelMessage) -> dict[str, Any]:
     """Return the message with its text as a string, and without empty fields."""
-    return {name: value for name, value in entry.items() if value} | {"content": text_of(entry.get("content"))}
+    return {name: value for name, value in message.source.items() if value} | {"content": message.text}

@@ -20,7 +20,6 @@ from ._process import wait_until as wait_until
 from ._records import ObservedCall as ObservedCall
 from ._records import ObservedRequest as ObservedRequest
 from ._records import TrialRecord as TrialRecord
-from ._records import text_of as text_of
 from ._scenarios import SLOW as SLOW
 from ._scenarios import Scenario as Scenario
 from ._scenarios import Workload as Workload

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from trialbed.records import Answer, Failure, ToolSpec
+from trialbed.wire import ModelRequest
 from trialbed.wire.dialects import dialect
 from trialbed.wire.offers import Offers
 
@@ -35,22 +36,25 @@ class ObservedRequest:
     tools: Sequence[ToolSpec] = ()
     refused: bool = False
 
+    @cached_property
+    def request(self) -> ModelRequest:
+        """The request in the form that all dialects share."""
+        return dialect().read_request(self.body)
+
     @property
     def messages(self) -> list[dict[str, Any]]:
         """The conversation so far."""
-        found = self.body.get("messages")
-        return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+        return [message.source for message in self.request.messages if isinstance(message.source, dict)]
 
     @property
     def functions(self) -> list[dict[str, Any]]:
         """The tools offered: ``name``, ``description``, ``parameters`` of each, in order."""
-        tools = self.body.get("tools") or []
-        return [tool.get("function") or {} for tool in tools if isinstance(tool, dict)]
+        return [dict(tool.source) for tool in self.request.tools]
 
     @cached_property
     def offers(self) -> Offers:
         """The functions that stand for the tools, under whatever names they are offered."""
-        return Offers(self.tools, dialect().read_request(self.body).tools)
+        return Offers(self.tools, self.request.tools)
 
     def offered_name(self, tool: str) -> str:
         """Return the name under which a tool is offered; its own if it is not."""
@@ -65,11 +69,7 @@ class ObservedRequest:
     @property
     def results(self) -> list[tuple[str, str]]:
         """``(id of the call, text)`` of every tool message, in order."""
-        return [
-            (str(entry.get("tool_call_id")), text_of(entry.get("content")))
-            for entry in self.messages
-            if entry.get("role") == "tool"
-        ]
+        return [(message.call_id, message.text) for message in self.request.messages if message.role == "tool"]
 
     @property
     def tool_calls(self) -> list[tuple[str, str, str]]:
@@ -77,16 +77,11 @@ class ObservedRequest:
 
         The names are those under which the tools are offered.
         """
-        calls = [call for entry in self.messages for call in entry.get("tool_calls") or []]
-        functions = [call.get("function") or {} for call in calls]
-        return [
-            (str(call.get("id")), str(function.get("name")), text_of(function.get("arguments")))
-            for call, function in zip(calls, functions, strict=True)
-        ]
+        return [(call.id, call.name, call.arguments) for message in self.request.messages for call in message.calls]
 
     def said_by(self, *roles: str) -> list[str]:
-        """Return the texts of the messages with one of these roles."""
-        return [text_of(entry.get("content")) for entry in self.messages if entry.get("role") in roles]
+        """Return the texts of the messages with one of these roles; of all without roles."""
+        return [message.text for message in self.request.messages if not roles or message.role in roles]
 
 
 @dataclass
@@ -133,12 +128,3 @@ class TrialRecord:
     connections: int = 0
     adapter: str = ""
     methods: Mapping[str, str] = field(default_factory=dict)
-
-
-def text_of(content: Any) -> str:
-    """Return the text of a message's content: a text, or a list of parts with texts."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    return "" if content is None else str(content)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from trialbed.engine import new_trial_token
 from trialbed.records import Failure, Limits, ModelCall, Record
+from trialbed.wire import recorded_answer, recorded_request
 from trialbed_adapter_lab.errors import NotMeasured
 from trialbed_adapter_lab.harness import FAULTY, MARK, REFUSING, Observed, Scenario, WorkerHarness, Workload, stations
 
@@ -185,47 +186,28 @@ def _in_error(text: str, calls: Sequence[ModelCall]) -> bool:
 
 
 def _message(call: ModelCall) -> str:
-    error = _document(call.response).get("error")
-    message = error.get("message") if isinstance(error, Mapping) else None
+    """Return the message of the endpoint's error; empty where there is none."""
+    try:
+        message = json.loads(call.response)["error"]["message"]
+    except (ValueError, TypeError, LookupError):
+        return ""
     return message if isinstance(message, str) else ""
 
 
 def _texts(calls: Sequence[ModelCall]) -> Iterator[str]:
     """Yield the texts of the model."""
     for call in calls:
-        choices = _document(call.response).get("choices") or [{}]
-        content = choices[0].get("message", {}).get("content")
+        content = recorded_answer(call).answer.content
         if isinstance(content, str):
             yield content.strip()
 
 
 def _results(calls: Sequence[ModelCall]) -> Iterator[str]:
     """Yield the results of its calls that the framework sent to the model."""
-    for call in calls:
-        for message in _document(call.request).get("messages", []):
-            if isinstance(message, dict) and message.get("role") == "tool":
-                yield _content(message)
+    requests = (request for call in calls if (request := recorded_request(call)) is not None)
+    return (message.text for request in requests for message in request.messages if message.role == "tool")
 
 
 def _first_result(calls: Sequence[ModelCall]) -> str:
     """Return the first result of a call of the model's first answer."""
-    for call in calls[1:]:
-        results = list(_results([call]))
-        if results:
-            return results[0]
-    return ""
-
-
-def _content(message: Mapping[str, Any]) -> str:
-    content = message.get("content")
-    if isinstance(content, list):
-        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    return content if isinstance(content, str) else ""
-
-
-def _document(text: str) -> dict[str, Any]:
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+    return next(_results(calls[1:]), "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trialbed.records import Json, Record
@@ -68,13 +68,13 @@ def settings_of(seen: Observed, asked: dict[str, Any]) -> Settings:
     )
 
 
-def _setting(name: str, asked: Any, requests: Sequence[dict[str, Any]]) -> SentSetting:
+def _setting(name: str, asked: Any, requests: Sequence[Mapping[str, Any]]) -> SentSetting:
     sent, absent = _values(name, requests), sum(name not in request for request in requests)
     honoured = not absent and len(sent) == 1 and is_same(asked, sent[0])
     return SentSetting(name=name, asked=asked, sent=sent, absent=absent, honoured=honoured)
 
 
-def _values(key: str, requests: Sequence[dict[str, Any]]) -> tuple[Any, ...]:
+def _values(key: str, requests: Sequence[Mapping[str, Any]]) -> tuple[Any, ...]:
     """Return every value of a field, each once, in order; ``1`` and ``true`` are two values."""
     found = {json.dumps(request[key]): request[key] for request in requests if key in request}
     return tuple(found.values())

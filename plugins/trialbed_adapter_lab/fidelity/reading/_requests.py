@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trialbed.records import ModelCall, Record
+from trialbed.wire import ModelRequest, recorded_request
 from trialbed_adapter_lab.errors import NotMeasured
 
 
@@ -48,11 +49,11 @@ def explain(calls: Sequence[ModelCall], expected: int) -> Requests:
     known: set[str] = set()
     steps = aside = repeated = 0
     for call in calls:
-        request = body(call)
-        text = json.dumps(request, sort_keys=True)
+        request = read_request(call)
+        text = json.dumps(request.document, sort_keys=True)
         if text in known:
             repeated += 1
-        elif _position(request) == steps:
+        elif sum(message.role == "assistant" for message in request.messages) == steps:
             steps += 1
         else:
             aside += 1
@@ -60,22 +61,28 @@ def explain(calls: Sequence[ModelCall], expected: int) -> Requests:
     return Requests(expected=expected, seen=len(calls), repeated=repeated, aside=aside)
 
 
-def body(call: ModelCall) -> dict[str, Any]:
+def read_request(call: ModelCall) -> ModelRequest:
+    """Read the request of a call.
+
+    Raises:
+        NotMeasured: the log does not have all of it, or it is not a JSON object.
+    """
+    kept = len(call.request.encode())
+    if kept != call.request_bytes:
+        raise NotMeasured(f"the wire log keeps {kept:,} of the request's {call.request_bytes:,} bytes")
+    request = recorded_request(call)
+    if request is None:
+        raise NotMeasured("the request's body is not a JSON object")
+    return request
+
+
+def body(call: ModelCall) -> Mapping[str, Any]:
     """Return the request's body.
 
     Raises:
         NotMeasured: the log does not have all of it, or it is not a JSON object.
     """
-    if len(call.request.encode()) != call.request_bytes:
-        kept = len(call.request.encode())
-        raise NotMeasured(f"the wire log keeps {kept:,} of the request's {call.request_bytes:,} bytes")
-    try:
-        found = json.loads(call.request)
-    except ValueError:
-        found = None
-    if not isinstance(found, dict):
-        raise NotMeasured("the request's body is not a JSON object")
-    return found
+    return read_request(call).document
 
 
 def messages(request: Mapping[str, Any]) -> list[Any]:
@@ -101,9 +108,3 @@ class _Numbering:
         if key in ("id", "tool_call_id") and isinstance(value, str):
             return self._numbers.setdefault(value, f"call-{len(self._numbers) + 1}")
         return self.of(value)
-
-
-def _position(request: dict[str, Any]) -> int:
-    sent = request.get("messages")
-    listed = sent if isinstance(sent, list) else []
-    return sum(isinstance(message, dict) and message.get("role") == "assistant" for message in listed)
