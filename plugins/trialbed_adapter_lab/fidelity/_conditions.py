@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import platform
-from datetime import UTC, datetime
+from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -45,44 +46,16 @@ class Conditions(Record):
     times: bool = True
 
 
-class ConditionsRecorder:
-    """Records the conditions from its creation to the call of ``conditions``."""
-
-    def __init__(self) -> None:
-        self._began = datetime.now(UTC)
-        self._load = load_average()
-
-    def conditions(
-        self,
-        *,
-        parts: tuple[str, ...],
-        tools: int,
-        many: tuple[int, ...],
-        rounds: int,
-        concurrencies: tuple[int, ...],
-        model_names: tuple[str, ...] = (),
-        times: bool = True,
-    ) -> Conditions:
-        """Return the conditions so far."""
-        return Conditions(
-            measured_at=self._began,
-            trialbed=version("trialbed"),
-            python=platform.python_version(),
-            system=f"{platform.system()} {platform.release()} {platform.machine()}",
-            processor=processor(),
-            cores=os.cpu_count() or 1,
-            memory=psutil.virtual_memory().total,
-            load_before=self._load,
-            load_after=load_average(),
-            seconds=(datetime.now(UTC) - self._began).total_seconds(),
-            parts=parts,
-            tools=tools,
-            many=many,
-            rounds=rounds,
-            concurrencies=concurrencies,
-            model_names=model_names,
-            times=times,
-        )
+def surroundings() -> dict[str, Any]:
+    """Return the fields of the conditions that are the machine's and this process's."""
+    return {
+        "trialbed": version("trialbed"),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "processor": processor(),
+        "cores": os.cpu_count() or 1,
+        "memory": psutil.virtual_memory().total,
+    }
 
 
 def load_average() -> float | None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from trialbed.contracts import Executor
 from trialbed.errors import TrialbedError
 from trialbed.records import FrameworkInfo
 from trialbed_adapter_lab.errors import NotMeasured
-from trialbed_adapter_lab.fidelity._conditions import ConditionsRecorder
+from trialbed_adapter_lab.fidelity._conditions import Conditions, load_average, surroundings
 from trialbed_adapter_lab.fidelity._options import REFERENCE, FidelityOptions
 from trialbed_adapter_lab.fidelity._report import FidelityReport, FrameworkFidelity, Missing, Part
 from trialbed_adapter_lab.fidelity.measurements import (
@@ -49,18 +50,23 @@ async def measure(
         NothingMeasured: the server does not start.
         DriverError: the executor cannot be used.
     """
-    recorder = ConditionsRecorder()
+    began, load = datetime.now(UTC), load_average()
     measurement = _Measurement(options, on_step)
 
     def report() -> FidelityReport:
-        conditions = recorder.conditions(
+        conditions = Conditions(
+            measured_at=began,
+            load_before=load,
+            load_after=load_average(),
+            seconds=(datetime.now(UTC) - began).total_seconds(),
             parts=options.measured_parts,
-            times=options.times,
             tools=options.tools,
             many=options.many,
             rounds=options.rounds,
             concurrencies=options.concurrencies,
             model_names=options.model_names,
+            times=options.times,
+            **surroundings(),
         )
         return FidelityReport(conditions=conditions, frameworks=tuple(measurement.found.values()))
 

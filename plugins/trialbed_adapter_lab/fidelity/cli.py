@@ -188,12 +188,9 @@ def _steps() -> Iterator[Callable[[str], None]]:
 def _read(path: Path, parts: Sequence[str]) -> FidelityReport:
     """Return the figures in a file, or those of some parts."""
     from trialbed.errors import DataError
-    from trialbed_adapter_lab.fidelity import FidelityReport
+    from trialbed_adapter_lab.fidelity._files import read_report
 
-    try:
-        report = FidelityReport.model_validate_json(path.read_text(encoding="utf-8"))
-    except (ValueError, OSError) as error:
-        raise DataError(f"{path}: not the figures of bench fidelity --output: {str(error).splitlines()[0]}") from error
+    report = read_report(path)
     for part in parts:
         if part not in report.conditions.parts:
             there = ", ".join(report.conditions.parts)
@@ -202,7 +199,7 @@ def _read(path: Path, parts: Sequence[str]) -> FidelityReport:
 
 
 def _text(report: FidelityReport) -> str:
-    from trialbed_adapter_lab.fidelity._writing import report_text
+    from trialbed_adapter_lab.fidelity._files import report_text
 
     return report_text(report)
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from trialbed.contracts import FileView, FileViewer
-from trialbed.errors import DataError
 
 if TYPE_CHECKING:
     from trialbed.views import Table
@@ -43,13 +42,10 @@ class FidelityViewer(FileViewer):
 
 
 def _tables(path: Path) -> list[Table]:
-    from trialbed_adapter_lab.fidelity._report import FidelityReport
+    from trialbed_adapter_lab.fidelity._files import read_report
     from trialbed_adapter_lab.fidelity.views import long_tables, report_tables
 
-    try:
-        report = FidelityReport.model_validate_json(path.read_bytes())
-    except (ValueError, OSError) as error:
-        raise DataError(f"{path}: not the figures of bench fidelity --output: {str(error).splitlines()[0]}") from error
+    report = read_report(path)
     return [*report_tables(report), *long_tables(report)]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from trialbed.cli import main
 from trialbed_adapter_lab.fidelity import FidelityReport
-from trialbed_adapter_lab.fidelity._writing import report_text
+from trialbed_adapter_lab.fidelity._files import report_text
 
 CONDITIONS: dict[str, Any] = {
     "measured_at": "2026-01-02T03:04:00Z", "trialbed": "0", "python": "3", "system": "Linux", "processor": "p",

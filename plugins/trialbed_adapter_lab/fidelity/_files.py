@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
+from trialbed.errors import DataError
 from trialbed_adapter_lab.fidelity._report import FidelityReport
 
 WIDTH = 100
 """Characters of JSON that are written on one line in any case."""
 
 INDENT = "  "
+
+
+def read_report(path: Path) -> FidelityReport:
+    """Read a report that ``bench fidelity --output`` wrote.
+
+    Raises:
+        DataError: the file cannot be read, or is not a report.
+    """
+    try:
+        return FidelityReport.model_validate_json(path.read_bytes())
+    except (ValueError, OSError) as error:
+        raise DataError(f"{path}: not the figures of bench fidelity --output: {str(error).splitlines()[0]}") from error
 
 
 def report_text(report: FidelityReport) -> str:
