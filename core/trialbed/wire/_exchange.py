@@ -93,6 +93,7 @@ class ModelAnswer(ModelMessage):
         finish_reason: ``stop``, ``tool_calls``, ``length``, ``content_filter`` or a vendor's own; None leaves the
             answer unfinished.
         usage: tokens by name, such as ``prompt_tokens`` and ``completion_tokens``; None where none are reported.
+        hidden_tokens: those of reasoning that was not sent; they were generated before the first token came.
     """
 
     model: str = ""
@@ -100,6 +101,7 @@ class ModelAnswer(ModelMessage):
     created: int = 1
     finish_reason: str | None = "stop"
     usage: Mapping[str, Any] | None = None
+    hidden_tokens: int = 0
 
 
 class ModelRequest(ABC):

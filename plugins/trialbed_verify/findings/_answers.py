@@ -6,7 +6,14 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
-from trialbed.wire.dialects.chat_completions import answered_calls, first_choice, first_message, usage_of, wants_usage
+from trialbed.wire.dialects.chat_completions import (
+    answered_calls,
+    first_choice,
+    first_message,
+    offered_functions,
+    usage_of,
+    wants_usage,
+)
 
 Json = Any
 
@@ -94,6 +101,11 @@ class Answer:
         if isinstance(tools, list) and tools:
             return tools
         return [{"type": "function", "function": one} for one in functions] if isinstance(functions, list) else []
+
+    @cached_property
+    def offered(self) -> list[str]:
+        """The names of the tools."""
+        return [function["name"] for function in offered_functions({"tools": self.tools})]
 
     @cached_property
     def usage(self) -> dict[str, int]:

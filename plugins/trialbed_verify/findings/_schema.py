@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from trialbed.wire.dialects.chat_completions import offered_functions
 from trialbed_verify.findings._answers import Answer
 from trialbed_verify.findings._findings import Finding, finding
 from trialbed_verify.findings._kinds import CALL_REASONS
@@ -55,7 +54,7 @@ def _name(answer: Answer, function: Mapping[str, Any]) -> Iterator[Finding]:
     name = function.get("name")
     if not isinstance(name, str):
         return
-    offered = [item["name"] for item in offered_functions({"tools": answer.tools})]
+    offered = answer.offered
     if name in offered:
         return
     near = [other for other in offered if _bare(other) == _bare(name)]

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 
 from trialbed.wire import text_calls
-from trialbed.wire.dialects.chat_completions import offered_functions
 from trialbed_verify.findings._answers import Answer
 from trialbed_verify.findings._findings import Finding, finding
 
@@ -130,7 +129,7 @@ def _written_calls(answer: Answer) -> Iterator[Finding]:
     content = answer.content
     if answer.calls or answer.is_raw or not ("{" in content or "(" in content or "<" in content or "Action" in content):
         return
-    names = [item["name"] for item in offered_functions(answer.request) if item["name"] in content]
+    names = [name for name in answer.offered if name in content]
     for call in text_calls(content, names)[:1] if names else ():
         yield finding("call_in_text", f"a call of {call.name} is in the text", content)
 

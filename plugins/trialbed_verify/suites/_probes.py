@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from trialbed.wire.dialects.chat_completions import first_choice, first_message
+from trialbed.wire.dialects import dialect
 from trialbed_verify.suites._expectations import REFUSED, misses, sent_body
 
 Row = Mapping[str, Any]
@@ -65,9 +65,8 @@ class ProbeTally:
         if isinstance(problem, Mapping) and problem.get("kind") in REFUSED:
             self._refused[parameter] += 1
         elif row.get("status") == "success" and isinstance(row.get("response"), dict):
-            response = row["response"]
-            text = first_message(response).get("content") or first_choice(response).get("text") or ""
-            digest = hashlib.blake2b(str(text).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            text = dialect().read_answer(row["response"]).text
+            digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
             self._texts.setdefault((parameter, arm), {}).setdefault(probe.get("prompt"), []).append(digest)
 
     def _has(self, parameter: str) -> bool:

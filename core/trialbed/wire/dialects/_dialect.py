@@ -45,6 +45,9 @@ class Dialect(Protocol):
     def read_request(self, document: Mapping[str, Any], problem: str = "") -> ModelRequest:
         """The request that a body has; ``problem``: why it is not a JSON object."""
 
+    def read_answer(self, document: Document | None) -> ModelAnswer:
+        """Read an answer from its document, as far as it is one; without a message its ``source`` is None."""
+
     def read_body(self, body: bytes, content_type: str = "application/json") -> Reading:
         """Read an answer that was not streamed."""
 

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from trialbed.wire import ANSWERED, Reading
-from trialbed.wire.dialects.chat_completions import hidden_tokens, usage_of
 from trialbed_verify.findings import CALL_REASONS, PROTOCOL_ERRORS, UNRELIABLE_COUNT, examine
 from trialbed_verify.verification.cases import CallVerdict, Case, all_valid
 from trialbed_verify.verification.targets import Target
@@ -46,7 +45,7 @@ def result_row(target: Target, config: str, completed: CompletedCase) -> Row:
     reading, last = completed.reading, completed.attempts[-1]
     success = reading.outcome in ANSWERED
     triggered = reading.outcome == "tool_calls"
-    usage = usage_of(reading.response) if success else {}
+    usage = (reading.answer.usage or {}) if success else {}
     tokens = usage.get("completion_tokens")
     row = {
         "data_index": completed.case.index,
@@ -63,7 +62,7 @@ def result_row(target: Target, config: str, completed: CompletedCase) -> Row:
         "completion_tokens": tokens,
         "total_tokens": usage.get("total_tokens"),
         "ttft_ms": milliseconds(last.first_token) if success else None,
-        "tps": _rate(reading.response, tokens, last) if success else None,
+        "tps": _rate(reading.answer.hidden_tokens, tokens, last) if success else None,
         "case": completed.case.identity,
         "trial": completed.trial,
         "config": config,
@@ -109,7 +108,7 @@ def _failure(reading: Reading) -> Row:
     return {"error_type": kind, "error_message": message, "error": message, "partial": reading.response}
 
 
-def _rate(response: Row | None, tokens: int | None, attempt: Attempt) -> float | None:
+def _rate(hidden: int, tokens: int | None, attempt: Attempt) -> float | None:
     """Completion tokens per second of decoding, from the first token to the last byte.
 
     None if that time is too short to measure: the answer came in one piece, and the time is the network's.
@@ -117,7 +116,7 @@ def _rate(response: Row | None, tokens: int | None, attempt: Attempt) -> float |
     if tokens is None or attempt.first_token is None:
         return None
     seconds = attempt.duration - attempt.first_token
-    shown = tokens - hidden_tokens(response)
+    shown = tokens - hidden
     return round(shown / seconds, 3) if seconds >= SHORTEST_DECODE and shown > 0 else None
 
 

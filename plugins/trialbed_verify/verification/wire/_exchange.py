@@ -13,7 +13,7 @@ from typing import Any
 import aiohttp
 
 from trialbed.wire import Outcome, Problem, Reading, dump_json, failed, is_html, retry_after
-from trialbed.wire.dialects.chat_completions import StreamReader, read_body
+from trialbed.wire.dialects import Dialect, EventStream, dialect
 from trialbed.wire.redaction import redact
 from trialbed_verify.verification.wire._attempts import Attempt
 from trialbed_verify.verification.wire._encodings import Decoder, UndecodableBody
@@ -55,6 +55,7 @@ class Exchange:
         self._headers = {**headers, "Content-Type": "application/json"}
         self._timeout = timeout
         self._through = dict(through or {})
+        self._dialect = dialect()
         self._clock = asyncio.get_running_loop().time
 
     async def __call__(self, prepared: Prepared, names: Collection[str], waited: float = 0.0) -> Attempt:
@@ -64,7 +65,7 @@ class Exchange:
             names: of the tools on offer.
             waited: seconds of waiting before it.
         """
-        run = _Run(self._clock, names, stream=prepared.stream)
+        run = _Run(self._clock, self._dialect, names, stream=prepared.stream)
         started_at = datetime.now(UTC)
         try:
             async with asyncio.timeout(self._timeout):
@@ -104,12 +105,13 @@ class Exchange:
             if run.stream is not None and kind.startswith(EVENTS_TYPE):
                 reading = await self._events(response, decoder, run, run.stream)
             else:
-                reading = _read_whole(await _whole(response, decoder), kind, stream=prepared.stream, cut=decoder.is_cut)
+                body = await _whole(response, decoder)
+                reading = _read_whole(self._dialect, body, kind, stream=prepared.stream, cut=decoder.is_cut)
             run.finished = run.finished or self._clock()
             return _with_surplus(reading, decoder)
 
     async def _events(
-        self, response: aiohttp.ClientResponse, decoder: Decoder, run: _Run, stream: StreamReader
+        self, response: aiohttp.ClientResponse, decoder: Decoder, run: _Run, stream: EventStream
     ) -> Reading:
         left = LARGEST
         parts = _parts(response, decoder)
@@ -129,7 +131,7 @@ class Exchange:
         return stream.end(run.finished, cut=_CUT_PACKED if decoder.is_cut else None)
 
     async def _drain(
-        self, response: aiohttp.ClientResponse, parts: AsyncIterator[bytes], decoder: Decoder, stream: StreamReader
+        self, response: aiohttp.ClientResponse, parts: AsyncIterator[bytes], decoder: Decoder, stream: EventStream
     ) -> None:
         """Read the body to its end, so that the connection can be used again."""
         try:
@@ -156,13 +158,13 @@ def _cancel_later() -> None:
 class _Run:
     """The state of an attempt that is under way."""
 
-    def __init__(self, clock: Callable[[], float], names: Collection[str], *, stream: bool) -> None:
+    def __init__(self, clock: Callable[[], float], spoken: Dialect, names: Collection[str], *, stream: bool) -> None:
         self.clock = clock
         self.sent = clock()
         self.status: int | None = None
         self.retry_after: float | None = None
         self.finished: float | None = None
-        self.stream = StreamReader(names) if stream else None
+        self.stream = spoken.open_stream(names) if stream else None
 
     def since(self, moment: float | None) -> float | None:
         """Seconds from the writing of the request to a moment."""
@@ -236,13 +238,13 @@ async def _whole(response: aiohttp.ClientResponse, decoder: Decoder) -> bytes | 
     return b"".join(parts)
 
 
-def _read_whole(body: bytes | None, kind: str, *, stream: bool, cut: bool) -> Reading:
+def _read_whole(spoken: Dialect, body: bytes | None, kind: str, *, stream: bool, cut: bool) -> Reading:
     if body is None:
         return failed("too_large", _TOO_LARGE)
     if cut:
         return failed("cut_body", f"{_CUT_PACKED}: {_shown(body)}")
     if not stream or is_html(body, kind):
-        return read_body(body, kind)
+        return spoken.read_body(body, kind)
     return failed("wrong_content_type", f"a stream was requested, not {kind or 'an untyped body'}: {_shown(body)}")
 
 

@@ -42,6 +42,7 @@ def read_answer(document: Document | None) -> ModelAnswer:
         calls=message_calls(message),
         finish_reason=reason if isinstance(reason, str) and reason else None,
         usage=usage_of(document) or None,
+        hidden_tokens=hidden_tokens(document),
         reasoning=message_reasoning(message),
         refusal=refusal if isinstance(refusal, str) else "",
         source=message or None,

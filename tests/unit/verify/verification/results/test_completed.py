@@ -30,7 +30,7 @@ def reading(reason: str = "stop", message: dict[str, Any] | None = None, **usage
         "choices": [{"index": 0, "message": message or {"content": "hi there " * 10}, "finish_reason": reason}],
         "usage": usage,
     }
-    return Reading("tool_calls" if reason == "tool_calls" else "stop", reason, response)
+    return read_body(json.dumps(response).encode())
 
 
 def row(
