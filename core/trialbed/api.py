@@ -10,7 +10,14 @@ from typing import Any
 
 from trialbed.contracts import Dataset, Judge, Simulator, ToolSelector
 from trialbed.engine import RunObjects, RunOptions, read_keywords, run
-from trialbed.environments import EnvironmentStore, FrameworkSpec, Request, check_name, install_command, runs_here
+from trialbed.environments import (
+    BuildRequest,
+    EnvironmentStore,
+    FrameworkSpec,
+    check_name,
+    install_command,
+    runs_here,
+)
 from trialbed.errors import EnvironmentFailed, UsageError
 from trialbed.records import Environment, Query
 from trialbed.scoring import JudgeFunction, ScoreFunction, Scorer, as_judge
@@ -181,7 +188,7 @@ def _environments(labels: Sequence[str]) -> dict[str, Environment]:
     """
     specs = {label: FrameworkSpec.parse(label) for label in labels if not runs_here(label)}
     store = EnvironmentStore(env_dir())
-    found = {label: store.find(Request(spec)) for label, spec in specs.items()}
+    found = {label: store.find(BuildRequest(spec)) for label, spec in specs.items()}
     for label, environment in found.items():
         if environment is None:
             check_name(specs[label])

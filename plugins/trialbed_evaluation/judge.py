@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from trialbed.scoring import Calibration
     from trialbed.settings import RunSettings
     from trialbed.views import Table
-    from trialbed_evaluation.calibration import Finding
+    from trialbed_evaluation.calibration import CaseFinding
 
 SHOWN = 20
 """Cases that are listed in which judge and label differ."""
@@ -88,7 +88,7 @@ def cases(as_json: bool) -> None:
     click.echo(text, nl=False)
 
 
-async def _calibrate(file: Path | None, settings: RunSettings) -> tuple[Calibration, list[Finding]]:
+async def _calibrate(file: Path | None, settings: RunSettings) -> tuple[Calibration, list[CaseFinding]]:
     import asyncio
 
     from trialbed.engine import identity_of, standing_judge
@@ -114,7 +114,7 @@ def _fate(measured: Calibration) -> str:
     return f"Warning: not kept: {cases} too few for reports to name the calibration, which takes {MIN_CASES}"
 
 
-def _tables(measured: Calibration, findings: Sequence[Finding]) -> list[Table]:
+def _tables(measured: Calibration, findings: Sequence[CaseFinding]) -> list[Table]:
     from trialbed.views import Table
 
     statuses = list(measured.confusion)

@@ -23,7 +23,7 @@ from trialbed_server._app import create_app
 from trialbed_server._application import Application
 from trialbed_server._logging import configure_logging
 from trialbed_server._options import ServerOptions
-from trialbed_server._trial_routing import TrialPlace, TrialRouting
+from trialbed_server._trial_routing import TrialRouting, WorkerPlace
 from trialbed_server._workers import Workers
 from trialbed_server.cache import ResponseStore
 
@@ -62,7 +62,7 @@ def serve(options: ServerOptions) -> None:
 def serve_worker(
     options: ServerOptions,
     sockets: Sequence[socket.socket],
-    place: TrialPlace,
+    place: WorkerPlace,
     on_ready: Callable[[], object],
     watch: Watch,
 ) -> None:

@@ -30,7 +30,7 @@ NOT_PASSED = HOP_BY_HOP | {b"expect", b"date"}
 
 
 @dataclass(frozen=True)
-class TrialPlace:
+class WorkerPlace:
     """A worker among those of a server.
 
     Attributes:
@@ -56,7 +56,7 @@ class TrialRouting:
         max_body: largest registration of a trial in bytes; its token is in the body.
     """
 
-    def __init__(self, app: ASGIApp, place: TrialPlace, max_body: int) -> None:
+    def __init__(self, app: ASGIApp, place: WorkerPlace, max_body: int) -> None:
         self._app = app
         self._place = place
         self._max_body = max_body

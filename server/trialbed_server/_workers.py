@@ -14,7 +14,7 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 
 from trialbed.errors import ServerUnavailable
 from trialbed_server._options import ServerOptions
-from trialbed_server._trial_routing import TrialPlace
+from trialbed_server._trial_routing import WorkerPlace
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ START_TIMEOUT = 120.0
 """Seconds in which the first worker must serve."""
 
 Serve = Callable[
-    [ServerOptions, Sequence[socket.socket], TrialPlace, Callable[[], object], Callable[[Callable[[], None]], None]],
+    [ServerOptions, Sequence[socket.socket], WorkerPlace, Callable[[], object], Callable[[Callable[[], None]], None]],
     None,
 ]
 """Serves sockets from a place; calls the fourth argument when it does, and the fifth with what ends it."""
@@ -59,12 +59,12 @@ class Workers:
         with tempfile.TemporaryDirectory(prefix="trialbed-workers-") as folder:
             paths = tuple(f"{folder}/{number}" for number in range(self._options.workers))
             self._own = [_own_socket(path) for path in paths]
-            workers = [self._start(TrialPlace(number, paths)) for number in range(self._options.workers)]
+            workers = [self._start(WorkerPlace(number, paths)) for number in range(self._options.workers)]
             try:
                 self._await_first(workers)
                 on_ready()
                 while not self._stop.is_set():
-                    workers = [self._replaced(worker, TrialPlace(n, paths)) for n, worker in enumerate(workers)]
+                    workers = [self._replaced(worker, WorkerPlace(n, paths)) for n, worker in enumerate(workers)]
                     wait([worker.sentinel for worker in workers], timeout=0.5)
             finally:
                 self._end(workers)
@@ -75,7 +75,7 @@ class Workers:
         """End soon."""
         self._stop.set()
 
-    def _start(self, place: TrialPlace) -> SpawnProcess:
+    def _start(self, place: WorkerPlace) -> SpawnProcess:
         sockets = (self._listener, self._own[place.number])
         worker = self._context.Process(
             target=_work, args=(self._serve, self._options, sockets, place, self._ready), daemon=True
@@ -92,7 +92,7 @@ class Workers:
         if not self._stop.is_set():
             raise ServerUnavailable("no worker of the server could start; its log says why")
 
-    def _replaced(self, worker: SpawnProcess, place: TrialPlace) -> SpawnProcess:
+    def _replaced(self, worker: SpawnProcess, place: WorkerPlace) -> SpawnProcess:
         if worker.is_alive() or self._stop.is_set():
             return worker
         logger.error("worker %s has died with exit code %s; another one takes its place", worker.pid, worker.exitcode)
@@ -118,7 +118,7 @@ def _own_socket(path: str) -> socket.socket:
 
 
 def _work(
-    serve: Serve, options: ServerOptions, sockets: Sequence[socket.socket], place: TrialPlace, ready: object
+    serve: Serve, options: ServerOptions, sockets: Sequence[socket.socket], place: WorkerPlace, ready: object
 ) -> None:
     """Serve in a worker process, until it is asked to end or its parent is gone."""
     serve(options, sockets, place, ready.release, _at_the_parents_end)  # type: ignore[attr-defined] # a semaphore

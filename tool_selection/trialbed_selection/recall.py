@@ -19,7 +19,7 @@ MEASURES = ("recall", "ndcg", "coverage")
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundApis:
     """The choice of a selector for a query.
 
     Attributes:
@@ -36,7 +36,7 @@ class Found:
     topped_up: frozenset[ApiRef] = frozenset()
 
 
-def rankings(selector: ToolSelector, queries: Mapping[str, Sequence[Query]], most: int) -> Iterator[Found]:
+def rankings(selector: ToolSelector, queries: Mapping[str, Sequence[Query]], most: int) -> Iterator[FoundApis]:
     """Measure a selector's choice for each query with gold, of each test set.
 
     Args:
@@ -49,7 +49,7 @@ def rankings(selector: ToolSelector, queries: Mapping[str, Sequence[Query]], mos
                 choices = choose(selector, query, most)
                 seconds = time.perf_counter() - began
                 filled = frozenset(choice.api for choice in choices if choice.topped_up)
-                yield Found(test_set, query, tuple(choice.api for choice in choices), seconds, filled)
+                yield FoundApis(test_set, query, tuple(choice.api for choice in choices), seconds, filled)
 
 
 def recall_at(ranking: Sequence[ApiRef], gold: Sequence[ApiRef], k: int) -> float:
@@ -64,7 +64,7 @@ def ndcg_at(ranking: Sequence[ApiRef], gold: Sequence[ApiRef], k: int) -> float:
     return gain / sum(1 / math.log2(place + 2) for place in range(min(k, len(wanted))))
 
 
-def summarize_recall(found: Sequence[Found], ks: Sequence[int]) -> list[dict[str, Any]]:
+def summarize_recall(found: Sequence[FoundApis], ks: Sequence[int]) -> list[dict[str, Any]]:
     """The measures at each k, for each test set, and where there are several also for all: means with 95% intervals.
 
     A query is one observation, and so are its repeats under one id.
@@ -74,7 +74,7 @@ def summarize_recall(found: Sequence[Found], ks: Sequence[int]) -> list[dict[str
     return [*rows, _row(None, found, ks)] if len(rows) > 1 else rows
 
 
-def _row(test_set: str | None, found: Sequence[Found], ks: Sequence[int]) -> dict[str, Any]:
+def _row(test_set: str | None, found: Sequence[FoundApis], ks: Sequence[int]) -> dict[str, Any]:
     return {
         "test_set": test_set,
         "queries": len(found),
@@ -85,13 +85,13 @@ def _row(test_set: str | None, found: Sequence[Found], ks: Sequence[int]) -> dic
     }
 
 
-def _topped_up(found: Sequence[Found], k: int) -> float:
+def _topped_up(found: Sequence[FoundApis], k: int) -> float:
     """The share of the tools offered that fill up choices of a model."""
     offered = [ref in item.topped_up for item in found for ref in item.ranking[:k]]
     return fmean(offered) if offered else 0.0
 
 
-def _estimate(measure: str, found: Sequence[Found], k: int) -> Estimate:
+def _estimate(measure: str, found: Sequence[FoundApis], k: int) -> Estimate:
     values: dict[tuple[str, int | str], list[float]] = {}
     for item in found:
         values.setdefault((item.test_set, item.query.query_id), []).append(_value(measure, item, k))
@@ -99,7 +99,7 @@ def _estimate(measure: str, found: Sequence[Found], k: int) -> Estimate:
     return Estimate(mean, bounded_mean_interval(values), len(values))
 
 
-def _value(measure: str, item: Found, k: int) -> float:
+def _value(measure: str, item: FoundApis, k: int) -> float:
     gold = item.query.gold_apis
     if measure == "ndcg":
         return ndcg_at(item.ranking, gold, k)

@@ -16,14 +16,14 @@ ROLES = ("tool", "assistant", "user", "system")
 
 
 @dataclass(frozen=True)
-class Place:
+class NodePlace:
     """The place of a value; linked to its parent, so that a deep chain costs nothing until it is named."""
 
     text: str
-    parent: Place | None = None
+    parent: NodePlace | None = None
 
-    def __truediv__(self, text: str) -> Place:
-        return Place(text, self)
+    def __truediv__(self, text: str) -> NodePlace:
+        return NodePlace(text, self)
 
     def __str__(self) -> str:
         parts = [self.text]
@@ -38,13 +38,13 @@ class Place:
 class ToolNode:
     """A node of role ``tool``, its message read."""
 
-    place: Place
+    place: NodePlace
     name: str
     arguments: Any
     response: Any
 
 
-def tool_nodes(details: Any, place: Place) -> Iterator[ToolNode]:
+def tool_nodes(details: Any, place: NodePlace) -> Iterator[ToolNode]:
     """The tool nodes in the order of the calls: a node, then what follows from its ``next``, then its neighbour.
 
     Raises:
@@ -60,20 +60,20 @@ def tool_nodes(details: Any, place: Place) -> Iterator[ToolNode]:
         pending += _numbered(node.get("next", []), at / ".next")
 
 
-def _numbered(nodes: Any, place: Place) -> list[tuple[Any, Place]]:
+def _numbered(nodes: Any, place: NodePlace) -> list[tuple[Any, NodePlace]]:
     if not isinstance(nodes, (list, tuple)):
         raise AnswerError(f"{place}: must be a list of nodes, not {_kind(nodes)}")
     return [(node, place / f"[{index}]") for index, node in enumerate(nodes)][::-1]
 
 
-def _role(node: Mapping[str, Any], place: Place) -> str:
+def _role(node: Mapping[str, Any], place: NodePlace) -> str:
     role = node.get("role")
     if role not in ROLES:
         raise AnswerError(f"{place}.role: must be one of {', '.join(ROLES)}, not {role!r}")
     return str(role)
 
 
-def _tool_node(message: Any, place: Place) -> ToolNode:
+def _tool_node(message: Any, place: NodePlace) -> ToolNode:
     fields = _parsed(message, place)
     if not isinstance(fields, Mapping):
         raise AnswerError(f"{place}: must be an object with name, arguments and response, not {_kind(fields)}")
@@ -83,7 +83,7 @@ def _tool_node(message: Any, place: Place) -> ToolNode:
     return ToolNode(place, name, fields.get("arguments"), fields.get("response", ""))
 
 
-def _parsed(message: Any, place: Place) -> Any:
+def _parsed(message: Any, place: NodePlace) -> Any:
     if not isinstance(message, str):
         return message
     try:
@@ -169,7 +169,7 @@ def _from_document(value: Mapping[str, Any], names: Mapping[str, ApiRef]) -> Ans
     if "answer" not in value:
         raise AnswerError(NO_ANSWER.format("one without 'answer'"))
     body = _object(value["answer"], "answer")
-    nodes = list(tool_nodes(body.get("answer_details", []), Place("answer.answer_details")))
+    nodes = list(tool_nodes(body.get("answer_details", []), NodePlace("answer.answer_details")))
     calls = [_call(node, names) for node in nodes if node.name != FINISH]
     calls += _only_listed(value.get("called_apis"), calls, names)
     finish, said = _ending(nodes)
@@ -186,7 +186,7 @@ def _call(node: ToolNode, names: Mapping[str, ApiRef]) -> ClaimedCall:
     )
 
 
-def _arguments(value: Any, place: Place) -> dict[str, Any] | str | None:
+def _arguments(value: Any, place: NodePlace) -> dict[str, Any] | str | None:
     if isinstance(value, str):
         return _object_in(value)
     if value is None:

@@ -11,11 +11,11 @@ from rich.console import Console
 from rich.progress import Progress as Spinners
 from rich.progress import SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from trialbed.environments import InstalledEnvironment, Progress
+from trialbed.environments import BuildSteps, InstalledEnvironment
 
 
 @contextmanager
-def build_progress() -> Iterator[Progress]:
+def build_progress() -> Iterator[BuildSteps]:
     """The progress that suits standard error; its spinners stop at the end."""
     if not sys.stderr.isatty():
         yield LineProgress()
@@ -27,7 +27,7 @@ def build_progress() -> Iterator[Progress]:
         progress.stop()
 
 
-class LineProgress(Progress):
+class LineProgress(BuildSteps):
     """A line when a build begins, and a line when its environment is ready."""
 
     def waiting(self, framework: str) -> None:

@@ -20,7 +20,7 @@ EVERY = 20
 """Percent between two lines of progress where the output is not a terminal."""
 
 
-class Progress(Protocol):
+class FileProgress(Protocol):
     """Told how many files of how many are done."""
 
     def __call__(self, done: int, total: int) -> None:
@@ -69,7 +69,7 @@ def export_folder(location: str, folder: Path, provenances: Sequence[str]) -> di
 
 
 @contextmanager
-def _progress() -> Iterator[Progress]:
+def _progress() -> Iterator[FileProgress]:
     """A bar on a terminal, lines elsewhere."""
     if not sys.stderr.isatty():
         yield _Lines()

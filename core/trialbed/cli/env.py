@@ -14,7 +14,7 @@ from trialbed.cli.environments import build_environments, env_dir_option, enviro
 from trialbed.cli.options import json_option, plain_option
 
 if TYPE_CHECKING:
-    from trialbed.environments import EnvironmentStore, InstalledEnvironment, Request
+    from trialbed.environments import BuildRequest, EnvironmentStore, InstalledEnvironment
 
 EPILOG = """\b
 Examples:
@@ -167,16 +167,16 @@ def remove(name: tuple[str, ...], every: bool, force: bool, env_dir: Path | None
         raise UsageError("\n".join(refusals))
 
 
-def _request(text: str, adapter: str | None, **more: Any) -> Request:
-    from trialbed.environments import FrameworkSpec, Request, check_name, read_requirement
+def _request(text: str, adapter: str | None, **more: Any) -> BuildRequest:
+    from trialbed.environments import BuildRequest, FrameworkSpec, check_name, read_requirement
 
     framework = FrameworkSpec.parse(text)
     if adapter is None:
         check_name(framework)
-    return Request(framework, adapter=read_requirement(adapter) if adapter else "", **more)
+    return BuildRequest(framework, adapter=read_requirement(adapter) if adapter else "", **more)
 
 
-def _lock_text(store: EnvironmentStore, request: Request) -> str:
+def _lock_text(store: EnvironmentStore, request: BuildRequest) -> str:
     import asyncio
 
     from trialbed.environments import Uv, lock_text, resolve, with_distributions

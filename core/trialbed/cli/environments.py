@@ -12,7 +12,7 @@ import click
 from trialbed.cli.options import FOLDER, option
 
 if TYPE_CHECKING:
-    from trialbed.environments import EnvironmentStore, InstalledEnvironment, Request
+    from trialbed.environments import BuildRequest, EnvironmentStore, InstalledEnvironment
     from trialbed.records import Environment
 
 yes_option = option("-y", "--yes", is_flag=True, help="Build missing environments without asking.")
@@ -45,10 +45,10 @@ def chosen_environments(
         DriverNotFound: a name looks like a misspelt one.
         EnvironmentFailed: an environment is missing and was not or could not be built.
     """
-    from trialbed.environments import FrameworkSpec, Request, runs_here
+    from trialbed.environments import BuildRequest, FrameworkSpec, runs_here
 
     specs = {text: FrameworkSpec.parse(text) for text in frameworks if not runs_here(text)}
-    requests = [Request(spec) for spec in {spec.text: spec for spec in specs.values()}.values()]
+    requests = [BuildRequest(spec) for spec in {spec.text: spec for spec in specs.values()}.values()]
     if not requests:
         return {}
     store = environment_store(env_dir)
@@ -73,7 +73,7 @@ def environment_store(env_dir: Path | None) -> EnvironmentStore:
     return EnvironmentStore(env_dir or default())
 
 
-def build_environments(store: EnvironmentStore, requests: Sequence[Request]) -> dict[str, InstalledEnvironment]:
+def build_environments(store: EnvironmentStore, requests: Sequence[BuildRequest]) -> dict[str, InstalledEnvironment]:
     """Build missing environments and show the progress; framework as asked for -> environment.
 
     Raises:
@@ -98,7 +98,7 @@ def build_environments(store: EnvironmentStore, requests: Sequence[Request]) -> 
         raise click.Abort from None
 
 
-def report_third_party(store: EnvironmentStore, requests: Sequence[Request]) -> None:
+def report_third_party(store: EnvironmentStore, requests: Sequence[BuildRequest]) -> None:
     """Print which adapters are taken from the package index by their name alone and are not published with Trialbed."""
     from trialbed.environments import FIRST_PARTY, adapter_distribution
 
@@ -113,7 +113,7 @@ def report_third_party(store: EnvironmentStore, requests: Sequence[Request]) -> 
             )
 
 
-def _ask_consent(missing: Sequence[Request], store: EnvironmentStore, *, yes: bool) -> None:
+def _ask_consent(missing: Sequence[BuildRequest], store: EnvironmentStore, *, yes: bool) -> None:
     from trialbed.environments import check_name
     from trialbed.errors import EnvironmentFailed, UsageError
 
@@ -135,7 +135,7 @@ def _ask_consent(missing: Sequence[Request], store: EnvironmentStore, *, yes: bo
         raise EnvironmentFailed(f"{', '.join(names)}: not installed here; {command} builds what is missing")
 
 
-def _install_hint(missing: Sequence[Request]) -> str:
+def _install_hint(missing: Sequence[BuildRequest]) -> str:
     """The alternative for one framework; two in one environment may exclude each other's newest releases."""
     from trialbed.environments import install_command
 

@@ -15,17 +15,17 @@ from trialbed.engine._rescoring import Rescored, rejudge, rescore, rescored_docu
 from trialbed.engine._run import prepare, run
 from trialbed.engine._selector import standing_selector
 from trialbed.engine._server import server
-from trialbed.engine._session import NoProgress, Progress
+from trialbed.engine._session import NoProgress, RunProgress
 from trialbed.engine._trial import DUMMY_KEY
 
 __all__ = [
     "DUMMY_KEY",
     "ControlClient",
     "NoProgress",
-    "Progress",
     "Rescored",
     "RunObjects",
     "RunOptions",
+    "RunProgress",
     "arun_benchmark",
     "choose_queries",
     "config_digest",

@@ -29,7 +29,7 @@ MAX_REQUEST = 64 * 2**20
 """Bytes of one request of the server."""
 
 
-class Callbacks:
+class CallbackServer:
     """Answers calls of Apis for the trials that are open; an async context manager.
 
     Attributes:

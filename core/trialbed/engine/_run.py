@@ -30,7 +30,7 @@ from trialbed.engine._plan import (
 )
 from trialbed.engine._sandbox import check_run_sandbox
 from trialbed.engine._selector import selector_driver
-from trialbed.engine._session import NoProgress, Progress, RunSession
+from trialbed.engine._session import NoProgress, RunProgress, RunSession
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Run
 from trialbed.report import check_folder
@@ -46,7 +46,7 @@ async def run(
     objects: RunObjects = NO_OBJECTS,
     executor: Executor | None = None,
     ambient: bool = False,
-    progress: Progress | None = None,
+    progress: RunProgress | None = None,
 ) -> list[dict[str, Any]]:
     """Run what was asked for, or resume it, and return one result document per framework.
 
@@ -125,7 +125,7 @@ def _check_executor(
         )
 
 
-def _continue_or_create(store: Store, prepared: Prepared, found: Run | None, progress: Progress) -> Run:
+def _continue_or_create(store: Store, prepared: Prepared, found: Run | None, progress: RunProgress) -> Run:
     """The run as it goes on: the one found, or a new one.
 
     Args:

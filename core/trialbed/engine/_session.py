@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
-from trialbed.engine._callbacks import Callbacks
+from trialbed.engine._callbacks import CallbackServer
 from trialbed.engine._continuation import trials_to_run
 from trialbed.engine._control import ControlClient
 from trialbed.engine._documents import leave_out, run_documents
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import pluggy
 
 
-class Progress(Protocol):
+class RunProgress(Protocol):
     """Follows a run; every method returns at once."""
 
     def begin(self, run: Run, *, total: int, done: int) -> None:
@@ -126,7 +126,7 @@ class RunSession:
         ambient: whether requests without a token belong to the open trial.
     """
 
-    def __init__(self, prepared: Prepared, store: Store, run: Run, progress: Progress, *, ambient: bool) -> None:
+    def __init__(self, prepared: Prepared, store: Store, run: Run, progress: RunProgress, *, ambient: bool) -> None:
         self._prepared = prepared
         self._store = store
         self._run = run
@@ -186,7 +186,7 @@ class RunSession:
         executors = {label: live if label in objects.agents else workers for label in self._run.config.frameworks}
         helpers = HelperModels(options)
         # Workers import their frameworks while the tools are selected and the server starts.
-        calls = Callbacks(objects)
+        calls = CallbackServer(objects)
         async with live, workers, helpers, calls, _meanwhile(self._describe(executors)) as described:
             open_selector = partial(prepared_selector, options, helpers, own=objects.selector)
             tools = await select_tools(self._run, prepared.apis, prepared.queries, self._store, open_selector)

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from trialbed.answers import look_up_claims
 from trialbed.contracts import SYSTEM_PROMPT, Executor, Judge
-from trialbed.engine._callbacks import Callbacks
+from trialbed.engine._callbacks import CallbackServer
 from trialbed.engine._classification import classify
 from trialbed.engine._control import ControlClient
 from trialbed.engine._identity import new_trial_token, trial_seed
@@ -69,7 +69,7 @@ class TrialRunner:
     judge: Judge
     slots: asyncio.Semaphore
     live: frozenset[str] = frozenset()
-    callbacks: Callbacks = field(default_factory=lambda: Callbacks(NO_OBJECTS))
+    callbacks: CallbackServer = field(default_factory=lambda: CallbackServer(NO_OBJECTS))
     ambient: bool = False
 
     async def __call__(self, key: TrialKey, attempt: int = 0) -> TrialResult:

@@ -18,20 +18,20 @@ from trialbed.environments._frameworks import (
 from trialbed.environments._installed import EnvironmentMetadata, InstalledEnvironment
 from trialbed.environments._lockfile import lock_digest, lock_text, read_lock
 from trialbed.environments._profiles import expand_profiles, known_profiles, profiles_of
-from trialbed.environments._provision import Progress, provide
+from trialbed.environments._provision import BuildSteps, provide
 from trialbed.environments._requirements import read_requirement
-from trialbed.environments._store import CachedResolution, EnvironmentStore, Request
+from trialbed.environments._store import BuildRequest, CachedResolution, EnvironmentStore
 from trialbed.environments._uv import Uv, find_uv
 
 __all__ = [
     "FIRST_PARTY",
+    "BuildRequest",
+    "BuildSteps",
     "CachedResolution",
     "EnvironmentMetadata",
     "EnvironmentStore",
     "FrameworkSpec",
     "InstalledEnvironment",
-    "Progress",
-    "Request",
     "Uv",
     "adapter_digest",
     "adapter_distribution",

@@ -39,7 +39,7 @@ from trialbed.environments._installed import (
 from trialbed.environments._lockfile import lock_digest, lock_text, requirements
 from trialbed.environments._mutex import acquired
 from trialbed.environments._requirements import local_path, local_url, python_id, without_credentials
-from trialbed.environments._store import EnvironmentStore, Request
+from trialbed.environments._store import BuildRequest, EnvironmentStore
 from trialbed.environments._uv import SPACE_AND_NETWORK, Uv, UvFailed, is_machine_failure
 from trialbed.errors import EnvironmentFailed
 from trialbed.records import framework_name
@@ -49,7 +49,7 @@ Packages = Mapping[NormalizedName, Distribution]
 _NAMED = re.compile(r"(\S+)\s+@\s+")
 
 
-async def resolve(uv: Uv, request: Request) -> tuple[str, ...]:
+async def resolve(uv: Uv, request: BuildRequest) -> tuple[str, ...]:
     """Exact requirements for a request, this interpreter and this platform.
 
     Raises:
@@ -69,7 +69,7 @@ async def resolve(uv: Uv, request: Request) -> tuple[str, ...]:
     return requirements(found)
 
 
-async def with_distributions(uv: Uv, request: Request) -> Request:
+async def with_distributions(uv: Uv, request: BuildRequest) -> BuildRequest:
     """The request with the distributions that its adapter declares as its framework's own.
 
     It is looked at only where a release is asked for, and neither this interpreter nor Trialbed knows the adapter: it

@@ -12,7 +12,7 @@ from trialbed.environments._build import build, resolve, with_distributions
 from trialbed.environments._installed import InstalledEnvironment
 from trialbed.environments._lockfile import lock_text, locked_version
 from trialbed.environments._mutex import acquired
-from trialbed.environments._store import EnvironmentStore, Request
+from trialbed.environments._store import BuildRequest, EnvironmentStore
 from trialbed.environments._uv import Uv
 from trialbed.errors import EnvironmentFailed
 
@@ -20,7 +20,7 @@ AT_A_TIME = 4
 """Environments that are built at the same time."""
 
 
-class Progress:
+class BuildSteps:
     """Is called at each step, with the framework as asked for; shows nothing unless a method is overridden."""
 
     def resolving(self, framework: str) -> None:
@@ -43,7 +43,7 @@ class Progress:
 
 
 async def provide(
-    store: EnvironmentStore, requests: Iterable[Request], progress: Progress
+    store: EnvironmentStore, requests: Iterable[BuildRequest], progress: BuildSteps
 ) -> dict[str, InstalledEnvironment]:
     """The environment of each request, by the framework's text; missing ones are built, several at a time.
 
@@ -52,7 +52,7 @@ async def provide(
     """
     slots = asyncio.Semaphore(AT_A_TIME)
 
-    async def one(request: Request) -> InstalledEnvironment:
+    async def one(request: BuildRequest) -> InstalledEnvironment:
         async with slots:
             return await _provide_one(store, request, progress)
 
@@ -67,7 +67,7 @@ async def provide(
     }
 
 
-async def _provide_one(store: EnvironmentStore, request: Request, progress: Progress) -> InstalledEnvironment:
+async def _provide_one(store: EnvironmentStore, request: BuildRequest, progress: BuildSteps) -> InstalledEnvironment:
     framework = request.framework.text
     began = time.monotonic()
     is_new = False
@@ -90,11 +90,13 @@ async def _provide_one(store: EnvironmentStore, request: Request, progress: Prog
     return installed
 
 
-def _find_usable(store: EnvironmentStore, request: Request) -> InstalledEnvironment | None:
+def _find_usable(store: EnvironmentStore, request: BuildRequest) -> InstalledEnvironment | None:
     return None if request.refresh or request.lock else store.find(request)
 
 
-async def _new(store: EnvironmentStore, request: Request, progress: Progress) -> tuple[InstalledEnvironment, bool]:
+async def _new(
+    store: EnvironmentStore, request: BuildRequest, progress: BuildSteps
+) -> tuple[InstalledEnvironment, bool]:
     """The environment that the request resolves to, and whether it had to be built."""
     framework = request.framework.text
     uv = Uv(store.folder, partial(progress.offline, framework))
@@ -114,7 +116,7 @@ async def _new(store: EnvironmentStore, request: Request, progress: Progress) ->
     return installed, is_new
 
 
-def _summary(request: Request, lines: tuple[str, ...]) -> str:
+def _summary(request: BuildRequest, lines: tuple[str, ...]) -> str:
     package = request.framework.packages[0]
     version = locked_version(lock_text(lines), package)
     return f"{f'{package} {version}, ' if version else ''}{len(lines)} packages"

@@ -37,7 +37,7 @@ UNFINISHED = ".unfinished"
 
 
 @dataclass(frozen=True)
-class Request:
+class BuildRequest:
     """A framework that needs an environment.
 
     Attributes:
@@ -99,7 +99,7 @@ class EnvironmentStore:
         found = (InstalledEnvironment.read(folder) for folder in folders if not folder.name.startswith("."))
         return (installed for installed in found if installed is not None)
 
-    def find(self, request: Request) -> InstalledEnvironment | None:
+    def find(self, request: BuildRequest) -> InstalledEnvironment | None:
         """The environment that a request was given and that still serves it; needs neither a network nor uv."""
         cached = self.resolution(request)
         if cached is None or self.with_last_choices(request).fingerprint != cached.fingerprint:
@@ -109,12 +109,12 @@ class EnvironmentStore:
     def serving(self) -> Iterator[tuple[str, InstalledEnvironment]]:
         """Each framework as it was asked for here, such as ``crewai==1.2``, with the environment that it gets now."""
         for cached in self.resolutions():
-            request = Request(FrameworkSpec.parse(cached.label))
+            request = BuildRequest(FrameworkSpec.parse(cached.label))
             found = self.find(request) if self.resolution(request) == cached else None
             if found is not None:
                 yield cached.label, found
 
-    def with_last_choices(self, request: Request) -> Request:
+    def with_last_choices(self, request: BuildRequest) -> BuildRequest:
         """The request with the adapter and the lock that were given for it last, where it has none of its own."""
         cached = self.resolution(request)
         if cached is None:
@@ -127,7 +127,7 @@ class EnvironmentStore:
             request = replace(request, lock=requirements(installed.lock))
         return request
 
-    def resolution(self, request: Request) -> CachedResolution | None:
+    def resolution(self, request: BuildRequest) -> CachedResolution | None:
         """Return the environment that the request was given last."""
         return _read(self._resolution_path(request.key))
 
@@ -136,7 +136,7 @@ class EnvironmentStore:
         found = map(_read, sorted(self.folder.glob(".answers/*.json")))
         return (cached for cached in found if cached is not None)
 
-    def save_resolution(self, request: Request, installed: InstalledEnvironment) -> None:
+    def save_resolution(self, request: BuildRequest, installed: InstalledEnvironment) -> None:
         """Remember which environment a request was given."""
         cached = CachedResolution(
             label=request.framework.text,

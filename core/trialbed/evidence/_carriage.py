@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from itertools import islice
 from typing import NamedTuple
 
-from trialbed.evidence._dates import Found, dates
+from trialbed.evidence._dates import FoundDate, dates
 from trialbed.evidence._negation import is_denied, may_deny
 from trialbed.evidence._readings import merged, scaled, second_readings
 from trialbed.evidence._tokens import readable, tokens
@@ -98,7 +98,7 @@ class Text:
         return (found.day for found in self._dates)
 
     @cached_property
-    def _dates(self) -> list[Found]:
+    def _dates(self) -> list[FoundDate]:
         return dates(self._text)
 
     @cached_property

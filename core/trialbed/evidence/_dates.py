@@ -50,7 +50,7 @@ _FORMS = (
 )
 
 
-class Found(NamedTuple):
+class FoundDate(NamedTuple):
     """A date and its place in the text."""
 
     day: date
@@ -58,10 +58,10 @@ class Found(NamedTuple):
     end: int
 
 
-def dates(text: str) -> list[Found]:
+def dates(text: str) -> list[FoundDate]:
     """The full dates of a text in lower case: ``2026-05-03``, ``3 may 2026``, ``may 3rd, 2026``, ``03.05.2026``."""
     matches = (found for form in _FORMS for found in form.finditer(text))
-    return [Found(day, found.start(), found.end()) for found in matches if (day := _day(found))]
+    return [FoundDate(day, found.start(), found.end()) for found in matches if (day := _day(found))]
 
 
 def _day(found: re.Match[str]) -> date | None:

@@ -132,7 +132,7 @@ class Pilot:
         weights = self._weights(random, comparisons, difference)
         own_share = self._own_share(weights, repeats)
         turned, raised, sign = self._shift(weights, own_share, difference)
-        chosen = _Choice(weights, random)
+        chosen = _PilotChoice(weights, random)
         shape = (comparisons, queries)
         owner = chosen.draw(queries)
         is_turned = (random.random(shape) < turned) & (np.sign(self._means[owner]) == sign)
@@ -243,7 +243,7 @@ class Pilot:
         return np.array([usual if value is None else value for value in own])
 
 
-class _Choice:
+class _PilotChoice:
     """Draws queries by their weights, which are others in each comparison."""
 
     def __init__(self, weights: NDArray[Any], random: Generator) -> None:

@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 from trialbed.records import TrialKey, TrialStatus
 
 
-class Attempt(Protocol):
+class NumberedAttempt(Protocol):
     """The fields that decide which attempt counts; a ``TrialResult`` has them."""
 
     @property
@@ -40,7 +40,7 @@ class AttemptSummary:
     adapter_digest: str
 
 
-A = TypeVar("A", bound=Attempt)
+A = TypeVar("A", bound=NumberedAttempt)
 
 
 def counted_attempts(attempts: Iterable[A]) -> list[A]:

@@ -2,15 +2,15 @@ from ._alignment import align as align
 from ._asked import NOT_MADE as NOT_MADE
 from ._asked import AskedCall as AskedCall
 from ._asked import asked_calls as asked_calls
-from ._calls import Comparison as Comparison
+from ._calls import ClaimComparison as ClaimComparison
 from ._calls import canonical as canonical
 from ._calls import claimed_pairs as claimed_pairs
 from ._calls import compare_calls as compare_calls
 from ._calls import observed_pairs as observed_pairs
 from ._calls import sent_pairs as sent_pairs
 from ._calls import unasked_calls as unasked_calls
-from ._comparing import Comparer as Comparer
 from ._comparing import Judgements as Judgements
+from ._comparing import ValueComparer as ValueComparer
 from ._comparing import as_json as as_json
 from ._comparing import same_text as same_text
 from ._diagnosis import ArgumentFinding as ArgumentFinding

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from trialbed.errors import DataError
-from trialbed.tool_calls._comparing import Comparer, as_json
+from trialbed.tool_calls._comparing import ValueComparer, as_json
 from trialbed.tool_calls._diagnosis import ArgumentFinding, ArgumentStatus, CallFinding
 from trialbed.tool_calls._matching import Pairs, are_given, are_in_order, free_pairs, ordered_pairs
 from trialbed.tool_calls._rules import NO_SCHEMA, Schema, property_schema
@@ -17,7 +17,12 @@ Tools = Mapping[str, Schema]
 
 
 def align(
-    made: Sequence[ToolCall], groups: Sequence[Sequence[ToolCall]], tools: Tools, comparer: Comparer, *, ordered: bool
+    made: Sequence[ToolCall],
+    groups: Sequence[Sequence[ToolCall]],
+    tools: Tools,
+    comparer: ValueComparer,
+    *,
+    ordered: bool,
 ) -> tuple[CallFinding, ...]:
     """The rows of the best alignment: pairs, then what is missing, where it is due, and what is extra.
 
@@ -61,7 +66,7 @@ def align(
 
 
 def compare_calls(
-    made: ToolCall, right: ToolCall, schema: Schema, comparer: Comparer
+    made: ToolCall, right: ToolCall, schema: Schema, comparer: ValueComparer
 ) -> tuple[float, tuple[ArgumentFinding, ...], str]:
     """What a pair of calls of one name gives: the points, the finding on each argument, and a note.
 
@@ -81,7 +86,7 @@ def compare_calls(
 
 
 def _arguments(
-    tool: str, made: Mapping[str, Any], right: Mapping[str, Any], schema: Schema, comparer: Comparer
+    tool: str, made: Mapping[str, Any], right: Mapping[str, Any], schema: Schema, comparer: ValueComparer
 ) -> Iterable[ArgumentFinding]:
     for name, wanted in right.items():
         part = property_schema(schema, name)
@@ -108,7 +113,7 @@ def _arguments(
             yield ArgumentFinding(name, "extra", given, None, "extra", 0.0)
 
 
-def _left_out(tool: str, name: str, wanted: Any, schema: Schema, comparer: Comparer) -> ArgumentFinding:
+def _left_out(tool: str, name: str, wanted: Any, schema: Schema, comparer: ValueComparer) -> ArgumentFinding:
     if wanted is None:
         return ArgumentFinding(name, "default", None, None, "default", 1.0, "null counts as left out")
     if "default" in schema and comparer.compare(tool, name, schema["default"], wanted, schema).points == 1:

@@ -24,7 +24,7 @@ TOO_DEEP = "nested too deeply"
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ClaimComparison:
     """Claimed calls against observed ones.
 
     Attributes:
@@ -70,7 +70,7 @@ def claimed_pairs(answer: Answer) -> list[Pair]:
     return [call.api.pair for call in claimed_calls(answer) if call.api]
 
 
-def compare_calls(answer: Answer, wire: WireLog) -> Comparison:
+def compare_calls(answer: Answer, wire: WireLog) -> ClaimComparison:
     """Match claims to observed calls of the same Api, one to one.
 
     A claim with arguments needs a call with the same ones; a claim without takes any call that is left.
@@ -79,14 +79,14 @@ def compare_calls(answer: Answer, wire: WireLog) -> Comparison:
     seen = sorted(signed(call) for call in wire.api_calls)
     claimed = sorted(_claimed(call) for call in claims if call.arguments is not None)
     if claimed == seen and len(claimed) == len(claims):
-        return Comparison(len(claims), (), ())
+        return ClaimComparison(len(claims), (), ())
     observed, exact = Counter(seen), Counter(claimed)
     agreed = exact & observed
     left = Counter(pair for pair, _ in (observed - agreed).elements())
     vague = Counter(call.api.pair for call in claims if call.api and call.arguments is None)
     matched = vague & left
     invented = Counter(pair for pair, _ in (exact - agreed).elements()) + (vague - matched)
-    return Comparison(
+    return ClaimComparison(
         agreed=agreed.total() + matched.total(),
         invented=tuple(sorted(invented.elements())),
         unreported=tuple(sorted((left - matched).elements())),

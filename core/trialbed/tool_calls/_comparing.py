@@ -35,7 +35,7 @@ Judgements = Mapping[tuple[str, str, str], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedValue:
     """How well a value agrees.
 
     Attributes:
@@ -50,7 +50,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparer:
+class ValueComparer:
     """Compares values of the arguments of tools.
 
     Attributes:
@@ -78,7 +78,7 @@ class Comparer:
         text = self.rules.get(f"{tool}.{path}", self.rules.get(path))
         return None if text is None else parse_rule(text)
 
-    def compare(self, tool: str, path: str, given: Any, wanted: Any, schema: Schema = NO_SCHEMA) -> Compared:
+    def compare(self, tool: str, path: str, given: Any, wanted: Any, schema: Schema = NO_SCHEMA) -> ComparedValue:
         """How well the value given agrees with the one wanted.
 
         Raises:
@@ -88,11 +88,11 @@ class Comparer:
         rule = self.rule(tool, path, schema, wanted)
         if rule.name in ("list", "set", "object"):
             points = self._within(rule.name, (tool, path), given, wanted, schema)
-            return Compared(points, str(rule))
+            return ComparedValue(points, str(rule))
         if rule.name == "semantic":
-            return Compared(float(self._means(tool, path, given, wanted)), str(rule))
+            return ComparedValue(float(self._means(tool, path, given, wanted)), str(rule))
         same, note = _PLAIN[rule.name](given, wanted, rule.parameter)
-        return Compared(1.0 if same else 0.0, str(rule), note)
+        return ComparedValue(1.0 if same else 0.0, str(rule), note)
 
     def _within(self, rule: str, place: tuple[str, str], given: Any, wanted: Any, schema: Schema) -> float:
         if rule == "object":

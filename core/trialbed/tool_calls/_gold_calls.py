@@ -10,7 +10,7 @@ from typing import Any
 from trialbed.records import ApiRef, GoldCall, Json, ToolSpec
 from trialbed.tool_calls._alignment import align
 from trialbed.tool_calls._asked import AskedCall
-from trialbed.tool_calls._comparing import Comparer
+from trialbed.tool_calls._comparing import ValueComparer
 from trialbed.tool_calls._diagnosis import ArgumentFinding, MetricResult
 from trialbed.tool_calls._types import ToolCall
 from trialbed.tool_calls._values import accuracy_of, f1_of
@@ -83,9 +83,9 @@ def align_gold_calls(gold: Sequence[GoldCall], calls: Sequence[AskedCall], tools
     schemas = {name: tool.parameters for tool in tools if (name := _key(tool.api)) in names}
     made = [_made(call) for call in calls]
     groups = [(call,) for call in wanted]
-    rows = align([made[place] for place in places], groups, schemas, Comparer(), ordered=False)
+    rows = align([made[place] for place in places], groups, schemas, ValueComparer(), ordered=False)
     f1 = f1_of(rows, len(made), len(wanted))
-    accuracy = accuracy_of(align(made, groups, schemas, Comparer(), ordered=True), "strict")
+    accuracy = accuracy_of(align(made, groups, schemas, ValueComparer(), ordered=True), "strict")
     aligned = {
         row.right: AlignedCall(gold[row.right], ordered[row.made], row.points, row.arguments)
         for row in rows

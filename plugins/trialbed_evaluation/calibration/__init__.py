@@ -1,14 +1,14 @@
 """Calibration of judges: how far one can be trusted, by its agreement with labelled cases."""
 
-from trialbed_evaluation.calibration._cases import Case, embedded_cases, labels_digest, read_cases
-from trialbed_evaluation.calibration._figures import Finding, calibration, kappa_interval
+from trialbed_evaluation.calibration._cases import LabelledCase, embedded_cases, labels_digest, read_cases
+from trialbed_evaluation.calibration._figures import CaseFinding, calibration, kappa_interval
 from trialbed_evaluation.calibration._keeping import keep_calibration
 from trialbed_evaluation.calibration._measuring import EMBEDDED, calibrate, judge_cases
 
 __all__ = [
     "EMBEDDED",
-    "Case",
-    "Finding",
+    "CaseFinding",
+    "LabelledCase",
     "calibrate",
     "calibration",
     "embedded_cases",

@@ -37,7 +37,7 @@ class LabelledCall(Record):
     error: str = ""
 
 
-class Task(Record):
+class LabelledTask(Record):
     """A line of a file of labelled cases: a query, the calls that were made for it, and one or more labelled answers.
 
     Attributes:
@@ -60,7 +60,7 @@ class Task(Record):
     answers: tuple[LabelledAnswer, ...] = ()
 
 
-class Case(Record):
+class LabelledCase(Record):
     """An answer as a judge sees it, and its label.
 
     Attributes:
@@ -74,13 +74,13 @@ class Case(Record):
     label: AnswerStatus
 
 
-def embedded_cases() -> list[Case]:
+def embedded_cases() -> list[LabelledCase]:
     """The labelled cases that come with Trialbed."""
     text = files("trialbed_evaluation.calibration").joinpath("cases.jsonl").read_text(encoding="utf-8")
     return list(_cases(text.splitlines(), "cases.jsonl"))
 
 
-def read_cases(path: Path) -> list[Case]:
+def read_cases(path: Path) -> list[LabelledCase]:
     """The cases of a file of JSON Lines.
 
     Raises:
@@ -92,13 +92,13 @@ def read_cases(path: Path) -> list[Case]:
     return cases
 
 
-def labels_digest(cases: Sequence[Case]) -> str:
+def labels_digest(cases: Sequence[LabelledCase]) -> str:
     """SHA-256 over the cases, which tells whether two calibrations are of the same ones."""
     text = "\n".join(case.model_dump_json() for case in cases)
     return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()
 
 
-def _cases(lines: Iterable[str], name: str) -> Iterator[Case]:
+def _cases(lines: Iterable[str], name: str) -> Iterator[LabelledCase]:
     seen: dict[str, int] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -113,9 +113,9 @@ def _cases(lines: Iterable[str], name: str) -> Iterator[Case]:
         yield from _of_task(task, place)
 
 
-def _task(line: str, place: str) -> Task:
+def _task(line: str, place: str) -> LabelledTask:
     try:
-        return Task.model_validate(_object(line, place))
+        return LabelledTask.model_validate(_object(line, place))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         raise DataError(f"{place}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
@@ -131,7 +131,7 @@ def _object(line: str, place: str) -> Mapping[str, Any]:
     return value
 
 
-def _of_task(task: Task, place: str) -> Iterator[Case]:
+def _of_task(task: LabelledTask, place: str) -> Iterator[LabelledCase]:
     if task.answer is not None and task.label is not None and not task.answers:
         yield _case(task, task.id, LabelledAnswer(answer=task.answer, label=task.label))
     elif task.answers and task.answer is None and task.label is None:
@@ -141,7 +141,7 @@ def _of_task(task: Task, place: str) -> Iterator[Case]:
         raise DataError(f"{place}: must have answer and label, or answers, a list of both")
 
 
-def _case(task: Task, name: str, labelled: LabelledAnswer) -> Case:
+def _case(task: LabelledTask, name: str, labelled: LabelledAnswer) -> LabelledCase:
     calls = [(ApiRef(category=call.category, tool_name=call.tool, api_name=call.api), call) for call in task.calls]
     categories = {ref.pair: ref.category for ref, _ in calls}
     pairs = dict.fromkeys(ref.pair for ref, _ in calls) if task.gold is None else task.gold
@@ -170,7 +170,7 @@ def _case(task: Task, name: str, labelled: LabelledAnswer) -> Case:
             for ref, call in calls
         ),
     )
-    return Case(
+    return LabelledCase(
         id=name,
         query=query,
         answer=Answer(final_answer=labelled.answer, finish=task.finish),

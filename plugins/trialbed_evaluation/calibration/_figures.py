@@ -14,7 +14,7 @@ from trialbed.statistics import Interval, wilson_interval
 Pair = tuple[AnswerStatus, AnswerStatus]
 
 
-class Finding(Record):
+class CaseFinding(Record):
     """A judge's verdict on one case; ``found`` is None where it gave no verdict, and ``reason`` says why."""
 
     id: str
@@ -24,7 +24,7 @@ class Finding(Record):
 
 
 def calibration(
-    findings: Sequence[Finding], *, labels: str, labels_digest: str, votes: int = 1, at: str = ""
+    findings: Sequence[CaseFinding], *, labels: str, labels_digest: str, votes: int = 1, at: str = ""
 ) -> Calibration | None:
     """The figures over findings; None if the judge gave no verdict on any case."""
     pairs: list[Pair] = [(finding.label, finding.found) for finding in findings if finding.found is not None]

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from trialbed.contracts import Judge
 from trialbed.errors import JudgeError, NothingMeasured
 from trialbed.scoring import Calibration
-from trialbed_evaluation.calibration._cases import Case, labels_digest
-from trialbed_evaluation.calibration._figures import Finding, calibration
+from trialbed_evaluation.calibration._cases import LabelledCase, labels_digest
+from trialbed_evaluation.calibration._figures import CaseFinding, calibration
 
 EMBEDDED = "embedded"
 """The name of the cases that come with Trialbed."""
@@ -18,12 +18,12 @@ EMBEDDED = "embedded"
 
 async def calibrate(
     judge: Judge,
-    cases: Sequence[Case],
+    cases: Sequence[LabelledCase],
     labels: str = EMBEDDED,
     *,
     concurrency: int = 4,
-    progress: Callable[[Finding], None] | None = None,
-) -> tuple[Calibration, list[Finding]]:
+    progress: Callable[[CaseFinding], None] | None = None,
+) -> tuple[Calibration, list[CaseFinding]]:
     """The judge's agreement with the labels, and what it said of each case.
 
     Args:
@@ -44,12 +44,16 @@ async def calibrate(
 
 
 async def judge_cases(
-    judge: Judge, cases: Sequence[Case], *, concurrency: int = 4, progress: Callable[[Finding], None] | None = None
-) -> list[Finding]:
+    judge: Judge,
+    cases: Sequence[LabelledCase],
+    *,
+    concurrency: int = 4,
+    progress: Callable[[CaseFinding], None] | None = None,
+) -> list[CaseFinding]:
     """What the judge says of each case, in order. A case without a verdict harms no other."""
     slots = asyncio.Semaphore(concurrency)
 
-    async def one(case: Case) -> Finding:
+    async def one(case: LabelledCase) -> CaseFinding:
         async with slots:
             finding = await _finding(judge, case)
         if progress is not None:
@@ -59,11 +63,11 @@ async def judge_cases(
     return list(await asyncio.gather(*map(one, cases)))
 
 
-async def _finding(judge: Judge, case: Case) -> Finding:
+async def _finding(judge: Judge, case: LabelledCase) -> CaseFinding:
     try:
         verdict = await judge.judge(case.query, case.answer, case.wire)
     except JudgeError as error:
-        return Finding(id=case.id, label=case.label, found=None, reason=str(error))
+        return CaseFinding(id=case.id, label=case.label, found=None, reason=str(error))
     except Exception as error:  # noqa: BLE001 - a judge is foreign code
-        return Finding(id=case.id, label=case.label, found=None, reason=f"{type(error).__name__}: {error}")
-    return Finding(id=case.id, label=case.label, found=verdict.status, reason=verdict.reason)
+        return CaseFinding(id=case.id, label=case.label, found=None, reason=f"{type(error).__name__}: {error}")
+    return CaseFinding(id=case.id, label=case.label, found=verdict.status, reason=verdict.reason)

@@ -21,7 +21,7 @@ Pair = tuple[str, Mapping[str, Any]]
 """A call's name and arguments."""
 
 
-class Call(Protocol):
+class RagasCall(Protocol):
     """A call of a tool, ours or Ragas's."""
 
     @property
@@ -35,7 +35,7 @@ class Call(Protocol):
         ...
 
 
-def strict_accuracy(made: Sequence[Call], right: Sequence[Call]) -> float:
+def strict_accuracy(made: Sequence[RagasCall], right: Sequence[RagasCall]) -> float:
     """The mean share of right arguments, by position; 0 unless the names are the same in the same order."""
     count = len(right)
     if len(made) != count:
@@ -50,7 +50,7 @@ def strict_accuracy(made: Sequence[Call], right: Sequence[Call]) -> float:
     return total / count
 
 
-def flexible_accuracy(made: Sequence[Call], right: Sequence[Call]) -> float:
+def flexible_accuracy(made: Sequence[RagasCall], right: Sequence[RagasCall]) -> float:
     """As ``strict_accuracy``, after both lists were sorted, each by itself, by names and the text of arguments."""
     count = len(right)
     if len(made) != count:
@@ -79,7 +79,7 @@ def flexible_accuracy(made: Sequence[Call], right: Sequence[Call]) -> float:
     return total / count
 
 
-def _are_the_same(made: Sequence[Call], right: Sequence[Call]) -> bool:
+def _are_the_same(made: Sequence[RagasCall], right: Sequence[RagasCall]) -> bool:
     """Whether the calls have the same names and arguments in the same order, so that sorting them changes nothing."""
     for call, wanted in zip(made, right, strict=True):
         if call.name != wanted.name or len(call.args or NO_ARGUMENTS) != len(wanted.args or NO_ARGUMENTS):
@@ -89,7 +89,7 @@ def _are_the_same(made: Sequence[Call], right: Sequence[Call]) -> bool:
     return True
 
 
-def f1(made: Sequence[Call], right: Sequence[Call]) -> float:
+def f1(made: Sequence[RagasCall], right: Sequence[RagasCall]) -> float:
     """F1 over the distinct calls, rounded to four digits; 0 where both are empty."""
     if len(made) == len(right) and _pairs(made) == _pairs(right):
         return 1.0 if made else 0.0
@@ -99,7 +99,7 @@ def f1(made: Sequence[Call], right: Sequence[Call]) -> float:
     return round(2 * precision * recall / (precision + recall), 4) if precision + recall else 0.0
 
 
-def counts(made: Sequence[Call], right: Sequence[Call]) -> tuple[int, int, int]:
+def counts(made: Sequence[RagasCall], right: Sequence[RagasCall]) -> tuple[int, int, int]:
     """How many distinct calls are in both, only made, and only right."""
     if len(made) + len(right) <= FEW:
         ours, theirs = _distinct(_pairs(made)), _distinct(_pairs(right))
@@ -111,7 +111,7 @@ def counts(made: Sequence[Call], right: Sequence[Call]) -> tuple[int, int, int]:
     return _hashed_counts(made, right)
 
 
-def _pairs(calls: Sequence[Call]) -> list[Pair]:
+def _pairs(calls: Sequence[RagasCall]) -> list[Pair]:
     return [(call.name, call.args or NO_ARGUMENTS) for call in calls]
 
 
@@ -124,7 +124,7 @@ def _distinct(pairs: Sequence[Pair]) -> list[Pair]:
     return found
 
 
-def _hashed_counts(made: Sequence[Call], right: Sequence[Call]) -> tuple[int, int, int]:
+def _hashed_counts(made: Sequence[RagasCall], right: Sequence[RagasCall]) -> tuple[int, int, int]:
     try:
         ours = {(call.name, frozenset((call.args or NO_ARGUMENTS).items())) for call in made}
         theirs = {(call.name, frozenset((call.args or NO_ARGUMENTS).items())) for call in right}
@@ -176,12 +176,12 @@ def right_arguments(made: Mapping[str, Any] | None, right: Mapping[str, Any] | N
     return same / len(right)
 
 
-def sort_key(call: Call) -> tuple[str, list[tuple[str, str]]]:
+def sort_key(call: RagasCall) -> tuple[str, list[tuple[str, str]]]:
     """What flexible order sorts by: the name, then the arguments by name, all as text."""
     return call.name, arguments_key(call)
 
 
-def arguments_key(call: Call) -> list[tuple[str, str]]:
+def arguments_key(call: RagasCall) -> list[tuple[str, str]]:
     """What flexible order sorts calls of one name by."""
     args = call.args
     if not args:

@@ -12,7 +12,7 @@ RULE = "str() of both"
 
 
 def accuracy_diagnosis(
-    value: float, made: Sequence[_ragas.Call], right: Sequence[_ragas.Call], order: str
+    value: float, made: Sequence[_ragas.RagasCall], right: Sequence[_ragas.RagasCall], order: str
 ) -> Diagnosis:
     """Why ``tool_call_accuracy`` has this value in Ragas."""
     places = list(range(len(made))), list(range(len(right)))
@@ -42,7 +42,7 @@ def accuracy_diagnosis(
     )
 
 
-def f1_diagnosis(value: float, made: Sequence[_ragas.Call], right: Sequence[_ragas.Call]) -> Diagnosis:
+def f1_diagnosis(value: float, made: Sequence[_ragas.RagasCall], right: Sequence[_ragas.RagasCall]) -> Diagnosis:
     """Why ``tool_call_f1`` has this value in Ragas."""
     both, only_made, only_right = _ragas.counts(made, right)
     left = [(place, _key(call)) for place, call in enumerate(right)]
@@ -69,7 +69,7 @@ def f1_diagnosis(value: float, made: Sequence[_ragas.Call], right: Sequence[_rag
     return Diagnosis("tool_call_f1", value, formula, tuple(rows), "", "ragas")
 
 
-def _row(made: _ragas.Call, right: _ragas.Call, one: int, other: int) -> CallFinding:
+def _row(made: _ragas.RagasCall, right: _ragas.RagasCall, one: int, other: int) -> CallFinding:
     if made.name != right.name:
         return CallFinding("wrong name", right.name, one, other, 0.0, (), f"{made.name} was called", made.args)
     points = _ragas.right_arguments(made.args, right.args)
@@ -107,5 +107,5 @@ def _broken(rows: Sequence[CallFinding]) -> bool:
     return any(row.status in ("wrong name", "extra", "missing") for row in rows)
 
 
-def _key(call: _ragas.Call) -> Any:
+def _key(call: _ragas.RagasCall) -> Any:
     return call.name, _ragas.canonical(call.args or {})

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from trialbed.errors import JudgeError
-from trialbed.tool_calls import NO_SCHEMA, Comparer, Judgements, MetricResult, as_json, property_schema, same_text
+from trialbed.tool_calls import NO_SCHEMA, Judgements, MetricResult, ValueComparer, as_json, property_schema, same_text
 from trialbed_evaluation.conversations import Sample, ToolCall
 from trialbed_evaluation.metrics._inputs import Order, made_calls, reference_in, right_groups
 from trialbed_evaluation.metrics._steps import Step, StepModel, ask
@@ -71,7 +71,10 @@ async def judge_arguments(
     found: dict[tuple[str, str, str], Step] = {}
     for tool, name, given, due in _values(made_calls(predicted), right):
         part = property_schema(schemas.get(tool, NO_SCHEMA), name)
-        if Comparer(rules or {}).rule(tool, name, part, due).name == "semantic" and not same_text(given, due, None)[0]:
+        if (
+            ValueComparer(rules or {}).rule(tool, name, part, due).name == "semantic"
+            and not same_text(given, due, None)[0]
+        ):
             inputs = {"tool": tool, "argument": name, "first": given, "second": due}
             found[f"{tool}.{name}", as_json(given), as_json(due)] = Step(COMPARE, ASK_SAME, inputs, SCHEMA)
     answers = await asyncio.gather(*(ask(model, step) for step in found.values()))

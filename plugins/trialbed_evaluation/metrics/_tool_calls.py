@@ -6,7 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trialbed.errors import UsageError
-from trialbed.tool_calls import ACCURACY, F1, Comparer, Judgements, MetricResult, ToolCall, accuracy_of, align, f1_of
+from trialbed.tool_calls import (
+    ACCURACY,
+    F1,
+    Judgements,
+    MetricResult,
+    ToolCall,
+    ValueComparer,
+    accuracy_of,
+    align,
+    f1_of,
+)
 from trialbed_evaluation.conversations import Sample
 from trialbed_evaluation.metrics import _ragas
 from trialbed_evaluation.metrics._inputs import (
@@ -55,7 +65,7 @@ def tool_call_accuracy(
     if compat is None:
         check_order(order)
         made, groups, known = _read(predicted, reference, tools)
-        comparer = Comparer(rules or {}, judgements)
+        comparer = ValueComparer(rules or {}, judgements)
         rows = align(made, groups, known, comparer, ordered=order == "strict")
         return accuracy_of(rows, order, _unused(rules, made, groups, known))
     if compat != "ragas":
@@ -96,7 +106,7 @@ def tool_call_f1(
     """
     if compat is None:
         made, groups, known = _read(predicted, reference, tools)
-        rows = align(made, groups, known, Comparer(rules or {}, judgements), ordered=False)
+        rows = align(made, groups, known, ValueComparer(rules or {}, judgements), ordered=False)
         return f1_of(rows, len(made), sum(map(len, groups)), _unused(rules, made, groups, known))
     if compat != "ragas":
         check_compat(compat)

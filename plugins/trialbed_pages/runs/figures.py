@@ -38,7 +38,7 @@ FRESH = 3.0
 
 
 @dataclass(frozen=True)
-class Mean:
+class ScoreMean:
     """A mean over trials: its value, its 95 % interval where the score is bounded, and how many values it is of."""
 
     value: float | None
@@ -110,7 +110,7 @@ class RunFigures:
     def _scored_queries(self) -> dict[str, frozenset[QueryId]]:
         return {}
 
-    def mean(self, framework: str, score: str) -> Mean:
+    def mean(self, framework: str, score: str) -> ScoreMean:
         """The mean of a score over a framework's trials."""
         return self.once(("mean", framework, score), lambda: self._mean(framework, score))
 
@@ -120,7 +120,7 @@ class RunFigures:
             self._known[key] = make()
         return cast("T", self._known[key])
 
-    def _mean(self, framework: str, score: str) -> Mean:
+    def _mean(self, framework: str, score: str) -> ScoreMean:
         values: dict[QueryId, list[float]] = {}
         for trial in self.by_framework.get(framework, ()):
             value = self.value(trial, score)
@@ -129,7 +129,7 @@ class RunFigures:
         every = [value for repeats in values.values() for value in repeats]
         kind = self.columns.kinds.get(score)
         bounded = kind is not None and kind.bounded and all(0 <= value <= 1 for value in every)
-        return Mean(
+        return ScoreMean(
             fmean(every) if every else None, bounded_mean_interval(values) if every and bounded else None, len(every)
         )
 
@@ -169,7 +169,7 @@ class RunFigures:
 
 
 @dataclass
-class _Kept:
+class _KeptFigures:
     """Something that was read of a run, for which version, and what the store was like when that was looked at."""
 
     record: Run
@@ -188,8 +188,8 @@ class FigureCache:
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
-        self._figures: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
-        self._headlines: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
+        self._figures: OrderedDict[tuple[str, str], _KeptFigures] = OrderedDict()
+        self._headlines: OrderedDict[tuple[str, str], _KeptFigures] = OrderedDict()
         self._queries: dict[str, Mapping[QueryId, Query] | None] = {}
         self._of_store: tuple[object, Any] | None = None
         self._lock = threading.Lock()
@@ -227,7 +227,7 @@ class FigureCache:
 
     def _kept(
         self,
-        kept: OrderedDict[tuple[str, str], _Kept],
+        kept: OrderedDict[tuple[str, str], _KeptFigures],
         most: int,
         key: tuple[str, str],
         run: StoredRun,
@@ -243,7 +243,7 @@ class FigureCache:
         version = run.version()
         value = found.value if found is not None and same and found.version == version else read()
         with self._lock:
-            kept[key] = _Kept(run.record, version, mark, now, value)
+            kept[key] = _KeptFigures(run.record, version, mark, now, value)
             kept.move_to_end(key)
             while len(kept) > most:
                 kept.popitem(last=False)

@@ -11,7 +11,7 @@ from trialbed.report.comparison import Trial as ComparedTrial
 from trialbed.settings import MARGIN
 from trialbed.views import UNKNOWN, Bar, BarPlot, IntervalPlot, Mark, PlotPoint, ScatterPlot, compact, number
 from trialbed.wire.redaction import shown_url
-from trialbed_pages.runs.figures import HEADLINE, TIMES, TOKENS, Mean, RunFigures
+from trialbed_pages.runs.figures import HEADLINE, TIMES, TOKENS, RunFigures, ScoreMean
 
 WORST = 5
 """Queries that are named as the worst."""
@@ -124,7 +124,7 @@ def _settings(figures: RunFigures) -> list[tuple[str, str]]:
     return [(name, text) for name, text in given.items() if text]
 
 
-def mean_text(mean: Mean) -> str:
+def mean_text(mean: ScoreMean) -> str:
     """A mean with its interval."""
     if mean.value is None:
         return UNKNOWN

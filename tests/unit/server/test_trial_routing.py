@@ -15,7 +15,7 @@ from support.servers import OFFERED, listening, registration, virtual
 from trialbed.engine import ControlClient
 from trialbed.records import TrialRegistration
 from trialbed_server import ServerOptions, create_app
-from trialbed_server._trial_routing import TrialPlace, TrialRouting
+from trialbed_server._trial_routing import TrialRouting, WorkerPlace
 
 WORKERS = 2
 TOKENS = [f"token-of-a-trial-{number}" for number in range(8)]
@@ -30,7 +30,7 @@ async def workers(tmp_path: Path) -> AsyncIterator[list[httpx.AsyncClient]]:
     async with AsyncExitStack() as stack:
         clients = []
         for number, path in enumerate(paths):
-            app = TrialRouting(create_app(options), TrialPlace(number, paths), MAX_BODY)
+            app = TrialRouting(create_app(options), WorkerPlace(number, paths), MAX_BODY)
             url = await stack.enter_async_context(listening(app, lifespan="on"))
             # As in a server: a worker that closed connections first would do so just when another one uses them.
             await stack.enter_async_context(listening(app, lifespan="off", uds=path, timeout_keep_alive=600))
@@ -39,7 +39,7 @@ async def workers(tmp_path: Path) -> AsyncIterator[list[httpx.AsyncClient]]:
 
 
 async def test_each_request_belongs_to_its_trial_whichever_worker_gets_it(workers: list[httpx.AsyncClient]) -> None:
-    assert {TrialPlace(0, ("a", "b")).owner(token) for token in TOKENS} == {0, 1}
+    assert {WorkerPlace(0, ("a", "b")).owner(token) for token in TOKENS} == {0, 1}
     asked = {"model": "m", "messages": [{"role": "user", "content": "?"}], "tools": OFFERED, "stream": True}
 
     async def go(number: int, token: str) -> dict[str, object]:
@@ -98,12 +98,12 @@ async def test_what_is_refused_is_refused_alike(workers: list[httpx.AsyncClient]
 async def test_a_worker_that_is_gone_is_an_error_of_its_trials_alone(tmp_path: Path) -> None:
     paths = (str(tmp_path / "0"), str(tmp_path / "gone"))
     app = TrialRouting(
-        create_app(ServerOptions(cache=str(tmp_path / "r.db"), workers=2)), TrialPlace(0, paths), MAX_BODY
+        create_app(ServerOptions(cache=str(tmp_path / "r.db"), workers=2)), WorkerPlace(0, paths), MAX_BODY
     )
     async with listening(app, lifespan="on") as url, httpx.AsyncClient(base_url=url) as client:
-        lost = next(token for token in TOKENS if TrialPlace(0, paths).owner(token) == 1)
+        lost = next(token for token in TOKENS if WorkerPlace(0, paths).owner(token) == 1)
         for path in (f"/t/{lost}/virtual", f"/t/{lost}/v1/chat/completions"):
             reply = await client.post(path, json={})
             assert (reply.status_code, "cannot be reached" in reply.text) == (503, True)
-        kept = next(token for token in TOKENS if TrialPlace(0, paths).owner(token) == 0)
+        kept = next(token for token in TOKENS if WorkerPlace(0, paths).owner(token) == 0)
         assert (await client.post("/control/trials", json=registration(trial=kept))).status_code == 201

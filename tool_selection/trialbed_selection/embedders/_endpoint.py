@@ -23,7 +23,7 @@ TIMEOUT = 120.0
 BUSY = {408, 409, 425, 429, 500, 502, 503, 504}
 
 
-class _Busy(Exception):
+class _EndpointBusy(Exception):
     """The endpoint may answer later."""
 
 
@@ -70,7 +70,7 @@ class EndpointEmbedder:
 
     def _batch(self, texts: Sequence[str]) -> list[list[float]]:
         attempts = Retrying(
-            retry=retry_if_exception_type(_Busy),
+            retry=retry_if_exception_type(_EndpointBusy),
             stop=stop_after_attempt(ATTEMPTS),
             wait=wait_random_exponential(max=self._wait),
             reraise=True,
@@ -79,7 +79,7 @@ class EndpointEmbedder:
         sent = [text.encode(errors="replace").decode().strip() or "-" for text in texts]
         try:
             reply = attempts(self._post, sent)
-        except _Busy as error:
+        except _EndpointBusy as error:
             raise ModelFailed(f"{self.name}: no embeddings after {ATTEMPTS} attempts: {error}") from error
         return self._read(reply, len(sent))
 
@@ -90,9 +90,9 @@ class EndpointEmbedder:
         try:
             response = self._client.post(url, json={"model": self._endpoint.model, "input": texts})
         except httpx.TransportError as error:
-            raise _Busy(f"{type(error).__name__}: {error}") from error
+            raise _EndpointBusy(f"{type(error).__name__}: {error}") from error
         if response.status_code in BUSY:
-            raise _Busy(f"status {response.status_code}")
+            raise _EndpointBusy(f"status {response.status_code}")
         if response.is_error:
             told = redaction_of((self._endpoint.api_key,) if self._endpoint.api_key else ()).text(response.text)
             raise ModelFailed(f"{self.name} refused embeddings: status {response.status_code}: {told[:300]}")

@@ -18,9 +18,9 @@ from trialbed.drivers import load_driver
 from trialbed.engine import dataset_driver
 from trialbed.environments import (
     FIRST_PARTY,
+    BuildRequest,
     EnvironmentStore,
     FrameworkSpec,
-    Request,
     find_uv,
     install_command,
     runs_here,
@@ -34,7 +34,7 @@ ENOUGH_SPACE = 2e9
 
 
 @dataclass(frozen=True)
-class Check:
+class DoctorCheck:
     """One finding: ``ok  ``, ``none`` (missing, and not needed for everything) or ``bad `` (installed, but broken)."""
 
     mark: str
@@ -57,9 +57,9 @@ class Check:
         }
 
 
-def checks() -> Iterator[Check]:
+def checks() -> Iterator[DoctorCheck]:
     """Every check, in the order in which a new user meets its subject."""
-    yield Check("ok  ", "python", f"{platform.python_version()} at {os.path.realpath(sys.executable)}")
+    yield DoctorCheck("ok  ", "python", f"{platform.python_version()} at {os.path.realpath(sys.executable)}")
     yield from _settings()
     yield _folder("state", state_dir())
     yield _folder("data", data_dir())
@@ -73,19 +73,19 @@ def checks() -> Iterator[Check]:
     yield from _sandboxes()
 
 
-def _settings() -> Iterator[Check]:
+def _settings() -> Iterator[DoctorCheck]:
     try:
         found = read_settings_file(Path.cwd())
     except TrialbedError as error:
-        yield Check("bad ", "settings", str(error))
+        yield DoctorCheck("bad ", "settings", str(error))
         return
-    yield Check("ok  ", "settings", str(found.path) if found else "no bench.toml; the defaults apply")
+    yield DoctorCheck("ok  ", "settings", str(found.path) if found else "no bench.toml; the defaults apply")
 
 
-def _folder(subject: str, folder: Path) -> Check:
+def _folder(subject: str, folder: Path) -> DoctorCheck:
     if os.access(_nearest(folder), os.W_OK):
-        return Check("ok  ", subject, f"{folder} is writable")
-    return Check(
+        return DoctorCheck("ok  ", subject, f"{folder} is writable")
+    return DoctorCheck(
         "bad ", subject, f"{folder} is not writable", f"set TRIALBED_{subject.upper()}_DIR to a writable folder"
     )
 
@@ -95,43 +95,45 @@ def _nearest(folder: Path) -> Path:
     return next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
 
 
-def _space(folder: Path) -> Check:
+def _space(folder: Path) -> DoctorCheck:
     free = shutil.disk_usage(_nearest(folder)).free
     finding = f"{free / 1e9:,.1f} GB free for environments in {folder}"
     if free >= ENOUGH_SPACE:
-        return Check("ok  ", "space", finding)
-    return Check("none", "space", finding, "bench env remove NAME, or set TRIALBED_ENV_DIR to another disk")
+        return DoctorCheck("ok  ", "space", finding)
+    return DoctorCheck("none", "space", finding, "bench env remove NAME, or set TRIALBED_ENV_DIR to another disk")
 
 
-def _adapter(name: str) -> Check:
+def _adapter(name: str) -> DoctorCheck:
     """Looks up where a framework would run whose adapter is published with Trialbed."""
     if runs_here(name):
-        return Check("ok  ", name, "installed here")
-    installed = EnvironmentStore(env_dir()).find(Request(FrameworkSpec.parse(name)))
+        return DoctorCheck("ok  ", name, "installed here")
+    installed = EnvironmentStore(env_dir()).find(BuildRequest(FrameworkSpec.parse(name)))
     if installed is not None:
-        return Check("ok  ", name, f"own environment {installed.name} ({installed.summary})")
+        return DoctorCheck("ok  ", name, f"own environment {installed.name} ({installed.summary})")
     remedy = f"bench env add {name}, or {install_command(name)} to install it here"
-    return Check("none", name, "adapter not installed", remedy)
+    return DoctorCheck("none", name, "adapter not installed", remedy)
 
 
-def _drivers() -> Iterator[Check]:
+def _drivers() -> Iterator[DoctorCheck]:
     items = inventory()
     for item in items:
         if item.problem:
-            yield Check("bad ", f"{item.kind} {item.name}", item.problem, f"update or uninstall {item.distribution}")
+            yield DoctorCheck(
+                "bad ", f"{item.kind} {item.name}", item.problem, f"update or uninstall {item.distribution}"
+            )
     working = {
         kind: {item.name for item in items if item.kind == kind and not item.problem}
         for kind in ("frameworks", "commands")
     }
-    yield Check("ok  ", "frameworks", ", ".join(sorted(working["frameworks"])))
-    yield Check("ok  ", "commands", ", ".join(sorted({*COMMANDS, *working["commands"]})))
+    yield DoctorCheck("ok  ", "frameworks", ", ".join(sorted(working["frameworks"])))
+    yield DoctorCheck("ok  ", "commands", ", ".join(sorted({*COMMANDS, *working["commands"]})))
 
 
-def _datasets() -> Iterator[Check]:
+def _datasets() -> Iterator[DoctorCheck]:
     if dataset_driver("stabletoolbench").test_sets(data_dir()):
-        yield Check("ok  ", "stabletoolbench", "imported")
+        yield DoctorCheck("ok  ", "stabletoolbench", "imported")
     else:
-        yield Check(
+        yield DoctorCheck(
             "none",
             "stabletoolbench",
             "not imported",
@@ -139,30 +141,30 @@ def _datasets() -> Iterator[Check]:
         )
 
 
-def _keys() -> Iterator[Check]:
+def _keys() -> Iterator[DoctorCheck]:
     if os.environ.get("OPENAI_API_KEY"):
-        yield Check("ok  ", "key", "OPENAI_API_KEY is set (its value is never shown)")
+        yield DoctorCheck("ok  ", "key", "OPENAI_API_KEY is set (its value is never shown)")
     else:
-        yield Check("none", "key", "OPENAI_API_KEY is not set", "only real models need a key: put it into .env")
+        yield DoctorCheck("none", "key", "OPENAI_API_KEY is not set", "only real models need a key: put it into .env")
 
 
-def _uv() -> Check:
+def _uv() -> DoctorCheck:
     found = find_uv()
     if found:
-        return Check("ok  ", "uv", found)
-    return Check("bad ", "uv", "not found, so environments of frameworks cannot be built", "pip install uv")
+        return DoctorCheck("ok  ", "uv", found)
+    return DoctorCheck("bad ", "uv", "not found, so environments of frameworks cannot be built", "pip install uv")
 
 
-def _sandboxes() -> Iterator[Check]:
+def _sandboxes() -> Iterator[DoctorCheck]:
     """What the local executor offers; one that cannot be loaded is told with the drivers."""
     with suppress(DriverError):
         executor: type[Executor] = load_driver("executors", "local")
         yield from (_sandbox(executor, mode) for mode in SANDBOXES[1:])
 
 
-def _sandbox(executor: type[Executor], mode: str) -> Check:
+def _sandbox(executor: type[Executor], mode: str) -> DoctorCheck:
     """Starts a process in a sandbox: what is installed and switched on does not tell whether it can be made."""
     try:
-        return Check("ok  ", f"sandbox {mode}", ", ".join(executor.check_sandbox(Sandbox(mode))))
+        return DoctorCheck("ok  ", f"sandbox {mode}", ", ".join(executor.check_sandbox(Sandbox(mode))))
     except SandboxUnavailable as error:
-        return Check("none", f"sandbox {mode}", error.missing, error.remedy)
+        return DoctorCheck("none", f"sandbox {mode}", error.missing, error.remedy)

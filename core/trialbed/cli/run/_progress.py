@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import click
 
 from trialbed.cli.progress import is_line_due, new_bar
-from trialbed.engine import Progress
+from trialbed.engine import RunProgress
 from trialbed.errors import NothingMeasured
 from trialbed.records import NOT_MEASURED, Run, TrialResult
 from trialbed.views import printable
@@ -28,7 +28,7 @@ WORTH_SAYING = 5.0
 
 
 @contextmanager
-def progress() -> Iterator[Progress]:
+def progress() -> Iterator[RunProgress]:
     """The progress of a run on this terminal; if the run ends early, says how to continue."""
     shown: PlainProgress = LiveProgress() if sys.stderr.isatty() else PlainProgress()
     try:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from trialbed.records import Api, Json, usable_default
 from trialbed_plugins.datasets.mini._declarations import Endpoint, Operator, Product, Select
-from trialbed_plugins.datasets.mini._world import MiniWorld, TableRow, same
+from trialbed_plugins.datasets.mini._world import MiniWorld, RecordRow, same
 
 
 class ApiError(Exception):
@@ -44,7 +44,7 @@ class _MiniCall:
             content = {}
         return content | {key: self._figure(key, product) for key, product in self.endpoint.compute.items()}
 
-    def _look_up(self, name: str, target: str) -> TableRow:
+    def _look_up(self, name: str, target: str) -> RecordRow:
         table, _, column = target.partition(".")
         row = self.world.find(table, column, self.arguments[name])
         if row is None:
@@ -66,17 +66,17 @@ class _MiniCall:
             raise ApiError(f"no {self.world.tables[select.table].noun} for {wanted}")
         return self._project(rows[0])
 
-    def _rows(self, select: Select) -> list[TableRow]:
+    def _rows(self, select: Select) -> list[RecordRow]:
         table = self.world.tables[select.table]
         conditions = [condition for text in select.where for condition in self._condition(text)]
-        rows = [TableRow(table, values) for values in table.rows]
+        rows = [RecordRow(table, values) for values in table.rows]
         kept = [row for row in rows if all(condition(row) for condition in conditions)]
         column = select.order.removeprefix("-")
         if column:
             kept.sort(key=lambda row: self.world.value(row, column), reverse=select.order.startswith("-"))
         return kept
 
-    def _condition(self, text: str) -> Iterable[Callable[[TableRow], bool]]:
+    def _condition(self, text: str) -> Iterable[Callable[[RecordRow], bool]]:
         path, operator, source = text.split()
         if source.partition(".")[0] not in self.arguments:
             return
@@ -88,7 +88,7 @@ class _MiniCall:
         name, _, path = source.partition(".")
         return self.world.value(self.found[name], path) if path else self.arguments[name]
 
-    def _project(self, row: TableRow) -> dict[str, Json]:
+    def _project(self, row: RecordRow) -> dict[str, Json]:
         pairs = (column.partition(" as ") for column in self.endpoint.columns)
         return {key or path.rpartition(".")[2]: self.world.value(row, path) for path, _, key in pairs}
 

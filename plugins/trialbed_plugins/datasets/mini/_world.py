@@ -20,7 +20,7 @@ ANSWERING = ("_endpoints.py", "_simulator.py")
 
 
 @dataclass(frozen=True)
-class TableRow:
+class RecordRow:
     """A record of a table."""
 
     table: TableFile
@@ -45,13 +45,13 @@ class MiniWorld:
     queries: tuple[Query, ...]
     digest: str
 
-    def find(self, table: str, column: str, value: Json) -> TableRow | None:
+    def find(self, table: str, column: str, value: Json) -> RecordRow | None:
         """The first row of a table whose column has this value."""
         declared = self.tables[table]
         values = next((row for row in declared.rows if same(row[column], value)), None)
-        return None if values is None else TableRow(declared, values)
+        return None if values is None else RecordRow(declared, values)
 
-    def value(self, row: TableRow, path: str) -> Json:
+    def value(self, row: RecordRow, path: str) -> Json:
         """Look up the value at a path from a row: a column, or through references (``city_id.region_id.name``)."""
         column, _, rest = path.partition(".")
         value = row.values[column]

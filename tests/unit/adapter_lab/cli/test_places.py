@@ -16,11 +16,11 @@ from support.distributions import FRAMEWORKS
 from trialbed.cli import main
 from trialbed.environments import (
     FIRST_PARTY,
+    BuildRequest,
     EnvironmentMetadata,
     EnvironmentStore,
     FrameworkSpec,
     InstalledEnvironment,
-    Request,
 )
 
 FakeDistribution = Callable[..., Path]
@@ -89,7 +89,7 @@ def build(shelf: Path, name: str, framework_version: str, digest: str = "0123456
     (folder / "lock.txt").write_text("")
     installed = InstalledEnvironment.read(folder)
     assert installed
-    EnvironmentStore(shelf).save_resolution(Request(FrameworkSpec.parse(name)), installed)
+    EnvironmentStore(shelf).save_resolution(BuildRequest(FrameworkSpec.parse(name)), installed)
     return python
 
 

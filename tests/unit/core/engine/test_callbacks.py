@@ -9,7 +9,7 @@ import pytest
 
 from trialbed.contracts import ApiRefused
 from trialbed.engine import RunObjects
-from trialbed.engine._callbacks import Callbacks
+from trialbed.engine._callbacks import CallbackServer
 from trialbed.errors import UsageError
 from trialbed.tasks import Task, compile_tasks
 
@@ -38,7 +38,7 @@ QUERIES, BODIES = compile_tasks([Task("?", tools=[double, Memory], state=["a"])]
 OBJECTS = RunObjects(bodies=BODIES)
 
 
-async def ask(callbacks: Callbacks, name: str, trial: str = "one", **arguments: Any) -> Any:
+async def ask(callbacks: CallbackServer, name: str, trial: str = "one", **arguments: Any) -> Any:
     api = next(ref for ref in callbacks.apis(QUERIES[0]) if ref.api_name == name)
     assert callbacks.url is not None
     async with httpx.AsyncClient() as client:
@@ -47,7 +47,7 @@ async def ask(callbacks: Callbacks, name: str, trial: str = "one", **arguments: 
 
 
 async def test_functions_answer_and_what_they_leave_is_the_trials_own() -> None:
-    async with Callbacks(OBJECTS) as callbacks:
+    async with CallbackServer(OBJECTS) as callbacks:
         for trial in ("one", "two"):
             callbacks.open(trial, QUERIES[0])
         assert await ask(callbacks, "double", number=1) == {"error": "", "response": 2, "provenance": "function"}
@@ -60,7 +60,7 @@ async def test_functions_answer_and_what_they_leave_is_the_trials_own() -> None:
 
 
 async def test_what_does_not_fit_or_is_refused_is_an_error_of_the_api() -> None:
-    async with Callbacks(OBJECTS) as callbacks:
+    async with CallbackServer(OBJECTS) as callbacks:
         callbacks.open("one", QUERIES[0])
         assert (await ask(callbacks, "double", number="1"))["error"].startswith(
             "Invalid arguments for double: number: "
@@ -71,7 +71,7 @@ async def test_what_does_not_fit_or_is_refused_is_an_error_of_the_api() -> None:
 
 
 async def test_the_first_exception_of_a_function_is_kept_with_its_traceback() -> None:
-    async with Callbacks(OBJECTS) as callbacks:
+    async with CallbackServer(OBJECTS) as callbacks:
         callbacks.open("one", QUERIES[0])
         for number in (5, 6):
             await ask(callbacks, "double", number=number)
@@ -82,7 +82,7 @@ async def test_the_first_exception_of_a_function_is_kept_with_its_traceback() ->
 
 
 async def test_nothing_is_served_where_nothing_is_to_be_answered() -> None:
-    async with Callbacks(RunObjects()) as callbacks:
+    async with CallbackServer(RunObjects()) as callbacks:
         assert callbacks.url is None
         assert callbacks.apis(QUERIES[0]) == ()
         callbacks.open("one", QUERIES[0])
@@ -98,7 +98,7 @@ async def test_tools_that_cannot_be_made_are_the_trials_failure() -> None:
             """Use it."""
 
     queries, bodies = compile_tasks([Task("?", tools=Broken)])
-    async with Callbacks(RunObjects(bodies=bodies)) as callbacks:
+    async with CallbackServer(RunObjects(bodies=bodies)) as callbacks:
         callbacks.open("one", queries[0])
         _, failure = callbacks.close("one")
     assert failure is not None

@@ -9,7 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from trialbed.environments import EnvironmentMetadata, EnvironmentStore, FrameworkSpec, InstalledEnvironment, Request
+from trialbed.environments import (
+    BuildRequest,
+    EnvironmentMetadata,
+    EnvironmentStore,
+    FrameworkSpec,
+    InstalledEnvironment,
+)
 from trialbed.environments._installed import folder_name, venv_python
 
 parse = FrameworkSpec.parse
@@ -47,29 +53,29 @@ def store(tmp_path: Path) -> EnvironmentStore:
 
 def test_looking_writes_nothing(store: EnvironmentStore) -> None:
     assert list(store) == []
-    assert store.find(Request(parse("acme"))) is None
+    assert store.find(BuildRequest(parse("acme"))) is None
     assert not store.folder.exists()
 
 
 def test_a_request_finds_what_was_noted_for_it_and_no_other_does(store: EnvironmentStore) -> None:
     installed = install(store, "acme", "a" * 64)
-    request = Request(parse("acme"))
+    request = BuildRequest(parse("acme"))
     store.save_resolution(request, installed)
     assert store.find(request) == installed
-    assert store.find(Request(parse("acme==1.0"))) is None
-    assert store.find(Request(parse("acme"), adapter="another-adapter")) is None
+    assert store.find(BuildRequest(parse("acme==1.0"))) is None
+    assert store.find(BuildRequest(parse("acme"), adapter="another-adapter")) is None
     assert installed.environment.python == str(venv_python(installed.folder))
     assert installed.environment.lock == "acme==1.0\n"
 
 
 def test_spellings_of_a_release_are_one_request() -> None:
-    assert Request(parse("acme==1.0")).key == Request(parse("acme==1.0")).key
-    assert Request(parse("acme==1.0")).key != Request(parse("acme==1.1")).key
+    assert BuildRequest(parse("acme==1.0")).key == BuildRequest(parse("acme==1.0")).key
+    assert BuildRequest(parse("acme==1.0")).key != BuildRequest(parse("acme==1.1")).key
 
 
 def test_a_damaged_resolution_is_ignored(store: EnvironmentStore) -> None:
     installed = install(store, "acme", "a" * 64)
-    request = Request(parse("acme"))
+    request = BuildRequest(parse("acme"))
     store.save_resolution(request, installed)
     (file,) = (store.folder / ".answers").iterdir()
     file.write_text("{")
@@ -79,8 +85,8 @@ def test_a_damaged_resolution_is_ignored(store: EnvironmentStore) -> None:
 
 def test_forgetting_concerns_one_environment(store: EnvironmentStore) -> None:
     one, two = install(store, "acme", "a" * 64), install(store, "acme", "b" * 64)
-    store.save_resolution(Request(parse("acme")), one)
-    store.save_resolution(Request(parse("acme==1.0")), two)
+    store.save_resolution(BuildRequest(parse("acme")), one)
+    store.save_resolution(BuildRequest(parse("acme==1.0")), two)
     store.remove(one)
     assert [cached.label for cached in store.resolutions()] == ["acme==1.0"]
 
@@ -95,7 +101,7 @@ def test_placing_replaces_what_cannot_be_used(store: EnvironmentStore) -> None:
 
 
 def test_an_environment_that_the_first_release_wrote_is_found(store: EnvironmentStore) -> None:
-    request = Request(parse("acme"))
+    request = BuildRequest(parse("acme"))
     folder = store.folder / "acme-aaaaaaaaaaaa"
     venv_python(folder).parent.mkdir(parents=True)
     venv_python(folder).symlink_to(sys.executable)

@@ -5,13 +5,15 @@ from typing import Any
 
 import pytest
 
-from trialbed_evaluation.calibration import Finding, calibration, kappa_interval
+from trialbed_evaluation.calibration import CaseFinding, calibration, kappa_interval
 
 
-def findings(**counts: int) -> list[Finding]:
+def findings(**counts: int) -> list[CaseFinding]:
     """``Solved_Unsure=2`` is two cases with the label Solved and the verdict Unsure."""
     return [
-        Finding.model_validate({"id": f"{pair}{number}", "label": label, "found": None if found == "none" else found})
+        CaseFinding.model_validate(
+            {"id": f"{pair}{number}", "label": label, "found": None if found == "none" else found}
+        )
         for pair, count in counts.items()
         for label, _, found in [pair.partition("_")]
         for number in range(count)

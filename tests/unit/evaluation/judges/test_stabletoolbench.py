@@ -18,7 +18,7 @@ from trialbed.contracts import STATUS_VALUES, Verdict
 from trialbed.errors import JudgeError, UsageError
 from trialbed.model_access import ModelAccess
 from trialbed.records import Answer, ApiCall, ApiRef, Query, WireLog
-from trialbed_evaluation.calibration import Case, judge_cases
+from trialbed_evaluation.calibration import LabelledCase, judge_cases
 from trialbed_evaluation.judges._asking import AskingJudge
 from trialbed_evaluation.judges.fac import CompletenessJudge
 from trialbed_evaluation.judges.stabletoolbench import StableToolBenchJudge
@@ -159,7 +159,9 @@ async def test_a_fault_loses_no_other_query(model: JudgeEndpoint) -> None:
     model.decide = decide
     texts = ["fine", "broken", "well", "broken too", "good"]
     cases = [
-        Case(id=text, query=QUERY, answer=Answer(final_answer=text, finish="give_answer"), wire=WIRE, label="Solved")
+        LabelledCase(
+            id=text, query=QUERY, answer=Answer(final_answer=text, finish="give_answer"), wire=WIRE, label="Solved"
+        )
         for text in texts
     ]
     judge = StableToolBenchJudge(model.endpoint(), votes=2)

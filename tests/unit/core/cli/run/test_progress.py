@@ -9,7 +9,7 @@ import pytest
 from support.trials import ended
 
 from trialbed.cli.run._progress import PlainProgress, progress
-from trialbed.engine import Progress
+from trialbed.engine import RunProgress
 from trialbed.errors import NothingMeasured
 from trialbed.records import FailureKind, Run
 
@@ -92,7 +92,7 @@ def test_trials_that_are_attempted_again_are_not_counted_twice(capsys: pytest.Ca
 
 
 def test_what_was_not_measured_is_not_kept(capsys: pytest.CaptureFixture[str]) -> None:
-    def nothing_measured(shown: Progress) -> None:
+    def nothing_measured(shown: RunProgress) -> None:
         shown.begin(RUN, total=1, done=0)
         shown.advance(ended("endpoint"))
         raise NothingMeasured("no endpoint")
@@ -114,7 +114,7 @@ def test_a_run_that_never_began_promises_nothing(capsys: pytest.CaptureFixture[s
     assert lines(capsys) == []
 
 
-def _one_of_thirty(shown: Progress) -> None:
+def _one_of_thirty(shown: RunProgress) -> None:
     shown.begin(RUN, total=30, done=0)
     shown.advance(ended())
     raise KeyboardInterrupt

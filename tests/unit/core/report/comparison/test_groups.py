@@ -14,7 +14,7 @@ from trialbed.report.comparison import complete_sides, regressions
 from trialbed.report.comparison._sides import compared_settings
 from trialbed.settings import declared_settings
 from trialbed.views import markdown
-from trialbed_evaluation.calibration import Finding, calibration
+from trialbed_evaluation.calibration import CaseFinding, calibration
 from trialbed_evaluation.run_comparer import RunComparer
 
 OPTIONS: dict[str, Any] = {
@@ -120,7 +120,7 @@ def test_documents_without_digests_are_told_by_the_names_of_their_datasets(write
 
 def test_it_says_how_far_the_judge_can_be_trusted(write) -> None:
     labels = ["Solved", "Solved", "Unsolved", "Unsure"]
-    found = [Finding(id=str(place), label=label, found="Solved") for place, label in enumerate(labels)]
+    found = [CaseFinding(id=str(place), label=label, found="Solved") for place, label in enumerate(labels)]
     measured = calibration(found, labels="own.jsonl", labels_digest="0" * 64)
     assert measured is not None
     judge = {"model": None, "prompt": None, "calibration": measured.model_dump()}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import trialbed_plugins.datasets.mini
-from trialbed_plugins.datasets.mini._world import TableRow, load_world, same
+from trialbed_plugins.datasets.mini._world import RecordRow, load_world, same
 
 FOLDER = Path(trialbed_plugins.datasets.mini.__file__).parent
 WORLD = load_world()
@@ -51,7 +51,7 @@ def test_names_that_apis_look_up_are_unique() -> None:
 
 def test_a_path_follows_references() -> None:
     train = WORLD.tables["trains"].rows[0]
-    row = TableRow(WORLD.tables["trains"], train)
+    row = RecordRow(WORLD.tables["trains"], train)
     city = WORLD.find("cities", "city_id", train["origin_id"])
     assert city is not None
     assert WORLD.value(row, "origin_id.name") == city.values["name"]
