@@ -81,6 +81,7 @@ class Commands:
         store = more.get("TRIALBED_STORE", "no store")
         self._places = {
             str(folder): "/folder",
+            str(ROOT): "/checkout",
             **({store: "STORE"} if "://" not in store else {"--store URL": "--store STORE"}),
         }
 
