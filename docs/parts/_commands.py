@@ -10,7 +10,7 @@ import click
 from parts._markdown import escaped, markdown, table
 from trialbed.cli import cli
 from trialbed.cli._group import COMMANDS
-from trialbed.cli.compare import CompareCommand
+from trialbed.cli.sections import SectionedCommand
 from trialbed.drivers import list_drivers
 from trialbed.settings import declared_settings
 
@@ -74,7 +74,7 @@ def _command(path: str, command: click.Command) -> str:
         f"{parameter.human_readable_name.upper()}" for parameter in command.params if _is_argument(parameter)
     )
     lines = [f"## bench {path}", "", f"    bench {path} [OPTIONS] {usage}".rstrip(), "", markdown(command.help or "")]
-    if isinstance(command, CompareCommand):
+    if isinstance(command, SectionedCommand):
         sections = command.sections(click.Context(command))
         tables = [line for title, options in sections for line in (f"{title}:", "", _option_table(options), "")]
     else:

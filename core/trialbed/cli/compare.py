@@ -12,6 +12,7 @@ import click
 from trialbed.cli.completion import completes, runs
 from trialbed.cli.formats import chosen_format, make_format_option, records_text
 from trialbed.cli.options import FILE, FiniteRange, SingleOption, json_option, make_option
+from trialbed.cli.sections import SectionedCommand
 from trialbed.errors import DriverError, UsageError
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class Kind:
         return [option for option in self.options if context.get_parameter_source(option.name or "") is command_line]
 
 
-class CompareCommand(click.Command):
+class CompareCommand(SectionedCommand):
     """The command with the options of every kind."""
 
     def __init__(self, kinds: Sequence[Kind]) -> None:
@@ -89,24 +90,16 @@ class CompareCommand(click.Command):
             ["values"], nargs=-1, metavar="[BASELINE OTHER...]", shell_complete=completes(runs, files=True)
         )
         options = [option for kind in kinds for option in kind.options]
-        super().__init__("compare", params=[argument, *SHARED, *options], callback=self._run, help=HELP, epilog=EPILOG)
+        super().__init__(
+            "compare",
+            params=[argument, *SHARED, *options],
+            callback=self._run,
+            help=HELP,
+            epilog=EPILOG,
+            sections={f"Options for {kind.contents}": [str(option.name) for option in kind.options] for kind in kinds},
+        )
         self.params.append(make_format_option("table", "json", "csv", "markdown", "html", "junit"))
         json_option(self)
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options of each kind under a heading of their own."""
-        for title, options in self.sections(ctx):
-            rows = [row for option in options if (row := option.get_help_record(ctx)) is not None]
-            if rows:
-                with formatter.section(title):
-                    formatter.write_dl(rows)
-
-    def sections(self, ctx: click.Context) -> list[tuple[str, Sequence[click.Option]]]:
-        """The options for whatever is compared, and those of each kind, under their headings."""
-        own = {id(option) for kind in self.kinds for option in kind.options}
-        options = [parameter for parameter in self.get_params(ctx) if isinstance(parameter, click.Option)]
-        shared = [option for option in options if id(option) not in own]
-        return [("Options", shared), *((f"Options for {kind.contents}", kind.options) for kind in self.kinds)]
 
     def _run(self, values: tuple[str, ...], **given: Any) -> int:
         kind = _kind(self.kinds, values, click.get_current_context())

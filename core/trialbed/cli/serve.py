@@ -11,6 +11,7 @@ import click
 
 from trialbed.cli.completion import completes, datasets, drivers
 from trialbed.cli.options import FOLDER, FiniteRange, option, plain_option
+from trialbed.cli.sections import SectionedCommand
 from trialbed.cli.setting_options import (
     api_key_env_option,
     base_url_option,
@@ -34,8 +35,35 @@ Examples:
   bench serve --port 0 --faults status:429,none
 """
 
+SECTIONS = {
+    "Models": ("api_key_env", "model_retries", "endpoint_patience"),
+    "Simulators": (
+        "simulator_model",
+        "simulator_base_url",
+        "simulator_api_key_env",
+        "simulator_prompts",
+        "simulator_timeout",
+        "max_helper_requests",
+        "max_helper_tokens",
+    ),
+    "Real Apis": ("real_url", "real_key_env", "real_timeout", "no_real"),
+    "The response cache": ("response_cache", "read_only", "refresh"),
+    "A server for others": (
+        "allow_hosts",
+        "allow_origins",
+        "trial_expiry",
+        "rate_limit",
+        "max_body",
+        "max_answer",
+        "grace",
+        "workers",
+        "log_format",
+    ),
+}
+"""The options beside the first ones, under headings."""
 
-@click.command("serve", epilog=EPILOG)
+
+@click.command("serve", cls=SectionedCommand, sections=SECTIONS, epilog=EPILOG)
 @option("--host", default="127.0.0.1", help="Address to listen on; beyond loopback TRIALBED_SERVER_TOKEN must be set.")
 @option("--port", type=click.IntRange(0, 65535), default=8080, help="Port to listen on, 0 for any.")
 @base_url_option

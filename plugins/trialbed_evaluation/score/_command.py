@@ -11,6 +11,7 @@ import click
 
 from trialbed.cli.completion import completes, runs
 from trialbed.cli.options import json_option
+from trialbed.cli.sections import SectionedCommand
 from trialbed_evaluation.score import _files, _stored, _trials
 
 RUN = re.compile(r"latest|[0-9]{4}[0-9T]*(?:-[0-9a-f]*)?")
@@ -67,7 +68,7 @@ def _refuse(options: Sequence[click.Parameter], why: str, allowed: Sequence[str]
             raise click.UsageError(f"{option.opts[-1]} {why}.", context)
 
 
-command = click.Command(
+command = SectionedCommand(
     "score",
     params=[
         click.Argument(["target"], metavar="FILE|RUN", shell_complete=completes(runs, files=True)),
@@ -78,5 +79,19 @@ command = click.Command(
     help=HELP,
     epilog=EPILOG,
     short_help="Score recorded conversations, or a stored run again.",
+    sections={
+        "The judge and its model": (
+            "judge_votes",
+            "judge_model",
+            "judge_base_url",
+            "judge_api_key_env",
+            "judge_prompts",
+            "max_helper_requests",
+            "max_helper_tokens",
+            "helper_timeout",
+            "completions",
+            "concurrency",
+        )
+    },
 )
 json_option(command)

@@ -18,6 +18,7 @@ from trialbed.cli.formats import chosen_format, format_option
 from trialbed.cli.options import json_option, option, plain_option
 from trialbed.cli.run._regressions import baseline_sides, check_baseline, regressed
 from trialbed.cli.run._sweep import check_sweep, sweep_table
+from trialbed.cli.sections import SectionedCommand
 from trialbed.cli.setting_options import setting_options
 from trialbed.cli.stored import legend_option, run_reporter, show_command
 
@@ -38,8 +39,70 @@ Examples:
   bench run --model gpt-4o-mini --base-url https://api.openai.com/v1 --judge gpt-4o-mini
 """
 
+SECTIONS = {
+    "Which queries and trials": ("query_ids", "repeat", "seed", "max_steps", "max_trial_tokens", "timeout", "faults"),
+    "Frameworks and where they run": (
+        "commands",
+        "profiles",
+        "against",
+        "margin",
+        "sandbox",
+        "executor",
+        "env_dir",
+        "yes",
+    ),
+    "The model and its endpoint": (
+        "model_name",
+        "temperature",
+        "max_tokens",
+        "api_key_env",
+        "model_retries",
+        "endpoint_patience",
+    ),
+    "The tools that are offered": (
+        "selector",
+        "max_tools",
+        "catalog",
+        "selector_model",
+        "embedding_model",
+        "simulator_model",
+    ),
+    "The judge, and the models of helpers": (
+        "judge_votes",
+        "judge_model",
+        "judge_base_url",
+        "judge_api_key_env",
+        "judge_prompts",
+        "max_helper_requests",
+        "max_helper_tokens",
+        "helper_timeout",
+    ),
+    "Continuing runs, and exit codes": (
+        "fresh",
+        "retry_failed",
+        "extend",
+        "allow_incomplete",
+        "fail_under",
+        "baseline",
+    ),
+    "What is kept and printed": (
+        "tags",
+        "note",
+        "store",
+        "response_cache",
+        "completions",
+        "output",
+        "data_dir",
+        "server_url",
+        "reporters",
+        "legend",
+        "gold_answers",
+    ),
+}
+"""The options beside the first ten, under headings."""
 
-@click.command("run", epilog=EPILOG)
+
+@click.command("run", cls=SectionedCommand, sections=SECTIONS, epilog=EPILOG)
 @setting_options
 @option(
     "--fail-under",

@@ -11,6 +11,7 @@ import click
 from trialbed.cli.completion import completes
 from trialbed.cli.formats import chosen_format, format_option
 from trialbed.cli.options import FILE, FOLDER, Finite, FiniteRange, json_option, option, plain_option
+from trialbed.cli.sections import SectionedCommand
 from trialbed.cli.setting_options import setting_option
 from trialbed_verify.cli._options import csv_option, markdown_option
 
@@ -27,6 +28,25 @@ Examples:
   bench verify --suite triggering --suite constraints --config config.yaml
 """
 
+SECTIONS = {
+    "What is sent": ("test_file_path", "list_suites", "write_test_set", "trials", "list_models"),
+    "What is asked for": ("model_type", "temperature", "max_tokens", "stream", "extra_body"),
+    "How it is sent": ("concurrency", "vendor_concurrency", "timeout", "retries"),
+    "Raw completions": ("use_raw_completions", "tokenizer_model", "trust_tokenizer_code"),
+    "What is kept and written": (
+        "summary",
+        "output_dir",
+        "incremental",
+        "fresh",
+        "tags",
+        "note",
+        "store",
+        "page",
+        "markdown",
+        "csv",
+    ),
+}
+"""The options beside those that most verifications need, under headings."""
 
 READABLE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -37,7 +57,7 @@ def _suites() -> Iterable[str]:
     return SUITES
 
 
-@click.command("verify", epilog=EPILOG)
+@click.command("verify", cls=SectionedCommand, sections=SECTIONS, epilog=EPILOG)
 @click.argument("file", type=READABLE, required=False)
 @plain_option("--test-file-path", type=READABLE, metavar="FILE", help="The same as FILE, by another tool's name.")
 @plain_option(

@@ -22,6 +22,7 @@ SHARED = {
     "signals",
     "stored",
     "thresholds",
+    "sections",
     "setting_options",
 }
 """Modules of what commands share, those of other packages too."""
