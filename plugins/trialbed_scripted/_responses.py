@@ -79,5 +79,5 @@ def fail(
         retry_after: seconds that ``Retry-After`` asks to wait; none are asked for by default.
         code: the error's own code; the status by default.
     """
-    document = write_error(message or f"scripted status {status}", kind, code=code or str(status))
+    document = write_error(message or f"the model refuses with {status}", kind, code=code or str(status))
     return Response.document(document, status, {"Retry-After": f"{retry_after:g}"} if retry_after else None)

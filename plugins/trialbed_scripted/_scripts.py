@@ -10,7 +10,7 @@ from typing import Any
 from trialbed.wire import Call
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted._responses import Response
-from trialbed_scripted._turns import Turn, say, turn
+from trialbed_scripted._turns import Turn, ask, say
 
 AFTER_THE_END = "The script has ended."
 """What a model says when it is asked more often than its script has lines."""
@@ -70,7 +70,7 @@ def said(line: str | Call | Said) -> Said:
     """A text or a call as a turn; what is a turn or a response as it is."""
     if isinstance(line, str):
         return say(line)
-    return turn(line) if isinstance(line, Call) else line
+    return ask(line) if isinstance(line, Call) else line
 
 
 async def answer_of(model: Callable[[Any], Said | Awaitable[Said]], request: Any) -> Said:

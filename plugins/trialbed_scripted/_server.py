@@ -192,11 +192,15 @@ def serve(model: Model | None = None, *, faults: FaultScript | str | None = None
     return ScriptedServer(model, faults, **options)
 
 
-async def send(request: web.Request, response: Response, ended: asyncio.Event) -> web.StreamResponse:
-    """Send a response, as it is ended by the connection or by ``ended``."""
+async def send(request: web.Request, response: Response, ended: asyncio.Event | None = None) -> web.StreamResponse:
+    """Send a response to a request.
+
+    Args:
+        ended: when set, a response that never comes is given up.
+    """
     await _wait(response.wait)
     if response.ending == "never":
-        await ended.wait()
+        await (ended or asyncio.Event()).wait()
     if response.bare:
         if request.transport is not None and response.parts:
             request.transport.write(response.body)

@@ -22,6 +22,11 @@ class ThreadLoop:
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
         self._thread.start()
 
+    @property
+    def runs(self) -> bool:
+        """Whether the loop has not ended."""
+        return self._thread.is_alive()
+
     def run(self, work: Coroutine[Any, Any, Result], timeout: float | None = None) -> Result:
         """The result of a coroutine.
 
@@ -32,7 +37,7 @@ class ThreadLoop:
 
     def close(self) -> None:
         """End the loop, and what still runs on it."""
-        if self._thread.is_alive():
+        if self.runs:
             self.loop.call_soon_threadsafe(self.loop.stop)
             self._thread.join()
 

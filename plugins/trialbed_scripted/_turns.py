@@ -71,8 +71,8 @@ class Turn:
         )
 
 
-def turn(*calls: Call, text: str | None = None, usage: Usage | Mapping[str, Any] | None = USAGE, **more: Any) -> Turn:
-    """A turn of these calls, and of a text where one is given.
+def ask(*calls: Call, text: str | None = None, usage: Usage | Mapping[str, Any] | None = USAGE, **more: Any) -> Turn:
+    """A turn that asks for these calls, with a text where one is given.
 
     Args:
         usage: the tokens that it reports; None if it reports none.
@@ -85,14 +85,18 @@ def turn(*calls: Call, text: str | None = None, usage: Usage | Mapping[str, Any]
 
 def say(text: str | None, *, usage: Usage | Mapping[str, Any] | None = USAGE, **more: Any) -> Turn:
     """A turn that is a text."""
-    return turn(text=text, usage=usage, **more)
+    return ask(text=text, usage=usage, **more)
 
 
-def call(name: str, arguments: Mapping[str, Any] | str | None = None, /, **named: Any) -> Call:
-    """A call with these arguments: as a mapping or by their names; a text is sent as it is."""
+def call(name: str, arguments: Mapping[str, Any] | str | None = None, id: str = "", /, **named: Any) -> Call:  # noqa: A002
+    """A call with these arguments: as a mapping or by their names; a text is sent as it is.
+
+    Args:
+        id: of the call; one is made up where it has none.
+    """
     if isinstance(arguments, str):
-        return Call(name, arguments)
-    return Call(name, json.dumps({**(arguments or {}), **named}, ensure_ascii=False))
+        return Call(name, arguments, id)
+    return Call(name, json.dumps({**(arguments or {}), **named}, ensure_ascii=False), id)
 
 
 def _written_out(calls: tuple[Call, ...]) -> str:

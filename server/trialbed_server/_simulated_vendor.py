@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-import signal
-import sys
-from contextlib import suppress
-
-from trialbed_scripted import ScriptedServer, serve
+from trialbed_scripted import serve, serve_until_stopped
 from trialbed_server._arrival import BoundedConnection
 from trialbed_server._options import check_token
 
@@ -26,17 +20,4 @@ def serve_faults(script: str, host: str, port: int, token: str | None = None) ->
     """
     server = serve(faults=script, host=host, port=port, token=token, kept=0, guard=BoundedConnection)
     check_token(token, host)
-    with suppress(KeyboardInterrupt):
-        asyncio.run(_until_stopped(server))
-
-
-async def _until_stopped(server: ScriptedServer) -> None:
-    ended = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        # Event loops of Windows have no signals; Ctrl-C is an exception there.
-        with suppress(NotImplementedError):
-            asyncio.get_running_loop().add_signal_handler(number, ended.set)
-    async with server:
-        sys.stdout.write(json.dumps({"url": server.url}) + "\n")
-        sys.stdout.flush()
-        await ended.wait()
+    serve_until_stopped(server)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from trialbed_adapter_lab import Raw, TrialRecord
+from trialbed_adapter_lab import TrialRecord
+from trialbed_scripted import Response
 
 
 def said(record: TrialRecord) -> str:
@@ -23,7 +24,7 @@ def results(record: TrialRecord) -> list[str]:
     return [text for _, text in record.requests[-1].results]
 
 
-def refusal(status: int, message: str, code: str | None = None) -> Raw:
+def refusal(status: int, message: str, code: str | None = None) -> Response:
     """A refusal of the model's endpoint in OpenAI's form."""
     error = {"message": message, "type": "invalid_request_error", "code": code, "param": None}
-    return Raw(status, json.dumps({"error": error}))
+    return Response.text(json.dumps({"error": error}), status=status)

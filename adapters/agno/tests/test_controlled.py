@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from importlib.metadata import version
@@ -10,7 +9,8 @@ from importlib.metadata import version
 import pytest
 
 from trialbed import Usage
-from trialbed_adapter_lab import Raw, asks, call, forever, tool
+from trialbed_adapter_lab import tool
+from trialbed_scripted import Response, ask, call, forever
 
 pytestmark = pytest.mark.framework("agno:controlled")
 
@@ -25,7 +25,7 @@ async def test_words_in_braces_are_not_looked_up_in_agnos_session(harness):
 
 @pytest.mark.parametrize("arguments", ["{'text': 'hello'}", "[]", "()", '{"text": True}'])
 async def test_what_python_but_not_json_reads_as_an_object_is_no_call(harness, arguments):
-    record = await harness.run(asks(call("Echo_text", arguments)), "sorry")
+    record = await harness.run(call("Echo_text", arguments), "sorry")
     assert record.calls == ()
     assert record.answer.calls == ()
     assert record.requests[1].results == [("call_0_0", f"Error: the arguments are not a JSON object: {arguments}")]
@@ -34,20 +34,20 @@ async def test_what_python_but_not_json_reads_as_an_object_is_no_call(harness, a
 @pytest.mark.skipif(version("agno") < "3", reason="before 3.0 Agno itself breaks over them, when it logs the message")
 @pytest.mark.parametrize("text", ["[" * 5_000 + "]" * 5_000, "1" * 5_000])
 async def test_what_python_cannot_hold_is_no_call(harness, text):
-    record = await harness.run(asks(call("Echo_text", f'{{"text": {text}}}')), "sorry")
+    record = await harness.run(call("Echo_text", f'{{"text": {text}}}'), "sorry")
     assert record.calls == ()
     assert record.requests[1].results[0][1].startswith("Error: the arguments are not a JSON object")
     assert record.answer.final_answer == "sorry"
 
 
 async def test_spaces_around_texts_stay(harness):
-    record = await harness.run(asks(call("Echo_text", {"text": "  true \n"})), "done")
+    record = await harness.run(call("Echo_text", {"text": "  true \n"}), "done")
     assert record.calls[0].arguments == {"text": "  true \n"}
 
 
 @pytest.mark.parametrize("id", ["functions.Echo_text:0", "x", "call_" + "1" * 60])
 async def test_calls_keep_the_ids_that_the_model_gave_them(harness, id):  # noqa: A002 - the wire's word
-    record = await harness.run(asks(call("Echo_text", {"text": "a"}, id=id)), "done")
+    record = await harness.run(call("Echo_text", {"text": "a"}, id), "done")
     _, _, said, result = record.requests[1].messages
     assert [said["tool_calls"][0]["id"], result["tool_call_id"]] == [id, id]
 
@@ -60,32 +60,33 @@ async def test_calls_keep_the_ids_that_the_model_gave_them(harness, id):  # noqa
     ],
 )
 async def test_tools_with_names_that_agno_uses_itself_do_not_pause_the_run(harness, name, arguments):
-    record = await harness.run(asks(call(name, arguments)), "done", tools=[tool(name, parameters=OBJECT)])
+    record = await harness.run(call(name, arguments), "done", tools=[tool(name, parameters=OBJECT)])
     assert [made.arguments for made in record.calls] == [arguments]
     assert record.answer.final_answer == "done"
 
 
 async def test_texts_of_several_turns_are_not_strung_together(harness):
-    record = await harness.run(asks(call("Echo_text", {"text": "a"}), text="First I look."), "GIVE_UP nothing there")
+    record = await harness.run(ask(call("Echo_text", {"text": "a"}), text="First I look."), "GIVE_UP nothing there")
     assert (record.answer.final_answer, record.answer.finish) == ("GIVE_UP nothing there", "give_up_and_restart")
 
 
 async def test_tokens_are_counted_once_at_the_step_limit(harness):
-    said = asks(call("Echo_text", {"text": "a"}), text="again", usage=Usage(prompt_tokens=10, completion_tokens=2))
+    said = ask(call("Echo_text", {"text": "a"}), text="again", usage=Usage(prompt_tokens=10, completion_tokens=2))
     record = await harness.run(forever(said), max_steps=3)
     assert record.answer.usage == Usage(prompt_tokens=30, completion_tokens=6)
     assert (record.answer.model_turns, record.answer.final_answer) == (3, "")
 
 
 async def test_the_step_limit_holds_where_no_call_can_be_made(harness):
-    record = await harness.run(forever(asks(call("Nobody", "{}"))), max_steps=3)
+    record = await harness.run(forever(ask(call("Nobody", "{}"))), max_steps=3)
     assert len(record.requests) == record.answer.model_turns == 3
     assert (record.answer.final_answer, record.answer.finish) == ("", None)
 
 
 @pytest.mark.parametrize("code", ["context_length_exceeded", "rate_limit_exceeded", None])
 async def test_an_endpoints_refusal_is_no_answer(harness, code):
-    refusal = Raw(400, json.dumps({"error": {"message": "maximum context length exceeded", "code": code}}))
+    error = {"message": "maximum context length exceeded", "code": code}
+    refusal = Response.document({"error": error}, 400)
     record = await harness.run(refusal, "an answer that is never asked for")
     assert record.failure.kind == "model"
     assert "400" in record.failure.message
@@ -96,7 +97,7 @@ async def test_an_endpoints_refusal_is_no_answer(harness, code):
 @pytest.mark.parametrize("choices", [[], None, [None], [{}], [{"message": None}], "none"])
 async def test_a_completion_without_a_message_is_named_as_such(harness, choices):
     document = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": choices}
-    record = await harness.run(Raw(200, json.dumps(document)), "an answer that is never asked for")
+    record = await harness.run(Response.document(document), "an answer that is never asked for")
     assert record.failure.kind == "model"
     assert "did not answer with a completion" in record.failure.message
     assert len(record.requests) == 1
@@ -104,7 +105,7 @@ async def test_a_completion_without_a_message_is_named_as_such(harness, choices)
 
 async def test_an_error_of_agno_itself_is_no_answer(harness):
     # Agno reads the arguments of tools of this name, and fails on one that is not a text.
-    wrong = asks(call("analyze", {"title": "a", "next_action": 5}))
+    wrong = ask(call("analyze", {"title": "a", "next_action": 5}))
     record = await harness.run(wrong, "done", tools=[tool("analyze", parameters=OBJECT)])
     assert record.answer is None
     assert record.failure.kind == "agent"
@@ -112,13 +113,14 @@ async def test_an_error_of_agno_itself_is_no_answer(harness):
 
 TROUBLE = """
 import asyncio
-from trialbed_adapter_lab import Raw, Harness, asks, call
+from trialbed_adapter_lab import Harness
+from trialbed_scripted import Response, ask, call
 from trialbed_agno.controlled import ControlledAgent
 
 async def main():
     with Harness(ControlledAgent) as harness:
-        await harness.run(asks(call("Nobody", "{}"), call("Echo_text", "[")), "done")
-        await harness.run(Raw(500, "{}"))
+        await harness.run(ask(call("Nobody", "{}"), call("Echo_text", "[")), "done")
+        await harness.run(Response.text("{}", status=500))
 
 asyncio.run(main())
 """

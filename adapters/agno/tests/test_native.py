@@ -12,8 +12,9 @@ import openai
 import pytest
 
 from trialbed import Tool, Usage
-from trialbed_adapter_lab import Raw, Reply, asks, call, errs, fails, forever, says, tool, wait_until
+from trialbed_adapter_lab import errs, tool, wait_until
 from trialbed_agno import native
+from trialbed_scripted import Response, ask, call, fail, forever, say
 
 pytestmark = [
     pytest.mark.framework("agno:native"),
@@ -35,7 +36,7 @@ def no_waiting(monkeypatch):
 def refused(status):
     """A refusal as the gateway words it."""
     error = {"message": "stopped by the limit", "type": "invalid_request_error", "code": None, "param": None}
-    return Raw(status, json.dumps({"error": error}))
+    return Response.document({"error": error}, status)
 
 
 def schema(**properties):
@@ -89,8 +90,8 @@ class TestFirstRequest:
 class TestCalls:
     async def test_calls_of_one_turn_run_together_and_are_claimed(self, harness):
         usage = Usage(prompt_tokens=10, completion_tokens=2)
-        turn = asks(call("Echo_text", {"text": "a"}), call("Echo_text", {"text": "b"}), usage=usage)
-        record = await harness.run(turn, says("done", usage=usage))
+        turn = ask(call("Echo_text", {"text": "a"}), call("Echo_text", {"text": "b"}), usage=usage)
+        record = await harness.run(turn, say("done", usage=usage))
         answer = record.answer
         assert [made.arguments["text"] for made in answer.calls] == ["a", "b"]
         assert (answer.final_answer, answer.finish, answer.model_turns) == ("done", "give_answer", 2)
@@ -98,11 +99,11 @@ class TestCalls:
         assert record.requests[1].messages[2]["content"] == ""
 
     async def test_texts_of_all_turns_are_one_answer(self, harness):
-        record = await harness.run(asks(call("Echo_text", ECHO), text="First."), "Second.")
+        record = await harness.run(ask(call("Echo_text", ECHO), text="First."), "Second.")
         assert record.answer.final_answer == "First.Second."
 
     async def test_an_unknown_tool_is_answered_before_the_other_results(self, harness):
-        record = await harness.run(asks(call("Echo_text", ECHO), call("Nobody", "{}")), "done")
+        record = await harness.run(ask(call("Echo_text", ECHO), call("Nobody", "{}")), "done")
         assert record.requests[1].results == [("call_0_1", UNKNOWN), ("call_0_0", '{"text": "a"}')]
         assert [made.name for made in record.answer.calls] == ["Echo_text"]
 
@@ -115,7 +116,7 @@ class TestCalls:
         ],
     )
     async def test_arguments_that_are_no_object_are_answered(self, harness, arguments, words):
-        record = await harness.run(asks(call("Echo_text", arguments)), "done")
+        record = await harness.run(call("Echo_text", arguments), "done")
         assert words in record.requests[1].results[0][1]
         assert (record.calls, record.answer.calls, record.answer.final_answer) == ((), (), "done")
 
@@ -130,29 +131,29 @@ class TestCalls:
         ],
     )
     async def test_arguments_are_read_generously_and_not_validated(self, harness, arguments, made):
-        record = await harness.run(asks(call("Echo_text", arguments)), "done")
+        record = await harness.run(call("Echo_text", arguments), "done")
         assert [seen.arguments for seen in record.calls] == [made]
 
     @pytest.mark.parametrize("name", ["_x", "self", "from", "agent", "images", "kwargs", "function_name"])
     async def test_parameters_reach_the_tool(self, harness, name):
         given = tool(parameters=schema(**{name: TEXT}))
-        record = await harness.run(asks(call("Echo_text", {name: "x"})), "done", tools=[given])
+        record = await harness.run(call("Echo_text", {name: "x"}), "done", tools=[given])
         assert [made.arguments for made in record.calls] == [{name: "x"}]
 
     @pytest.mark.parametrize("name", ["_agno_agent", "_agno_team", "_agno_run_context"])
     async def test_reserved_parameters_are_lost(self, harness, name):
         given = tool(parameters=schema(**{name: TEXT, "text": TEXT}))
-        record = await harness.run(asks(call("Echo_text", {name: "x", "text": "a"})), "done", tools=[given])
+        record = await harness.run(call("Echo_text", {name: "x", "text": "a"}), "done", tools=[given])
         assert [made.arguments for made in record.calls] == [{"text": "a"}]
 
     async def test_long_ids_are_replaced(self, harness):
-        record = await harness.run(asks(call("Echo_text", ECHO, id="functions.Echo_text:0")), "done")
+        record = await harness.run(call("Echo_text", ECHO, "functions.Echo_text:0"), "done")
         [(identifier, *_)] = record.requests[1].tool_calls
         assert identifier.startswith("call_")
         assert record.requests[1].results == [(identifier, '{"text": "a"}')]
 
     async def test_a_failing_api_is_text_for_the_model(self, harness):
-        record = await harness.run(asks(call("Echo_text", ECHO)), "done", tools=[tool(behave=errs("no such key"))])
+        record = await harness.run(call("Echo_text", ECHO), "done", tools=[tool(behave=errs("no such key"))])
         assert record.requests[1].results == [("call_0_0", "Error: no such key")]
 
     async def test_a_tool_that_raises_is_answered_with_its_message(self, harness, monkeypatch):
@@ -160,7 +161,7 @@ class TestCalls:
             raise RuntimeError("database is down")
 
         monkeypatch.setattr(Tool, "ainvoke", fail)
-        record = await harness.run(asks(call("Echo_text", ECHO)), "done")
+        record = await harness.run(call("Echo_text", ECHO), "done")
         assert record.requests[1].results == [("call_0_0", "database is down")]
         assert (record.answer.calls, record.answer.final_answer) == ((), "done")
 
@@ -169,7 +170,7 @@ class TestNames:
     async def test_a_tool_named_get_user_input_pauses_the_run(self, harness):
         arguments = {"user_input_fields": [{"field_name": "a", "field_type": "str", "field_description": "b"}]}
         record = await harness.run(
-            asks(call("get_user_input", arguments)),
+            call("get_user_input", arguments),
             "never asked for",
             tools=[tool("get_user_input", parameters=OBJECT)],
         )
@@ -178,7 +179,7 @@ class TestNames:
 
     async def test_a_tool_named_think_with_other_arguments_ends_in_an_error(self, harness):
         record = await harness.run(
-            asks(call("think", {"title": "a", "thought": 5})), "done", tools=[tool("think", parameters=OBJECT)]
+            call("think", {"title": "a", "thought": 5}), "done", tools=[tool("think", parameters=OBJECT)]
         )
         assert (record.answer.finish, record.failure, len(record.requests)) == (None, None, 2)
 
@@ -186,11 +187,11 @@ class TestNames:
 class TestErrors:
     @pytest.mark.parametrize("text", ["", None])
     async def test_an_empty_message_is_an_empty_answer(self, harness, text):
-        record = await harness.run(asks(call("Echo_text", ECHO)), says(text))
+        record = await harness.run(call("Echo_text", ECHO), say(text))
         assert (record.answer.final_answer, record.answer.finish, record.failure) == ("", None, None)
 
     async def test_a_text_that_was_cut_is_the_answer(self, harness):
-        record = await harness.run(Reply("It says th", reason="length"))
+        record = await harness.run(say("It says th", finish_reason="length"))
         assert (record.answer.final_answer, record.answer.finish) == ("It says th", "give_answer")
 
     async def test_reasoning_in_tags_is_taken_out_of_the_answer(self, harness):
@@ -199,29 +200,29 @@ class TestErrors:
 
     @pytest.mark.parametrize(("status", "requests"), [(429, 3), (500, 3), (400, 1), (401, 1), (403, 1)])
     async def test_the_words_of_a_refusing_endpoint_are_the_answer(self, harness, no_waiting, status, requests):
-        record = await harness.run(forever(fails(status)))
-        assert record.answer.final_answer == f"the harness refuses with {status}"
+        record = await harness.run(forever(fail(status)))
+        assert record.answer.final_answer == f"the model refuses with {status}"
         assert (record.answer.finish, record.failure, len(record.requests)) == (None, None, requests)
 
     @pytest.mark.parametrize("status", [429, 500])
     async def test_one_failed_request_is_repeated(self, harness, no_waiting, status):
-        record = await harness.run(fails(status), "done")
+        record = await harness.run(fail(status), "done")
         assert (record.answer.final_answer, len(record.requests)) == ("done", 2)
 
     async def test_a_response_without_choices_is_an_error_as_the_answer(self, harness):
         body = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": []}
-        record = await harness.run(Raw(200, json.dumps(body)))
+        record = await harness.run(Response.text(json.dumps(body)))
         assert (record.answer.final_answer, record.answer.finish) == ("list index out of range", None)
 
 
 class TestLimits:
     async def test_nothing_of_its_own_ends_the_run(self, harness):
-        record = await harness.run(*[asks(call("Echo_text", ECHO))] * 60, "done", max_steps=1_000)
+        record = await harness.run(*[ask(call("Echo_text", ECHO))] * 60, "done", max_steps=1_000)
         assert (record.answer.final_answer, len(record.requests)) == ("done", 61)
 
     @pytest.mark.parametrize("status", [400, 403])
     async def test_the_limits_refusal_is_asked_for_once_and_becomes_the_answer(self, harness, status):
-        record = await harness.run(*[asks(call("Echo_text", ECHO))] * 3, forever(refused(status)))
+        record = await harness.run(*[ask(call("Echo_text", ECHO))] * 3, forever(refused(status)))
         assert (record.answer.final_answer, record.answer.finish) == ("stopped by the limit", None)
         assert (len(record.requests), len(record.calls)) == (4, 3)
         assert record.answer.calls == ()
@@ -229,7 +230,7 @@ class TestLimits:
 
 class TestHygiene:
     async def test_connections_end_with_the_trial(self, harness):
-        trial = harness.prepare(asks(call("Echo_text", ECHO), call("Echo_text", ECHO)), "done")
+        trial = harness.prepare(ask(call("Echo_text", ECHO), call("Echo_text", ECHO)), "done")
         await trial.run()
         await wait_until(lambda: not trial.open_connections)
         assert not trial.open_connections

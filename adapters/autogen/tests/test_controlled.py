@@ -9,8 +9,9 @@ import httpx
 import pytest
 
 from trialbed import Tool
-from trialbed_adapter_lab import Gate, Harness, Raw, Reply, asks, call, forever, tool
+from trialbed_adapter_lab import Gate, Harness, tool
 from trialbed_autogen.controlled import ControlledAgent
+from trialbed_scripted import Response, ask, call, forever
 
 pytestmark = pytest.mark.framework("autogen:controlled")
 
@@ -19,7 +20,7 @@ OPEN = {"type": "object", "properties": {}}
 
 
 async def test_the_request_has_none_of_autogens_additions(harness: Harness) -> None:
-    record = await harness.run(asks(ECHO), "done")
+    record = await harness.run(ECHO, "done")
     for request in record.requests:
         assert "tool_choice" not in request.body
         assert set(request.functions[0]) == {"name", "description", "parameters"}
@@ -28,7 +29,7 @@ async def test_the_request_has_none_of_autogens_additions(harness: Harness) -> N
 
 @pytest.mark.parametrize("text", ["null", "[]", "[1]", '""', '"text"', "0", "7", "false"])
 async def test_arguments_that_are_no_object_are_no_call(harness: Harness, text: str) -> None:
-    record = await harness.run(asks(call("Echo_text", text)), "done", tools=[tool(parameters=OPEN)])
+    record = await harness.run(call("Echo_text", text), "done", tools=[tool(parameters=OPEN)])
     assert record.answer is not None
     assert (record.calls, record.answer.calls, record.answer.final_answer) == ((), (), "done")
     assert "not a JSON object" in record.requests[1].results[0][1]
@@ -36,20 +37,20 @@ async def test_arguments_that_are_no_object_are_no_call(harness: Harness, text: 
 
 @pytest.mark.parametrize("text", ['{"text": ' + "1" * 5_000 + "}", '{"text": ' + "[" * 5_000 + "]" * 5_000 + "}"])
 async def test_arguments_that_python_cannot_hold_do_not_hang_the_run(harness: Harness, text: str) -> None:
-    record = await harness.run(asks(call("Echo_text", text)), "done", timeout=10)
+    record = await harness.run(call("Echo_text", text), "done", timeout=10)
     assert record.answer is not None, record.failure
     assert (record.answer.calls, record.answer.final_answer) == ((), "done")
 
 
 async def test_the_results_are_no_answer_at_the_step_limit(harness: Harness) -> None:
-    record = await harness.run(forever(asks(ECHO, text="hm")), max_steps=3)
+    record = await harness.run(forever(ask(ECHO, text="hm")), max_steps=3)
     assert record.answer is not None
     assert (record.answer.final_answer, record.answer.finish, record.answer.model_turns) == ("", None, 3)
     assert len(record.answer.calls) == len(record.calls) == len(record.requests) == 3
 
 
 async def test_results_belong_to_the_calls_even_under_one_id(harness: Harness) -> None:
-    turn = asks(*(call("Echo_text", {"text": text}, id="same") for text in ("one", "two")))
+    turn = ask(*(call("Echo_text", {"text": text}, "same") for text in ("one", "two")))
     record = await harness.run(turn, turn, "done")
     assert record.answer is not None
     assert [claimed.arguments for claimed in record.answer.calls] == [{"text": "one"}, {"text": "two"}] * 2
@@ -59,7 +60,7 @@ async def test_results_belong_to_the_calls_even_under_one_id(harness: Harness) -
 @pytest.mark.parametrize("model", ["claude-3-5-haiku", "gemini-2.0-flash", "mistral-large", "deepseek-r1", "gpt-4o"])
 @pytest.mark.filterwarnings("ignore:Resolved model mismatch")
 async def test_the_models_name_changes_no_message(harness: Harness, model: str) -> None:
-    script = (asks(ECHO), asks(ECHO, text="And again."), "<think>no</think> done")
+    script = (ask(ECHO), ask(ECHO, text="And again."), "<think>no</think> done")
     usual, named = [await harness.run(*script, model=name, query=" ") for name in ("harness-model", model)]
     assert [request.body["messages"] for request in named.requests] == [
         request.body["messages"] for request in usual.requests
@@ -69,14 +70,14 @@ async def test_the_models_name_changes_no_message(harness: Harness, model: str) 
 
 
 async def test_calls_under_another_finish_reason_raise_no_warning(harness: Harness) -> None:
-    record = await harness.run(Reply(None, calls=(ECHO,), reason="stop"), "done")
+    record = await harness.run(ask(ECHO, finish_reason="stop"), "done")
     assert record.answer is not None, record.failure
     assert len(record.calls) == 1
 
 
 async def test_a_cancelled_run_leaves_no_call_behind(harness: Harness) -> None:
     gate = Gate()
-    spec = harness.prepare(asks(ECHO, ECHO), "done", tools=[tool(behave=gate.tool())]).spec
+    spec = harness.prepare(ask(ECHO, ECHO), "done", tools=[tool(behave=gate.tool())]).spec
     agent = ControlledAgent(spec.endpoint, spec.limits, system_prompt=spec.system_prompt)
     async with httpx.AsyncClient() as client:
         agent.bind_tools([Tool(item, spec.server_url, client) for item in spec.tools], server_url=spec.server_url)
@@ -94,7 +95,7 @@ async def test_a_cancelled_run_leaves_no_call_behind(harness: Harness) -> None:
 
 @pytest.mark.parametrize("body", ["", "<html>", "[]", "{}", '{"choices": []}', '{"choices": [{"message": null}]}'])
 async def test_what_is_no_completion_is_the_models_failure(harness: Harness, body: str) -> None:
-    record = await harness.run(Raw(body=body), "done")
+    record = await harness.run(Response.text(body), "done")
     assert record.failure is not None
     assert record.failure.kind == "model"
 

@@ -11,22 +11,9 @@ from autogen_agentchat.agents import AssistantAgent
 from support.adapters import results
 
 from trialbed import mcp_url
-from trialbed_adapter_lab import (
-    Barrier,
-    CheckFailed,
-    Harness,
-    Raw,
-    Reply,
-    TrialRecord,
-    asks,
-    call,
-    errs,
-    forever,
-    says,
-    tool,
-    wait_until,
-)
+from trialbed_adapter_lab import Barrier, CheckFailed, Harness, TrialRecord, errs, tool, wait_until
 from trialbed_autogen import native
+from trialbed_scripted import Response, ask, call, forever, say
 
 pytestmark = [
     pytest.mark.framework("autogen:native"),
@@ -62,7 +49,7 @@ async def test_sampling_settings_are_sent_where_they_were_given(harness: Harness
 
 @pytest.mark.parametrize("model", ["gpt-4o", "harness-model", "claude-3-5-haiku", "gemini-2.0-flash"])
 async def test_any_models_name_is_sent_to_the_trials_endpoint(harness: Harness, model: str) -> None:
-    record = await harness.run(asks(ECHO), "done", model=model)
+    record = await harness.run(ECHO, "done", model=model)
     assert [request.body["model"] for request in record.requests] == [model] * 2
     assert answer_of(record) == "done"
 
@@ -92,7 +79,7 @@ async def test_all_tools_are_offered_in_their_order(harness: Harness) -> None:
 async def test_there_is_a_request_per_turn_and_none_after_the_answer(
     harness: Harness, turns: int, requests: int
 ) -> None:
-    record = await harness.run(*[asks(ECHO)] * turns, "done")
+    record = await harness.run(*[ask(ECHO)] * turns, "done")
     assert (len(record.requests), len(record.calls), answer_of(record)) == (requests, turns, "done")
     assert record.answer is not None
     assert record.answer.model_turns == requests
@@ -101,7 +88,7 @@ async def test_there_is_a_request_per_turn_and_none_after_the_answer(
 
 async def test_calls_of_a_turn_are_made_at_the_same_time(harness: Harness) -> None:
     barrier = Barrier(3)
-    record = await harness.run(asks(ECHO, ECHO, ECHO), "done", tools=[tool(behave=barrier.tool())])
+    record = await harness.run(ask(ECHO, ECHO, ECHO), "done", tools=[tool(behave=barrier.tool())])
     assert (len(record.calls), answer_of(record)) == (3, "done")
 
 
@@ -116,14 +103,14 @@ async def test_calls_of_a_turn_are_made_at_the_same_time(harness: Harness) -> No
 async def test_the_model_is_told_what_is_wrong_with_a_call(
     harness: Harness, name: str, arguments: str, told: str
 ) -> None:
-    record = await harness.run(asks(call(name, arguments)), "done")
+    record = await harness.run(call(name, arguments), "done")
     assert results(record)[0].startswith(told)
     assert record.answer is not None
     assert (record.calls, record.answer.calls, answer_of(record)) == ((), (), "done")
 
 
 async def test_an_invented_name_is_cleaned_first(harness: Harness) -> None:
-    record = await harness.run(asks(call("wea ther!", {})), "done")
+    record = await harness.run(call("wea ther!", {}), "done")
     assert results(record) == ["Error: tool 'wea_ther_' not found in any workbench"]
 
 
@@ -131,57 +118,57 @@ async def test_an_invented_name_is_cleaned_first(harness: Harness) -> None:
     "arguments", [{"text": 3}, {}, {"text": "one", "more": [None]}, {"text": ["1", {}]}, {"text": None}]
 )
 async def test_arguments_reach_the_tool_unchecked(harness: Harness, arguments: dict[str, Any]) -> None:
-    record = await harness.run(asks(call("Echo_text", arguments)), "done")
+    record = await harness.run(call("Echo_text", arguments), "done")
     assert [seen.arguments for seen in record.calls] == [arguments]
     assert record.answer is not None
     assert [claimed.arguments for claimed in record.answer.calls] == [arguments]
 
 
 async def test_null_is_taken_for_no_arguments(harness: Harness) -> None:
-    record = await harness.run(asks(call("Echo_text", "null")), "done")
+    record = await harness.run(call("Echo_text", "null"), "done")
     assert record.answer is not None
     assert [seen.arguments for seen in record.calls] == [{}] == [made.arguments for made in record.answer.calls]
 
 
 @pytest.mark.parametrize("text", ["[1]", "7", '"text"'])
 async def test_arguments_that_are_no_object_are_no_call(harness: Harness, text: str) -> None:
-    record = await harness.run(asks(call("Echo_text", text)), "done")
+    record = await harness.run(call("Echo_text", text), "done")
     assert record.answer is not None, record.failure
     assert (record.calls, record.answer.calls, answer_of(record)) == ((), (), "done")
 
 
 async def test_a_number_that_python_cannot_read_hangs_the_run(harness: Harness) -> None:
     with pytest.raises(CheckFailed, match="still running"):
-        await harness.run(asks(call("Echo_text", '{"text": ' + "1" * 5_000 + "}")), "done", timeout=5)
+        await harness.run(call("Echo_text", '{"text": ' + "1" * 5_000 + "}"), "done", timeout=5)
 
 
 async def test_a_tools_error_is_told_and_claimed(harness: Harness) -> None:
-    record = await harness.run(asks(ECHO), "done", tools=[tool(behave=errs("database is down"))])
+    record = await harness.run(ECHO, "done", tools=[tool(behave=errs("database is down"))])
     assert results(record) == ["Error: database is down"]
     assert record.answer is not None
     assert [made.response for made in record.answer.calls] == ["Error: database is down"]
 
 
 async def test_text_beside_a_call_is_sent_back(harness: Harness) -> None:
-    record = await harness.run(asks(ECHO, text="Let me see."), "done")
+    record = await harness.run(ask(ECHO, text="Let me see."), "done")
     assert "Let me see." in record.requests[1].said_by("assistant")
 
 
 @pytest.mark.parametrize("content", ["", None])
 async def test_an_empty_answer_is_an_answer(harness: Harness, content: str | None) -> None:
-    record = await harness.run(Reply(content))
+    record = await harness.run(say(content))
     assert (len(record.requests), answer_of(record)) == (1, "")
 
 
 async def test_a_cut_text_is_the_answer(harness: Harness) -> None:
-    assert answer_of(await harness.run(Reply("It is", reason="length"))) == "It is"
+    assert answer_of(await harness.run(say("It is", finish_reason="length"))) == "It is"
 
 
 @pytest.mark.parametrize("status", [429, 500])
 async def test_a_failed_request_is_repeated_twice(harness: Harness, status: int) -> None:
-    once = await harness.run(Raw(status, ERROR), "done")
+    once = await harness.run(Response.text(ERROR, status=status), "done")
     assert (len(once.requests), answer_of(once)) == (2, "done")
-    always = await harness.run(forever(Raw(status, ERROR)))
+    always = await harness.run(forever(Response.text(ERROR, status=status)))
     assert len(always.requests) == 3
     assert always.failure is not None
     assert always.failure.message.startswith({429: "RateLimitError", 500: "InternalServerError"}[status])
@@ -189,32 +176,32 @@ async def test_a_failed_request_is_repeated_twice(harness: Harness, status: int)
 
 @pytest.mark.parametrize(("status", "name"), [(400, "BadRequestError"), (403, "PermissionDeniedError")])
 async def test_a_refusal_ends_the_run(harness: Harness, status: int, name: str) -> None:
-    record = await harness.run(asks(ECHO), Raw(status, ERROR))
+    record = await harness.run(ECHO, Response.text(ERROR, status=status))
     assert (len(record.requests), record.answer) == (2, None)
     assert record.failure is not None
     assert record.failure.message.startswith(name)
 
 
 async def test_an_answer_without_choices_is_an_index_error(harness: Harness) -> None:
-    record = await harness.run(Raw(body=json.dumps({"id": "1", "object": "chat.completion", "choices": []})))
+    record = await harness.run(Response.document({"id": "1", "object": "chat.completion", "choices": []}))
     assert record.failure is not None
     assert record.failure.message == "IndexError: list index out of range"
 
 
 async def test_after_ten_turns_the_last_results_are_the_answer(harness: Harness) -> None:
-    record = await harness.run(forever(asks(ECHO)), max_steps=12)
+    record = await harness.run(forever(ask(ECHO)), max_steps=12)
     assert (len(record.requests), len(record.calls)) == (10, 10)
     assert answer_of(record) == '{"text": "one"}'
 
 
 async def test_without_tokens_from_the_endpoint_none_are_claimed(harness: Harness) -> None:
-    record = await harness.run(says("done", usage=None))
+    record = await harness.run(say("done", usage=None))
     assert record.answer is not None
     assert record.answer.usage is None
 
 
 async def test_nothing_is_left_open(harness: Harness) -> None:
-    prepared = harness.prepare(asks(ECHO), "done")
+    prepared = harness.prepare(ECHO, "done")
     record = await prepared.run()
     assert await wait_until(lambda: prepared.open_connections == 0)
     assert record.strays == ()

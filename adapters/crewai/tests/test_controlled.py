@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import subprocess
 import sys
@@ -14,7 +13,9 @@ import pytest
 from support.adapters import refusal
 
 from trialbed.records import Answer
-from trialbed_adapter_lab import Barrier, Call, Gate, Harness, Raw, Reply, TrialRecord, asks, call, forever, tool
+from trialbed.wire import Call
+from trialbed_adapter_lab import Barrier, Gate, Harness, TrialRecord, tool
+from trialbed_scripted import Response, ask, call, forever, say
 
 pytestmark = pytest.mark.framework("crewai:controlled")
 
@@ -50,7 +51,7 @@ async def test_placeholders_of_crewais_prompts_are_plain_text(harness: Harness, 
 
 @pytest.mark.parametrize("name", ["getHTTPResponse", "a-b", "_x_", "---", "A" * 64, "two__lines", "9"])
 async def test_a_name_that_crewai_would_change_is_kept_and_found_again(harness: Harness, name: str) -> None:
-    record = await harness.run(asks(call(name, {"text": "x"})), "done", tools=(tool(name),))
+    record = await harness.run(call(name, {"text": "x"}), "done", tools=(tool(name),))
     assert [entry["name"] for entry in record.requests[0].functions] == [name]
     assert record.requests[1].messages[2]["tool_calls"][0]["function"]["name"] == name
     assert [claimed.name for claimed in answered(record).calls] == [made.tool for made in record.calls] == [name]
@@ -58,7 +59,7 @@ async def test_a_name_that_crewai_would_change_is_kept_and_found_again(harness: 
 
 async def test_names_that_crewai_would_make_one_stay_apart(harness: Harness) -> None:
     names = ["Get-Text", "Get_Text", "getText", "get_text", "get_text_2"]
-    turn = asks(*[call(name, {"text": name}) for name in names])
+    turn = ask(*[call(name, {"text": name}) for name in names])
     record = await harness.run(turn, "done", tools=[tool(name) for name in names])
     assert {made.tool: made.arguments["text"] for made in record.calls} == {name: name for name in names}
     assert {claimed.name: claimed.arguments for claimed in answered(record).calls} == {n: {"text": n} for n in names}
@@ -66,7 +67,7 @@ async def test_names_that_crewai_would_make_one_stay_apart(harness: Harness) -> 
 
 @pytest.mark.parametrize("name", ["echo_text", "echoText", "ECHO-TEXT", "Echo__text", "no such tool", "工具"])
 async def test_a_name_that_is_only_like_a_tools_is_unknown(harness: Harness, name: str) -> None:
-    record = await harness.run(asks(call(name, {"text": "x"})), "done")
+    record = await harness.run(call(name, {"text": "x"}), "done")
     assert (record.calls, answered(record).calls, answered(record).final_answer) == ((), (), "done")
     assert record.requests[1].messages[2]["tool_calls"][0]["function"]["name"] == name
     assert record.requests[1].results == [("call_0_0", "Tool not found")]
@@ -77,7 +78,7 @@ async def test_a_name_that_is_only_like_a_tools_is_unknown(harness: Harness, nam
     ["[1]", '"one"', "7", "null", "true", "[" * 9000 + "]" * 9000, '{"text": ', '{"text": ' + "9" * 5000 + "}"],
 )
 async def test_arguments_that_crewai_would_fail_at_or_guess_go_back_to_the_model(harness: Harness, text: str) -> None:
-    record = await harness.run(asks(call("Echo_text", text)), "done")
+    record = await harness.run(call("Echo_text", text), "done")
     assert (record.calls, answered(record).calls, answered(record).final_answer) == ((), (), "done")
     assert record.requests[1].messages[2]["tool_calls"][0]["function"]["arguments"] == text
     ((_, told),) = record.requests[1].results
@@ -86,13 +87,13 @@ async def test_arguments_that_crewai_would_fail_at_or_guess_go_back_to_the_model
 
 async def test_deep_arguments_do_not_end_the_run(harness: Harness) -> None:
     text = '{"text": ' + "[" * 9000 + "]" * 9000 + "}"
-    record = await harness.run(asks(call("Echo_text", text)), "done")
+    record = await harness.run(call("Echo_text", text), "done")
     assert (answered(record).final_answer, answered(record).calls) == ("done", ())
 
 
 @pytest.mark.parametrize("max_steps", [1, 2, 30])
 async def test_a_model_that_repeats_itself_is_stopped_by_the_step_limit_only(harness: Harness, max_steps: int) -> None:
-    record = await harness.run(forever(asks(ECHO, text="Once more.")), max_steps=max_steps)
+    record = await harness.run(forever(ask(ECHO, text="Once more.")), max_steps=max_steps)
     answer = answered(record)
     assert len(record.requests) == len(record.calls) == len(answer.calls) == answer.model_turns == max_steps
     assert (answer.final_answer, answer.finish) == ("", None)
@@ -105,7 +106,7 @@ async def test_a_model_that_repeats_itself_is_stopped_by_the_step_limit_only(har
 async def test_a_model_that_repeats_a_wrong_call_is_stopped_by_the_step_limit_only(
     harness: Harness, wanted: Call
 ) -> None:
-    record = await harness.run(forever(asks(wanted, wanted)), max_steps=8)
+    record = await harness.run(forever(ask(wanted, wanted)), max_steps=8)
     answer = answered(record)
     assert len(record.requests) == answer.model_turns == 8
     assert (answer.final_answer, answer.finish, answer.calls, record.calls) == ("", None, (), ())
@@ -119,12 +120,12 @@ async def test_a_model_that_repeats_a_wrong_call_is_stopped_by_the_step_limit_on
         refusal(400, "tools are not supported by this model; does not support function calling"),
         refusal(400, "Function tools with reasoning_effort are not supported, reasoning_effort must be none"),
         refusal(404, "This model is only supported in v1/responses and not in v1/chat/completions", "model_not_found"),
-        Raw(200, json.dumps({"error": {"message": "rate limit", "code": 429}})),
+        Response.document({"error": {"message": "rate limit", "code": 429}}),
     ],
     ids=["rate limit", "context", "no tools", "reasoning", "responses only", "error in a 200"],
 )
-async def test_no_error_makes_crewai_ask_again(harness: Harness, refusal: Raw) -> None:
-    record = await harness.run(asks(ECHO), refusal, "done")
+async def test_no_error_makes_crewai_ask_again(harness: Harness, refusal: Response) -> None:
+    record = await harness.run(ECHO, refusal, "done")
     assert len(record.requests) == 2
     assert record.failure is not None
     assert record.failure.kind == "model"
@@ -132,7 +133,7 @@ async def test_no_error_makes_crewai_ask_again(harness: Harness, refusal: Raw) -
 
 @pytest.mark.parametrize("body", ["", "<html>", "[]", "{}", '{"choices": []}', '{"choices": [{"message": null}]}'])
 async def test_what_is_no_completion_is_the_models_failure(harness: Harness, body: str) -> None:
-    record = await harness.run(Raw(body=body), "done")
+    record = await harness.run(Response.text(body), "done")
     assert record.failure is not None
     assert record.failure.kind == "model"
     assert len(record.requests) == 1
@@ -158,20 +159,20 @@ async def test_an_answer_is_not_taken_apart(harness: Harness, tools: tuple[()], 
 
 
 async def test_a_call_of_an_agent_without_tools_goes_back_to_the_model(harness: Harness) -> None:
-    record = await harness.run(asks(call("no_tool")), "done", tools=())
+    record = await harness.run(call("no_tool"), "done", tools=())
     assert (answered(record).final_answer, answered(record).calls) == ("done", ())
     assert record.requests[1].results == [("call_0_0", "Tool not found")]
 
 
 @pytest.mark.parametrize("model", ["o1-mini", "solo1", "gpt-5.5", "openai/gpt-4o", "anthropic/claude"])
 async def test_a_models_name_changes_nothing_but_the_name(harness: Harness, model: str) -> None:
-    record = await harness.run(asks(ECHO), "done", model=model)
-    plain = await harness.run(asks(ECHO), "done")
+    record = await harness.run(ECHO, "done", model=model)
+    plain = await harness.run(ECHO, "done")
     assert [request.body for request in record.requests] == [{**seen.body, "model": model} for seen in plain.requests]
 
 
 async def test_a_refusal_is_no_answer_and_what_came_before_it_counts(harness: Harness) -> None:
-    record = await harness.run(asks(ECHO), Reply(None, extras={"refusal": "I would rather not."}))
+    record = await harness.run(ECHO, say(None, fields={"refusal": "I would rather not."}))
     answer = answered(record)
     assert (answer.final_answer, answer.finish, len(answer.calls), answer.model_turns) == ("", None, 1, 2)
 
@@ -179,7 +180,7 @@ async def test_a_refusal_is_no_answer_and_what_came_before_it_counts(harness: Ha
 async def test_calls_without_ids_do_not_end_the_run(harness: Harness) -> None:
     wanted = {"type": "function", "function": {"name": "Echo_text", "arguments": '{"text": "x"}'}}
     choice = {"index": 0, "message": {"role": "assistant", "content": None, "tool_calls": [wanted]}}
-    record = await harness.run(Raw(body=json.dumps({**COMPLETION, "choices": [choice]})), "done")
+    record = await harness.run(Response.document({**COMPLETION, "choices": [choice]}), "done")
     assert answered(record).final_answer == "done"
     assert [made.arguments for made in record.calls] == [{"text": "x"}]
 
@@ -188,7 +189,7 @@ async def test_calls_without_ids_do_not_end_the_run(harness: Harness) -> None:
 async def test_eight_calls_are_made_at_the_same_time_and_not_nine(harness: Harness, calls: int, met: bool) -> None:
     # Only a barrier that is not met takes this long.
     barrier = Barrier(calls, timeout=60.0 if met else 1.0)
-    turn = asks(*[call("Echo_text", {"text": str(number)}) for number in range(calls)])
+    turn = ask(*[call("Echo_text", {"text": str(number)}) for number in range(calls)])
     record = await harness.run(turn, "done", tools=(tool(behave=barrier.tool()),))
     assert (len(record.calls), barrier.all_arrived) == (calls, met)
 
@@ -196,7 +197,7 @@ async def test_eight_calls_are_made_at_the_same_time_and_not_nine(harness: Harne
 @pytest.mark.parametrize("where", ["tool", "model"])
 async def test_no_thread_of_a_cancelled_trial_is_left(harness: Harness, where: str) -> None:
     gate = Gate()
-    script = [asks(ECHO), "done"] if where == "tool" else [gate.reply(asks(ECHO))]
+    script = [ask(ECHO), "done"] if where == "tool" else [gate.reply(ask(ECHO))]
     behave = gate.tool() if where == "tool" else tool().behave
     trial = asyncio.create_task(harness.run(*script, tools=(tool(behave=behave),)))
     assert await gate.reached.wait(60)
@@ -210,7 +211,7 @@ async def test_trials_in_one_loop_do_not_wait_for_each_other(harness: Harness) -
     many = 2 * min(32, (os.cpu_count() or 1) + 4)
     barrier = Barrier(many, timeout=10.0)
     tools = (tool(behave=barrier.tool()),)
-    records = await asyncio.gather(*[harness.run(asks(ECHO), str(number), tools=tools) for number in range(many)])
+    records = await asyncio.gather(*[harness.run(ECHO, str(number), tools=tools) for number in range(many)])
     assert barrier.all_arrived
     assert [answered(record).final_answer for record in records] == [str(number) for number in range(many)]
 

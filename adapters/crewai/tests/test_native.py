@@ -13,7 +13,9 @@ from packaging.version import Version
 from support.adapters import failure, results, said
 
 from trialbed import UsageError
-from trialbed_adapter_lab import Barrier, Call, Harness, asks, call, tool
+from trialbed.wire import Call
+from trialbed_adapter_lab import Barrier, Harness, tool
+from trialbed_scripted import ask, call
 
 pytestmark = [
     pytest.mark.framework("crewai:native"),
@@ -83,7 +85,7 @@ async def test_sampling_that_is_not_given_is_left_to_crewai(harness: Harness) ->
     ],
 )
 async def test_tools_are_renamed_and_called_by_their_new_names(harness: Harness, name: str, offered: str) -> None:
-    record = await harness.run(asks(call(offered, {"text": "x"})), "done", tools=(tool(name),))
+    record = await harness.run(call(offered, {"text": "x"}), "done", tools=(tool(name),))
     assert [entry["name"] for entry in record.requests[0].functions] == [offered]
     assert [made.tool for made in record.calls] == [name]
     assert record.answer is not None
@@ -92,7 +94,7 @@ async def test_tools_are_renamed_and_called_by_their_new_names(harness: Harness,
 
 async def test_the_second_tool_of_one_name_gets_a_number(harness: Harness) -> None:
     names, offered = ["Get-Text", "Get_Text", "getText"], ["get_text", "get_text_2", "get_text_3"]
-    turn = asks(*[call(name, {"text": name}) for name in offered])
+    turn = ask(*[call(name, {"text": name}) for name in offered])
     record = await harness.run(turn, "done", tools=[tool(name) for name in names])
     assert [entry["name"] for entry in record.requests[0].functions] == offered
     assert {made.tool: made.arguments["text"] for made in record.calls} == dict(zip(names, offered, strict=True))
@@ -126,7 +128,7 @@ async def test_a_tool_that_cannot_be_made_fails_the_trial_before_its_first_reque
 
 async def test_a_parameter_named_self_is_offered_and_cannot_be_given(harness: Harness) -> None:
     schema = {"type": "object", "properties": {"self": {"type": "string"}}, "required": ["self"]}
-    record = await harness.run(asks(call("echo_text", {"self": "x"})), "done", tools=(tool(parameters=schema),))
+    record = await harness.run(call("echo_text", {"self": "x"}), "done", tools=(tool(parameters=schema),))
     assert (said(record), record.calls) == ("done", ())
     assert "got multiple values for argument 'self'" in results(record)[0]
     assert record.answer is not None
@@ -140,7 +142,7 @@ async def test_every_schema_is_strict(harness: Harness) -> None:
 
 async def test_nulls_for_optional_parameters_are_not_sent_and_defaults_are(harness: Harness) -> None:
     nulls = {"city": "Rome", "days": None, "place": {"zip": "1", "area": None}, "tags": None, "map": None}
-    turn = asks(call("echo_text", nulls), call("echo_text", {"city": "Rome", "map": {"a": 1.5}}))
+    turn = ask(call("echo_text", nulls), call("echo_text", {"city": "Rome", "map": {"a": 1.5}}))
     record = await harness.run(turn, "done", tools=(tool(parameters=OPTIONAL),))
     sent = sorted((made.arguments for made in record.calls), key=len)
     assert sent == [{"city": "Rome", "place": {"zip": "1"}}, {"city": "Rome", "days": 3, "map": {"a": 1.5}}]
@@ -152,7 +154,7 @@ async def test_values_are_converted_to_the_types_of_the_schema(harness: Harness)
     properties = {"n": {"type": "integer"}, "when": {"type": "string", "format": "date"}, "at": {"format": "uri"}}
     properties["at"]["type"] = "string"
     record = await harness.run(
-        asks(call("echo_text", {"n": "3", "when": "2026-01-02", "at": "http://a.b"})),
+        call("echo_text", {"n": "3", "when": "2026-01-02", "at": "http://a.b"}),
         "done",
         tools=(tool(parameters={"type": "object", "properties": properties, "required": [*properties]}),),
     )
@@ -160,7 +162,7 @@ async def test_values_are_converted_to_the_types_of_the_schema(harness: Harness)
 
 
 async def test_an_answer_costs_one_request_and_a_call_one_more(harness: Harness) -> None:
-    record = await harness.run(asks(ECHO, text="Let me see."), "done")
+    record = await harness.run(ask(ECHO, text="Let me see."), "done")
     assert record.answer is not None
     assert (record.answer.final_answer, record.answer.finish, record.answer.model_turns) == ("done", "give_answer", 2)
     assert [(made.name, made.arguments, made.response) for made in record.answer.calls] == [
@@ -188,7 +190,7 @@ async def test_an_answer_costs_one_request_and_a_call_one_more(harness: Harness)
     ids=["unknown tool", "cut off", "empty", "wrong type", "missing", "extra"],
 )
 async def test_a_model_that_errs_is_told(harness: Harness, wanted: Call, told: str) -> None:
-    record = await harness.run(asks(wanted, ECHO), "done")
+    record = await harness.run(ask(wanted, ECHO), "done")
     assert (said(record), len(record.calls)) == ("done", 1)
     assert results(record)[0].startswith(told)
     assert record.answer is not None
@@ -196,25 +198,25 @@ async def test_a_model_that_errs_is_told(harness: Harness, wanted: Call, told: s
 
 
 async def test_a_tool_is_found_by_any_name_that_becomes_its_own(harness: Harness) -> None:
-    record = await harness.run(asks(call("Echo-Text", {"text": "x"})), "done")
+    record = await harness.run(call("Echo-Text", {"text": "x"}), "done")
     assert [made.arguments for made in record.calls] == [{"text": "x"}]
 
 
 async def test_arguments_that_are_a_list_end_the_run(harness: Harness) -> None:
-    record = await harness.run(asks(call("echo_text", "[1]")), "done")
+    record = await harness.run(call("echo_text", "[1]"), "done")
     assert (said(record), len(record.requests)) == ("ValidationError", 1)
     assert "ToolUsageStartedEvent" in failure(record)
 
 
 async def test_a_list_beside_another_call_is_told(harness: Harness) -> None:
-    record = await harness.run(asks(call("echo_text", "[1]"), ECHO), "done")
+    record = await harness.run(ask(call("echo_text", "[1]"), ECHO), "done")
     assert (said(record), [made.arguments for made in record.calls]) == ("done", [{"text": "one"}])
     assert results(record)[0].startswith("Error executing tool")
 
 
 async def test_null_stands_for_no_arguments(harness: Harness) -> None:
     schema = {"type": "object", "properties": {"text": {"type": "string"}}}
-    record = await harness.run(asks(call("echo_text", "null")), "done", tools=(tool(parameters=schema),))
+    record = await harness.run(call("echo_text", "null"), "done", tools=(tool(parameters=schema),))
     assert (said(record), [made.arguments for made in record.calls]) == ("done", [{}])
 
 
@@ -223,7 +225,7 @@ async def test_a_tool_that_raises_is_told(monkeypatch: pytest.MonkeyPatch, harne
         raise RuntimeError("backend exploded")
 
     monkeypatch.setattr("trialbed.Tool.invoke", explode)
-    record = await harness.run(asks(ECHO), "done")
+    record = await harness.run(ECHO, "done")
     assert (said(record), results(record)) == ("done", ["Error executing tool: backend exploded"])
 
 
@@ -231,7 +233,7 @@ async def test_a_tool_that_raises_is_told(monkeypatch: pytest.MonkeyPatch, harne
 async def test_eight_calls_run_at_the_same_time_and_not_nine(harness: Harness, calls: int, met: bool) -> None:
     # Only a barrier that is not met takes this long.
     barrier = Barrier(calls, timeout=60.0 if met else 1.0)
-    turn = asks(*[call("echo_text", {"text": str(number)}) for number in range(calls)])
+    turn = ask(*[call("echo_text", {"text": str(number)}) for number in range(calls)])
     record = await harness.run(turn, "done", tools=(tool(behave=barrier.tool()),))
     assert (len(record.calls), barrier.all_arrived) == (calls, met)
     assert [made for made, _ in record.requests[1].results] == [f"call_0_{number}" for number in range(calls)]

@@ -9,7 +9,9 @@ import pytest
 from packaging.version import Version
 from support.adapters import failure, refusal, said
 
-from trialbed_adapter_lab import Call, Gate, Harness, Reply, asks, call, fails, forever, new_tasks, tool, wait_until
+from trialbed.wire import Call
+from trialbed_adapter_lab import Gate, Harness, new_tasks, tool, wait_until
+from trialbed_scripted import Turn, ask, call, fail, forever, say
 
 pytestmark = [
     pytest.mark.framework("crewai:native"),
@@ -24,13 +26,13 @@ REFUSED = "the limit of 3 requests is reached"
 @pytest.mark.parametrize(
     ("reply", "seen"),
     [
-        (Reply(""), "ValueError"),
-        (Reply(None), "ValueError"),
-        (Reply("cut", reason="length"), "cut"),
-        (Reply("42\nObservation: so it is"), "42"),
+        (say(""), "ValueError"),
+        (say(None), "ValueError"),
+        (say("cut", finish_reason="length"), "cut"),
+        (say("42\nObservation: so it is"), "42"),
     ],
 )
-async def test_an_odd_end(harness: Harness, reply: Reply, seen: str) -> None:
+async def test_an_odd_end(harness: Harness, reply: Turn, seen: str) -> None:
     record = await harness.run(reply, "done")
     assert (said(record), len(record.requests)) == (seen, 1)
 
@@ -38,7 +40,7 @@ async def test_an_odd_end(harness: Harness, reply: Reply, seen: str) -> None:
 @pytest.mark.usefixtures("no_waiting")
 @pytest.mark.parametrize("status", [429, 500])
 async def test_a_request_that_fails_once_is_repeated(harness: Harness, status: int) -> None:
-    record = await harness.run(asks(ECHO), fails(status), "done")
+    record = await harness.run(ECHO, fail(status), "done")
     assert (said(record), len(record.requests)) == ("done", 3)
     assert record.requests[1].body == record.requests[2].body
 
@@ -55,19 +57,19 @@ async def test_a_request_that_fails_once_is_repeated(harness: Harness, status: i
     ],
 )
 async def test_an_endpoint_that_always_fails(harness: Harness, status: int, requests: int, seen: str) -> None:
-    record = await harness.run(forever(fails(status)))
+    record = await harness.run(forever(fail(status)))
     assert (said(record), len(record.requests)) == (seen, requests)
 
 
 async def test_a_context_that_is_too_long_is_summarised(harness: Harness) -> None:
     refused = refusal(400, "This model's maximum context length is 10 tokens")
-    record = await harness.run(asks(ECHO), refused, "a summary", "done")
+    record = await harness.run(ECHO, refused, "a summary", "done")
     assert said(record) == "done", record.failure
     assert ["tools" in request.body for request in record.requests] == [True, True, False, True]
 
 
 async def test_the_fifth_call_with_the_same_arguments_and_result_ends_the_run(harness: Harness) -> None:
-    record = await harness.run(forever(asks(ECHO)), max_steps=30)
+    record = await harness.run(forever(ask(ECHO)), max_steps=30)
     assert (said(record), len(record.requests), len(record.calls)) == ("ToolExecutionFailedError", 5, 5)
 
 
@@ -75,20 +77,20 @@ async def test_the_fifth_call_with_the_same_arguments_and_result_ends_the_run(ha
     ("turn", "requests"), [([call("no_such")], 5), ([ECHO] * 5, 1)], ids=["unknown tool", "five in one turn"]
 )
 async def test_what_counts_as_the_same_call(harness: Harness, turn: list[Call], requests: int) -> None:
-    record = await harness.run(forever(asks(*turn)), max_steps=30)
+    record = await harness.run(forever(ask(*turn)), max_steps=30)
     assert (said(record), len(record.requests)) == ("ToolExecutionFailedError", requests)
 
 
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings:UserWarning")
 async def test_a_call_in_place_of_the_last_answer_is_the_answer_as_text(harness: Harness) -> None:
-    turns = [asks(call("echo_text", {"text": str(number)})) for number in range(26)]
+    turns = [ask(call("echo_text", {"text": str(number)})) for number in range(26)]
     record = await harness.run(*turns, max_steps=30)
     assert said(record).startswith("[ChatCompletionMessageFunctionToolCall(id=")
     assert len(record.calls) == 25
 
 
 async def test_a_model_that_never_stops_is_asked_once_more_without_tools(harness: Harness) -> None:
-    turns = [asks(call("echo_text", {"text": str(number)})) for number in range(25)]
+    turns = [ask(call("echo_text", {"text": str(number)})) for number in range(25)]
     record = await harness.run(*turns, "my best", max_steps=30)
     assert (said(record), len(record.calls)) == ("my best", 25)
     assert [request.number for request in record.requests if "tools" not in request.body] == [25]
@@ -97,7 +99,7 @@ async def test_a_model_that_never_stops_is_asked_once_more_without_tools(harness
 
 @pytest.mark.parametrize(("status", "seen"), [(400, "BadRequestError"), (403, "PermissionDeniedError")])
 async def test_the_refusal_at_a_limit_ends_the_run(harness: Harness, status: int, seen: str) -> None:
-    turns = [asks(call("echo_text", {"text": str(number)})) for number in range(3)]
+    turns = [ask(call("echo_text", {"text": str(number)})) for number in range(3)]
     record = await harness.run(*turns, forever(refusal(status, REFUSED)))
     assert (said(record), len(record.requests)) == (seen, 4)
     assert REFUSED in failure(record)
@@ -123,14 +125,14 @@ async def test_the_models_name_decides_whether_tools_are_offered(harness: Harnes
 @pytest.mark.parametrize("model", ["gpt-4o", "harness-model"])
 async def test_the_models_name_decides_what_becomes_of_a_long_result(harness: Harness, model: str) -> None:
     long = {"text": "x" * 7000}
-    record = await harness.run(asks(call("echo_text", long)), "done", model=model)
+    record = await harness.run(call("echo_text", long), "done", model=model)
     names = [entry["name"] for entry in record.requests[1].functions]
     assert ("read_a_deferred_tool_result" in names) is (model != "gpt-4o")
 
 
 async def test_a_cancelled_trial_asks_the_model_no_more(harness: Harness) -> None:
     gate = Gate()
-    prepared = harness.prepare(asks(ECHO), "done", tools=(tool(behave=gate.tool()),))
+    prepared = harness.prepare(ECHO, "done", tools=(tool(behave=gate.tool()),))
     trial = asyncio.create_task(prepared.run())
     assert await gate.reached.wait(60)
     trial.cancel()
@@ -141,11 +143,11 @@ async def test_a_cancelled_trial_asks_the_model_no_more(harness: Harness) -> Non
 
 
 async def test_connections_are_closed(harness: Harness) -> None:
-    trial = harness.prepare(asks(ECHO), "done")
+    trial = harness.prepare(ECHO, "done")
     await trial.run()
     assert await wait_until(lambda: trial.open_connections == 0)
 
 
 async def test_nothing_but_the_endpoint_is_contacted(harness: Harness) -> None:
-    await harness.run(asks(ECHO), "done")
+    await harness.run(ECHO, "done")
     assert (harness.contacts(), harness.strays) == ([], ())

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from trialbed import Usage
-from trialbed_adapter_lab import Raw, asks, call, forever, tool
+from trialbed_adapter_lab import tool
+from trialbed_scripted import Response, ask, call, forever
 
 pytestmark = pytest.mark.framework("langgraph:controlled")
 
@@ -19,7 +18,7 @@ TEXT = {"type": "string"}
 )
 async def test_parameters_may_have_the_names_that_langchain_uses_itself(harness, name):
     schema = {"type": "object", "properties": {name: TEXT}, "required": [name]}
-    record = await harness.run(asks(call("Echo_text", {name: "x"})), "done", tools=[tool(parameters=schema)])
+    record = await harness.run(call("Echo_text", {name: "x"}), "done", tools=[tool(parameters=schema)])
     assert [made.arguments for made in record.calls] == [{name: "x"}]
     assert [claim.arguments for claim in record.answer.calls] == [{name: "x"}]
 
@@ -41,7 +40,7 @@ DEEP = '{"text": ' + "[" * 5_000 + "]" * 5_000 + "}"
     "arguments", ['{"text": ', "[1]", '"Oslo"', "7", "null", "true", r'{"text": "\ud83d"}', DEEP, "1" * 5_000]
 )
 async def test_what_is_no_object_goes_back_as_the_model_wrote_it(harness, arguments):
-    record = await harness.run(asks(call("Echo_text", arguments)), "sorry")
+    record = await harness.run(call("Echo_text", arguments), "sorry")
     _, second = record.requests
     assert second.messages[2]["tool_calls"][0]["function"]["arguments"] == arguments
     assert second.results == [("call_0_0", f"Error: the arguments are not a JSON object: {arguments}")]
@@ -49,7 +48,7 @@ async def test_what_is_no_object_goes_back_as_the_model_wrote_it(harness, argume
 
 
 async def test_valid_calls_beside_invalid_ones_do_not_wait_for_another_turn(harness):
-    turn = asks(call("Echo_text", "["), call("Echo_text", {"text": "a"}), call("Echo_text", "[]"))
+    turn = ask(call("Echo_text", "["), call("Echo_text", {"text": "a"}), call("Echo_text", "[]"))
     record = await harness.run(turn, "done")
     assert [made.arguments for made in record.calls] == [{"text": "a"}]
     assert {answered for answered, _ in record.requests[1].results} == {"call_0_0", "call_0_1", "call_0_2"}
@@ -58,7 +57,7 @@ async def test_valid_calls_beside_invalid_ones_do_not_wait_for_another_turn(harn
 
 @pytest.mark.parametrize("max_steps", [1, 2, 40])
 async def test_only_the_rigs_limit_ends_the_run_not_the_graphs_own(harness, max_steps):
-    said = asks(call("Echo_text", {"text": "a"}), text="hm", usage=Usage(prompt_tokens=10, completion_tokens=3))
+    said = ask(call("Echo_text", {"text": "a"}), text="hm", usage=Usage(prompt_tokens=10, completion_tokens=3))
     record = await harness.run(forever(said), max_steps=max_steps)
     answer = record.answer
     assert len(record.requests) == answer.model_turns == len(answer.calls) == max_steps
@@ -67,7 +66,7 @@ async def test_only_the_rigs_limit_ends_the_run_not_the_graphs_own(harness, max_
 
 
 async def test_the_step_limit_holds_where_every_turn_is_invalid(harness):
-    record = await harness.run(forever(asks(call("Echo_text", "{"))), max_steps=3)
+    record = await harness.run(forever(ask(call("Echo_text", "{"))), max_steps=3)
     assert len(record.requests) == record.answer.model_turns == 3
     assert (record.answer.final_answer, record.answer.finish) == ("", None)
 
@@ -75,7 +74,7 @@ async def test_the_step_limit_holds_where_every_turn_is_invalid(harness):
 @pytest.mark.parametrize("choices", [[], None, [None], [{}], [{"message": None}], "none"])
 async def test_a_completion_without_a_message_is_the_models_failure(harness, choices):
     document = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": choices}
-    record = await harness.run(Raw(200, json.dumps(document)), "an answer that is never asked for")
+    record = await harness.run(Response.document(document), "an answer that is never asked for")
     assert record.failure.kind == "model"
     assert "did not answer with a completion" in record.failure.message
     assert len(record.requests) == 1

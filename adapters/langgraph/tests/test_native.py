@@ -12,8 +12,9 @@ import openai
 import pytest
 
 from trialbed import Tool, Usage
-from trialbed_adapter_lab import Raw, Reply, asks, call, errs, fails, forever, says, tool, wait_until
+from trialbed_adapter_lab import errs, tool, wait_until
 from trialbed_langgraph import native
+from trialbed_scripted import Response, ask, call, fail, forever, say
 
 pytestmark = pytest.mark.framework("langgraph:native")
 
@@ -32,7 +33,7 @@ def no_waiting(monkeypatch):
 def refused(status):
     """A refusal as the gateway words it."""
     error = {"message": "stopped by the limit", "type": "invalid_request_error", "code": None, "param": None}
-    return Raw(status, json.dumps({"error": error}))
+    return Response.document({"error": error}, status)
 
 
 def schema(**properties):
@@ -114,8 +115,8 @@ class TestModelNames:
 class TestCalls:
     async def test_calls_of_one_turn_run_together_and_are_claimed(self, harness):
         usage = Usage(prompt_tokens=10, completion_tokens=2)
-        turn = asks(call("Echo_text", {"text": "a"}), call("Echo_text", {"text": "b"}), usage=usage)
-        record = await harness.run(turn, says("done", usage=usage))
+        turn = ask(call("Echo_text", {"text": "a"}), call("Echo_text", {"text": "b"}), usage=usage)
+        record = await harness.run(turn, say("done", usage=usage))
         answer = record.answer
         assert [made.arguments["text"] for made in answer.calls] == ["a", "b"]
         assert (answer.final_answer, answer.finish, answer.model_turns) == ("done", "give_answer", 2)
@@ -123,37 +124,37 @@ class TestCalls:
         assert record.requests[1].messages[2]["content"] is None
 
     async def test_an_unknown_tool_is_answered_with_the_names_of_all(self, harness):
-        record = await harness.run(asks(call("Nobody", "{}")), "done", tools=[tool("a"), tool("b")])
+        record = await harness.run(call("Nobody", "{}"), "done", tools=[tool("a"), tool("b")])
         words = "Error: Nobody is not a valid tool, try one of [a, b]."
         assert record.requests[1].results == [("call_0_0", words)]
         assert (record.answer.calls, record.answer.final_answer) == ((), "done")
 
     @pytest.mark.parametrize("arguments", ['{"text": 5}', "{}", '{"text": "a", "more": null}'])
     async def test_arguments_are_not_validated(self, harness, arguments):
-        record = await harness.run(asks(call("Echo_text", arguments)), "done")
+        record = await harness.run(call("Echo_text", arguments), "done")
         assert [made.arguments for made in record.calls] == [json.loads(arguments)]
 
     @pytest.mark.parametrize("arguments", [pytest.param("", marks=newer), "null"])
     async def test_no_arguments_are_an_empty_object(self, harness, arguments):
-        record = await harness.run(asks(call("Echo_text", arguments)), "done")
+        record = await harness.run(call("Echo_text", arguments), "done")
         assert [made.arguments for made in record.calls] == [{}]
         assert record.requests[1].tool_calls == [("call_0_0", "Echo_text", "{}")]
 
     async def test_a_failing_api_is_text_for_the_model(self, harness):
-        record = await harness.run(asks(call("Echo_text", ECHO)), "done", tools=[tool(behave=errs("no such key"))])
+        record = await harness.run(call("Echo_text", ECHO), "done", tools=[tool(behave=errs("no such key"))])
         assert record.requests[1].results == [("call_0_0", "Error: no such key")]
 
     @pytest.mark.parametrize("name", ["from", "_x", "__class__", "runtime", "state", "store", "input", "callbacks"])
     async def test_most_parameters_reach_the_tool(self, harness, name):
         record = await harness.run(
-            asks(call("Echo_text", {name: "x"})), "done", tools=[tool(parameters=schema(**{name: TEXT}))]
+            call("Echo_text", {name: "x"}), "done", tools=[tool(parameters=schema(**{name: TEXT}))]
         )
         assert [made.arguments for made in record.calls] == [{name: "x"}]
 
     @pytest.mark.parametrize("name", ["config", "run_manager"])
     async def test_reserved_parameters_are_offered_and_lost(self, harness, name):
         given = tool(parameters=schema(**{name: TEXT, "text": TEXT}))
-        record = await harness.run(asks(call("Echo_text", {name: "x", "text": "a"})), "done", tools=[given])
+        record = await harness.run(call("Echo_text", {name: "x", "text": "a"}), "done", tools=[given])
         assert set(record.requests[0].parameters("Echo_text")["properties"]) == {name, "text"}
         assert [made.arguments for made in record.calls] == [{"text": "a"}]
 
@@ -164,7 +165,7 @@ class TestCalls:
 
     async def test_a_parameter_named_self_ends_the_run(self, harness):
         given = tool(parameters=schema(self=TEXT))
-        record = await harness.run(asks(call("Echo_text", {"self": "x"})), "done", tools=[given])
+        record = await harness.run(call("Echo_text", {"self": "x"}), "done", tools=[given])
         assert record.failure.message.startswith("TypeError: StructuredTool._arun() got multiple values")
         assert len(record.requests) == 1
 
@@ -172,14 +173,14 @@ class TestCalls:
 class TestErrors:
     @pytest.mark.parametrize("text", [None, "Let me see."])
     async def test_arguments_that_are_not_json_end_the_run_without_an_error(self, harness, text):
-        record = await harness.run(asks(call("Echo_text", '{"text": '), text=text), "never asked for")
+        record = await harness.run(ask(call("Echo_text", '{"text": '), text=text), "never asked for")
         assert (record.answer.final_answer, record.failure) == (text or "", None)
         assert record.answer.finish == ("give_answer" if text else None)
         assert len(record.requests) == 1
 
     @newer
     async def test_arguments_that_are_not_json_are_answered_beside_a_good_call(self, harness):
-        record = await harness.run(asks(call("Echo_text", "{"), call("Echo_text", ECHO)), "done")
+        record = await harness.run(ask(call("Echo_text", "{"), call("Echo_text", ECHO)), "done")
         results = dict(record.requests[1].results)
         assert "arguments were malformed or truncated" in results["call_0_0"]
         assert [identifier for identifier, *_ in record.requests[1].tool_calls] == ["call_0_1", "call_0_0"]
@@ -187,7 +188,7 @@ class TestErrors:
 
     @pytest.mark.parametrize("arguments", ["[1]", '"Oslo"'])
     async def test_arguments_that_are_json_but_no_object_end_the_run(self, harness, arguments):
-        record = await harness.run(asks(call("Echo_text", arguments)), "never asked for")
+        record = await harness.run(call("Echo_text", arguments), "never asked for")
         assert record.failure.message.startswith("ValidationError: 1 validation error for AIMessage")
         assert len(record.requests) == 1
 
@@ -196,17 +197,17 @@ class TestErrors:
             raise RuntimeError("database is down")
 
         monkeypatch.setattr(Tool, "ainvoke", fail)
-        record = await harness.run(asks(call("Echo_text", ECHO)), "never asked for")
+        record = await harness.run(call("Echo_text", ECHO), "never asked for")
         assert record.failure.message == "RuntimeError: database is down"
         assert len(record.requests) == 1
 
     @pytest.mark.parametrize("text", ["", None])
     async def test_an_empty_message_is_an_empty_answer(self, harness, text):
-        record = await harness.run(asks(call("Echo_text", ECHO)), says(text))
+        record = await harness.run(call("Echo_text", ECHO), say(text))
         assert (record.answer.final_answer, record.answer.finish, record.failure) == ("", None, None)
 
     async def test_a_text_that_was_cut_is_the_answer(self, harness):
-        record = await harness.run(Reply("It says th", reason="length"))
+        record = await harness.run(say("It says th", finish_reason="length"))
         assert (record.answer.final_answer, record.answer.finish) == ("It says th", "give_answer")
 
     @newer
@@ -223,30 +224,30 @@ class TestErrors:
     async def test_a_refusing_endpoint_is_an_exception_after_openais_retries(
         self, harness, no_waiting, status, requests, error
     ):
-        record = await harness.run(forever(fails(status)))
+        record = await harness.run(forever(fail(status)))
         assert record.failure.message.startswith(f"{error}: Error code: {status}")
         assert (record.failure.kind, len(record.requests)) == ("agent", requests)
 
     @pytest.mark.parametrize("status", [429, 500])
     async def test_one_failed_request_is_repeated(self, harness, no_waiting, status):
-        record = await harness.run(fails(status), "done")
+        record = await harness.run(fail(status), "done")
         assert (record.answer.final_answer, len(record.requests)) == ("done", 2)
 
     async def test_a_response_without_choices_is_an_exception(self, harness):
         body = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": []}
-        record = await harness.run(Raw(200, json.dumps(body)))
+        record = await harness.run(Response.text(json.dumps(body)))
         assert record.failure.message == "IndexError: list index out of range"
 
 
 class TestLimits:
     @newer
     async def test_nothing_of_its_own_ends_the_run_soon(self, harness):
-        record = await harness.run(*[asks(call("Echo_text", ECHO))] * 60, "done", max_steps=1_000)
+        record = await harness.run(*[ask(call("Echo_text", ECHO))] * 60, "done", max_steps=1_000)
         assert (record.answer.final_answer, len(record.requests)) == ("done", 61)
 
     @pytest.mark.parametrize("status", [400, 403])
     async def test_the_limits_refusal_is_asked_for_once(self, harness, status):
-        record = await harness.run(*[asks(call("Echo_text", ECHO))] * 3, forever(refused(status)))
+        record = await harness.run(*[ask(call("Echo_text", ECHO))] * 3, forever(refused(status)))
         assert f"Error: Error code: {status}" in record.failure.message
         assert "stopped by the limit" in record.failure.message
         assert len(record.requests) == 4
@@ -254,7 +255,7 @@ class TestLimits:
 
 class TestHygiene:
     async def test_connections_end_with_the_trial_although_langchain_keeps_its_clients(self, harness):
-        trial = harness.prepare(asks(call("Echo_text", ECHO), call("Echo_text", ECHO)), "done")
+        trial = harness.prepare(ask(call("Echo_text", ECHO), call("Echo_text", ECHO)), "done")
         await trial.run()
         await wait_until(lambda: not trial.open_connections)
         assert not trial.open_connections

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from agents import TracingProcessor, set_trace_processors, set_tracing_disabled
 
-from trialbed_adapter_lab import Harness, Raw, Reply, asks, call, forever, tool
+from trialbed_adapter_lab import Harness, tool
 from trialbed_openai_agents.controlled import ControlledAgent
+from trialbed_scripted import Response, ask, call, forever, say
 
 pytestmark = pytest.mark.framework("openai-agents:controlled")
 
@@ -46,21 +47,21 @@ async def test_the_temperature_is_zero_where_none_is_given(harness: Harness) -> 
 
 
 async def test_text_beside_a_call_of_an_unknown_tool_is_not_the_answer(harness: Harness) -> None:
-    record = await harness.run(asks(call("Later", "{}"), text="Let me see."), "done")
+    record = await harness.run(ask(call("Later", "{}"), text="Let me see."), "done")
     assert record.answer is not None
     assert (record.answer.final_answer, record.answer.calls) == ("done", ())
     assert "Later" in record.requests[1].results[0][1]
 
 
 async def test_calls_beside_an_unknown_tool_are_made(harness: Harness) -> None:
-    record = await harness.run(asks(call("Later", "{}", id="a"), call("Echo_text", {"text": "x"}, id="b")), "done")
+    record = await harness.run(ask(call("Later", "{}", "a"), call("Echo_text", {"text": "x"}, "b")), "done")
     assert [made.arguments for made in record.calls] == [{"text": "x"}]
     assert {made for made, _ in record.requests[1].results} == {"a", "b"}
 
 
 @pytest.mark.parametrize("second", [{"text": "one"}, {"text": "two"}])
 async def test_a_call_under_an_id_that_was_used_is_a_call_of_its_own(harness: Harness, second: dict[str, str]) -> None:
-    turns = [asks(call("Echo_text", arguments, id="same")) for arguments in ({"text": "one"}, second)]
+    turns = [ask(call("Echo_text", arguments, "same")) for arguments in ({"text": "one"}, second)]
     record = await harness.run(*turns, "done")
     assert record.answer is not None
     assert [json.loads(claimed.response) for claimed in record.answer.calls] == [{"text": "one"}, second]
@@ -69,7 +70,7 @@ async def test_a_call_under_an_id_that_was_used_is_a_call_of_its_own(harness: Ha
 
 async def test_calls_without_ids_are_made(harness: Harness) -> None:
     message = {"role": "assistant", "content": None, "tool_calls": [_without_id("one"), _without_id("two")]}
-    record = await harness.run(Raw(body=_completion(message)), "done")
+    record = await harness.run(Response.text(_completion(message)), "done")
     assert {made.arguments["text"] for made in record.calls} == {"one", "two"}
     assert record.answer is not None
     assert record.answer.final_answer == "done"
@@ -77,27 +78,27 @@ async def test_calls_without_ids_are_made(harness: Harness) -> None:
 
 @pytest.mark.parametrize("text", ['{"text": "\\ud83d"}', '{"text": ' + "[" * 5_000 + "]" * 5_000 + "}"])
 async def test_arguments_that_the_sdk_cannot_take_apart_do_not_end_the_run(harness: Harness, text: str) -> None:
-    record = await harness.run(asks(call("Echo_text", text)), "done")
+    record = await harness.run(call("Echo_text", text), "done")
     assert record.answer is not None, record.failure
     assert (record.answer.final_answer, record.answer.calls) == ("done", ())
     assert "not a JSON object" in record.requests[1].results[0][1]
 
 
 async def test_a_refusal_is_no_answer_and_what_came_before_it_counts(harness: Harness) -> None:
-    record = await harness.run(asks(ECHO), Reply(None, extras={"refusal": "I would rather not."}))
+    record = await harness.run(ECHO, say(None, fields={"refusal": "I would rather not."}))
     assert record.answer is not None, record.failure
     assert (record.answer.final_answer, record.answer.finish, len(record.answer.calls)) == ("", None, 1)
     assert record.answer.model_turns == 2
 
 
 async def test_an_answer_cut_off_before_its_first_word_is_no_answer(harness: Harness) -> None:
-    record = await harness.run(asks(ECHO), Reply(None, reason="length"))
+    record = await harness.run(ECHO, say(None, finish_reason="length"))
     assert record.answer is not None, record.failure
     assert (record.answer.final_answer, record.answer.finish, len(record.answer.calls)) == ("", None, 1)
 
 
 async def test_a_locked_conversation_is_not_tried_again(harness: Harness) -> None:
-    record = await harness.run(Raw(400, json.dumps(LOCKED)), "done")
+    record = await harness.run(Response.document(LOCKED, 400), "done")
     assert record.failure is not None
     assert record.failure.kind == "model"
     assert len(record.requests) == 1
@@ -105,18 +106,18 @@ async def test_a_locked_conversation_is_not_tried_again(harness: Harness) -> Non
 
 @pytest.mark.parametrize("body", ["", "<html>", "[]", "{}", '{"choices": []}', '{"choices": [{"message": null}]}'])
 async def test_what_is_no_completion_is_the_models_failure(harness: Harness, body: str) -> None:
-    record = await harness.run(Raw(body=body), "done")
+    record = await harness.run(Response.text(body), "done")
     assert record.failure is not None
     assert record.failure.kind == "model"
 
 
 async def test_nothing_is_traced_even_where_tracing_is_on(harness: Harness, traces: list[Any]) -> None:
-    await harness.run(asks(ECHO), "done")
+    await harness.run(ECHO, "done")
     assert traces == []
 
 
 async def test_the_step_limit_keeps_what_was_done(harness: Harness) -> None:
-    record = await harness.run(forever(asks(ECHO)), max_steps=3)
+    record = await harness.run(forever(ask(ECHO)), max_steps=3)
     assert record.answer is not None
     assert (record.answer.final_answer, record.answer.finish, record.answer.model_turns) == ("", None, 3)
     assert len(record.answer.calls) == len(record.calls) == 3

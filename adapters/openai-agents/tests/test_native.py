@@ -12,8 +12,10 @@ import openai
 import pytest
 from support.adapters import failure, refusal, results, said
 
-from trialbed_adapter_lab import Barrier, Call, Harness, Raw, Reply, asks, call, fails, forever, tool
+from trialbed.wire import Call
+from trialbed_adapter_lab import Barrier, Harness, tool
 from trialbed_openai_agents.native import function_tool
+from trialbed_scripted import Response, Turn, ask, call, fail, forever, say
 
 as_of_0_24 = pytest.mark.skipif(
     tuple(map(int, version("openai-agents").split(".")[:2])) < (0, 24), reason="older releases do otherwise"
@@ -53,11 +55,9 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openai.AsyncOpenAI, "_calculate_retry_timeout", lambda *_, **__: 0.0)
 
 
-def completion(message: dict[str, Any]) -> Raw:
+def completion(message: dict[str, Any]) -> Response:
     choices = [{"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "tool_calls"}]
-    return Raw(
-        body=json.dumps({"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": choices})
-    )
+    return Response.document({"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": choices})
 
 
 async def test_the_first_request_has_the_prompt_as_it_is_and_strict_tools(harness: Harness) -> None:
@@ -79,7 +79,7 @@ async def test_sampling_that_is_not_given_is_left_to_the_sdk(harness: Harness) -
 
 @pytest.mark.parametrize("name", ["get-weather", "GetWeather", "a" * 64])
 async def test_names_are_kept(harness: Harness, name: str) -> None:
-    record = await harness.run(asks(call(name, {"text": "x"})), "done", tools=(tool(name),))
+    record = await harness.run(call(name, {"text": "x"}), "done", tools=(tool(name),))
     assert [made.tool for made in record.calls] == [name]
     assert [entry["name"] for entry in record.requests[0].functions] == [name]
 
@@ -97,7 +97,7 @@ async def test_optional_properties_become_required_and_not_nullable(harness: Har
 @as_of_0_24
 @pytest.mark.parametrize("schema", [OPEN_MAP, {"anyOf": [{"type": "object", "properties": {}}, {"type": "object"}]}])
 async def test_a_schema_without_a_strict_form_is_offered_as_it_is(harness: Harness, schema: dict[str, Any]) -> None:
-    record = await harness.run(asks(call("Map", {"map": {"a": 1.5}})), "done", tools=(tool("Map", parameters=schema),))
+    record = await harness.run(call("Map", {"map": {"a": 1.5}}), "done", tools=(tool("Map", parameters=schema),))
     assert (record.requests[0].functions[0]["parameters"], record.requests[0].functions[0]["strict"]) == (schema, False)
     assert [made.arguments for made in record.calls] == [{"map": {"a": 1.5}}]
 
@@ -110,7 +110,7 @@ async def test_the_models_name_decides_nothing(harness: Harness, model: str) -> 
 
 
 async def test_an_answer_costs_one_request_and_a_call_one_more(harness: Harness) -> None:
-    record = await harness.run(asks(ECHO, text="Let me see."), "done")
+    record = await harness.run(ask(ECHO, text="Let me see."), "done")
     assert record.answer is not None
     assert (record.answer.final_answer, record.answer.finish, record.answer.model_turns) == ("done", "give_answer", 2)
     assert [(made.name, made.arguments, made.response) for made in record.answer.calls] == [
@@ -124,7 +124,7 @@ async def test_an_answer_costs_one_request_and_a_call_one_more(harness: Harness)
 
 @pytest.mark.parametrize("turn", [[call("no_such")], [ECHO, call("no_such")]], ids=["alone", "beside a good call"])
 async def test_an_unknown_tool_ends_the_run(harness: Harness, turn: list[Call]) -> None:
-    record = await harness.run(asks(*turn), "done")
+    record = await harness.run(ask(*turn), "done")
     assert failure(record) == "ModelBehaviorError: Tool no_such not found in agent Assistant"
     assert (len(record.requests), record.calls) == (1, ())
 
@@ -132,7 +132,7 @@ async def test_an_unknown_tool_ends_the_run(harness: Harness, turn: list[Call]) 
 @as_of_0_24
 @pytest.mark.parametrize("text", ['{"text": ', "", "'text'"])
 async def test_a_model_that_writes_invalid_json_is_told_a_fixed_sentence(harness: Harness, text: str) -> None:
-    record = await harness.run(asks(call("Echo_text", text)), "done")
+    record = await harness.run(call("Echo_text", text), "done")
     assert (said(record), results(record), record.calls) == ("done", [TOLD], ())
     assert record.answer is not None
     assert [made.arguments for made in record.answer.calls if isinstance(made.arguments, dict)] == []
@@ -140,14 +140,14 @@ async def test_a_model_that_writes_invalid_json_is_told_a_fixed_sentence(harness
 
 @pytest.mark.parametrize("text", ["[1]", '"text"', "null"])
 async def test_json_that_is_no_object_goes_to_the_tool(harness: Harness, text: str) -> None:
-    record = await harness.run(asks(call("Echo_text", text)), "done")
+    record = await harness.run(call("Echo_text", text), "done")
     assert (said(record), record.calls) == ("done", ())
     assert results(record)[0].startswith("Error: the call could not be made")
 
 
 @pytest.mark.parametrize("arguments", [{"text": 1}, {}, {"text": "x", "more": 1}, {"text": None}])
 async def test_arguments_are_not_validated(harness: Harness, arguments: dict[str, Any]) -> None:
-    record = await harness.run(asks(call("Echo_text", arguments)), "done")
+    record = await harness.run(call("Echo_text", arguments), "done")
     assert (said(record), [made.arguments for made in record.calls]) == ("done", [arguments])
 
 
@@ -159,13 +159,13 @@ async def test_a_tool_that_raises_is_told_as_a_fixed_sentence(
         raise RuntimeError("backend exploded")
 
     monkeypatch.setattr("trialbed.Tool.ainvoke", explode)
-    record = await harness.run(asks(ECHO), "done")
+    record = await harness.run(ECHO, "done")
     assert (said(record), results(record)) == ("done", [TOLD])
 
 
 async def test_parallel_calls_run_together_and_are_answered_in_order(harness: Harness) -> None:
     barrier = Barrier(12, timeout=10.0)
-    turn = asks(*[call("Echo_text", {"text": str(number)}) for number in range(12)])
+    turn = ask(*[call("Echo_text", {"text": str(number)}) for number in range(12)])
     record = await harness.run(turn, "done", tools=(tool(behave=barrier.tool()),))
     assert barrier.all_arrived
     assert record.answer is not None
@@ -177,17 +177,17 @@ async def test_parallel_calls_run_together_and_are_answered_in_order(harness: Ha
 @pytest.mark.parametrize(
     ("reply", "seen"),
     [
-        (Reply(""), ""),
-        (Reply(None), ""),
-        (Reply("cut", reason="length"), "cut"),
-        (Reply(None, reason="length"), "ModelBehaviorError"),
-        (Reply("text", reason="content_filter"), "text"),
-        (Reply(None, extras={"refusal": "I would rather not."}), "ModelRefusalError"),
-        (Raw(body='{"choices": []}'), "ModelBehaviorError"),
-        (Raw(body='{"error": {"message": "busy"}}'), "ModelBehaviorError"),
+        (say(""), ""),
+        (say(None), ""),
+        (say("cut", finish_reason="length"), "cut"),
+        (say(None, finish_reason="length"), "ModelBehaviorError"),
+        (say("text", finish_reason="content_filter"), "text"),
+        (say(None, fields={"refusal": "I would rather not."}), "ModelRefusalError"),
+        (Response.text('{"choices": []}'), "ModelBehaviorError"),
+        (Response.text('{"error": {"message": "busy"}}'), "ModelBehaviorError"),
     ],
 )
-async def test_an_odd_end(harness: Harness, reply: Reply | Raw, seen: str) -> None:
+async def test_an_odd_end(harness: Harness, reply: Turn | Response, seen: str) -> None:
     record = await harness.run(reply, "done")
     assert (said(record), len(record.requests)) == (seen, 1)
     assert record.answer is None or (record.answer.finish is None) is not seen
@@ -196,7 +196,7 @@ async def test_an_odd_end(harness: Harness, reply: Reply | Raw, seen: str) -> No
 @as_of_0_24
 @pytest.mark.parametrize(("second", "seen"), [("two", "ModelBehaviorError"), ("one", "done")])
 async def test_a_call_id_that_is_used_again(harness: Harness, second: str, seen: str) -> None:
-    turns = [asks(call("Echo_text", {"text": text}, id="same")) for text in ("one", second)]
+    turns = [ask(call("Echo_text", {"text": text}, "same")) for text in ("one", second)]
     record = await harness.run(*turns, "done")
     assert (said(record), len(record.calls)) == (seen, 1)
 
@@ -215,7 +215,7 @@ async def test_call_ids_that_are_not_unique_in_a_turn_end_the_run(harness: Harne
 @pytest.mark.usefixtures("no_waiting")
 @pytest.mark.parametrize("status", [429, 500])
 async def test_a_request_that_fails_once_is_repeated(harness: Harness, status: int) -> None:
-    record = await harness.run(asks(ECHO), fails(status), "done")
+    record = await harness.run(ECHO, fail(status), "done")
     assert (said(record), len(record.requests)) == ("done", 3)
     assert record.requests[1].body == record.requests[2].body
 
@@ -232,25 +232,25 @@ async def test_a_request_that_fails_once_is_repeated(harness: Harness, status: i
     ],
 )
 async def test_an_endpoint_that_always_fails(harness: Harness, status: int, requests: int, seen: str) -> None:
-    record = await harness.run(forever(fails(status)))
+    record = await harness.run(forever(fail(status)))
     assert (said(record), len(record.requests)) == (seen, requests)
 
 
 async def test_a_model_that_never_stops_is_stopped_by_the_sdk_after_ten_turns(harness: Harness) -> None:
-    record = await harness.run(forever(asks(ECHO)), max_steps=30)
+    record = await harness.run(forever(ask(ECHO)), max_steps=30)
     assert failure(record) == "MaxTurnsExceeded: Max turns (10) exceeded"
     assert (len(record.requests), len(record.calls)) == (10, 10)
 
 
 @pytest.mark.parametrize(("status", "seen"), [(400, "BadRequestError"), (403, "PermissionDeniedError")])
 async def test_the_refusal_at_a_limit_ends_the_run(harness: Harness, status: int, seen: str) -> None:
-    record = await harness.run(*[asks(ECHO)] * 3, forever(refusal(status, REFUSED)))
+    record = await harness.run(*[ask(ECHO)] * 3, forever(refusal(status, REFUSED)))
     assert (said(record), len(record.requests)) == (seen, 4)
     assert REFUSED in failure(record)
 
 
 async def test_nothing_but_the_endpoint_is_contacted(harness: Harness) -> None:
-    await harness.run(asks(ECHO), "done")
+    await harness.run(ECHO, "done")
     assert (harness.contacts(), harness.strays) == ([], ())
 
 

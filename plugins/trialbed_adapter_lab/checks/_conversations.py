@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Unpack
 
 from trialbed_adapter_lab.checks._expectations import expect_answer, expect_calls, expect_requests
-from trialbed_adapter_lab.harness import Harness, Line, Reply, TrialRecord, TrialSettings, asks, call
+from trialbed_adapter_lab.harness import Harness, TrialRecord, TrialSettings
+from trialbed_scripted import Line, Turn, ask, call
 
 ECHO = "Echo_text"
 """The tool that a trial is offered by default."""
@@ -40,9 +41,9 @@ async def converse(
     return record
 
 
-def asks_echo(*texts: str) -> Reply:
+def asks_echo(*texts: str) -> Turn:
     """Return a turn of the model that calls the default tool with each of these texts."""
-    return asks(*(call(ECHO, {"text": text}) for text in texts))
+    return ask(*(call(ECHO, {"text": text}) for text in texts))
 
 
 def echoes(*texts: str) -> list[tuple[str, dict[str, str]]]:

@@ -10,7 +10,8 @@ from trialbed.records import Answer
 from trialbed_adapter_lab._check import ASKED_ON, FAILS, FAILS_EARLY
 from trialbed_adapter_lab.differences import differences
 from trialbed_adapter_lab.errors import CheckFailed
-from trialbed_adapter_lab.harness import AFTER_THE_END, ObservedRequest, TrialRecord
+from trialbed_adapter_lab.harness import ObservedRequest, TrialRecord
+from trialbed_scripted import AFTER_THE_END
 
 SHOWN = 300
 """Characters of a value that a message shows."""

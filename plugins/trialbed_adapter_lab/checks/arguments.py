@@ -7,7 +7,8 @@ from typing import Any
 from trialbed_adapter_lab._check import must, should
 from trialbed_adapter_lab.checks._conversations import converse
 from trialbed_adapter_lab.checks._expectations import expect, expect_equal, expect_requests, expect_results
-from trialbed_adapter_lab.harness import Harness, asks, call, tool
+from trialbed_adapter_lab.harness import Harness, tool
+from trialbed_scripted import ask, call
 
 ANYTHING: dict[str, Any] = {}
 TYPES = {
@@ -114,7 +115,7 @@ async def large_arguments(harness: Harness) -> None:
 async def empty_arguments(harness: Harness) -> None:
     """An empty text as arguments is a call without arguments."""
     await converse(
-        harness, asks(call("Echo_text", "")), requests=2, calls=[("Echo_text", {})], tools=[tool(parameters=OPEN)]
+        harness, ask(call("Echo_text", "")), requests=2, calls=[("Echo_text", {})], tools=[tool(parameters=OPEN)]
     )
 
 
@@ -124,7 +125,7 @@ async def empty_arguments(harness: Harness) -> None:
 )
 async def invalid_arguments_do_not_end_the_run(harness: Harness) -> None:
     """Arguments that break the schema: the call is made or refused, the model is told, and the run continues."""
-    record = await converse(harness, asks(call("Echo_text", INVALID)), answer="sorry", tools=[tool(parameters=STRICT)])
+    record = await converse(harness, ask(call("Echo_text", INVALID)), answer="sorry", tools=[tool(parameters=STRICT)])
     _, second = expect_requests(record, 2)
     expect_results(second, [""])
     expect(len(record.calls) <= 1, "at most one call of the Api", f"{len(record.calls)}")
@@ -157,7 +158,7 @@ async def defaults_are_not_filled_in(harness: Harness) -> None:
 async def _expect_arrival(harness: Harness, arguments: dict[str, Any], schema: dict[str, Any] | None = None) -> None:
     """Expect that a call with these arguments is made as it is."""
     offered = tool() if schema is None else tool(parameters=schema)
-    record = await converse(harness, asks(call("Echo_text", arguments)), requests=2, tools=[offered])
+    record = await converse(harness, ask(call("Echo_text", arguments)), requests=2, tools=[offered])
     expect(
         len(record.calls) == 1, "one call of the Api", f"{len(record.calls)}{_told_instead(record.requests[1].results)}"
     )

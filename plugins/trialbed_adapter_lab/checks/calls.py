@@ -17,18 +17,8 @@ from trialbed_adapter_lab.checks._expectations import (
     expect_results,
     expect_words,
 )
-from trialbed_adapter_lab.harness import (
-    ApiReply,
-    Barrier,
-    Harness,
-    ObservedCall,
-    Reply,
-    asks,
-    call,
-    forever,
-    returns,
-    tool,
-)
+from trialbed_adapter_lab.harness import ApiReply, Barrier, Harness, ObservedCall, returns, tool
+from trialbed_scripted import ask, call, forever, say
 
 CALL_IN_TEXT = '<tool_call>\n{"name": "Echo_text", "arguments": {"text": "x"}}\n</tool_call>'
 WORDS = ("one", "two", "three")
@@ -83,7 +73,7 @@ async def calls_reach_their_own_apis(harness: Harness) -> None:
     tools = [tool(name, returns(f"result of {name}"), description=f"Stands for {name}.") for name in names]
     record = await converse(
         harness,
-        *(asks(call(name, {"text": name})) for name in names),
+        *(ask(call(name, {"text": name})) for name in names),
         calls=[*((name, {"text": name}) for name in names)],
         tools=tools,
     )
@@ -124,7 +114,7 @@ async def sequential_calls(harness: Harness) -> None:
 async def parallel_calls(harness: Harness) -> None:
     """Three calls of three tools in one turn: each is made once, and the next request has all results."""
     names = ("Echo_a", "Echo_b", "Echo_c")
-    turn = asks(*(call(name, {"text": name}) for name in names))
+    turn = ask(*(call(name, {"text": name}) for name in names))
     record = await converse(harness, turn, tools=[tool(name) for name in names])
     _, second = expect_requests(record, 2)
     expect_calls(record, *((name, {"text": name}) for name in names))
@@ -202,7 +192,7 @@ async def many_turns(harness: Harness) -> None:
 async def repeated_calls_are_made_again(harness: Harness) -> None:
     """The same call twice in one turn and again in the next is made three times."""
     same = call("Echo_text", {"text": "again"})
-    record = await converse(harness, asks(same, same), asks(same))
+    record = await converse(harness, ask(same, same), ask(same))
     requests = expect_requests(record, 3)
     expect_calls(record, *[("Echo_text", {"text": "again"})] * 3)
     expect_equal("results per request", [len(request.results) for request in requests], [0, 2, 3])
@@ -215,5 +205,5 @@ async def repeated_calls_are_made_again(harness: Harness) -> None:
 )
 async def text_is_not_a_call(harness: Harness) -> None:
     """A call that the model writes in its text is not made."""
-    record = await harness.run(forever(Reply(CALL_IN_TEXT)), max_steps=3)
+    record = await harness.run(forever(say(CALL_IN_TEXT)), max_steps=3)
     expect_calls(record)

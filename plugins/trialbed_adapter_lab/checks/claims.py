@@ -14,7 +14,8 @@ from trialbed_adapter_lab.checks._expectations import (
     expect_requests_at_least,
     in_order,
 )
-from trialbed_adapter_lab.harness import Harness, TrialRecord, asks, breaks, call, errs, forever, returns, says, tool
+from trialbed_adapter_lab.harness import Harness, TrialRecord, breaks, errs, returns, tool
+from trialbed_scripted import ask, call, forever, say
 
 NAMES = ("Echo_a", "Echo_b", "Echo_c")
 SPENT = (Usage(prompt_tokens=10, completion_tokens=1), Usage(prompt_tokens=20, completion_tokens=2))
@@ -31,8 +32,8 @@ async def calls_are_claimed(harness: Harness) -> None:
     """Calls in one turn and in several are claimed, each once, with Api and arguments."""
     # A framework may refuse arguments that a schema does not name.
     tools = [tool(name, parameters=_schema("text", "n")) for name in NAMES]
-    together = asks(*(call(name, {"text": f"{name} 1", "n": "1"}) for name in NAMES))
-    record = await converse(harness, together, asks(call("Echo_b", {"text": "Echo_b 2", "n": "2"})), tools=tools)
+    together = ask(*(call(name, {"text": f"{name} 1", "n": "1"}) for name in NAMES))
+    record = await converse(harness, together, ask(call("Echo_b", {"text": "Echo_b 2", "n": "2"})), tools=tools)
     expect(len(record.calls) > 0, "calls of the tools", "none")
     _expect_claims(record)
 
@@ -44,8 +45,8 @@ async def calls_are_claimed(harness: Harness) -> None:
 )
 async def many_calls_are_claimed(harness: Harness) -> None:
     """Twelve calls, six of them in one turn, are all claimed."""
-    turns = [asks(call("Echo_a", {"text": f"turn {number}"})) for number in range(6)]
-    together = asks(*(call("Echo_b", {"text": f"call {number}"}) for number in range(6)))
+    turns = [ask(call("Echo_a", {"text": f"turn {number}"})) for number in range(6)]
+    together = ask(*(call("Echo_b", {"text": f"call {number}"}) for number in range(6)))
     record = await harness.run(*turns, together, "done", tools=_tools())
     _expect_claims_if_answered(record)
 
@@ -56,8 +57,8 @@ async def many_calls_are_claimed(harness: Harness) -> None:
 )
 async def claims_are_in_order(harness: Harness) -> None:
     """Calls are claimed in the order in which the model asked for them."""
-    together = asks(*(call(name, {"text": "1"}) for name in reversed(NAMES)))
-    record = await harness.run(together, asks(call("Echo_b", {"text": "2"})), "done", tools=_tools())
+    together = ask(*(call(name, {"text": "1"}) for name in reversed(NAMES)))
+    record = await harness.run(together, call("Echo_b", {"text": "2"}), "done", tools=_tools())
     answer = expect_answer(record, "done")
     named = [claim.api.tool_name if claim.api else claim.name for claim in answer.calls]
     expect_equal("tools of the claimed calls", named, [*reversed(NAMES), "Echo_b"])
@@ -70,7 +71,7 @@ async def claims_are_in_order(harness: Harness) -> None:
 async def responses_are_claimed(harness: Harness) -> None:
     """Each claimed call has the response that came back."""
     tools = [tool(name, returns(f"response of {name}")) for name in NAMES]
-    record = await harness.run(asks(*(call(name, {"text": "x"}) for name in NAMES)), "done", tools=tools)
+    record = await harness.run(ask(*(call(name, {"text": "x"}) for name in NAMES)), "done", tools=tools)
     answer = expect_answer(record, "done")
     seen = {claim.api.tool_name if claim.api else claim.name: claim.response for claim in answer.calls}
     expect_equal("responses of the claimed calls", seen, {name: f"response of {name}" for name in NAMES})
@@ -84,7 +85,7 @@ async def responses_are_claimed(harness: Harness) -> None:
 async def failed_calls_are_claimed(harness: Harness) -> None:
     """Calls that the Api answered with an error, or not at all, are claimed."""
     tools = [tool("Echo_a", errs("no parrot")), tool("Echo_b", breaks(503)), tool("Echo_c")]
-    record = await harness.run(asks(*(call(name, {"text": "x"}) for name in NAMES)), "done", tools=tools)
+    record = await harness.run(ask(*(call(name, {"text": "x"}) for name in NAMES)), "done", tools=tools)
     _expect_claims_if_answered(record)
 
 
@@ -95,7 +96,7 @@ async def failed_calls_are_claimed(harness: Harness) -> None:
 )
 async def calls_not_made_are_not_claimed(harness: Harness) -> None:
     """Calls of an unknown tool, or with arguments that are not a JSON object, are not claimed unless they were made."""
-    turn = asks(
+    turn = ask(
         call("Echo_nobody", {"text": "x"}),
         call("Echo_a", '{"text": '),
         call("Echo_b", "[1]"),
@@ -111,7 +112,7 @@ async def calls_not_made_are_not_claimed(harness: Harness) -> None:
 )
 async def calls_are_claimed_at_the_step_limit(harness: Harness) -> None:
     """At the step limit the calls that were made are claimed."""
-    record = await harness.run(forever(asks(call("Echo_a", {"text": "more"}))), tools=_tools(), max_steps=3)
+    record = await harness.run(forever(ask(call("Echo_a", {"text": "more"}))), tools=_tools(), max_steps=3)
     expect_answer(record)
     expect(len(record.calls) >= 2, "at least 2 calls in 3 turns", f"{len(record.calls)}")
     _expect_claims(record)
@@ -136,9 +137,7 @@ async def claimed_usage_is_the_sum(harness: Harness) -> None:
 )
 async def unknown_usage_is_none(harness: Harness) -> None:
     """If the model reports no tokens, none are claimed: None, not 0."""
-    record = await harness.run(
-        asks(call("Echo_a", {"text": "x"}), usage=None), says("done", usage=None), tools=_tools()
-    )
+    record = await harness.run(ask(call("Echo_a", {"text": "x"}), usage=None), say("done", usage=None), tools=_tools())
     usage = expect_answer(record, "done").usage
     expect(usage is None, "usage None", None if usage is None else usage.model_dump())
 
@@ -159,8 +158,8 @@ async def usage_is_claimed(harness: Harness) -> None:
 )
 async def claimed_turns_are_right(harness: Harness) -> None:
     """Claimed turns, if any, are the requests that were made, at the step limit too if there is an answer."""
-    finished = await harness.run(asks(call("Echo_a", {"text": "x"})), "done", tools=_tools())
-    cut_off = await harness.run(forever(asks(call("Echo_a", {"text": "x"}))), tools=_tools(), max_steps=3)
+    finished = await harness.run(call("Echo_a", {"text": "x"}), "done", tools=_tools())
+    cut_off = await harness.run(forever(ask(call("Echo_a", {"text": "x"}))), tools=_tools(), max_steps=3)
     expect_answer(finished)
     for record in (finished, cut_off):
         made = sum(not request.refused for request in record.requests)
@@ -180,8 +179,8 @@ async def turns_are_claimed(harness: Harness) -> None:
 
 async def _run_spending(harness: Harness) -> Answer:
     """Run a trial of three turns, each with another number of tokens, and return its answer."""
-    turns = [asks(call("Echo_a", {"text": "x"}), usage=usage) for usage in SPENT]
-    record = await harness.run(*turns, says("done", usage=LAST), tools=_tools())
+    turns = [ask(call("Echo_a", {"text": "x"}), usage=usage) for usage in SPENT]
+    record = await harness.run(*turns, say("done", usage=LAST), tools=_tools())
     expect_requests_at_least(record, 3)
     return expect_answer(record, "done")
 

@@ -14,7 +14,8 @@ from trialbed_adapter_lab.checks._expectations import (
     expect_results,
     expect_words,
 )
-from trialbed_adapter_lab.harness import Harness, Reply, asks, call
+from trialbed_adapter_lab.harness import Harness
+from trialbed_scripted import ask, call, say
 
 EXTRAS = {
     "refusal": None,
@@ -34,7 +35,7 @@ WORDS = ("one", "two", "three")
 )
 async def ids_may_come_again(harness: Harness) -> None:
     """Ids that a later turn repeats belong to new calls with their own results."""
-    turns = [asks(call("Echo_text", {"text": word}, id="call_0")) for word in WORDS]
+    turns = [ask(call("Echo_text", {"text": word}, "call_0")) for word in WORDS]
     record = await harness.run(*turns, "done")
     answer = expect_answer(record, "done")
     requests = expect_requests(record, 4)
@@ -50,7 +51,7 @@ async def ids_may_come_again(harness: Harness) -> None:
 )
 async def ids_may_be_equal(harness: Harness) -> None:
     """Two calls of one turn with the same id are both made, and both results go back."""
-    turn = asks(*(call("Echo_text", {"text": word}, id="call_0") for word in WORDS[:2]))
+    turn = ask(*(call("Echo_text", {"text": word}, "call_0") for word in WORDS[:2]))
     record = await converse(harness, turn, calls=echoes(*WORDS[:2]))
     expect_words(record.requests[1], WORDS[:2])
 
@@ -61,7 +62,7 @@ async def ids_may_be_equal(harness: Harness) -> None:
 )
 async def arguments_stay_as_written(harness: Harness) -> None:
     """The arguments of a call are sent back as the model wrote them, spaces, escapes and order included."""
-    record = await converse(harness, asks(call("Echo_text", WRITTEN)))
+    record = await converse(harness, ask(call("Echo_text", WRITTEN)))
     _, second, *_ = expect_requests_at_least(record, 2)
     expect_equal("arguments as sent back", [text for _, _, text in second.tool_calls], [WRITTEN])
 
@@ -72,7 +73,7 @@ async def arguments_stay_as_written(harness: Harness) -> None:
 )
 async def thoughts_are_not_sent_back(harness: Harness) -> None:
     """The field `reasoning_content` next to a call is not sent back to the model."""
-    thoughtful = Reply(None, (call("Echo_text", {"text": "x"}),), extras={"reasoning_content": "A secret thought."})
+    thoughtful = ask(call("Echo_text", {"text": "x"}), fields={"reasoning_content": "A secret thought."})
     record = await converse(harness, thoughtful)
     _, second, *_ = expect_requests_at_least(record, 2)
     expect("A secret thought." not in str(second.body), "no thoughts in the second request", second.messages)
@@ -84,7 +85,7 @@ async def thoughts_are_not_sent_back(harness: Harness) -> None:
 )
 async def calls_stay_in_the_conversation(harness: Harness) -> None:
     """The model's message with its calls is sent back unchanged, followed by the results."""
-    turn = asks(call("Echo_text", {"text": "a"}, id="id_a"), call("Echo_text", {"text": "b"}, id="id_b"))
+    turn = ask(call("Echo_text", {"text": "a"}, "id_a"), call("Echo_text", {"text": "b"}, "id_b"))
     record = await converse(harness, turn)
     _, second = expect_requests(record, 2)
     expect_equal("roles", [entry.get("role") for entry in second.messages][-3:], ["assistant", "tool", "tool"])
@@ -99,7 +100,7 @@ async def calls_stay_in_the_conversation(harness: Harness) -> None:
 )
 async def text_beside_calls_is_kept(harness: Harness) -> None:
     """Text that the model writes next to a call stays in the conversation."""
-    record = await harness.run(asks(call("Echo_text", {"text": "a"}), text="First I ask the parrot."), "done")
+    record = await harness.run(ask(call("Echo_text", {"text": "a"}), text="First I ask the parrot."), "done")
     _, second, *_ = expect_requests_at_least(record, 2)
     expect_equal("assistant's text", second.said_by("assistant"), ["First I ask the parrot."])
 
@@ -113,7 +114,7 @@ async def calls_count_whatever_the_finish_reason(harness: Harness) -> None:
     for reason in ("stop", "length", "tool_calls"):
         await converse(
             harness,
-            Reply(None, (call("Echo_text", {"text": "x"}),), reason=reason),
+            ask(call("Echo_text", {"text": "x"}), finish_reason=reason),
             requests=2,
             calls=echoes("x"),
         )
@@ -125,8 +126,8 @@ async def calls_count_whatever_the_finish_reason(harness: Harness) -> None:
 )
 async def fields_of_vendors_are_tolerated(harness: Harness) -> None:
     """Messages with fields that vendors add are read like any other."""
-    with_call = Reply(None, (call("Echo_text", {"text": "x"}),), extras=EXTRAS)
-    record = await harness.run(with_call, Reply("done", extras=EXTRAS))
+    with_call = ask(call("Echo_text", {"text": "x"}), fields=EXTRAS)
+    record = await harness.run(with_call, say("done", fields=EXTRAS))
     expect_answer(record, "done")
     expect_requests(record, 2)
     expect_calls(record, *echoes("x"))

@@ -18,21 +18,8 @@ from trialbed_adapter_lab.checks._expectations import (
     show,
 )
 from trialbed_adapter_lab.errors import CheckFailed
-from trialbed_adapter_lab.harness import (
-    Gate,
-    Harness,
-    Raw,
-    Reply,
-    TrialRecord,
-    asks,
-    breaks,
-    call,
-    errs,
-    fails,
-    returns,
-    says,
-    tool,
-)
+from trialbed_adapter_lab.harness import Gate, Harness, TrialRecord, breaks, errs, returns, tool
+from trialbed_scripted import Response, ask, call, fail, say
 
 STATUSES = (400, 401, 403, 404, 408, 409, 422, 429, 500, 502, 503)
 NO_OBJECTS = ("[1]", '"Oslo"', "7", "null", "true")
@@ -86,7 +73,7 @@ async def slow_tool(harness: Harness) -> None:
 )
 async def unknown_tool_goes_back(harness: Harness) -> None:
     """A call of a tool that is not offered is answered with text, and the run continues."""
-    turn = asks(call("Echo_nobody", {"text": "x"}))
+    turn = ask(call("Echo_nobody", {"text": "x"}))
     record = await converse(harness, turn, asks_echo("y"))
     _, second, _ = expect_requests(record, 3)
     expect_results(second, [""])
@@ -120,7 +107,7 @@ async def arguments_that_are_no_object_go_back(harness: Harness) -> None:
 async def broken_arguments_are_no_call(harness: Harness) -> None:
     """Arguments that are not a JSON object do not lead to a call."""
     for text in (*NO_JSON, *NO_OBJECTS):
-        record = await harness.run(asks(call("Echo_text", text)), "done")
+        record = await harness.run(call("Echo_text", text), "done")
         made = [item.arguments for item in record.calls]
         expect(not made, f"no call for the arguments {text}", made)
 
@@ -131,7 +118,7 @@ async def broken_arguments_are_no_call(harness: Harness) -> None:
 )
 async def valid_calls_beside_invalid_ones(harness: Harness) -> None:
     """Valid calls are made even if others in the same turn are invalid, and every call gets a result."""
-    turn = asks(
+    turn = ask(
         call("Echo_text", {"text": "first"}),
         call("Echo_text", '{"text": '),
         call("Echo_nobody", {"text": "x"}),
@@ -155,7 +142,7 @@ async def valid_calls_beside_invalid_ones(harness: Harness) -> None:
 async def model_errors_fail_the_trial(harness: Harness) -> None:
     """Each error status of the model's endpoint leads to ModelFailed."""
     for status in STATUSES:
-        _expect_model_failure(await harness.run(fails(status)), f"status {status}")
+        _expect_model_failure(await harness.run(fail(status)), f"status {status}")
 
 
 @should(
@@ -165,7 +152,7 @@ async def model_errors_fail_the_trial(harness: Harness) -> None:
 async def model_errors_are_not_retried(harness: Harness) -> None:
     """After an error status the model is not asked again."""
     for status in STATUSES:
-        record = await harness.run(fails(status), "asked again")
+        record = await harness.run(fail(status), "asked again")
         expect(len(record.requests) == 1, f"one request for status {status}", f"{len(record.requests)} requests")
 
 
@@ -176,12 +163,10 @@ async def model_errors_are_not_retried(harness: Harness) -> None:
 async def model_errors_are_named(harness: Harness) -> None:
     """The failure's message contains the status and the endpoint's own words."""
     for status in (400, 429, 503):
-        record = await harness.run(fails(status))
+        record = await harness.run(fail(status))
         message = record.failure.message if record.failure else "no failure"
         expect(str(status) in message, f"the status {status} in the failure's message", message)
-        expect(
-            "the harness refuses" in message, "the endpoint's words, `the harness refuses …`, in the message", message
-        )
+        expect("the model refuses" in message, "the endpoint's words, `the model refuses …`, in the message", message)
 
 
 @must(
@@ -190,7 +175,7 @@ async def model_errors_are_named(harness: Harness) -> None:
 )
 async def model_error_after_calls(harness: Harness) -> None:
     """An error of the model's endpoint after a call fails the trial as well."""
-    record = await harness.run(asks_echo("x"), fails(500))
+    record = await harness.run(asks_echo("x"), fail(500))
     _expect_model_failure(record, "status 500 in the second request")
 
 
@@ -213,7 +198,7 @@ async def unreachable_model_fails_the_trial(harness: Harness) -> None:
 async def response_without_choices_fails_the_trial(harness: Harness) -> None:
     """A completion without choices leads to ModelFailed."""
     document = '{"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": []}'
-    _expect_model_failure(await harness.run(Raw(200, document)), "a completion with `choices: []`")
+    _expect_model_failure(await harness.run(Response.text(document)), "a completion with `choices: []`")
 
 
 @must(
@@ -222,7 +207,7 @@ async def response_without_choices_fails_the_trial(harness: Harness) -> None:
 )
 async def response_that_is_no_json_fails_the_trial(harness: Harness) -> None:
     """A page of HTML in place of a completion leads to ModelFailed."""
-    page = Raw(200, "<html><body>Bad gateway</body></html>", "text/html")
+    page = Response.text("<html><body>Bad gateway</body></html>", "text/html")
     _expect_model_failure(await harness.run(page), "a page of HTML with status 200")
 
 
@@ -234,7 +219,7 @@ async def response_that_is_no_json_fails_the_trial(harness: Harness) -> None:
 async def empty_answer_is_unfinished(harness: Harness) -> None:
     """An empty message (an empty text, spaces or null) leaves the trial unfinished."""
     for text in ("", None, "  \n "):
-        record = await harness.run(says(text), says(text), says(text), says(text), max_steps=4)
+        record = await harness.run(say(text), say(text), say(text), say(text), max_steps=4)
         if (answer := record.answer) is not None:
             expect(answer.finish is None, f"finish None after the message {text!r}", answer.finish)
             expect(not answer.final_answer.strip(), f"an empty final_answer after {text!r}", answer.final_answer)
@@ -247,7 +232,7 @@ async def empty_answer_is_unfinished(harness: Harness) -> None:
 async def empty_answer_ends_the_run(harness: Harness) -> None:
     """After an empty message, at once or after a call, the model is not asked again; the answer is empty."""
     for turns in ([], [asks_echo("x")]):
-        record = await harness.run(*turns, says(""), "asked again", tools=[tool(behave=returns("a result"))])
+        record = await harness.run(*turns, say(""), "asked again", tools=[tool(behave=returns("a result"))])
         answer = expect_answer(record)
         expect_requests(record, len(turns) + 1)
         expect_equal("final_answer", answer.final_answer.strip(), "")
@@ -260,7 +245,7 @@ async def empty_answer_ends_the_run(harness: Harness) -> None:
 async def empty_answer_that_was_cut_off_is_unfinished(harness: Harness) -> None:
     """An empty message with the finish reason `length` or `content_filter` leaves the trial unfinished, not failed."""
     for reason in ("length", "content_filter"):
-        answer = expect_answer(await harness.run(Reply("", reason=reason)))
+        answer = expect_answer(await harness.run(say("", finish_reason=reason)))
         expect(answer.finish is None, f"finish None after an empty message that ended by {reason}", answer.finish)
 
 
@@ -279,7 +264,7 @@ async def giving_up(harness: Harness) -> None:
 
 async def _expect_return(harness: Harness, arguments: str) -> None:
     """Expect that a call with these arguments is answered with a text, and that the next one is made."""
-    turn = asks(call("Echo_text", arguments))
+    turn = ask(call("Echo_text", arguments))
     try:
         record = await converse(harness, turn, asks_echo("right"))
         _, second, _ = expect_requests(record, 3)

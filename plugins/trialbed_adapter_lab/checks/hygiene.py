@@ -16,12 +16,12 @@ from trialbed_adapter_lab.harness import (
     Gate,
     Harness,
     ProcessResources,
-    Reply,
     TrialRecord,
     new_tasks,
     process_state,
     wait_until,
 )
+from trialbed_scripted import Turn, say
 
 WARM_UP = 5
 TRIALS = 20
@@ -112,7 +112,7 @@ async def nothing_is_printed(harness: Harness) -> None:
 async def event_loop_stays_free(harness: Harness) -> None:
     """The event loop keeps running while the model is slow."""
     gate = Gate(timeout=HELD_BACK)
-    running = asyncio.create_task(harness.run(gate.reply(Reply("done"))))
+    running = asyncio.create_task(harness.run(gate.reply(say("done"))))
     reached = asyncio.create_task(gate.reached.wait(10.0))
     try:
         await asyncio.wait({running, reached}, return_when=asyncio.FIRST_COMPLETED)
@@ -145,7 +145,7 @@ async def _run_usual(harness: Harness) -> TrialRecord:
     return await harness.run(_turn(), "done")
 
 
-def _turn() -> Reply:
+def _turn() -> Turn:
     return asks_echo("a", "b")
 
 

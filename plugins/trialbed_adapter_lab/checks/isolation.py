@@ -23,16 +23,12 @@ from trialbed_adapter_lab.harness import (
     Harness,
     ObservedRequest,
     PreparedTrial,
-    Reply,
     ScriptedTool,
     TrialRecord,
-    asks,
-    call,
-    fails,
-    forever,
     returns,
     tool,
 )
+from trialbed_scripted import ask, call, fail, forever, say
 
 GATHERING = 2.0
 """Seconds that trials wait for each other; one that blocks the loop arrives too late, and runs after the others."""
@@ -65,7 +61,7 @@ async def tools_start_afresh(harness: Harness) -> None:
     """A second trial with a tool of the same name, but another schema and Api, offers and calls its own."""
     for word in ("alpha", "beta"):
         record = await converse(
-            harness, asks(call("Echo_text", {word: word})), tools=[_own_tool(word, returns(f"result {word}"))]
+            harness, ask(call("Echo_text", {word: word})), tools=[_own_tool(word, returns(f"result {word}"))]
         )
         first, second, *_ = expect_requests_at_least(record, 2)
         _expect_parameter(first, word)
@@ -110,7 +106,7 @@ async def counts_start_afresh(harness: Harness) -> None:
 )
 async def trial_after_a_failed_one(harness: Harness) -> None:
     """After a trial whose model failed, the next one runs as usual."""
-    await harness.run(asks_echo("first"), forever(fails(400)), query="the first query")
+    await harness.run(asks_echo("first"), forever(fail(400)), query="the first query")
     record = await converse(harness, asks_echo("second"), answer="second", query="the second query")
     *_, last = expect_requests_at_least(record, 2)
     expect_calls(record, *echoes("second"))
@@ -145,7 +141,7 @@ async def eight_trials_at_once(harness: Harness) -> None:
 async def trials_run_at_the_same_time(harness: Harness) -> None:
     """Two trials ask the model at the same time."""
     barrier = Barrier(2)
-    trials = [harness.prepare(barrier.reply(Reply("done"))) for _ in range(2)]
+    trials = [harness.prepare(barrier.reply(say("done"))) for _ in range(2)]
     for record in await asyncio.gather(*(trial.run() for trial in trials)):
         expect_answer(record, "done")
     expect(barrier.all_arrived, "two requests under way at once", "the second trial began after the first had ended")
@@ -164,7 +160,7 @@ async def _at_once(harness: Harness, number: int) -> None:
 
 def _trial(harness: Harness, word: str, asking: Barrier, calling: Barrier) -> PreparedTrial:
     return harness.prepare(
-        asking.reply(asks(call("Echo_text", {word: word}))),
+        asking.reply(ask(call("Echo_text", {word: word}))),
         f"answer {word}",
         tools=[_own_tool(word, calling.tool(returns(f"result {word}")))],
         query=f"query {word}",

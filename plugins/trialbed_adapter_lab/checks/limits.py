@@ -17,26 +17,15 @@ from trialbed_adapter_lab.checks._expectations import (
     expect_requests_at_least,
 )
 from trialbed_adapter_lab.errors import CheckFailed
-from trialbed_adapter_lab.harness import (
-    Forever,
-    Gate,
-    Harness,
-    PreparedTrial,
-    TrialRecord,
-    asks,
-    call,
-    forever,
-    new_tasks,
-    tool,
-    wait_until,
-)
+from trialbed_adapter_lab.harness import Gate, Harness, PreparedTrial, TrialRecord, new_tasks, tool, wait_until
+from trialbed_scripted import Forever, ask, call, forever
 
 PROMPT = 5.0
 """Seconds in which a cancelled trial has to end; it usually takes a few milliseconds."""
 
 
 def _endless(text: str | None = None) -> Forever:
-    return forever(asks(call("Echo_text", {"text": "more"}), text=text))
+    return forever(ask(call("Echo_text", {"text": "more"}), text=text))
 
 
 @must(

@@ -16,7 +16,8 @@ from trialbed_adapter_lab.checks._expectations import (
     expect_requests_at_least,
 )
 from trialbed_adapter_lab.checks.arguments import HOSTILE_NAMES
-from trialbed_adapter_lab.harness import Harness, ObservedRequest, asks, call, tool
+from trialbed_adapter_lab.harness import Harness, ObservedRequest, tool
+from trialbed_scripted import ask, call
 
 REASON = "Every framework is to offer the same tools; another schema is another task for the model."
 HINT = "Hand tool.parameters on as it is, past the framework's own conversion; look for a raw or non-strict mode."
@@ -218,7 +219,7 @@ async def tools_without_parameters(harness: Harness) -> None:
     tools = [tool(f"Echo_{place}", parameters=schema) for place, schema in enumerate(schemas)]
     await converse(
         harness,
-        asks(*(call(item.name, "{}") for item in tools)),
+        ask(*(call(item.name, "{}") for item in tools)),
         requests=2,
         calls=[*((item.name, {}) for item in tools)],
         tools=tools,
@@ -227,12 +228,12 @@ async def tools_without_parameters(harness: Harness) -> None:
 
 async def _offers(harness: Harness) -> list[list[str]]:
     """Return the names of the tools that each request of a trial offers."""
-    record = await converse(harness, asks(call("Echo_b", {"text": "x"})), tools=[tool(name) for name in THREE])
+    record = await converse(harness, ask(call("Echo_b", {"text": "x"})), tools=[tool(name) for name in THREE])
     return [[str(function.get("name")) for function in request.functions] for request in expect_requests(record, 2)]
 
 
 async def _names_are_kept(harness: Harness, names: tuple[str, ...]) -> None:
-    turn = asks(*(call(name, {"text": name}) for name in names))
+    turn = ask(*(call(name, {"text": name}) for name in names))
     record = await converse(harness, turn, tools=[tool(name) for name in names])
     first, _ = expect_requests(record, 2)
     missing = sorted(set(names) - set(_functions_by_name(first)))

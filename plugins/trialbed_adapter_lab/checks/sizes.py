@@ -14,7 +14,8 @@ from trialbed_adapter_lab.checks._expectations import (
     expect_requests,
     expect_requests_at_least,
 )
-from trialbed_adapter_lab.harness import Harness, Reply, asks, call, returns, says, tool
+from trialbed_adapter_lab.harness import Harness, returns, tool
+from trialbed_scripted import ask, call, say
 
 FOREIGN = (
     "Zürich, 東京, القاهرة, עברית, 🦜👩‍🚀, \u200b, \ufb01, “quotes”, \\n, <b>&amp;</b>, {braces}, %s\n\ttab\r\nend"
@@ -134,7 +135,7 @@ async def thoughts_in_the_answer_are_kept(harness: Harness) -> None:
 async def cut_off_answer_is_kept(harness: Harness) -> None:
     """An answer that was cut off at its token limit is the final answer."""
     text = "A long story, and then"
-    expect_answer(await harness.run(Reply(text, reason="length")), text)
+    expect_answer(await harness.run(say(text, finish_reason="length")), text)
 
 
 @should(
@@ -143,7 +144,7 @@ async def cut_off_answer_is_kept(harness: Harness) -> None:
 )
 async def half_an_emoji_is_survived(harness: Harness) -> None:
     """An answer that ends in half an emoji (a lone surrogate) is an answer."""
-    answer = expect_answer(await harness.run(says("hello \ud83e")))
+    answer = expect_answer(await harness.run(say("hello \ud83e")))
     expect(answer.final_answer.startswith("hello"), "the final answer `hello` and a replacement", answer.final_answer)
 
 
@@ -154,7 +155,7 @@ async def half_an_emoji_is_survived(harness: Harness) -> None:
 async def thousand_tools(harness: Harness) -> None:
     """All of a thousand tools are offered, and the last one is called."""
     tools = [tool(f"Echo_{number:04d}") for number in range(MANY)]
-    turn = asks(call("Echo_0999", {"text": "last"}))
+    turn = ask(call("Echo_0999", {"text": "last"}))
     record = await converse(harness, turn, tools=tools, timeout=MANY_TIMEOUT)
     first, _ = expect_requests(record, 2)
     offered = {str(function.get("name")) for function in first.functions}

@@ -20,8 +20,9 @@ from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness._network import NetworkWatch
 from trialbed_adapter_lab.harness._process import process_state
 from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest, TrialRecord
-from trialbed_adapter_lab.harness._script import Line, ScriptedTool, tool
 from trialbed_adapter_lab.harness._server import HOST, HarnessServer, TrialSession
+from trialbed_adapter_lab.harness._tools import ScriptedTool, tool
+from trialbed_scripted import Line
 
 QUERY = "What does the parrot say?"
 SYSTEM_PROMPT = "You are in a test harness. Use the tools; then answer in plain text."

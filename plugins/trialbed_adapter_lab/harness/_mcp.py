@@ -11,7 +11,7 @@ from starlette.types import Message
 
 from trialbed.tools import reply_text
 from trialbed.wire.mcp import Refused, load_sdk, serve_request
-from trialbed_adapter_lab.harness._script import ApiReply, ScriptedTool
+from trialbed_adapter_lab.harness._tools import ApiReply, ScriptedTool
 
 Call = Callable[[ScriptedTool, dict[str, Any]], Awaitable[ApiReply]]
 

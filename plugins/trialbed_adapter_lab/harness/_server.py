@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from aiohttp import web
 
 from trialbed.records import ApiRef
-from trialbed.wire.dialects.chat_completions import Completion, wants_usage, write_error
+from trialbed.wire.dialects.chat_completions import wants_usage
 from trialbed_adapter_lab.harness._mcp import OfferedTools, serve_mcp
 from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest
-from trialbed_adapter_lab.harness._script import ApiReply, Line, Raw, Reply, Script, ScriptedTool
+from trialbed_adapter_lab.harness._tools import ApiReply, ScriptedTool
+from trialbed_scripted import Line, Response, Script, ThreadLoop, Turn, fail, send
 
 HOST = "127.0.0.1"
 STARTING = 30.0
@@ -46,7 +46,7 @@ class TrialSession:
         self.requests: list[ObservedRequest] = []
         self.calls: list[ObservedCall] = []
         self.strays: list[str] = []
-        self._script = Script(script)
+        self._script = Script(*script)
         self._apis: dict[ApiRef, ScriptedTool] = {item.spec.api: item for item in tools}
         self._specs = [item.spec for item in tools]
         self._mcp = OfferedTools(tools, self._answer)
@@ -99,18 +99,18 @@ class TrialSession:
         except asyncio.CancelledError:
             seen.dropped = True
             raise
-        response = await _respond(request, reply, seen)
+        response = await send(request, reply if isinstance(reply, Response) else _response(reply, seen))
         seen.ended = time.perf_counter()
         return response
 
-    async def _reply(self, seen: ObservedRequest) -> Reply | Raw:
+    async def _reply(self, seen: ObservedRequest) -> Turn | Response:
         # As the gateway: a request that is not answered with 200 does not count.
         if self._steps >= self._max_steps or seen.number >= self._max_steps + RUNAWAY:
             seen.refused = True
-            return Raw(403, json.dumps(write_error(PAST_LIMIT.format(self._steps), "invalid_request_error")))
+            return fail(403, PAST_LIMIT.format(self._steps), "invalid_request_error")
         self._steps += 1
-        reply = await self._script.reply(seen)
-        self._steps -= isinstance(reply, Raw) and reply.status != 200
+        reply = await self._script(seen)
+        self._steps -= isinstance(reply, Response) and reply.status != 200
         return reply
 
     async def _api(self, request: web.Request) -> web.Response:
@@ -160,10 +160,12 @@ class HarnessServer:
     def __init__(self) -> None:
         self.strays: list[str] = []
         self._sessions: dict[str, TrialSession] = {}
-        self._bound: Future[int] = Future()
-        self._thread = threading.Thread(target=self._run, name="trialbed-harness", daemon=True)
-        self._thread.start()
-        self.port = self._bound.result(STARTING)
+        self._thread = ThreadLoop("trialbed-harness")
+        try:
+            self.port = self._thread.run(self._start(), STARTING)
+        except BaseException:
+            self._thread.close()
+            raise
 
     def add(self, session: TrialSession) -> str:
         """Serve a trial; returns its URL."""
@@ -177,7 +179,7 @@ class HarnessServer:
         async def run() -> Result:
             return function()
 
-        return asyncio.run_coroutine_threadsafe(run(), self._loop).result(STARTING)
+        return self._thread.run(run(), STARTING)
 
     def clear(self) -> None:
         """End all trials."""
@@ -191,33 +193,17 @@ class HarnessServer:
 
     def close(self) -> None:
         """Stop serving."""
-        if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._stopping.set)
-            self._thread.join()
+        if self._thread.runs:
+            self._thread.run(self._runner.cleanup())
+            self._thread.close()
 
-    def _run(self) -> None:
-        try:
-            with asyncio.Runner() as runner:
-                runner.run(self._serve())
-        except BaseException as error:
-            if self._bound.done():
-                raise
-            self._bound.set_exception(error)
-
-    async def _serve(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._stopping = asyncio.Event()
+    async def _start(self) -> int:
         app = web.Application(client_max_size=LARGEST_BODY)
         app.router.add_route("*", "/{path:.*}", self._handle)
-        runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
-        await runner.setup()
-        try:
-            site = web.TCPSite(runner, HOST, 0, backlog=1024)
-            await site.start()
-            self._bound.set_result(_port(runner.addresses))
-            await self._stopping.wait()
-        finally:
-            await runner.cleanup()
+        self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, HOST, 0, backlog=1024).start()
+        return int(self._runner.addresses[0][1])
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         root, _, rest = request.match_info["path"].partition("/")
@@ -227,10 +213,6 @@ class HarnessServer:
             self.strays.append(f"{request.method} {request.path}")
             return web.json_response({"error": {"message": "the harness has no such trial"}}, status=404)
         return await session.handle(request, path)
-
-
-def _port(addresses: list[Any]) -> int:
-    return int(addresses[0][1])
 
 
 def _object(data: bytes) -> dict[str, Any]:
@@ -256,20 +238,16 @@ def _api_of(body: dict[str, Any]) -> ApiRef:
     return ApiRef(**{name: str(body.get(name, "")) for name in names})
 
 
-async def _respond(request: web.Request, reply: Reply | Raw, seen: ObservedRequest) -> web.StreamResponse:
-    if isinstance(reply, Raw):
-        return web.Response(status=reply.status, text=reply.body, content_type=reply.content_type)
-    completion = reply.completion(seen.number, str(seen.body.get("model")), seen.offered_name)
+def _response(turn: Turn, seen: ObservedRequest) -> Response:
+    """Write the turn, with the tools by the names under which the request offers them."""
+    calls = tuple(replace(call, name=seen.offered_name(call.name)) for call in turn.calls)
+    completion = replace(turn, calls=calls).completion(
+        call_id=f"call_{seen.number}_{{}}".format,
+        id=f"chatcmpl-{seen.number}",
+        model=str(seen.body.get("model")),
+        choice_fields={"logprobs": None},
+    )
     if not seen.body.get("stream"):
-        return web.json_response(completion.document())
-    return await _stream(request, completion, with_usage=wants_usage(seen.body))
-
-
-async def _stream(request: web.Request, completion: Completion, *, with_usage: bool) -> web.StreamResponse:
-    """Send the completion as a stream of a few events, for a framework that always streams."""
-    response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
-    await response.prepare(request)
-    for event in completion.events(piece=None, with_usage=with_usage):
-        await response.write(event)
-    await response.write_eof()
-    return response
+        return Response.document(completion.document())
+    # A few events are enough for a framework that always streams.
+    return Response.events(completion.chunks(piece=None, with_usage=wants_usage(seen.body)))

@@ -8,9 +8,10 @@ import threading
 from collections.abc import Awaitable, Callable
 
 from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest
-from trialbed_adapter_lab.harness._script import ApiReply, Behaviour, Raw, Reply, echo
+from trialbed_adapter_lab.harness._tools import ApiReply, Behaviour, echo
+from trialbed_scripted import Response, Turn
 
-DelayedReply = Callable[[ObservedRequest], Awaitable[Reply | Raw]]
+DelayedReply = Callable[[ObservedRequest], Awaitable[Turn | Response]]
 """A line of a script that waits before the model replies."""
 
 
@@ -71,7 +72,7 @@ class Gate:
         """Return a behaviour that waits at the gate first."""
         return _after(self._wait, behave)
 
-    def reply(self, reply: Reply | Raw) -> DelayedReply:
+    def reply(self, reply: Turn | Response) -> DelayedReply:
         """Return a reply of the model that waits at the gate first."""
         return _reply_after(self._wait, reply)
 
@@ -103,7 +104,7 @@ class Barrier:
         """Return a behaviour that waits for the other parties first."""
         return _after(self.wait, behave)
 
-    def reply(self, reply: Reply | Raw) -> DelayedReply:
+    def reply(self, reply: Turn | Response) -> DelayedReply:
         """Return a reply of the model that waits for the other parties first."""
         return _reply_after(self.wait, reply)
 
@@ -125,8 +126,8 @@ def _after(wait: Callable[[], Awaitable[None]], behave: Behaviour) -> Behaviour:
     return after_wait
 
 
-def _reply_after(wait: Callable[[], Awaitable[None]], reply: Reply | Raw) -> DelayedReply:
-    async def after_wait(_: ObservedRequest) -> Reply | Raw:
+def _reply_after(wait: Callable[[], Awaitable[None]], reply: Turn | Response) -> DelayedReply:
+    async def after_wait(_: ObservedRequest) -> Turn | Response:
         await wait()
         return reply
 

@@ -44,10 +44,11 @@ class TestDeviating(AdapterConformance):
 """
 OWN_TEST = """
 import pytest
-from trialbed_adapter_lab import Harness, asks, call
+from trialbed_adapter_lab import Harness
+from trialbed_scripted import call
 
 async def test_a_call(harness):
-    record = await harness.run(asks(call("Echo_text", {"text": "a"})), "done")
+    record = await harness.run(call("Echo_text", {"text": "a"}), "done")
     assert record.answer.final_answer == "done"
     assert [made.arguments for made in record.calls] == [{"text": "a"}]
 """

@@ -16,6 +16,7 @@ from trialbed_scripted import (
     Response,
     ScriptedServer,
     Turn,
+    ask,
     call,
     fail,
     forever,
@@ -23,7 +24,6 @@ from trialbed_scripted import (
     say,
     script,
     serve,
-    turn,
 )
 
 QUESTION: Any = [{"role": "user", "content": "q"}]
@@ -31,7 +31,7 @@ FIND = {"type": "object", "properties": {"id": {"type": "integer"}}, "required":
 TOOLS: Any = [{"type": "function", "function": {"name": "find", "parameters": FIND}}]
 
 
-def ask(url: str, **fields: Any) -> Any:
+def post(url: str, **fields: Any) -> Any:
     with OpenAI(base_url=url, api_key="-", max_retries=0) as client:
         return client.chat.completions.create(model="m", messages=QUESTION, **fields)
 
@@ -42,24 +42,24 @@ def said(answer: Any) -> Any:
 
 
 def test_a_script_is_said_line_by_line() -> None:
-    with serve(script(call("find", id=7), turn(call("a"), call("b", '{"x": ')), "almost", say("done"))) as model:
-        assert said(ask(model.url, tools=TOOLS)) == [("find", '{"id": 7}')]
-        assert said(ask(model.url)) == [("a", "{}"), ("b", '{"x": ')]
-        assert [said(ask(model.url)) for _ in range(3)] == ["almost", "done", "The script has ended."]
+    with serve(script(call("find", id=7), ask(call("a"), call("b", '{"x": ')), "almost", say("done"))) as model:
+        assert said(post(model.url, tools=TOOLS)) == [("find", '{"id": 7}')]
+        assert said(post(model.url)) == [("a", "{}"), ("b", '{"x": ')]
+        assert [said(post(model.url)) for _ in range(3)] == ["almost", "done", "The script has ended."]
         assert model.requests[0].document["tools"] == TOOLS
         assert [request.number for request in model.requests] == list(range(5))
 
 
 def test_answers_report_usage_and_finish_reasons() -> None:
     with serve(script(say("a"), say("b", usage=None, finish_reason="length"))) as model:
-        first, second = ask(model.url), ask(model.url)
+        first, second = post(model.url), post(model.url)
     assert (first.usage.prompt_tokens, first.usage.completion_tokens) == (11, 3)
     assert (first.choices[0].finish_reason, second.choices[0].finish_reason, second.usage) == ("stop", "length", None)
 
 
 async def test_a_stream_says_the_same() -> None:
     async with (
-        serve(script(turn(call("find", id=7), text="wait"))) as model,
+        serve(script(ask(call("find", id=7), text="wait"))) as model,
         AsyncOpenAI(base_url=model.url, api_key="-") as client,
     ):
         stream = await client.chat.completions.create(model="m", messages=QUESTION, stream=True)
@@ -73,9 +73,9 @@ async def test_a_stream_says_the_same() -> None:
 def test_an_endpoint_may_fail_and_a_last_line_may_stay() -> None:
     with serve(script(fail(429, retry_after=3), forever("again"))) as model:
         with pytest.raises(RateLimitError) as refused:
-            ask(model.url)
+            post(model.url)
         assert refused.value.response.headers["retry-after"] == "3"
-        assert [said(ask(model.url)) for _ in range(3)] == ["again"] * 3
+        assert [said(post(model.url)) for _ in range(3)] == ["again"] * 3
 
 
 def test_a_request_that_met_a_fault_gets_its_line_again() -> None:
@@ -95,7 +95,7 @@ def test_a_function_is_a_model() -> None:
         return say(f"{request.document['model']} {request.headers['authorization']} {request.attempt}")
 
     with serve(model) as server:
-        assert [said(ask(server.url)) for _ in range(2)] == ["m Bearer - 0", "m Bearer - 1"]
+        assert [said(post(server.url)) for _ in range(2)] == ["m Bearer - 0", "m Bearer - 1"]
 
 
 async def test_a_line_may_wait() -> None:
@@ -113,9 +113,9 @@ async def test_a_line_may_wait() -> None:
 
 def test_a_policy_plays_over_known_calls() -> None:
     with serve(policy("wrong-args", call("find", id=7))) as model:
-        assert said(ask(model.url, tools=TOOLS)) == [("find", "{}")]
+        assert said(post(model.url, tools=TOOLS)) == [("find", "{}")]
     with serve(policy("gold", call("find", id=7))) as model:
-        answer = ask(model.url, tools=TOOLS)
+        answer = post(model.url, tools=TOOLS)
         assert said(answer) == [("find", '{"id": 7}')]
         assert answer.usage.completion_tokens > 10
     with pytest.raises(UsageError, match="there is no policy 'golden'"):
@@ -126,7 +126,7 @@ def test_a_policy_plays_over_known_calls() -> None:
 
 def test_without_a_model_any_request_is_answered_rightly() -> None:
     with serve() as model:
-        assert said(ask(model.url, tools=TOOLS, tool_choice="required")) == [("find", '{"id": 1}')]
+        assert said(post(model.url, tools=TOOLS, tool_choice="required")) == [("find", '{"id": 1}')]
 
 
 def test_bytes_reach_the_socket_as_they_are() -> None:
@@ -153,7 +153,7 @@ def test_a_port_that_is_taken_is_named() -> None:
 def test_very_many_requests_are_not_all_kept() -> None:
     with ScriptedServer(say_hello, kept=2) as model:
         for _ in range(3):
-            ask(model.url)
+            post(model.url)
         assert [request.number for request in model.requests] == [1, 2]
 
 

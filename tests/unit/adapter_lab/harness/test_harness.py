@@ -10,24 +10,9 @@ import httpx
 import pytest
 
 from trialbed import ApiRef, Usage
-from trialbed_adapter_lab import (
-    Barrier,
-    CheckFailed,
-    Gate,
-    Harness,
-    Raw,
-    Reply,
-    asks,
-    breaks,
-    call,
-    errs,
-    fails,
-    forever,
-    returns,
-    says,
-    tool,
-)
+from trialbed_adapter_lab import Barrier, CheckFailed, Gate, Harness, breaks, errs, returns, tool
 from trialbed_plugins.frameworks.reference import ReferenceAgent
+from trialbed_scripted import Response, ask, call, fail, forever, say
 
 
 @pytest.fixture
@@ -37,7 +22,7 @@ def harness():
 
 
 async def test_a_trial_is_played_and_seen_from_both_ends(harness):
-    record = await harness.run(asks(call("Echo_text", {"text": "hi"})), "done", query="Say hi", seed=7, max_tokens=50)
+    record = await harness.run(call("Echo_text", {"text": "hi"}), "done", query="Say hi", seed=7, max_tokens=50)
     assert (record.answer.final_answer, record.failure) == ("done", None)
     assert [(made.tool, made.arguments) for made in record.calls] == [("Echo_text", {"text": "hi"})]
     first, second = record.requests
@@ -51,23 +36,23 @@ async def test_a_trial_is_played_and_seen_from_both_ends(harness):
 
 
 async def test_ids_are_made_up_per_request_and_place_unless_given(harness):
-    turn = asks(call("Echo_text"), call("Echo_text", id="mine"))
+    turn = ask(call("Echo_text"), call("Echo_text", None, "mine"))
     record = await harness.run(turn, turn, "done")
     assert [made for made, _ in record.requests[-1].results] == ["call_0_0", "mine", "call_1_0", "mine"]
 
 
 async def test_the_script_says_so_when_it_has_ended(harness):
-    record = await harness.run(asks(call("Echo_text")))
+    record = await harness.run(call("Echo_text"))
     assert record.answer.final_answer == "The script has ended."
 
 
 async def test_a_line_can_go_on_for_ever_or_be_made_up(harness):
     async def count(request):
-        return says(f"request {request.number}")
+        return say(f"request {request.number}")
 
-    record = await harness.run(asks(call("Echo_text")), count)
+    record = await harness.run(call("Echo_text"), count)
     assert record.answer.final_answer == "request 1"
-    record = await harness.run(forever(asks(call("Echo_text"))), max_steps=3)
+    record = await harness.run(forever(ask(call("Echo_text"))), max_steps=3)
     assert len(record.requests) == 3
 
 
@@ -78,7 +63,7 @@ async def test_a_loop_without_end_is_ended_by_the_model(harness):
                 await self._ask([{"role": "user", "content": query}])
 
     with Harness(Endless) as harness:
-        record = await harness.run(forever(asks(call("Echo_text"))), max_steps=2)
+        record = await harness.run(forever(ask(call("Echo_text"))), max_steps=2)
     assert record.failure.kind == "model"
     assert len(record.requests) < 50
 
@@ -90,7 +75,7 @@ async def test_apis_answer_err_and_break(harness):
         tool("c", errs("no")),
         tool("d", breaks(503)),
     ]
-    record = await harness.run(asks(*(call(item.name) for item in tools)), "done", tools=tools)
+    record = await harness.run(ask(*(call(item.name) for item in tools)), "done", tools=tools)
     assert [text for _, text in record.requests[1].results] == [
         "text",
         '{"x": [1]}',
@@ -100,22 +85,24 @@ async def test_apis_answer_err_and_break(harness):
 
 
 async def test_the_model_refuses_or_talks_nonsense(harness):
-    assert (await harness.run(fails(429))).failure.kind == "model"
-    assert (await harness.run(Raw(200, "<html>", "text/html"))).failure.kind == "model"
+    assert (await harness.run(fail(429))).failure.kind == "model"
+    assert (await harness.run(Response.text("<html>", "text/html"))).failure.kind == "model"
 
 
 async def test_messages_carry_what_the_script_gives_them(harness):
-    message = Reply("x", usage=Usage(prompt_tokens=5, completion_tokens=1), reason="length", extras={"refusal": None})
-    document = message.completion(3, "m").document()
+    message = say(
+        "x", usage=Usage(prompt_tokens=5, completion_tokens=1), finish_reason="length", fields={"refusal": None}
+    )
+    document = message.completion(id="3", model="m").document()
     assert document["usage"] == {"prompt_tokens": 5, "completion_tokens": 1, "total_tokens": 6}
     assert document["choices"][0]["finish_reason"] == "length"
     assert document["choices"][0]["message"] == {"role": "assistant", "content": "x", "refusal": None}
-    assert "usage" not in says("x", usage=None).completion(0, "m").document()
+    assert "usage" not in say("x", usage=None).completion(id="3", model="m").document()
 
 
 async def test_a_call_can_be_held_and_looked_at(harness):
     gate = Gate()
-    trial = harness.prepare(asks(call("Echo_text", {"text": "x"})), "done", tools=[tool(behave=gate.tool())])
+    trial = harness.prepare(call("Echo_text", {"text": "x"}), "done", tools=[tool(behave=gate.tool())])
     running = asyncio.create_task(trial.run())
     assert await gate.reached.wait(60)
     assert [made.ended for made in trial.calls] == [None]
@@ -192,7 +179,7 @@ async def test_strays_are_noted_with_their_trial_or_without(harness):
 
 
 async def test_a_stream_is_answered_as_one(harness):
-    trial = harness.prepare(asks(call("Echo_text", {"text": "x"}), text="hm"))
+    trial = harness.prepare(ask(call("Echo_text", {"text": "x"}), text="hm"))
     body = {"model": "m", "messages": [], "stream": True, "stream_options": {"include_usage": True}}
     async with httpx.AsyncClient(trust_env=False) as client:
         reply = await client.post(f"{trial.spec.endpoint.base_url}/chat/completions", json=body)
@@ -240,7 +227,7 @@ async def test_a_renamed_tool_is_called_by_the_name_under_which_it_is_offered():
                 definition["function"]["name"] = f"mcp__{definition['function']['name'].lower()}"
 
     with Harness(Renames) as harness:
-        record = await harness.run(asks(call("Echo_text", {"text": "x"})), "done")
+        record = await harness.run(call("Echo_text", {"text": "x"}), "done")
     assert [made.tool for made in record.calls] == ["Echo_text"]
     first, second = record.requests
     assert first.offered_name("Echo_text") == second.tool_calls[0][1] == "mcp__echo_text"
@@ -253,7 +240,7 @@ async def test_requests_past_the_step_limit_are_refused_as_the_gateway_refuses_t
             super().__init__(endpoint, limits.model_copy(update={"max_steps": 50}), system_prompt=system_prompt)
 
     with Harness(Endless) as harness:
-        record = await harness.run(forever(asks(call("Echo_text", {"text": "x"}))), max_steps=2)
+        record = await harness.run(forever(ask(call("Echo_text", {"text": "x"}))), max_steps=2)
     assert [request.refused for request in record.requests] == [False, False, True]
     assert "403" in record.failure.message
     assert "its setting max_steps allows" in record.failure.message

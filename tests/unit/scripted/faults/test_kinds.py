@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from trialbed.wire.dialects.chat_completions import read_body, read_stream
-from trialbed_scripted import FAULTS, Fault, FaultScript, ReceivedRequest, Response, Turn, call, say, turn
+from trialbed_scripted import FAULTS, Fault, FaultScript, ReceivedRequest, Response, Turn, ask, call, say
 from trialbed_scripted._server import written
 from trialbed_scripted.vendor import ANSWERS
 
@@ -26,7 +26,7 @@ def test_every_fault_can_be_done_to_every_answer() -> None:
     for name in FAULTS:
         (fault,) = FaultScript.read(name).steps
         for document in (CHAT, RAW):
-            for said in (say("text"), turn(call("look", city="Oslo")), Turn(), Turn(calls=(call("look", "["),))):
+            for said in (say("text"), ask(call("look", city="Oslo")), Turn(), Turn(calls=(call("look", "["),))):
                 read_body(response(said, fault, document).body)
                 read_stream(response(said, fault, document, stream=True).body, ("look",))
 
@@ -41,7 +41,7 @@ def test_a_raw_completion_is_text_and_its_calls_stand_in_it() -> None:
 
 def test_a_stream_and_a_document_say_the_same() -> None:
     usage = {"include_usage": True}
-    for said in (say("text"), turn(call("look", city="Oslo"), call("look"))):
+    for said in (say("text"), ask(call("look", city="Oslo"), call("look"))):
         whole = json.loads(response(said, Fault(), CHAT).body)
         streamed = read_stream(
             response(said, Fault(), CHAT, stream=True, stream_options=usage).body, ("look",)
