@@ -1,4 +1,4 @@
-"""Evaluating agents from Python: what ``bench run`` does, with plain objects in the places of drivers."""
+"""Evaluates agents from Python, as ``bench run`` does, with plain objects in the places of drivers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def evaluate(
     name: str = TASKS,
     **settings: Any,
 ) -> Any:
-    """Run agents on tasks, and report what was measured.
+    """Run agents on tasks, and return a report of their scores, costs and failures.
 
     The same call again continues a run that was interrupted, unless the code of an agent, a tool or a scorer changed.
 
@@ -124,7 +124,7 @@ async def aevaluate(
 
 
 def _agents(given: Agents) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """The labels of a run, and the agents of this process among them.
+    """Return the labels of a run, and the agents of this process among them.
 
     Raises:
         UsageError: two have the same name, or one is no agent.
@@ -147,13 +147,13 @@ def _agents(given: Agents) -> tuple[tuple[str, ...], dict[str, Any]]:
 
 
 def _name_of(thing: Any) -> str:
-    """A name for an object: a function's or class's own, else that of its class."""
+    """Return a name for an object: a function's or class's own, else that of its class."""
     name = getattr(thing, "name", None) or getattr(thing, "__name__", None) or type(thing).__name__
     return re.sub(r"[^A-Za-z0-9_.-]+", "", str(name)) or "agent"
 
 
 def _tasks(given: Tasks, name: str) -> tuple[str, Dataset | None, Mapping[Any, Any]]:
-    """The name of the tasks' dataset, the dataset where it is an object, and the bodies of its functions."""
+    """Return the name of the tasks' dataset, the dataset where it is an object, and the bodies of its functions."""
     if isinstance(given, str):
         return given, None, {}
     if isinstance(given, Dataset):
@@ -163,7 +163,7 @@ def _tasks(given: Tasks, name: str) -> tuple[str, Dataset | None, Mapping[Any, A
 
 
 def _plugins(scorers: Sequence[Any]) -> dict[str, object]:
-    """The plugins that scorers are, by name.
+    """Return the plugins that scorers are, by name.
 
     Raises:
         UsageError: two have the same name.
@@ -181,7 +181,7 @@ def _plugins(scorers: Sequence[Any]) -> dict[str, object]:
 
 
 def _environments(labels: Sequence[str]) -> dict[str, Environment]:
-    """The environments of the frameworks that cannot run in this interpreter.
+    """Return the environments of the frameworks that cannot run in this interpreter.
 
     Raises:
         EnvironmentFailed: one has none yet; says how to build it.

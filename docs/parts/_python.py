@@ -148,7 +148,8 @@ def _contract(item: type) -> str:
             continue
         function = getattr(member, "__func__", member)
         must = " (must be implemented)" if getattr(member, "__isabstractmethod__", False) else ""
-        lines += [f"**`{name}{_signature(function)}`**{must}", "", docstring(function), ""]
+        kind = "async " if inspect.iscoroutinefunction(function) else ""
+        lines += [f"**`{kind}{name}{_signature(function)}`**{must}", "", docstring(function), ""]
     return "\n".join(lines).rstrip()
 
 

@@ -1,4 +1,4 @@
-"""Reads what an agent returned."""
+"""Reads the answers that agents return."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ TEXTS = ("text", "content", "output", "final_output")
 
 
 def read_answer(value: Any, names: Mapping[str, ApiRef]) -> Answer:
-    """The answer that an agent returned, whichever of these it is.
+    """Return the answer that an agent returned in one of these forms.
 
     * A text, ``{"answer": text}``, or an object with a text as its ``text``, ``content``, ``output`` or
       ``final_output``: the agent has answered and finished, and claims no calls.
@@ -120,7 +120,7 @@ def read_answer(value: Any, names: Mapping[str, ApiRef]) -> Answer:
       ``Finish`` node; without one it did not finish.
 
     Args:
-        value: what the agent returned.
+        value: the value that the agent returned.
         names: tool names and original titles -> Api, as ``answer_names`` gives them. A name that is not
             there is kept with no Api.
 
@@ -156,7 +156,7 @@ def _from_fields(value: Mapping[str, Any], names: Mapping[str, ApiRef]) -> Answe
 
 
 def _claims(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The calls with responses as text: what an Api gave back may be any JSON, and is a claim in any form."""
+    """Return the calls with responses as text: any JSON may be claimed as a response."""
     calls = value.get("calls")
     return {"calls": [_claim(call) for call in calls]} if isinstance(calls, (list, tuple)) else {}
 

@@ -33,7 +33,7 @@ class CallbackServer:
     """Answers calls of Apis for the trials that are open; an async context manager.
 
     Attributes:
-        url: where the server asks; None where nothing of this process answers calls.
+        url: the address that the server asks; None where nothing of this process answers calls.
     """
 
     def __init__(self, objects: RunObjects) -> None:
@@ -64,16 +64,16 @@ class CallbackServer:
             await self._runner.cleanup()
 
     def apis(self, query: Query) -> tuple[ApiRef, ...]:
-        """The Apis of a query whose calls this process answers."""
+        """Return the Apis of a query whose calls this process answers."""
         return tuple(api.ref for api in query.apis if self._simulator is not None or api.ref in self._bodies)
 
     def open(self, trial: str, query: Query) -> None:
-        """Make what the calls of a trial act on."""
+        """Make the objects that the calls of a trial act on."""
         if self.url is not None:
             self._trials[trial] = _Trial(query, self._bodies, self._simulator)
 
     def close(self, trial: str) -> tuple[Json, Failure | None]:
-        """What the calls of a trial left, and what made them fail that is no fault of the agent."""
+        """Return the state in which a trial ended, and the failure of a tool that is no fault of the agent."""
         ended = self._trials.pop(trial, None)
         return (None, None) if ended is None else (ended.state(), ended.failure)
 
@@ -89,7 +89,7 @@ class CallbackServer:
 
 
 class _Trial:
-    """The calls of one trial, and what they act on.
+    """The calls of one trial, and the objects that they act on.
 
     Attributes:
         failure: the first exception that a function or the simulator raised.
@@ -112,7 +112,7 @@ class _Trial:
             self._fail("making the tools", error)
 
     async def answer(self, ref: ApiRef, arguments: Json) -> str:
-        """JSON of the answer to a call."""
+        """Return the answer to a call as JSON."""
         api, provenance = self._apis[ref], PROVENANCE
         try:
             problem = _problem(api, arguments) if ref in self._bodies or (self._world and self._world.checked) else ""
@@ -123,14 +123,14 @@ class _Trial:
                 response = await body.call(arguments, self._owners.get(body.owner), in_thread)
             elif self._simulator is not None:
                 provenance = self._simulator.label
-                response = await self._simulated(self._simulator, api, arguments)
+                response = await self._simulate(self._simulator, api, arguments)
             return _answer("", response, provenance)
         except (ApiRefused, SimulationError) as error:
             return _answer(str(error))
         except Exception as error:  # noqa: BLE001 - foreign code: its fault is no agent's
             return _answer(self._fail(ref.title, error))
 
-    async def _simulated(self, simulator: Simulator, api: Api, arguments: Any) -> Json:
+    async def _simulate(self, simulator: Simulator, api: Api, arguments: Any) -> Json:
         if self._world is not None:
             return self._world.call(api, arguments)
         ref = api.ref
@@ -140,7 +140,7 @@ class _Trial:
         return found.response
 
     def state(self) -> Json:
-        """What the calls left: of the world, or of the objects whose methods are tools."""
+        """Return the state of the world, or of the objects whose methods are tools, after the calls."""
         try:
             if self._world is not None:
                 return self._world.state()
@@ -152,7 +152,7 @@ class _Trial:
         return next(iter(states.values())) if len(states) == 1 else states or None
 
     def _fail(self, name: str, error: Exception) -> str:
-        """Note what went wrong, and give it in words."""
+        """Record a failure, and return it in words."""
         message = f"{name} raised {type(error).__name__}: {error}"
         if self.failure is None:
             detail = "".join(traceback.format_exception(error))
@@ -165,7 +165,7 @@ def _answer(error: str, response: Json = "", provenance: str = "") -> str:
 
 
 def _problem(api: Api, arguments: Json) -> str:
-    """Why arguments do not fit an Api's schema, in words; empty if they do."""
+    """Return in words why arguments do not fit an Api's schema; empty if they do."""
     try:
         found = _schema(json.dumps(api.parameters_schema())).problems(arguments)
     except Undecided as error:

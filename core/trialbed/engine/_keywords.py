@@ -16,7 +16,7 @@ from trialbed.suggestions import closest, did_you_mean
 
 
 def read_keywords(given: Mapping[str, Any], caller: str, without: Collection[str]) -> dict[str, Any]:
-    """The settings that a function was given by keyword, each as the options of a run have it.
+    """Return the settings that a function was given by keyword, each as the options of a run have it.
 
     A list, or a single value, stands for the tuple of a setting that is repeatable; a record or a mapping for its JSON;
     text for a path.

@@ -38,7 +38,7 @@ ARGUMENTS: Mapping[str, Callable[[TrialSpec], Any]] = {
     "system_prompt": lambda spec: spec.system_prompt,
     "server_url": lambda spec: spec.server_url,
 }
-"""What an agent gets by the names of its parameters, beside ``tools``."""
+"""The values that an agent gets by the names of its parameters, beside ``tools``."""
 
 TOOLS = "tools"
 
@@ -65,21 +65,21 @@ class LiveAgent:
         if not (self.is_class or self.is_object or (callable(agent) and not isinstance(agent, type))):
             raise UsageError(f"{label}: {type(agent).__name__} is no agent: it is no function and has no answer(query)")
         self.answering = agent.answer if self.is_class or self.is_object else agent
-        self._asked = _asked_arguments(label, self.answering, method=self.is_class)
+        self._asked = _name_arguments(label, self.answering, method=self.is_class)
         made_by_name = self.is_class and not issubclass(agent, BaseAgent)
-        self._made_with = _asked_arguments(label, agent, query=False) if made_by_name else ()
+        self._made_with = _name_arguments(label, agent, query=False) if made_by_name else ()
         self.turn = asyncio.Lock() if self.is_object else None
         self.first = True
         self.stuck = False
 
     @property
     def version(self) -> str:
-        """The name of the function or class, with its module."""
+        """Return the name of the function or class, with its module."""
         named = self.agent if hasattr(self.agent, "__qualname__") else type(self.agent)
         return f"{named.__module__}.{named.__qualname__}"
 
     async def answer(self, spec: TrialSpec) -> Answer:
-        """The agent's answer to the query of a trial."""
+        """Return the agent's answer to the query of a trial."""
         tools = _tools_of(spec)
         async with AsyncExitStack() as stack:
             agent = await self._instance(spec, tools) if self.is_class else self.agent
@@ -88,20 +88,20 @@ class LiveAgent:
             if callable(getattr(agent, "bind_tools", None)):
                 await _call(agent.bind_tools, tools=tools, server_url=spec.server_url)
             answering = agent.answer if self.is_class or self.is_object else agent
-            value = await _call(answering, **_given(self._asked, spec, tools))
+            value = await _call(answering, **_select_arguments(self._asked, spec, tools))
         return read_answer(value, answer_names(spec.tools))
 
     async def _instance(self, spec: TrialSpec, tools: Sequence[Tool]) -> Any:
         if issubclass(self.agent, BaseAgent):
             return await _call(self.agent, spec.endpoint, spec.limits, system_prompt=spec.system_prompt)
-        return await _call(self.agent, **_given(self._made_with, spec, tools))
+        return await _call(self.agent, **_select_arguments(self._made_with, spec, tools))
 
 
 class LiveExecutor(Executor):
     """Runs agents of this process.
 
-    A thread cannot be killed. An object whose ``answer`` does not return in time ends the run, since what it would
-    still send could be taken for its next trial's.
+    A thread cannot be killed. An object whose ``answer`` does not return in time ends the run, since its later requests
+    could be taken for those of its next trial.
 
     Args:
         agents: label in the run -> the agent.
@@ -178,8 +178,8 @@ class LiveExecutor(Executor):
         deadline.reschedule(loop.time())
 
 
-def _asked_arguments(label: str, function: Any, *, query: bool = True, method: bool = False) -> tuple[str, ...]:
-    """The arguments that a function asks for by the names of its parameters; empty for the query as the only one.
+def _name_arguments(label: str, function: Any, *, query: bool = True, method: bool = False) -> tuple[str, ...]:
+    """Return the names of the arguments that a function asks for; the name is empty for a query that comes first.
 
     Args:
         query: whether its first parameter is the query if it has no known name.
@@ -215,7 +215,7 @@ def _parameters(function: Any) -> list[inspect.Parameter]:
     return named or several
 
 
-def _given(asked: Sequence[str], spec: TrialSpec, tools: Sequence[Tool]) -> dict[str, Any]:
+def _select_arguments(asked: Sequence[str], spec: TrialSpec, tools: Sequence[Tool]) -> dict[str, Any]:
     values = {name: tools if name == TOOLS else ARGUMENTS[name](spec) for name in asked if name}
     return {"": spec.query, **values} if "" in asked else values
 
@@ -229,7 +229,7 @@ def _tools_of(spec: TrialSpec) -> list[Any]:
 
 
 async def _call(function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Any:
-    """What a function returns, whether or not it is async.
+    """Return the result of a function, whether or not it is async.
 
     Args:
         named: its arguments by name; the one without a name comes first.
@@ -242,7 +242,7 @@ async def _call(function: Callable[..., Any], /, *arguments: Any, **named: Any) 
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """What a function returns in a thread of its own, for which neither this program's end nor other work waits."""
+    """Run a function in a thread of its own, for which neither this program's end nor other work waits."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
     context = contextvars.copy_context()

@@ -33,7 +33,7 @@ class RunObjects:
     plugins: Mapping[str, object] = field(default_factory=dict)
 
     def code_digest(self) -> str | None:
-        """SHA-256 over the source of all of them, which a run that is continued must share; None without any."""
+        """Return the SHA-256 of the source of all of them, which a continued run shares; None without any."""
         digest = hashlib.sha256()
         texts = list(self._texts())
         for text in texts:
@@ -55,7 +55,7 @@ NO_OBJECTS = RunObjects()
 
 
 def source_of(thing: Any) -> str:
-    """The source of a function, a class, or an object's class; its name where there is none."""
+    """Return the source of a function, a class, or an object's class; its name where there is none."""
     named = thing if hasattr(thing, "__qualname__") else type(thing)
     try:
         return inspect.getsource(named)

@@ -16,9 +16,9 @@ class ScoreContext:
 
     Attributes:
         query: the task, with its gold calls.
-        tools: what the agent was offered.
+        tools: those offered to the agent.
         answer: the agent's claims.
-        wire: what the server saw.
+        wire: the log of the server.
         timing: wall time and its parts, in seconds.
         judge: the run's judge.
         judge_name: ``rule`` or the judge model's name.

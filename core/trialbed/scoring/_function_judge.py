@@ -46,7 +46,7 @@ class FunctionJudge(Judge):
 
 
 def as_judge(given: Judge | JudgeFunction) -> Judge:
-    """The judge that an object is.
+    """Return the judge that an object is.
 
     Raises:
         UsageError: it is none.

@@ -18,12 +18,12 @@ ScoreFunction = Callable[[ScoreContext], Value | Awaitable[Value]]
 
 
 class Scorer:
-    """A function that scores a trial, with what is to be known of its score; a plugin of the runs that it is given to.
+    """A function that scores a trial, with the description of its score; a plugin of the runs that it is given to.
 
     Attributes:
         name: of the score.
         unit: of its values, such as ``s``; empty for none.
-        meaning: what it says, in a line.
+        meaning: its meaning, in a line.
         bounded: whether values lie from 0 to 1.
         quality: whether a bounded score says how good an answer is, so that a failed trial counts as 0.
         lower_is_better: whether less is better.
@@ -50,12 +50,12 @@ class Scorer:
         self.lower_is_better = lower_is_better
 
     def __call__(self, trial: ScoreContext) -> Value | Awaitable[Value]:
-        """What the function says of a trial."""
+        """Return the function's own result for a trial."""
         return self.code(trial)
 
     @hookimpl
     async def score_trial(self, context: ScoreContext) -> Sequence[Score]:
-        """The score of a trial; none where the function returns None."""
+        """Return the score of a trial; none where the function returns None."""
         # In a thread, as it may wait for a model of its own.
         value = await asyncio.to_thread(self.code, context)
         value = await value if inspect.isawaitable(value) else value
@@ -63,7 +63,7 @@ class Scorer:
 
     @hookimpl
     def declare_scores(self) -> Mapping[str, bool]:
-        """The name of the score, and whether it is a share."""
+        """Return the name of the score, and whether it is a share."""
         return {self.name: self.bounded}
 
     def _score(self, value: Any) -> Score:
@@ -112,7 +112,7 @@ def scorer(
         function: the function, where the decorator has no arguments.
         name: of the score; the function's if None.
         unit: of its values, such as ``s`` or ``tokens``.
-        meaning: what it says, in a line; the first line of the docstring if None.
+        meaning: its meaning, in a line; the first line of the docstring if None.
         bounded: whether values lie from 0 to 1; if None, they do unless there is a unit.
         quality: whether a bounded score says how good an answer is, so that a failed trial counts as 0.
         lower_is_better: whether less is better.

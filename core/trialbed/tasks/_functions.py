@@ -22,7 +22,7 @@ FUNCTIONS = "functions"
 """The category of Apis that are functions. The category of methods is the name of their class."""
 
 STATE = "state"
-"""The method of a class of tools that is no tool: it gives what the calls of a trial leave."""
+"""The method of a class of tools that is no tool: it returns the state in which the calls of a trial leave it."""
 
 MAX_DOCUMENT = 20_000
 """Characters of a docstring that are read."""
@@ -49,12 +49,12 @@ class ToolBody:
 
     @property
     def code(self) -> Any:
-        """The function or class, whose source tells it from its other versions."""
+        """The function or class, whose source distinguishes its versions."""
         return self.owner or self.function
 
     @cached_property
     def reader(self) -> TypeAdapter[Any]:
-        """Reads the arguments of a call into those of the function: its positional ones, and those by name.
+        """A reader of the arguments of a call into those of the function: its positional ones, and those by name.
 
         Raises:
             UsageError: a parameter has a type that arguments in JSON cannot have.
@@ -77,10 +77,10 @@ class ToolBody:
             raise UsageError(f"{function.__qualname__} cannot be a tool: {error}") from error
 
     def make_owner(self, state: Json) -> Any:
-        """The object of a trial; None for a function.
+        """Make the object of a trial; None for a function.
 
         Args:
-            state: what the world begins as, for classes that take a ``state``.
+            state: the first state of the task's world, for classes that take a ``state``.
         """
         if self.owner is None:
             return None
@@ -88,7 +88,7 @@ class ToolBody:
         return self.owner(**{STATE: state}) if takes_state else self.owner()
 
     async def call(self, arguments: Mapping[str, Json], owner: Any, blocking: Blocking) -> Json:
-        """What the function returns, as JSON.
+        """Call the function, and return its result as JSON.
 
         Args:
             owner: the trial's object; None for a function.
@@ -109,7 +109,7 @@ class ToolBody:
 
 
 def function_tools(given: Callable[..., Any]) -> Iterator[tuple[Api, ToolBody]]:
-    """The Api of a function, or those of the public methods of a class, each with what answers its calls.
+    """Yield the Api of a function, or those of the public methods of a class, each with the answers to its calls.
 
     Raises:
         UsageError: a parameter has a type that arguments in JSON cannot have.
@@ -169,7 +169,7 @@ def _parameter(name: str, schema: Mapping[str, Any]) -> Parameter:
 
 
 def _documentation(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
-    """What a docstring says of a function, and of its parameters below ``Args:``."""
+    """Return the description in a docstring, and those of the parameters below ``Args:``."""
     description: list[str] = []
     parameters: dict[str, str] = {}
     section, last, depth = "", "", 0

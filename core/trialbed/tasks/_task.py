@@ -17,7 +17,7 @@ from trialbed.suggestions import closest, did_you_mean
 from trialbed.tasks._functions import STATE, ToolBody, function_tools
 
 FOLDER = "tasks"
-"""The folder of tasks in the state folder: what a run was given is found there when its trials are looked at."""
+"""The folder of tasks in the state folder, in which ``bench show`` finds the tasks of a run again."""
 
 TASKS = "tasks"
 """The name of tasks that have none."""
@@ -27,13 +27,13 @@ Calls = Iterable[str | GoldCall | ScriptedCall]
 
 
 def call(tool: str, /, **arguments: Json) -> ScriptedCall:
-    """A call of a tool with these arguments, such as ``call("find", id=7)``."""
+    """Return a call of a tool with these arguments, such as ``call("find", id=7)``."""
     return ScriptedCall(name=tool, arguments=arguments)
 
 
 @dataclass(frozen=True)
 class Task:
-    """A task: its text, the tools that may be used, and what is expected.
+    """A task: its text, the tools that may be used, and the expected answer, calls and state.
 
     Attributes:
         text: the task in words, as agents get it.
@@ -43,9 +43,9 @@ class Task:
         calls: the calls that solve the task, in order: ``call("find", id=7)``; a tool's name where any arguments will
             do; or a ``GoldCall``. Scripted models play these.
         answer: a right answer in words, for judges that read one.
-        state: what the world that the tools act on begins as. A class of tools gets it as its argument ``state``, if it
-            has one.
-        final_state: what a right solution leaves of it: the ``state()`` of a class of tools.
+        state: the first state of the world that the tools act on. A class of tools gets it as ``state``, if it has a
+            parameter of this name.
+        final_state: the state after a right solution: the ``state()`` of a class of tools.
         id: unique among the tasks of a run; its place, counted from 1, if None.
     """
 
@@ -61,7 +61,7 @@ class Task:
 
 
 def compile_tasks(tasks: Iterable[Task | Query]) -> tuple[tuple[Query, ...], dict[ApiRef, ToolBody]]:
-    """The queries of tasks, and what answers the calls of tools that are functions.
+    """Return the queries of tasks, and the answers to the calls of tools that are functions.
 
     Raises:
         UsageError: a task is none, cannot be one, or two functions have the same name; says which.
