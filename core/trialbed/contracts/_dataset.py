@@ -6,7 +6,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from trialbed.errors import UsageError
 from trialbed.records import Api, Query
@@ -37,13 +37,8 @@ class Dataset(ABC):
         """SHA-256 over the queries as JSON, in order: equal digests mean the same tasks."""
         digest = hashlib.sha256()
         for query in self.queries():
-            # As it was before queries and Apis could have them.
-            left_out: dict[str, Any] = {
-                name: True for name in ("initial_state", "final_state") if getattr(query, name) is None
-            }
-            left_out["apis"] = {
-                place: {"json_schema"} for place, api in enumerate(query.apis) if api.json_schema is None
-            }
+            # As it was before queries could have them.
+            left_out = {name for name in ("initial_state", "final_state") if getattr(query, name) is None}
             digest.update(query.model_dump_json(exclude=left_out).encode())
             digest.update(b"\n")
         return digest.hexdigest()

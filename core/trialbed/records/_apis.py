@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from pydantic import SerializerFunctionWrapHandler, model_serializer
+
 from trialbed.records._base import Json, Record
 
 
@@ -54,6 +56,14 @@ class Api(Record):
     optional_parameters: tuple[Parameter, ...] = ()
     template_response: Json = None
     json_schema: dict[str, Any] | None = None
+
+    @model_serializer(mode="wrap")
+    def _leave_out_unset_schema(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Digests of data without it stay as they were.
+        document: dict[str, Any] = serialize(self)
+        if self.json_schema is None:
+            document.pop("json_schema", None)
+        return document
 
     @property
     def ref(self) -> ApiRef:

@@ -173,7 +173,7 @@ def _case(task: LabelledTask, name: str, labelled: LabelledAnswer) -> LabelledCa
     return LabelledCase(
         id=name,
         query=query,
-        answer=Answer(final_answer=labelled.answer, finish=task.finish),
+        answer=Answer(final_answer=labelled.answer, calls=(), finish=task.finish),
         wire=wire,
         label=labelled.label,
     )
