@@ -33,7 +33,7 @@ from trialbed_server.cache import ResponseCache
 from trialbed_server.control import Control
 from trialbed_server.gateway.connection import Connection
 from trialbed_server.gateway.endpoints import Gateway
-from trialbed_server.gateway.retries import RetryPolicy
+from trialbed_server.gateway.retries import GatewayRetries
 from trialbed_server.gateway.upstream import Upstream
 from trialbed_server.real import RealBackend
 from trialbed_server.simulators.registry import Simulators
@@ -228,7 +228,7 @@ def _upstream(options: ServerOptions, clock: Clock, metrics: Metrics) -> Upstrea
     if options.upstream is None:
         return None
     connection = Connection(options.upstream, options.upstream_key)
-    policy = RetryPolicy(options.model_retries, options.endpoint_patience)
+    policy = GatewayRetries(options.model_retries, options.endpoint_patience)
     upstream = Upstream(connection, clock, policy, metrics.upstream_attempt)
     metrics.circuit = upstream.circuit
     return upstream

@@ -1,4 +1,4 @@
-"""What is sent to models and what they send: requests, answers, streams of events, and a client.
+"""Requests to models and their answers: types, dialects, streams of events, and a client.
 
 ``ModelRequest``, ``ModelMessage``, ``ModelAnswer`` and ``Call`` are the same for all dialects; the modules
 of ``trialbed.wire.dialects`` read and write them. Any response becomes a ``Reading`` with exactly one outcome.

@@ -36,7 +36,7 @@ def read_object(body: bytes, content_type: str) -> Document | Reading:
 
 
 def is_html(body: bytes, content_type: str) -> bool:
-    """Whether a body is a web page, regardless of what was requested; an object that is only called one is not."""
+    """Return whether a body is a web page; an object that is only called one is not."""
     first = body.lstrip()[:1]
     return first == b"<" or (content_type.startswith("text/html") and first != b"{")
 

@@ -92,7 +92,7 @@ class ChatClient:
             request: the body, sent as it is.
 
         Returns:
-            What came back; its outcome says whether it is an answer. Nothing is raised for what the endpoint does.
+            The reading; its outcome says whether it is an answer. Nothing that the endpoint does raises an exception.
         """
         retrying = AsyncRetrying(
             retry=retry_if_result(_is_worth_repeating),
@@ -116,7 +116,7 @@ class ChatClient:
 
 
 class _Answer(NamedTuple):
-    """What came back, and how many seconds the endpoint asks to wait before the next attempt."""
+    """A reading, and the seconds that the endpoint asks to wait before the next attempt."""
 
     reading: Reading
     told: float | None = None

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 Document = dict[str, Any]
 
 TEXTS = frozenset(("text", "input_text", "output_text"))
-"""Types of the parts of a content that are what is said; others hold what the model thought."""
+"""Types of the parts of a content that count as its text; others hold the model's thoughts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class OfferedTool:
 
 
 class ToolChoice(NamedTuple):
-    """Whether the model may, must or must not call a tool: ``auto``, ``required`` or ``none``; a name means one."""
+    """The calls that a request wants: ``auto``, ``required`` or ``none``; with a name, a call of that tool."""
 
     mode: str = "auto"
     name: str = ""
@@ -59,7 +59,7 @@ class ModelMessage:
         content: a text, a list of parts, or None, as it came.
         calls: the calls that the model asks for.
         call_id: of the call whose result this is.
-        reasoning: what the model writes of its reasoning.
+        reasoning: the reasoning that the model shows.
         refusal: the model's own words with which it refuses.
         source: the message as the dialect writes it, with further fields; None where there is none.
     """
@@ -124,12 +124,12 @@ class ModelRequest(ABC):
 
     @property
     def stream(self) -> bool:
-        """Whether the answer shall come as a stream of events."""
+        """Return whether the answer shall come as a stream of events."""
         return bool(self.document.get("stream"))
 
     @property
     def problem(self) -> str:
-        """Why the request cannot be answered; empty if it can."""
+        """The reason why the request cannot be answered; empty if it can."""
         return self._unread or self._problem()
 
     @cached_property
@@ -139,7 +139,7 @@ class ModelRequest(ABC):
 
     @property
     def is_continued(self) -> bool:
-        """Whether the conversation goes on after an answer of the model."""
+        """Return whether the conversation goes on after an answer of the model."""
         return any(message.role == "assistant" for message in self.messages)
 
     @cached_property
@@ -155,7 +155,7 @@ class ModelRequest(ABC):
     @property
     @abstractmethod
     def tool_choice(self) -> ToolChoice:
-        """Whether the model may call them."""
+        """Return whether the model may call them."""
 
     @property
     @abstractmethod
@@ -170,11 +170,11 @@ class ModelRequest(ABC):
     @property
     @abstractmethod
     def wants_usage(self) -> bool:
-        """Whether a stream shall end with the usage."""
+        """Return whether a stream shall end with the usage."""
 
     @abstractmethod
     def _problem(self) -> str:
-        """Why the document is no request of the dialect."""
+        """Return the reason why the document is no request of the dialect; empty if it is one."""
 
 
 def _texts(content: Any) -> Iterable[str]:

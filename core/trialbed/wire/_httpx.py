@@ -3,7 +3,7 @@
 import sys
 
 COMMAND = "httpx._main"
-"""What httpx leaves out where the packages that its command needs (click, rich, pygments) are not installed."""
+"""The module that httpx leaves out where the packages of its command (click, rich, pygments) are not installed."""
 
 if "httpx" in sys.modules:
     import httpx

@@ -11,7 +11,7 @@ from trialbed.wire._exchange import ModelAnswer
 Outcome = Literal["tool_calls", "stop", "other", "protocol_error", "transport_error", "timeout"]
 """The terminal outcomes; every exchange ends in exactly one.
 
-``tool_calls``, ``stop`` and ``other`` are complete answers, told apart by their finish reason. ``protocol_error`` is an
+``tool_calls``, ``stop`` and ``other`` are complete answers, by their finish reason. ``protocol_error`` is an
 answer that breaks the protocol, ``transport_error`` a failed connection or an HTTP status that is not a success,
 ``timeout`` an answer that did not arrive in time.
 """
@@ -50,7 +50,7 @@ class Reading:
         first_token: when the first token with content, arguments or reasoning came, on the caller's clock.
         notes: peculiarities that are not failures, such as calls delivered with another finish reason.
         excerpts: note -> the bytes of an example, where they say more than the response.
-        answer: what the response says, in whatever dialect, as far as it came.
+        answer: the answer in the response, as far as it came.
     """
 
     outcome: Outcome

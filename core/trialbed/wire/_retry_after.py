@@ -16,7 +16,7 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
 
     Args:
         headers: of the response; upper and lower case must not matter in their names.
-        now: what a date is compared with; the time of this machine by default.
+        now: the time from which a date counts; that of this machine by default.
     """
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:

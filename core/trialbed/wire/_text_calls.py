@@ -21,7 +21,7 @@ MOST = 200
 """Calls that are found in one text."""
 
 EFFORT = 8
-"""How often each character is read at most, on average, in the search for JSON."""
+"""Times that each character is read at most, on average, in the search for JSON."""
 
 NAMES = ("name", "tool", "tool_name", "function", "function_name", "action", "recipient_name")
 ARGUMENTS = ("arguments", "parameters", "args", "input", "tool_input", "action_input", "kwargs")
@@ -49,7 +49,7 @@ def text_calls(text: str, names: Collection[str]) -> tuple[Call, ...]:
 
     Recognised are JSON objects with a name and arguments (alone, in a list, in a code fence, in ``<tool_call>`` or
     ``<tool_response>``, amid prose), ``<function=NAME>``, the tokens of Kimi's models, ``Action:`` with ``Action
-    Input:``, and calls in Python where code stands. What a model thinks in ``<think>`` is left out.
+    Input:``, and calls in Python where code stands. Thoughts in ``<think>`` are left out.
 
     Args:
         names: of the tools on offer.

@@ -17,7 +17,7 @@ STEPS = 100_000
 """Steps back that one match of a pattern may take."""
 
 NESTED = 8
-"""Levels of nesting up to which the problems of alternatives within alternatives are told one by one."""
+"""Levels of nesting up to which the problems of alternatives within alternatives are listed one by one."""
 
 NAMED = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"))
 """Keywords whose values have schemas under names of their own."""
@@ -41,7 +41,7 @@ class UnusableSchema(ValueError):
 
 
 class Undecided(Exception):
-    """It cannot be told in a bounded number of steps whether a value fits."""
+    """A bounded number of steps does not show whether a value fits."""
 
 
 class SchemaProblem(NamedTuple):
@@ -75,7 +75,7 @@ class JsonSchema:
         self._validator = _compiled(schema)
 
     def is_valid(self, value: Any) -> bool:
-        """Whether a value fits; one that takes a pattern too many steps does not."""
+        """Return whether a value fits; one that takes a pattern too many steps does not."""
         try:
             valid: bool = self._validator.is_valid(value)
         except UnicodeEncodeError:

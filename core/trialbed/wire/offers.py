@@ -1,7 +1,7 @@
-"""Tells which function of a request stands for which of a trial's tools, as a model that reads them would.
+"""Finds the function of a request that stands for a trial's tool, as a model that reads them would.
 
 Frameworks rename tools: they change case and separators, cut long names, append hashes or numbers, and put a server's
-name before them. What is left of the name and the description tell the tool, as long as they tell one alone.
+name before them. The rest of the name and the description identify the tool, as long as they fit one alone.
 """
 
 from __future__ import annotations
@@ -161,4 +161,4 @@ def _plain_text(text: str) -> str:
 
 
 _STAGES = (_same_name, _cut_name, _name_behind_prefix, _same_description, _contained_description)
-"""From what is most certain to what is least; what one of them matches, the next do not see."""
+"""From the most certain to the least; a tool that one of them matches is not given to the next."""

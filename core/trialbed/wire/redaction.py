@@ -45,7 +45,7 @@ Mask = Callable[[str], str]
 
 
 def stars(found: str) -> str:
-    """A mask as long as what it hides, in bytes of UTF-8."""
+    """Return a mask as long as the text that it hides, in bytes of UTF-8."""
     # Bytes that are not UTF-8 stand for themselves, as lone surrogates.
     return "*" * len(found.encode("utf-8", "replace"))
 
@@ -56,7 +56,7 @@ def _stars_for_each(found: str) -> str:
 
 
 def label(_found: str) -> str:
-    """The mask that says what was here."""
+    """Return the mask that says that a secret was here."""
     return REDACTED
 
 
@@ -85,7 +85,7 @@ class Redaction:
         return bool(self._secrets)
 
     def finds(self, text: str) -> bool:
-        """Whether a secret is in the text."""
+        """Return whether a secret is in the text."""
         if not self._secrets:
             return False
         if any(spelling in text for spelling in self._whole):
@@ -104,7 +104,7 @@ class Redaction:
         if not self.finds(text):
             return text
         masked = self._pattern.sub(lambda match: mask(match[0]), text)
-        # What no pattern can tell from its surroundings goes with them.
+        # A secret that no pattern finds within its surroundings goes with them.
         return mask(text) if self.finds(masked) else masked
 
     def value(self, value: Any, mask: Mask = label) -> Any:
@@ -120,7 +120,7 @@ class Redaction:
     def body(self, text: str) -> str:
         """The body of a request or an answer without secrets, also where events of a stream hold a piece of one each.
 
-        A mask has the length of what it hides. An event that held a piece is written anew.
+        A mask has the length of the text that it hides. An event that held a piece is written anew.
         """
         masked = self.text(text, stars)
         if not self._secrets or _EVENT.search(masked) is None:
@@ -139,14 +139,14 @@ class Redaction:
         return record if cleaned == data else type(record).model_validate(cleaned)
 
     def beginning(self, text: str) -> int:
-        """Where the end of the text may be the beginning of a secret; the length of the text if it cannot."""
+        """Return the place from which the text may be the beginning of a secret; its length if there is none."""
         if not self.may_go_on(text, 1):
             return len(text)
         starts = self._starts.finditer(text, max(0, len(text) - self._longest))
         return min((match.start() for match in starts if self._continues(text[match.start() :])), default=len(text))
 
     def may_go_on(self, text: str, least: int) -> bool:
-        """Whether the end of the text may be the beginning of a secret, of which it has at least so many characters."""
+        """Return whether the text may end with the beginning of a secret, at least ``least`` characters of it."""
         tail = text[-self._longest :]
         if _ends_within(tail, self._whole, least):
             return True

@@ -1,4 +1,4 @@
-"""Causes of failed requests to the model: rules that tell whose fault it is by what was seen on the wire."""
+"""Causes of failed requests to the model: rules that decide by the wire whose fault a failure is."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def cause_of_status(status: int, *, others_answered: bool) -> Cause | None:
 
 
 def blames_request(status: int) -> bool:
-    """Whether a failure may be due to what was sent, so that it would fail each time: 5xx, but not overload."""
+    """Return whether a failure may be due to what was sent, so that it would fail each time: 5xx, but not overload."""
     return status >= 500 and status not in OVERLOADED
 
 
 def repeats_a_broken_call(request: ModelRequest) -> bool:
-    """Whether a request's conversation has a call of the model whose arguments are not JSON.
+    """Return whether a request's conversation has a call of the model whose arguments are not JSON.
 
     An answer that is cut at its limit of tokens ends in such a call, and some servers answer with 500 when it is sent
     back to them, each time.

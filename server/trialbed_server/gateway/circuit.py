@@ -15,7 +15,7 @@ REQUESTS = 2
 LONGEST_PROBE = 30.0
 
 SLOWER = 2.0
-"""How many times longer than its slowest answer an endpoint can be silent before that says something."""
+"""Times longer than its slowest answer that an endpoint can be silent before that says something."""
 
 
 class EndpointDown(Exception):
@@ -48,7 +48,7 @@ class Circuit(CircuitBreaker):
 
     @property
     def state(self) -> CircuitState:
-        """Whether requests are sent (``closed``), wait (``open``) or fail (``down``)."""
+        """Return whether requests are sent (``closed``), wait (``open``) or fail (``down``)."""
         if not self.is_open:
             return "closed"
         return "down" if self._clock() >= self._given_up else "open"
@@ -88,7 +88,7 @@ class Circuit(CircuitBreaker):
         """An attempt failed for a reason that concerns the endpoint.
 
         Args:
-            request: tells requests apart.
+            request: equal for equal requests.
             asked: the seconds that the endpoint asks to wait.
             useless: whether waiting does not help: the key is refused, or the address is wrong.
         """
@@ -101,7 +101,7 @@ class Circuit(CircuitBreaker):
 
 
 class Liveness:
-    """Tells a request that is just being answered from one at an endpoint that no longer answers."""
+    """Distinguishes a request that is just being answered from one at an endpoint that no longer answers."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -114,5 +114,5 @@ class Liveness:
         self._slowest = max(self._slowest, self._last - asked)
 
     def silent_since(self, asked: float) -> bool:
-        """Whether the endpoint has answered no request since, for longer than it ever took to begin an answer."""
+        """Return whether the endpoint has answered nothing since, for longer than it ever took to begin an answer."""
         return self._last <= asked and self._clock.monotonic() - asked > SLOWER * self._slowest

@@ -32,7 +32,7 @@ _OURS = frozenset({b"host", b"content-length", b"authorization", b"accept-encodi
 
 
 @dataclass(frozen=True)
-class Request:
+class ProxiedRequest:
     """A request as the framework sent it.
 
     Attributes:
@@ -87,7 +87,7 @@ class Connection:
         """Masks the key."""
         return Redactor(self._key)
 
-    def send(self, request: Request) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+    def send(self, request: ProxiedRequest) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
         """Send a request once; the answer's head, when it is there."""
         if self._session is None:
             raise RuntimeError("a connection is an async context manager; enter it first")

@@ -15,7 +15,7 @@ from trialbed_scripted import put_in
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, openai_error_response, read_body
 from trialbed_server._metrics import Metrics
-from trialbed_server.gateway.connection import Request
+from trialbed_server.gateway.connection import ProxiedRequest
 from trialbed_server.gateway.exchange import Exchange
 from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.renaming import with_model
@@ -142,11 +142,11 @@ class Gateway:
             target = f"/{path}?{query}" if query else f"/{path}"
             silence = self._silence if trial is None else trial.timeout(self._silence)
             sent = body if trial is None else with_model(body, trial.model_name, trial.registration.model)
-            request = Request(scope["method"], target, scope["headers"], sent, silence, writer.exchange.request)
+            request = ProxiedRequest(scope["method"], target, scope["headers"], sent, silence, writer.exchange.request)
             await self._upstream.forward(request, writer)
 
     async def _puts_in(self, trial: OpenTrial | None, writer: ResponseWriter) -> bool:
-        """Whether a request is answered with a fault that its plan has for it; a slow answer only comes later."""
+        """Answer a request with the fault that its plan has for it, if any; a slow answer only comes later."""
         faults = self._untagged.faults if trial is None else trial.faults
         fault = None if faults is None else faults.next_request()
         if faults is None or fault is None:
@@ -165,7 +165,7 @@ class Gateway:
 
 
 def _names_its_model(trial: OpenTrial) -> bool:
-    """Whether the trial's model has a name that no endpoint lists."""
+    """Return whether the trial's model has a name that no endpoint lists."""
     return is_scripted(trial.registration.model) or trial.model_name != trial.registration.model
 
 
@@ -181,7 +181,7 @@ def _unreported_tokens(call: ModelCall) -> int:
 
 
 def _past_limit(trial: OpenTrial, exchange: Exchange) -> str:
-    """Why a request is refused.
+    """Return the reason why a request is refused.
 
     Frameworks take some words for a reason to ask again or to condense the conversation: those about rates, about too
     many of something, and about the length of a context. The name of the setting is none of them.

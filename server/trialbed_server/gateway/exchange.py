@@ -81,7 +81,7 @@ class Exchange:
         """The request is sent to the model's endpoint.
 
         Args:
-            silent: tells whether the endpoint has answered no request since, for longer than is usual.
+            silent: returns whether the endpoint has answered no request since, for longer than is usual.
         """
         self._attempted, self._silent = self._elapsed(), silent
         if self._waits:
@@ -155,7 +155,7 @@ class Exchange:
         )
 
     def waiting(self) -> Span:
-        """When the gateway repeated the request after failures, or waited to do so."""
+        """Return the time in which the gateway repeated the request after failures, or waited to do so."""
         if self._ended is not None:
             return self._started, self._started + self._ended.waited
         return self._started, self._started + self._waited_until(self._elapsed(), self.cause)

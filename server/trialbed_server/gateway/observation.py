@@ -57,7 +57,7 @@ def _read(dialect: Dialect, body: bytes, offered: Collection[str]) -> Reading:
 
 
 def _among(call: Call, others: Iterable[Call]) -> bool:
-    """Whether a call was sent, too: some vendors leave its text where they found it."""
+    """Return whether a call was sent, too: some vendors leave its text where they found it."""
     return any((call.name, _value(call.arguments)) == (other.name, _value(other.arguments)) for other in others)
 
 
@@ -77,7 +77,7 @@ def _cause(reading: Reading, body: bytes) -> Cause | None:
 
 
 def _is_readable(body: bytes) -> bool:
-    """Whether clients that are lenient read a body as JSON, such as one with NaN."""
+    """Return whether clients that are lenient read a body as JSON, such as one with NaN."""
     try:
         json.loads(body)
     except RecursionError:

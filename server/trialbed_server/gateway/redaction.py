@@ -28,7 +28,7 @@ class Redactor:
         self._held = b""
 
     def feed(self, piece: bytes) -> bytes:
-        """Returns the bytes that can be passed on now."""
+        """Return the bytes that can be passed on now."""
         if not self._redaction:
             return piece
         data, self._held = self._held + piece, b""
@@ -44,7 +44,7 @@ class Redactor:
         return _bytes(masked)[: len(data) - len(kept)] if masked != text else data[: len(data) - len(kept)]
 
     def flush(self) -> bytes:
-        """Returns the bytes that are left at the end."""
+        """Return the bytes that are left at the end."""
         held, self._held = self._held, b""
         text = _text(held)
         masked = self._redaction.text(text, stars)
@@ -77,7 +77,7 @@ class _Stream:
         self._texts: dict[Field, str] = {}
 
     def line(self, line: bytes) -> bytes:
-        """Returns what can be passed on after this line."""
+        """Return what can be passed on after this line."""
         text = _text(line)
         masked = self._redaction.text(text, stars)
         self._waiting.append(line if masked == text else _bytes(masked))
@@ -90,7 +90,7 @@ class _Stream:
         return self.flush()
 
     def flush(self) -> bytes:
-        """Returns what waits, masked."""
+        """Return what waits, masked."""
         waiting, self._waiting = self._waiting, []
         if any(self._redaction.finds(text) for text in self._texts.values()):
             lines = without_pieces(self._redaction, [_text(line) for line in waiting], self._passed)

@@ -1,4 +1,4 @@
-"""Puts the model's own name into a request in which the framework names it as it was told."""
+"""Puts the model's own name into a request in which the framework names it by the name that it was given."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _DECODER = json.JSONDecoder()
 Span = tuple[int, int]
 
 
-def with_model(body: bytes, told: str, own: str) -> bytes:
-    """The request with the model's own name where it bears the one that was told; all other bytes stay.
+def with_model(body: bytes, given: str, own: str) -> bytes:
+    """The request with the model's own name where it bears the one that was given; all other bytes stay.
 
     A request that names another model, or none, or that cannot be read is left as it is: what the endpoint makes of it
     is the framework's doing.
     """
-    if told == own:
+    if given == own:
         return body
     try:
         text = body.decode()
-        spans = [span for span in _models(text) if json.loads(text[slice(*span)]) == told]
+        spans = [span for span in _models(text) if json.loads(text[slice(*span)]) == given]
     except (ValueError, RecursionError, IndexError):
         return body
     for start, end in reversed(spans):
@@ -31,7 +31,7 @@ def with_model(body: bytes, told: str, own: str) -> bytes:
 
 
 def _models(text: str) -> Iterator[Span]:
-    """Where the values of ``model`` stand at the top of a JSON object.
+    """Yield the places where the values of ``model`` stand at the top of a JSON object.
 
     Raises:
         ValueError, IndexError: it is not one.

@@ -18,7 +18,7 @@ Header = tuple[bytes, bytes]
 
 JSON_TYPE: Header = (b"content-type", b"application/json")
 FINAL: Header = (b"x-should-retry", b"false")
-"""Tells the SDKs of OpenAI, and those made alike, not to send the request again."""
+"""Asks the SDKs of OpenAI, and those made alike, not to send the request again."""
 
 EVENTS_TYPE: Header = (b"content-type", b"text/event-stream; charset=utf-8")
 

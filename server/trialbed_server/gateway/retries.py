@@ -29,7 +29,7 @@ class RetryBudget:
         self.left = self.size
 
     def take(self) -> bool:
-        """Whether there is one left; takes it."""
+        """Return whether there is one left; takes it."""
         if self.left < 1:
             return False
         self.left -= 1
@@ -41,8 +41,8 @@ class RetryBudget:
 
 
 @dataclass(frozen=True)
-class RetryPolicy:
-    """When a failed request is repeated.
+class GatewayRetries:
+    """Decides when a failed request is repeated.
 
     Attributes:
         retries: how often at most.

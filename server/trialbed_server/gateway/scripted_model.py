@@ -21,7 +21,7 @@ SLOW_CHUNK = 0.02
 
 
 def is_scripted(model: str) -> bool:
-    """Whether a model name is a scripted model's."""
+    """Return whether a model name is a scripted model's."""
     return model.startswith(SCRIPTED)
 
 

@@ -25,23 +25,23 @@ from trialbed_server.gateway.causes import (
     repeats_a_broken_call,
 )
 from trialbed_server.gateway.circuit import Circuit, EndpointDown, Liveness
-from trialbed_server.gateway.connection import Connection, Request
+from trialbed_server.gateway.connection import Connection, ProxiedRequest
 from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.response import FINAL, Header, ResponseWriter
-from trialbed_server.gateway.retries import RetryBudget, RetryPolicy
+from trialbed_server.gateway.retries import GatewayRetries, RetryBudget
 
 SHOWN = 300
 """Bytes of an error's body that its message shows."""
 
 CONNECTIONS = 3
-"""Attempts to connect to an endpoint that never answered; an address that is wrong should be told soon."""
+"""Attempts to connect to an endpoint that never answered; a wrong address should be reported soon."""
 
 REMEMBERED = 10_000
 """Requests that are remembered because the endpoint failed at them."""
 
 
 @dataclass(frozen=True)
-class Failure:
+class FailedAttempt:
     """An attempt of which nothing was passed on.
 
     Attributes:
@@ -71,7 +71,7 @@ class Upstream:
     """
 
     def __init__(
-        self, connection: Connection, clock: Clock, policy: RetryPolicy, on_attempt: Callable[[int], None]
+        self, connection: Connection, clock: Clock, policy: GatewayRetries, on_attempt: Callable[[int], None]
     ) -> None:
         self._connection = connection
         self._clock = clock
@@ -103,12 +103,12 @@ class Upstream:
         return self._connection.redactor()
 
     def status(self) -> EndpointStatus:
-        """Whether the endpoint works."""
+        """Return whether the endpoint works."""
         circuit = self.circuit
         reason = "" if circuit.state == "closed" and not self._waiting else circuit.reason
         return EndpointStatus(state=circuit.state, answered=circuit.answered, reason=reason, waiting=self._waiting)
 
-    async def forward(self, request: Request, writer: ResponseWriter) -> None:
+    async def forward(self, request: ProxiedRequest, writer: ResponseWriter) -> None:
         """Send a request on and its answer back, piece by piece.
 
         What fails before the first byte of the answer's body is repeated, as far as the policy and the budget go. What
@@ -120,13 +120,15 @@ class Upstream:
         if failure is not None:
             await self._give_up(request, writer, failure)
 
-    async def _repeatedly(self, request: Request, writer: ResponseWriter, waiting: ExitStack) -> Failure | None:
+    async def _repeatedly(
+        self, request: ProxiedRequest, writer: ResponseWriter, waiting: ExitStack
+    ) -> FailedAttempt | None:
         """The last failure; None if an answer was passed on, whole or cut.
 
         Args:
             waiting: entered once the request has failed.
         """
-        failure: Failure | None = None
+        failure: FailedAttempt | None = None
         since = 0.0
         for number in count(1):
             patience = self._policy.patience - (self._clock.monotonic() - since if failure else 0.0)
@@ -157,13 +159,13 @@ class Upstream:
         finally:
             self._waiting -= 1
 
-    def _wait(self, failure: Failure, number: int, elapsed: float) -> float | None:
+    def _wait(self, failure: FailedAttempt, number: int, elapsed: float) -> float | None:
         if not failure.transient or (failure.absent and number >= CONNECTIONS):
             return None
         wait = self._policy.wait(number, elapsed, failure.asked)
         return wait if wait is not None and self._budget.take() else None
 
-    async def _attempt(self, request: Request, writer: ResponseWriter) -> Failure | None:
+    async def _attempt(self, request: ProxiedRequest, writer: ResponseWriter) -> FailedAttempt | None:
         """Send the request once; None if its answer was passed on, whole or cut."""
         asked = self._clock.monotonic()
         continued = request.read.is_continued
@@ -216,10 +218,10 @@ class Upstream:
         await writer.write(redactor.flush())
         await writer.finish()
 
-    async def _refusal(self, request: Request, answer: aiohttp.ClientResponse) -> Failure:
+    async def _refusal(self, request: ProxiedRequest, answer: aiohttp.ClientResponse) -> FailedAttempt:
         headers, body = await self._connection.refusal(answer)
         said = body[:SHOWN].decode("utf-8", "replace")
-        failure = Failure(
+        failure = FailedAttempt(
             status=answer.status,
             message=f"the upstream endpoint {self.url} answered with status {answer.status}: {said}",
             answer=(answer.status, headers, body),
@@ -229,14 +231,14 @@ class Upstream:
         self._count(request, failure)
         return failure
 
-    def _broken(self, request: Request, writer: ResponseWriter, error: Exception) -> Failure | None:
+    def _broken(self, request: ProxiedRequest, writer: ResponseWriter, error: Exception) -> FailedAttempt | None:
         silent = isinstance(error, TimeoutError)
         happened = f"did not answer in time ({error})" if silent else f"failed: {type(error).__name__}: {error}"
         message = self.redactor().whole(f"the upstream endpoint {self.url} {happened}".encode()).decode()
         # A request may be silent for all the time that its trial has; only a connection is worth another attempt.
         transient = not silent or isinstance(error, aiohttp.ConnectionTimeoutError)
         absent = self.circuit.answered == 0 and isinstance(error, aiohttp.ClientConnectorError)
-        failure = Failure(0, message, (504 if silent else 502, [], None), transient=transient, absent=absent)
+        failure = FailedAttempt(0, message, (504 if silent else 502, [], None), transient=transient, absent=absent)
         self._count(request, failure)
         if writer.started:
             writer.exchange.failed(message, "endpoint")
@@ -244,8 +246,8 @@ class Upstream:
         self._on_attempt(0)
         return failure
 
-    def _count(self, request: Request, failure: Failure) -> None:
-        """Tell the circuit breaker, and remember a request at which the endpoint fails each time."""
+    def _count(self, request: ProxiedRequest, failure: FailedAttempt) -> None:
+        """Count a failure for the circuit breaker, and remember a request at which the endpoint fails each time."""
         if blames_request(failure.status):
             self._blamed.setdefault(request.digest, self._answered_alike(request))
             if len(self._blamed) > REMEMBERED:
@@ -259,18 +261,18 @@ class Upstream:
             useless = failure.absent or failure.status in KEY_REFUSED | NOT_THERE
             self.circuit.refused(request.digest, failure.message, asked=failure.asked, useless=useless)
 
-    def _chokes(self, request: Request, status: int) -> bool:
-        """Whether an endpoint that works fails because of the model's own broken call."""
+    def _chokes(self, request: ProxiedRequest, status: int) -> bool:
+        """Return whether an endpoint that works fails because of the model's own broken call."""
         return status == 500 and self.circuit.answered > 0 and repeats_a_broken_call(request.read)
 
-    def _answered_alike(self, request: Request) -> int:
-        """How many requests were answered that are at least as far in their conversations.
+    def _answered_alike(self, request: ProxiedRequest) -> int:
+        """Return the number of requests answered that are at least as far in their conversations.
 
         An endpoint may fail at every second turn, for all: that it answers first ones says nothing of a request.
         """
         return self._continued if request.read.is_continued else self.circuit.answered
 
-    def _others_answered(self, request: Request, status: int) -> bool:
+    def _others_answered(self, request: ProxiedRequest, status: int) -> bool:
         if self._chokes(request, status):
             return True
         if status in NOT_THERE:
@@ -278,7 +280,7 @@ class Upstream:
         answered = self._answered_alike(request)
         return answered > self._blamed.get(request.digest, answered)
 
-    async def _give_up(self, request: Request, writer: ResponseWriter, failure: Failure) -> None:
+    async def _give_up(self, request: ProxiedRequest, writer: ResponseWriter, failure: FailedAttempt) -> None:
         others = self._others_answered(request, failure.status)
         cause = cause_of_status(failure.status, others_answered=others) or "endpoint"
         status, headers, body = failure.answer
@@ -293,5 +295,5 @@ class Upstream:
         await writer.finish()
 
 
-def _held_back(error: EndpointDown) -> Failure:
-    return Failure(0, f"the request was not sent, as the endpoint keeps failing: {error}", (503, [], None))
+def _held_back(error: EndpointDown) -> FailedAttempt:
+    return FailedAttempt(0, f"the request was not sent, as the endpoint keeps failing: {error}", (503, [], None))

@@ -16,7 +16,7 @@ class EventStream(Protocol):
 
     @property
     def over(self) -> bool:
-        """Whether the rest of the stream can change nothing."""
+        """Return whether the rest of the stream can change nothing."""
 
     def feed(self, chunk: bytes, now: float = 0.0) -> None:
         """Take a part of the body, which arrived at ``now`` on the caller's clock."""
@@ -28,7 +28,7 @@ class EventStream(Protocol):
         """Note a peculiarity that the stream itself does not show."""
 
     def end(self, now: float = 0.0, cut: str | None = None) -> Reading:
-        """The reading, once the body has ended; ``cut``: why it ended early, if it did."""
+        """Return the reading, once the body has ended; ``cut``: why it ended early, if it did."""
 
 
 class Dialect(Protocol):
@@ -43,7 +43,7 @@ class Dialect(Protocol):
     PATH: str
 
     def read_request(self, document: Mapping[str, Any], problem: str = "") -> ModelRequest:
-        """The request that a body has; ``problem``: why it is not a JSON object."""
+        """Read a request; ``problem``: why its body is not a JSON object."""
 
     def read_answer(self, document: Document | None) -> ModelAnswer:
         """Read an answer from its document, as far as it is one; without a message its ``source`` is None."""
@@ -52,13 +52,13 @@ class Dialect(Protocol):
         """Read an answer that was not streamed."""
 
     def open_stream(self, names: Collection[str]) -> EventStream:
-        """A reader of a streamed answer to a request that offers tools with these names."""
+        """Return a reader of a streamed answer to a request that offers tools with these names."""
 
     def write_document(self, answer: ModelAnswer) -> Document:
-        """The answer to a request that does not stream."""
+        """Return the answer to a request that does not stream."""
 
     def write_events(self, answer: ModelAnswer, *, piece: int | None = 8, with_usage: bool = True) -> Iterator[bytes]:
-        """The answer as the events of a stream, the last one included.
+        """Yield the answer as the events of a stream, the last one included.
 
         Args:
             piece: characters of text or arguments in one event; None sends them whole.
@@ -66,4 +66,4 @@ class Dialect(Protocol):
         """
 
     def write_error(self, message: str, kind: str, *, code: str | None = None, param: str | None = None) -> Document:
-        """An error as the dialect's clients read it; ``kind``: its type, such as ``invalid_request_error``."""
+        """Return an error as the dialect's clients read it; ``kind``: its type, such as ``invalid_request_error``."""

@@ -30,7 +30,7 @@ def read_body(body: bytes, content_type: str = "application/json") -> Reading:
 
 
 def read_answer(document: Document | None) -> ModelAnswer:
-    """Read what a completion says, as far as it is one; without a message its ``source`` is None."""
+    """Read the answer in a completion, as far as it is one; without a message its ``source`` is None."""
     choice, message = first_choice(document), first_message(document)
     head, reason, refusal = document or {}, choice.get("finish_reason"), message.get("refusal")
     model, identity, created = head.get("model"), head.get("id"), head.get("created")
@@ -50,7 +50,7 @@ def read_answer(document: Document | None) -> ModelAnswer:
 
 
 def first_choice(response: Document | None) -> Document:
-    """The choice of index 0, else the first one; empty if there is none."""
+    """Return the choice of index 0, else the first one; empty if there is none."""
     choices = (response or {}).get("choices")
     if isinstance(choices, list) and choices and isinstance(choices[0], dict) and choices[0].get("index", 0) == 0:
         first: Document = choices[0]
@@ -60,18 +60,18 @@ def first_choice(response: Document | None) -> Document:
 
 
 def first_message(response: Document | None) -> Document:
-    """The message of the first choice; empty if there is none."""
+    """Return the message of the first choice; empty if there is none."""
     message = first_choice(response).get("message")
     return message if isinstance(message, dict) else {}
 
 
 def sent_calls(response: Document | None) -> tuple[Call, ...]:
-    """The tool calls of the first choice, in order. What is not text is empty, or JSON where it is arguments."""
+    """Return the tool calls of the first choice, in order; arguments that are no text are written as JSON."""
     return message_calls(first_message(response))
 
 
 def answered_calls(response: Document | None) -> list[Any]:
-    """What the first choice has as calls, as it came; a legacy ``function_call`` is a call without an id."""
+    """Return the calls of the first choice as they came; a legacy ``function_call`` is a call without an id."""
     message = first_message(response)
     calls, function = message.get("tool_calls"), message.get("function_call")
     if isinstance(calls, list) and calls:
@@ -80,7 +80,7 @@ def answered_calls(response: Document | None) -> list[Any]:
 
 
 def usage_of(response: Document | None) -> dict[str, int]:
-    """The token counts of a completion, wherever it has them; only those that are whole numbers."""
+    """Return the token counts of a completion, wherever it has them; only those that are whole numbers."""
     found: dict[str, int] = {}
     for place in _usages(response or {}):
         found |= {key: value for key, value in place.items() if key.endswith("_tokens") and _is_count(value)}
@@ -90,7 +90,7 @@ def usage_of(response: Document | None) -> dict[str, int]:
 
 
 def hidden_tokens(response: Document | None) -> int:
-    """The tokens of reasoning that was not sent; they were generated before the first token came."""
+    """Return the tokens of reasoning that was not sent; they were generated before the first token came."""
     message = first_message(response)
     if any(message.get(key) for key in ("reasoning_content", "reasoning", "reasoning_details")):
         return 0

@@ -17,10 +17,10 @@ REASONING = ("reasoning_content", "reasoning")
 CHUNK = "chat.completion.chunk"
 
 HEAD = ("id", "created", "model", "system_fingerprint", "provider")
-"""What a completion says about itself beside its choices."""
+"""Fields of a completion beside its choices."""
 
 STABLE = frozenset(("id", "created", "model"))
-"""Of these, what every chunk must have, and say alike."""
+"""Fields that every chunk must have, with equal values."""
 
 EXTRA = (*REASONING, "refusal")
 """Texts of a message beside its content."""
@@ -30,8 +30,8 @@ class Assembly:
     """Puts chunks together, however a vendor cuts them.
 
     Args:
-        names: of the tools on offer; they settle what the pieces of a name mean.
-        note: told of each peculiarity that the completion does not show, by its kind.
+        names: of the tools on offer; they settle how the pieces of a name are joined.
+        note: called with the kind of each peculiarity that the completion does not show.
     """
 
     def __init__(self, names: Collection[str], note: Note = lambda _kind: None) -> None:
@@ -49,7 +49,7 @@ class Assembly:
 
     @property
     def has_message(self) -> bool:
-        """Whether any piece of a message came for the first choice."""
+        """Return whether any piece of a message came for the first choice."""
         first = self._first
         return first is not None and first.has_message
 
@@ -100,7 +100,7 @@ class Assembly:
         return {**self._head, "object": "chat.completion", "choices": choices, "usage": self._usage}
 
     def _is_of_chat(self, chunk: Chunk) -> bool:
-        """Whether a chunk is of a chat; those of raw completions are other objects."""
+        """Return whether a chunk is of a chat; those of raw completions are other objects."""
         return not any(isinstance(choice, dict) and "text" in choice for choice in _list(chunk.get("choices")))
 
     def _choice(self, number: int) -> _Choice:
@@ -278,11 +278,11 @@ class _Call:
         return False
 
     def is_another(self, piece: Chunk, offered: Collection[str]) -> bool:
-        """Whether the piece begins another call, and says so by an id of its own."""
+        """Return whether the piece begins another call, and says so by an id of its own."""
         return bool(self.identity and piece.get("id")) and self.is_over(piece, offered)
 
     def is_over(self, piece: Chunk, offered: Collection[str]) -> bool:
-        """Whether the piece begins another call.
+        """Return whether the piece begins another call.
 
         It has a name, and either this call is complete, or the piece has another id and names another tool.
         """
@@ -293,12 +293,12 @@ class _Call:
         return self._complete() or (bool(piece.get("id")) and self._is_another(name, offered))
 
     def _is_another(self, name: Any, offered: Collection[str]) -> bool:
-        """Whether a name is another tool's; a call of a tool without parameters may have no arguments at all."""
+        """Return whether a name is another tool's; a call of a tool without parameters may have no arguments at all."""
         own = _name(self._names, offered)
         return own != name and own in offered and name in offered
 
     def is_repetition(self, offered: Collection[str]) -> bool:
-        """Whether this is only the name of the call before, sent once more after that call's arguments."""
+        """Return whether this is only the name of the call before, sent once more after that call's arguments."""
         before = self._before
         if before is None or self.identity or "".join(self._arguments).strip():
             return False

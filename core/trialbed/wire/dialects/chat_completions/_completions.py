@@ -34,13 +34,13 @@ class Completion(ModelAnswer):
 
     @classmethod
     def of(cls, answer: ModelAnswer) -> Completion:
-        """The completion that says what an answer does."""
+        """Return the completion that says the same as an answer."""
         if isinstance(answer, cls):
             return answer
         return cls(**{part.name: getattr(answer, part.name) for part in fields(answer)})
 
     def message(self) -> Document:
-        """The assistant's message."""
+        """Return the assistant's message."""
         message: Document = {"role": "assistant", "content": self.content, **self.message_fields}
         if self.reasoning:
             message["reasoning_content"] = self.reasoning

@@ -10,7 +10,7 @@ FAILED = "error"
 
 
 def reports_error(document: Mapping[str, Any]) -> bool:
-    """Whether a completion or chunk reports an error, beside its choices or in one of them."""
+    """Return whether a completion or chunk reports an error, beside its choices or in one of them."""
     # Some servers send an error as an object of its own, {"object": "error", "message": …}.
     if document.get("object") == FAILED or ("error" in document and _says(document["error"])):
         return True
@@ -25,5 +25,5 @@ def reports_error(document: Mapping[str, Any]) -> bool:
 
 
 def _says(error: Any) -> bool:
-    """Whether an error says anything; some vendors send one with every answer, with nothing in it."""
+    """Return whether an error says anything; some vendors send one with every answer, with nothing in it."""
     return any(error.values()) if isinstance(error, dict) else bool(error)

@@ -13,7 +13,7 @@ NAME = "chat_completions"
 PATH = "chat/completions"
 
 REASONING = ("reasoning_content", "reasoning")
-"""Keys under which endpoints give what a model writes of its reasoning."""
+"""Keys under which endpoints give the reasoning of a model."""
 
 READ = frozenset(("model", "messages", "tools", "tool_choice", "stream", "stream_options"))
 """Fields of a request that are no settings."""
@@ -24,7 +24,7 @@ class ChatRequest(ModelRequest):
 
     @property
     def is_continued(self) -> bool:
-        """Whether the model has answered before in the conversation."""
+        """Return whether the model has answered before in the conversation."""
         found = self.document.get("messages")
         messages = found if isinstance(found, list) else ()
         return any(isinstance(message, dict) and message.get("role") == "assistant" for message in messages)
@@ -42,7 +42,7 @@ class ChatRequest(ModelRequest):
 
     @property
     def tool_choice(self) -> ToolChoice:
-        """Whether the model may call them."""
+        """Return whether the model may call them."""
         choice = self.document.get("tool_choice")
         if isinstance(choice, dict):
             function = choice.get("function")
@@ -62,7 +62,7 @@ class ChatRequest(ModelRequest):
 
     @property
     def wants_usage(self) -> bool:
-        """Whether a last chunk with the usage is asked for."""
+        """Return whether a last chunk with the usage is asked for."""
         return wants_usage(self.document)
 
     def _problem(self) -> str:
@@ -70,12 +70,12 @@ class ChatRequest(ModelRequest):
 
 
 def read_request(document: Mapping[str, Any], problem: str = "") -> ChatRequest:
-    """The request that a body has; ``problem``: why it is not a JSON object."""
+    """Read a request; ``problem``: why its body is not a JSON object."""
     return ChatRequest(document, problem)
 
 
 def offered_functions(request: Any) -> Iterator[Document]:
-    """The functions that a request offers as tools; those without a name are left out."""
+    """Yield the functions that a request offers as tools; those without a name are left out."""
     tools = request.get("tools") if isinstance(request, Mapping) else None
     for tool in tools if isinstance(tools, list) else ():
         function = tool.get("function") if isinstance(tool, dict) else None
@@ -84,13 +84,13 @@ def offered_functions(request: Any) -> Iterator[Document]:
 
 
 def wants_usage(request: Mapping[str, Any]) -> bool:
-    """Whether a request asks for a last chunk with the usage."""
+    """Return whether a request asks for a last chunk with the usage."""
     options = request.get("stream_options")
     return isinstance(options, dict) and bool(options.get("include_usage"))
 
 
 def read_message(message: Any) -> ModelMessage:
-    """Read a message, as careless as it may be; what is not an object is the content of a message without a role."""
+    """Read a message, however careless; a value that is no object is the content of a message without a role."""
     if not isinstance(message, Mapping):
         return ModelMessage(role="", content=message, source=message)
     role, call_id = message.get("role"), message.get("tool_call_id")
@@ -106,18 +106,18 @@ def read_message(message: Any) -> ModelMessage:
 
 
 def message_calls(message: Mapping[str, Any]) -> tuple[Call, ...]:
-    """The calls of a message, in order. What is not text is empty, or JSON where it is arguments."""
+    """Return the calls of a message, in order; arguments that are no text are written as JSON."""
     calls = message.get("tool_calls")
     return tuple(_call(call) for call in (calls if isinstance(calls, list) else ()) if isinstance(call, dict))
 
 
 def message_reasoning(message: Mapping[str, Any]) -> str:
-    """The reasoning that a message has as text."""
+    """Return the reasoning that a message has as text."""
     return "\n".join(text for key in REASONING if isinstance(text := message.get(key), str) and text)
 
 
 def read_function(function: Mapping[str, Any]) -> OfferedTool:
-    """The tool that a function with a name is."""
+    """Read a function that has a name."""
     description = function.get("description")
     text = description if isinstance(description, str) else ""
     return OfferedTool(function["name"], text, function.get("parameters") or {}, function)

@@ -39,7 +39,7 @@ class StreamReader:
     """Reads one stream from bytes that may be cut anywhere.
 
     Args:
-        names: of the tools on offer; they settle what the pieces of a name mean.
+        names: of the tools on offer; they settle how the pieces of a name are joined.
 
     Attributes:
         state: where the stream is.
@@ -59,7 +59,7 @@ class StreamReader:
 
     @property
     def over(self) -> bool:
-        """Whether the rest of the stream can change nothing."""
+        """Return whether the rest of the stream can change nothing."""
         return self.state in (State.DONE, State.BROKEN)
 
     def feed(self, chunk: bytes, now: float = 0.0) -> None:
@@ -79,7 +79,7 @@ class StreamReader:
         self._note(kind)
 
     def end(self, now: float = 0.0, cut: str | None = None) -> Reading:
-        """Returns the reading, once the body has ended.
+        """Return the reading, once the body has ended.
 
         Args:
             now: when it ended, on the caller's clock.
@@ -208,7 +208,7 @@ def read_stream(body: bytes, names: Collection[str] = ()) -> Reading:
 
 
 def _are_events(data: bytes) -> bool:
-    """Whether each of several lines of data would be an event by itself."""
+    """Return whether each of several lines of data would be an event by itself."""
     lines = data.split(b"\n")
     return len(lines) > 1 and all(line.strip() == DONE or _is_json(line) for line in lines)
 
