@@ -105,7 +105,7 @@ async def _calibrate(file: Path | None, settings: RunSettings) -> tuple[Calibrat
 
 
 def _fate(measured: Calibration) -> str:
-    """Whether reports name the calibration."""
+    """Return whether reports name the calibration."""
     from trialbed.scoring import MIN_CASES
 
     if measured.is_large:

@@ -41,7 +41,7 @@ class RunComparer(Comparer):
         ]
 
     def recognises(self, value: str) -> bool:
-        """Whether it is a result document or the id of a run."""
+        """Return whether it is a result document or the id of a run."""
         from trialbed.report.comparison import document_file, is_document, is_run_name
 
         path = document_file(value)

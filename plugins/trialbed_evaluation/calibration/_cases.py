@@ -41,7 +41,7 @@ class LabelledTask(Record):
     """A line of a file of labelled cases: a query, the calls that were made for it, and one or more labelled answers.
 
     Attributes:
-        facts: what a right answer contains, each checkable by a rule.
+        facts: those that a right answer contains, each checkable by a rule.
         gold: the Apis that solve the query, as [tool, api]; None for those that were called.
         finish: how the agent ended; null if it did not finish.
         answer, label: of the only answer; ``answers`` of several.
@@ -93,7 +93,7 @@ def read_cases(path: Path) -> list[LabelledCase]:
 
 
 def labels_digest(cases: Sequence[LabelledCase]) -> str:
-    """SHA-256 over the cases, which tells whether two calibrations are of the same ones."""
+    """SHA-256 over the cases, by which calibrations of the same ones are known."""
     text = "\n".join(case.model_dump_json() for case in cases)
     return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()
 

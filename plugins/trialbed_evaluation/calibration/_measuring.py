@@ -24,7 +24,7 @@ async def calibrate(
     concurrency: int = 4,
     progress: Callable[[CaseFinding], None] | None = None,
 ) -> tuple[Calibration, list[CaseFinding]]:
-    """The judge's agreement with the labels, and what it said of each case.
+    """Measure the judge's agreement with the labels; returns its verdict on each case too.
 
     Args:
         labels: names the cases.
@@ -50,7 +50,7 @@ async def judge_cases(
     concurrency: int = 4,
     progress: Callable[[CaseFinding], None] | None = None,
 ) -> list[CaseFinding]:
-    """What the judge says of each case, in order. A case without a verdict harms no other."""
+    """Ask the judge about each case, in order. A case without a verdict harms no other."""
     slots = asyncio.Semaphore(concurrency)
 
     async def one(case: LabelledCase) -> CaseFinding:

@@ -105,7 +105,7 @@ def _from_mapping(value: Mapping[str, Any], place: str) -> ToolCall:
 
 def _arguments(value: Any, place: str) -> tuple[Mapping[str, Any], str]:
     if isinstance(value, str):
-        return _parsed(value)
+        return _parse(value)
     if value is None:
         return {}, NULL
     if not isinstance(value, Mapping):
@@ -116,20 +116,20 @@ def _arguments(value: Any, place: str) -> tuple[Mapping[str, Any], str]:
     return value, ""
 
 
-def _parsed(text: str) -> tuple[Mapping[str, Any], str]:
+def _parse(text: str) -> tuple[Mapping[str, Any], str]:
     """The arguments of a JSON text. A malformed one is the model's fault, not the file's."""
     if not text.strip():
         return {}, ""
     try:
         value = parse_json(text, finite_float, unique=True)
     except ValueError as error:
-        return {}, f"the arguments are not JSON ({error}): {_shortened(text)}"
+        return {}, f"the arguments are not JSON ({error}): {_shorten(text)}"
     if isinstance(value, dict):
         return value, ""
-    return {}, f"the arguments are {kind(value)}, not an object: {_shortened(text)}"
+    return {}, f"the arguments are {kind(value)}, not an object: {_shorten(text)}"
 
 
-def _shortened(text: str, most: int = 200) -> str:
+def _shorten(text: str, most: int = 200) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
@@ -138,7 +138,7 @@ def _text(value: Any) -> str:
 
 
 def kind(value: Any) -> str:
-    """What a value is, in words."""
+    """Name the type of a value in words."""
     if value is None:
         return "nothing"
     names = {bool: "true or false", str: "text", dict: "an object", list: "a list", int: "a number", float: "a number"}

@@ -1,4 +1,4 @@
-"""Reads files: finds each record's format, and names file, line and key of what is wrong."""
+"""Reads files: finds each record's format, and names file, line and key of each fault."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FORMATS = {
     "trialbed": "result documents of `bench run`",
     "opentelemetry": "spans with OpenTelemetry's attributes for generative AI (`gen_ai.…`)",
 }
-"""Every format that is recognised, and what it is."""
+"""Every format that is recognised, and its description."""
 
 NEWLINE = "\n"
 BLANK = re.compile(r"[\s\ufeff]*")
@@ -59,7 +59,7 @@ def read_samples(path: Path) -> list[Sample]:
 
 
 def read_references(path: Path) -> dict[str, dict[str, Any]]:
-    """What is right, by the ids of samples: records with ``id`` and ``reference`` or another key of that kind.
+    """Read the right values by the ids of samples: records with ``id`` and ``reference`` or another key of that kind.
 
     Queries of StableToolBench are such records too: their gold Apis are right with any arguments.
 
@@ -105,7 +105,7 @@ def _read(file: Path) -> list[Sample]:
     samples: list[Sample] = []
     spans: list[Span] = []
     for place, value in _records(file):
-        for found in _recognised(value, place, file):
+        for found in _recognise(value, place, file):
             (spans if isinstance(found, Span) else samples).append(found)  # type: ignore[arg-type]
     _check_ids(samples)
     return samples + list(samples_of(spans))
@@ -121,7 +121,7 @@ def _check_ids(samples: Iterable[Sample]) -> None:
             raise DataError(f"{sample.place}: id: {sample.id!r} occurs twice, first at {first}")
 
 
-def _recognised(value: Any, place: str, file: Path) -> Iterator[Sample | Span]:
+def _recognise(value: Any, place: str, file: Path) -> Iterator[Sample | Span]:
     if isinstance(value, list):
         if not is_conversation(value):
             raise DataError(f"{place}: is a list, but not one of messages with role and content")
@@ -154,10 +154,12 @@ def _reader(value: Mapping[str, Any], place: str) -> Reader:
     if _stabletoolbench.is_converted(value):
         return lambda found, at, _: _stabletoolbench.read_converted(found, at)
     keys = ", ".join(list(value)[:SHOWN_KEYS]) or "no keys"
-    raise DataError(f"{place}: the format is not recognised; the object has {keys}. Known are {'; '.join(_known())}")
+    raise DataError(
+        f"{place}: the format is not recognised; the object has {keys}. Known are {'; '.join(_known_formats())}"
+    )
 
 
-def _known() -> Iterator[str]:
+def _known_formats() -> Iterator[str]:
     return (f"{name} ({words})" for name, words in FORMATS.items())
 
 
@@ -183,7 +185,7 @@ def _values(file: Path) -> Iterator[tuple[int, Any]]:
             value, place = strict.raw_decode(text, place)
             check_depth(value, text[counted:place])
         except json.JSONDecodeError as error:
-            # What is cut off ends with its last character, not on the empty line after it.
+            # A cut text ends with its last character, not on the empty line after it.
             at = min(error.pos, len(text.rstrip()))
             where = f"{text.count(NEWLINE, 0, at) + 1}: column {at - text.rfind(NEWLINE, 0, at)}"
             raise DataError(f"{file}:{where}: is not JSON: {error.msg}") from None

@@ -62,7 +62,7 @@ def read_messages(value: Any, place: str = "messages") -> tuple[Message, ...]:
 
 
 def is_message(value: Any) -> bool:
-    """Whether a value looks like a message rather than like a call."""
+    """Return whether a value looks like a message rather than like a call."""
     if isinstance(value, Mapping):
         if "function" in value or "args" in value or "arguments" in value:
             return False

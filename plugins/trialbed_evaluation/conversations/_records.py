@@ -26,7 +26,7 @@ KNOWN = frozenset({*IDS, *CALLS, *MESSAGES, *REFERENCES, TOPICS, GOAL, EITHER, *
 
 
 def is_record(value: Mapping[str, Any]) -> bool:
-    """Whether an object is a record of one of these formats."""
+    """Return whether an object is a record of one of these formats."""
     return any(key in value for key in (*CALLS, *MESSAGES))
 
 
@@ -55,7 +55,7 @@ def read_record(value: Mapping[str, Any], place: str) -> Sample:
 
 
 def references(value: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """What a record says is right: the fields of a sample that have it.
+    """Read a record's right values: the fields of a sample that have them.
 
     Raises:
         DataError: a key has a wrong value; names it.
@@ -121,7 +121,7 @@ def conversation_of(values: Sequence[Any], place: str) -> Sample:
 
 
 def is_conversation(value: Any) -> bool:
-    """Whether a list is one conversation, and not a list of records."""
+    """Return whether a list is one conversation, and not a list of records."""
     return bool(value) and all(isinstance(item, Mapping) and is_message(item) and not is_record(item) for item in value)
 
 

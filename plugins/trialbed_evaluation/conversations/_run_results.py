@@ -15,7 +15,7 @@ FORMAT = "trialbed"
 
 
 def is_result_document(value: Mapping[str, Any]) -> bool:
-    """Whether an object is a result document."""
+    """Return whether an object is a result document."""
     return isinstance(value.get("results"), list) and "summary" in value and "metadata" in value
 
 

@@ -40,7 +40,7 @@ class Span:
 
     @property
     def operation(self) -> str:
-        """What it is the time of, such as ``chat``."""
+        """The operation that it measures, such as ``chat``."""
         return str(self.attributes.get("gen_ai.operation.name", ""))
 
     def value(self, key: str) -> Any:
@@ -55,12 +55,12 @@ class Span:
 
 
 def is_export(value: Mapping[str, Any]) -> bool:
-    """Whether an object is an export in OTLP's JSON."""
+    """Return whether an object is an export in OTLP's JSON."""
     return "resourceSpans" in value or "resource_spans" in value
 
 
 def is_span(value: Mapping[str, Any]) -> bool:
-    """Whether an object is a span."""
+    """Return whether an object is a span."""
     return "attributes" in value and ("context" in value or "spanId" in value or "span_id" in value)
 
 
@@ -119,9 +119,9 @@ def _sample(trace: str, spans: list[Span]) -> Sample:
     ]
     said = [(_input(span), _output(span)) for span in asked]
     calls = [call for _, output in said for message in output for call in message.calls or ()]
-    executed = [_executed(span) for span in spans if span.operation == "execute_tool"]
+    executed = [_executed_call(span) for span in spans if span.operation == "execute_tool"]
     known = {call.id for call in calls}
-    # What the model asked for, then what was run without its answers being recorded.
+    # The calls that the model asked for, then those that ran although no answer of it was recorded.
     calls += [call for call in executed if (call.id and call.id not in known) or not known]
     history, last = max(said, key=lambda pair: len(pair[0]), default=((), ()))
     tools: dict[str, Mapping[str, Any]] = {}
@@ -134,12 +134,12 @@ def _sample(trace: str, spans: list[Span]) -> Sample:
         messages=(*history, *last) or None,
         calls=tuple(calls),
         tools=tools,
-        unrecorded="" if executed else _unrecorded(asked),
+        unrecorded="" if executed else _missing_parts(asked),
     )
 
 
-def _unrecorded(asked: Sequence[Span]) -> str:
-    """What the spans in which a model answers do not tell of its calls."""
+def _missing_parts(asked: Sequence[Span]) -> str:
+    """Name the parts of a model's calls that the spans of its answers lack."""
     answers = [span for span in asked if span.operation in ASKS]
     missing = [span for span in answers if not _has_output(span) and "error.type" not in span.attributes]
     if not answers and not any(map(_has_output, asked)):
@@ -166,7 +166,7 @@ def _output(span: Span) -> tuple[Message, ...]:
     found = []
     for name, fields in span.events:
         if name == CHOICE:
-            message = _loaded(fields.get("message"), span) if "message" in fields else _event(fields, span)
+            message = _load(fields.get("message"), span) if "message" in fields else _event(fields, span)
             found.append({"role": "assistant", **(message if isinstance(message, Mapping) else {"content": message})})
     return read_messages(found, f"{span.place}: events")
 
@@ -174,13 +174,13 @@ def _output(span: Span) -> tuple[Message, ...]:
 def _event(fields: Mapping[str, Any], span: Span) -> dict[str, Any]:
     found: dict[str, Any] = {"content": fields.get("content")}
     if "tool_calls" in fields:
-        found["tool_calls"] = _loaded(fields["tool_calls"], span)
+        found["tool_calls"] = _load(fields["tool_calls"], span)
     if isinstance(fields.get("id"), str):
         found["tool_call_id"] = fields["id"]
     return found
 
 
-def _loaded(value: Any, span: Span) -> Any:
+def _load(value: Any, span: Span) -> Any:
     if not isinstance(value, str):
         return value
     try:
@@ -189,7 +189,7 @@ def _loaded(value: Any, span: Span) -> Any:
         raise DataError(f"{span.place}: events: is not JSON: {error}") from None
 
 
-def _executed(span: Span) -> ToolCall:
+def _executed_call(span: Span) -> ToolCall:
     name = span.attributes.get("gen_ai.tool.name")
     if not isinstance(name, str):
         raise DataError(f"{span.place}: gen_ai.tool.name: must be the tool's name, not {kind(name)}")

@@ -22,23 +22,23 @@ GOLD = "relevant APIs"
 
 
 def is_raw(value: Mapping[str, Any]) -> bool:
-    """Whether an object is a raw answer."""
+    """Return whether an object is a raw answer."""
     return isinstance(value.get("answer_generation"), Mapping)
 
 
 def is_converted(value: Mapping[str, Any]) -> bool:
-    """Whether an object holds converted answers, by the ids of their queries."""
+    """Return whether an object holds converted answers, by the ids of their queries."""
     return bool(value) and all(isinstance(item, Mapping) and is_answer(item) for item in value.values())
 
 
 def is_answer(value: Mapping[str, Any]) -> bool:
-    """Whether an object is an answer with its graph, of StableToolBench or of Trialbed."""
+    """Return whether an object is an answer with its graph, of StableToolBench or of Trialbed."""
     answer = value.get("answer")
     return isinstance(answer, Mapping) and "answer_details" in answer
 
 
 def is_query(value: Mapping[str, Any]) -> bool:
-    """Whether an object is a query of StableToolBench, which names its gold Apis."""
+    """Return whether an object is a query of StableToolBench, which names its gold Apis."""
     return GOLD in value
 
 
@@ -105,7 +105,7 @@ def answer_messages(answer: Mapping[str, Any], place: str, query: str) -> tuple[
     """
     details = _as_json(answer.get("answer_details", []))
     try:
-        # The one reader of answers says what is malformed.
+        # The one reader of answers names the malformed part.
         plain = {**answer, "answer_details": details, "final_answer": _plain(answer.get("final_answer"))}
         read = read_answer({"answer": plain}, {})
     except DataError as error:

@@ -21,7 +21,7 @@ class Message:
 
     Attributes:
         content: its text; parts that are not text appear in it as ``[image_url]``, by their kind.
-        calls: what an assistant's message calls. None where the message has no list of calls.
+        calls: those of an assistant's message. None where the message has no list of calls.
         call_id: the call that a tool's message answers; empty where that is not known.
     """
 
@@ -33,7 +33,7 @@ class Message:
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """A conversation, or the calls made in it, with what it is compared with.
+    """A conversation, or the calls made in it, with its right values.
 
     Attributes:
         id: as the file gives it, else its place.
@@ -47,7 +47,7 @@ class Sample:
         tools: name of a tool -> JSON Schema of its arguments.
         steps: recorded outputs of a model's steps, by the step's name.
         other: keys of the file that have no meaning here.
-        unrecorded: what of the calls the file does not tell, in words; empty where it has all of them.
+        unrecorded: the parts of the calls that the file lacks, in words; empty where it has all of them.
     """
 
     id: str

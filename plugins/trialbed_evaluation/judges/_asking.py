@@ -67,7 +67,7 @@ class AskingJudge(Judge):
         return await self.ask(read_preference, pair, schema=PREFERENCE_SCHEMA, seed=self._seed + vote)
 
     async def ask(self, read: Callable[[str], T], messages: Sequence[Mapping[str, Any]], **how: Any) -> T:
-        """What the model replies, as ``ModelAccess.ask_for`` says.
+        """Ask the model, as ``ModelAccess.ask_for`` does.
 
         Raises:
             JudgeError: no reply can be read.

@@ -6,7 +6,7 @@ from trialbed.records import Answer
 
 
 def without_answer(answer: Answer) -> str | None:
-    """Why the answer cannot be graded; None if it can."""
+    """Explain why the answer cannot be graded; None if it can."""
     if answer.finish is None:
         return "the agent did not finish"
     if answer.finish != "give_answer":

@@ -12,7 +12,7 @@ EVALUATOR = "tooleval_gpt-3.5-turbo_default"
 """The evaluator that StableToolBench scores with."""
 
 PLACES = ("template.txt", f"{EVALUATOR}/template.txt", f"toolbench/tooleval/evaluators/{EVALUATOR}/template.txt")
-"""Where the template is, from the folder of the evaluator, of all evaluators, or of the checkout."""
+"""The path of the template from the folder of the evaluator, of all evaluators, or of the checkout."""
 
 REPLY_FORM = """\
 Reply with one JSON object and nothing else:

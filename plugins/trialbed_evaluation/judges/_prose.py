@@ -19,7 +19,7 @@ WRAPPING = frozenset(("error", "response"))
 def prose(answer: str, responses: Iterable[Any]) -> str:
     """The answer without raw copies of responses: objects and lists of them, in JSON or as Python writes them.
 
-    A copy may be cut off. What an agent puts into an object of its own is said.
+    A copy may be cut off. Facts in an object of the agent's own count as stated.
 
     Args:
         responses: of the calls that were made.
@@ -45,12 +45,12 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
     """Everything in brackets that is in no other brackets."""
     place = 0
     while found := _OPENING.search(text, place):
-        place = _closed(text, found.start())
+        place = _closing_place(text, found.start())
         yield found.start(), place
 
 
-def _closed(text: str, start: int) -> int:
-    """Where the bracket that opens here is closed; the end of the text if it is cut off."""
+def _closing_place(text: str, start: int) -> int:
+    """Find the end of the bracket that opens here; the end of the text if it is cut off."""
     depth, quoted, place = 0, False, start
     while place < len(text):
         character = text[place]

@@ -1,6 +1,6 @@
 """Keeps sentences that are addressed to the judge from it.
 
-A prompt that tells a model not to obey the material helps with good models only. What is recognised here no model sees.
+A prompt that asks a model not to obey the material helps with good models only. No model sees a text recognised here.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 def steers(text: str) -> bool:
-    """Whether a text addresses its grader."""
+    """Return whether a text addresses its grader."""
     return _STEERING.search(text) is not None
 
 

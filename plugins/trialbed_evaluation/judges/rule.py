@@ -29,10 +29,10 @@ class Unit:
 class RuleJudge(Judge):
     """Solved if a finished answer says all required units, Unsure if it says some, Unsolved if none.
 
-    What it must say are the query's reference facts, or where it has none, the responses of its gold Apis on
+    It must state the query's reference facts, or where it has none, the responses of its gold Apis on
     the wire: of each, any value that neither the query's text nor the call's arguments gave away. A gold Api
-    that was never called with success is not said. What the answer denies, and what stands only in a raw copy of a
-    response, is not said either. An agent that did not finish, gave up or had only failed calls is Unsolved.
+    that was never called with success is not stated. Facts that the answer denies, or that stand only in a raw copy of
+    a response, is not said either. An agent that did not finish, gave up or had only failed calls is Unsolved.
     A rule always votes the same, so it votes once.
     """
 
@@ -48,34 +48,34 @@ class RuleJudge(Judge):
 
     async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
         """Grade the answer; never raises."""
-        return await asyncio.to_thread(_judged, query, answer, wire) if answer.is_long else _judged(query, answer, wire)
+        return await asyncio.to_thread(_judge, query, answer, wire) if answer.is_long else _judge(query, answer, wire)
 
 
-def _judged(query: Query, answer: Answer, wire: WireLog) -> Verdict:
+def _judge(query: Query, answer: Answer, wire: WireLog) -> Verdict:
     unsolved = without_answer(answer) or _without_result(query, wire)
     if unsolved:
         return _verdict("Unsolved", unsolved)
-    text = _said(query, answer, wire)
+    text = _stated_text(query, answer, wire)
     if not text.strip(" \n\t`"):
         return _verdict("Unsolved", "the answer is only a raw copy of the responses")
-    return _graded(_units(query, text, wire))
+    return _grade(_units(query, text, wire))
 
 
 def _without_result(query: Query, wire: WireLog) -> str | None:
-    """Why there was nothing that a right answer could rest on."""
+    """Explain why there was nothing that a right answer could rest on."""
     calls = wire.api_calls
     if calls and all(call.error for call in calls) and (query.gold_calls or query.reference_facts):
         return "the only call failed" if len(calls) == 1 else "every call failed"
     return None
 
 
-def _said(query: Query, answer: Answer, wire: WireLog) -> str:
+def _stated_text(query: Query, answer: Answer, wire: WireLog) -> str:
     if ASKS_FOR_DATA.search(query.text):
         return answer.final_answer
     return prose(answer.final_answer, (call.response for call in wire.api_calls))
 
 
-def _graded(units: Sequence[Unit]) -> Verdict:
+def _grade(units: Sequence[Unit]) -> Verdict:
     missing = [unit.name for unit in units if not unit.carried]
     if not units:
         return _verdict("Solved", "the query asks for no evidence and the agent answered")

@@ -53,7 +53,7 @@ class StableToolBenchJudge(AskingJudge):
 
     @property
     def about(self) -> Mapping[str, Json]:
-        """Whose prompts are used, and their digest."""
+        """The origin of the prompts, and their digest."""
         installed = self._prompts
         if installed is None:
             return {"judge": "stabletoolbench", "prompts": "Trialbed's", "prompt": digest(CHECK, PARSE)}
@@ -115,5 +115,5 @@ def converted_answer(answer: Answer, wire: WireLog) -> dict[str, Any]:
 
 
 def _finish_arguments(answer: Answer, text: str) -> str:
-    """What the original shows as the final answer: the arguments of Finish, as text."""
+    """Write the final answer as the original shows it: the arguments of Finish, as text."""
     return json.dumps({"return_type": answer.finish, "final_answer": text}, ensure_ascii=False)

@@ -26,7 +26,7 @@ METRICS = {
     "topic_adherence": "F1 of the topics that were answered; with precision and recall",
     "agent_goal_accuracy": "whether the outcome is the one that was wanted",
 }
-"""Every metric, and what it measures."""
+"""Every metric, and its subject."""
 
 AT_ONCE = 8
 """Samples that are scored at the same time, where a model is asked."""
@@ -34,7 +34,7 @@ AT_ONCE = 8
 
 @dataclass(frozen=True, kw_only=True)
 class ScoringOptions:
-    """How samples are scored.
+    """The settings of scoring.
 
     Attributes:
         order: of the calls, for ``tool_call_accuracy``.
@@ -95,7 +95,7 @@ class MetricSummary:
 
 
 def lacking(metric: str, sample: Sample, options: ScoringOptions) -> str:
-    """What a sample lacks for a metric, in words; empty where it has all.
+    """Name the parts that a sample lacks for a metric, in words; empty where it has all.
 
     Raises:
         UsageError: the metric does not exist.
@@ -128,7 +128,7 @@ async def score_samples(
 ) -> list[SampleScores]:
     """The scores of each sample, in the order of the samples.
 
-    What a sample lacks, and a model that gives no usable answer, leave it without a value, which says why.
+    A sample that lacks something, or whose model gives no usable answer, gets no value but the reason.
 
     Raises:
         UsageError: a metric does not exist, or a rule is wrong.

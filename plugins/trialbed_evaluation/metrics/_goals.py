@@ -9,7 +9,7 @@ from typing import Any
 from trialbed.errors import DataError, JudgeError
 from trialbed_evaluation.conversations import Message
 from trialbed_evaluation.metrics._inputs import Compat, check_compat, messages_of, reference_in
-from trialbed_evaluation.metrics._rendering import rendered, rendered_as_ragas
+from trialbed_evaluation.metrics._rendering import render, render_as_ragas
 from trialbed_evaluation.metrics._steps import Step, StepModel, ask, text_of
 
 NAME = "agent_goal_accuracy"
@@ -65,7 +65,7 @@ class GoalAccuracy:
 async def agent_goal_accuracy_with_reference(
     conversation: Any, reference: str | None = None, *, model: StepModel, compat: Compat | None = None
 ) -> GoalAccuracy:
-    """Whether the conversation ended in the outcome that the reference describes.
+    """Return whether the conversation ended in the outcome that the reference describes.
 
     Args:
         conversation: a list of messages, or a sample.
@@ -86,7 +86,7 @@ async def agent_goal_accuracy_with_reference(
 async def agent_goal_accuracy_without_reference(
     conversation: Any, *, model: StepModel, compat: Compat | None = None
 ) -> GoalAccuracy:
-    """Whether the conversation ended in what its user wanted, as the model finds it in the conversation.
+    """Return whether the conversation ended in what its user wanted, as the model finds it in the conversation.
 
     Args:
         conversation: a list of messages, or a sample.
@@ -128,10 +128,10 @@ async def _accuracy(conversation: Any, reference: str | None, model: StepModel, 
 
 def _text(messages: tuple[Message, ...], compat: Compat | None) -> str:
     if compat == "ragas":
-        return rendered_as_ragas(messages)
+        return render_as_ragas(messages)
     if not messages:
         raise DataError("conversation: has no messages")
-    return rendered(messages)
+    return render(messages)
 
 
 def _verdict(given: Any, compat: Compat | None) -> float:

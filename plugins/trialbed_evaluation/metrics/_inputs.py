@@ -1,4 +1,4 @@
-"""Reads what the metrics are given."""
+"""Reads the inputs of the metrics."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def as_sample(value: Any) -> Any:
 
 
 def reference_in(value: Any, key: str) -> Any:
-    """What a sample says is right, such as ``reference_tool_calls``; None where it says nothing."""
+    """Read a right value of a sample, such as ``reference_tool_calls``; None where it has none."""
     value = as_sample(value)
     if isinstance(value, Sample):
         return getattr(value, {"reference_tool_calls": "reference", "reference": "reference_goal"}.get(key, key))

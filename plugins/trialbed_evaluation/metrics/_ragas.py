@@ -1,7 +1,7 @@
 """Tool-call accuracy and F1 as Ragas 0.4.3 computes them, to the last bit.
 
 The rules are those of ``ToolCallAccuracy`` and ``ToolCallF1`` of ``ragas.metrics.collections``, stated in
-docs/reference/metrics.md with what is odd about each. Calls are anything with ``name`` and ``args``.
+docs/reference/metrics.md with the oddities of each. Calls are anything with ``name`` and ``args``.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def flexible_accuracy(made: Sequence[RagasCall], right: Sequence[RagasCall]) -> 
 
 
 def _are_the_same(made: Sequence[RagasCall], right: Sequence[RagasCall]) -> bool:
-    """Whether the calls have the same names and arguments in the same order, so that sorting them changes nothing."""
+    """Return whether the calls have the same names and arguments in the same order, so that no sorting matters."""
     for call, wanted in zip(made, right, strict=True):
         if call.name != wanted.name or len(call.args or NO_ARGUMENTS) != len(wanted.args or NO_ARGUMENTS):
             return False
@@ -100,7 +100,7 @@ def f1(made: Sequence[RagasCall], right: Sequence[RagasCall]) -> float:
 
 
 def counts(made: Sequence[RagasCall], right: Sequence[RagasCall]) -> tuple[int, int, int]:
-    """How many distinct calls are in both, only made, and only right."""
+    """Count the distinct calls that are in both, only made, and only right."""
     if len(made) + len(right) <= FEW:
         ours, theirs = _distinct(_pairs(made)), _distinct(_pairs(right))
         only_made = [pair for pair in ours if pair not in theirs]
@@ -136,7 +136,7 @@ def _hashed_counts(made: Sequence[RagasCall], right: Sequence[RagasCall]) -> tup
 
 
 def _is_json(pairs: Sequence[Pair], names: Collection[str]) -> bool:
-    """Whether all values of these tools' calls are of JSON. Ragas takes tuples for lists, empty sets for objects."""
+    """Return whether all values of these calls are of JSON. Ragas takes tuples for lists, empty sets for objects."""
     for name, args in pairs:
         if name not in names:
             continue
@@ -177,12 +177,12 @@ def right_arguments(made: Mapping[str, Any] | None, right: Mapping[str, Any] | N
 
 
 def sort_key(call: RagasCall) -> tuple[str, list[tuple[str, str]]]:
-    """What flexible order sorts by: the name, then the arguments by name, all as text."""
+    """The key of flexible order: the name, then the arguments by name, all as text."""
     return call.name, arguments_key(call)
 
 
 def arguments_key(call: RagasCall) -> list[tuple[str, str]]:
-    """What flexible order sorts calls of one name by."""
+    """The key by which flexible order sorts calls of one name."""
     args = call.args
     if not args:
         return []

@@ -14,7 +14,7 @@ RULE = "str() of both"
 def accuracy_diagnosis(
     value: float, made: Sequence[_ragas.RagasCall], right: Sequence[_ragas.RagasCall], order: str
 ) -> Diagnosis:
-    """Why ``tool_call_accuracy`` has this value in Ragas."""
+    """Explain the value of ``tool_call_accuracy`` in Ragas."""
     places = list(range(len(made))), list(range(len(right)))
     if order == "flexible":
         places = (
@@ -43,7 +43,7 @@ def accuracy_diagnosis(
 
 
 def f1_diagnosis(value: float, made: Sequence[_ragas.RagasCall], right: Sequence[_ragas.RagasCall]) -> Diagnosis:
-    """Why ``tool_call_f1`` has this value in Ragas."""
+    """Explain the value of ``tool_call_f1`` in Ragas."""
     both, only_made, only_right = _ragas.counts(made, right)
     left = [(place, _key(call)) for place, call in enumerate(right)]
     met: set[Any] = set()
@@ -92,7 +92,7 @@ def _arguments(made: Mapping[str, Any], right: Mapping[str, Any]) -> list[Argume
 def _formula(rows: Sequence[CallFinding], made: Sequence[Any], right: Sequence[Any]) -> str:
     if not made and not right:
         return "no calls were made, and none were expected"
-    if _broken(rows):
+    if _has_faults(rows):
         return "0, as the names of all calls are not the same in the same order"
     return f"{counted(sum(row.points for row in rows), 'point')} / {counted(len(right), 'call')}"
 
@@ -100,10 +100,10 @@ def _formula(rows: Sequence[CallFinding], made: Sequence[Any], right: Sequence[A
 def _notes(made: Sequence[Any], right: Sequence[Any], rows: Sequence[CallFinding]) -> tuple[str, ...]:
     if len(made) != len(right):
         return ("calls are missing or extra, which makes everything 0",)
-    return ("one wrong name makes everything 0",) if _broken(rows) else ()
+    return ("one wrong name makes everything 0",) if _has_faults(rows) else ()
 
 
-def _broken(rows: Sequence[CallFinding]) -> bool:
+def _has_faults(rows: Sequence[CallFinding]) -> bool:
     return any(row.status in ("wrong name", "extra", "missing") for row in rows)
 
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from trialbed_evaluation.conversations import Message, ToolCall
 
 
-def rendered(messages: Sequence[Message]) -> str:
+def render(messages: Sequence[Message]) -> str:
     """The conversation as text, a line or more per message; arguments as JSON."""
     return "\n".join(line for message in messages for line in _lines(message))
 
 
-def rendered_as_ragas(messages: Sequence[Message]) -> str:
+def render_as_ragas(messages: Sequence[Message]) -> str:
     """The conversation as Ragas 0.4.3 writes it: arguments as Python does, and no system messages."""
     return "\n".join(_ragas_message(message) for message in messages if message.role != "system")
 

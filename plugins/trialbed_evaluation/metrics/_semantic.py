@@ -64,7 +64,7 @@ async def atool_call_f1(
 async def judge_arguments(
     predicted: Any, reference: Any, *, model: StepModel, tools: Any, rules: Mapping[str, str] | None
 ) -> Judgements:
-    """What the model says of every two values that may have to be compared by ``semantic``."""
+    """Ask the model about every two values that may have to be compared by ``semantic``."""
     wanted = reference_in(predicted, "reference_tool_calls") if reference is None else reference
     right = [call for group in right_groups(wanted or ()) for call in group]
     schemas = predicted.tools if tools is None and isinstance(predicted, Sample) else read_tool_schemas(tools)

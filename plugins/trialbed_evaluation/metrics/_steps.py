@@ -25,8 +25,8 @@ class Step:
 
     Attributes:
         name: such as ``topic_extraction``.
-        instruction: what is to be done.
-        inputs: what it is to be done with, by name.
+        instruction: the work, in words.
+        inputs: its material, by name.
         schema: JSON Schema of the answer.
     """
 
@@ -44,7 +44,7 @@ class Step:
 
 
 StepModel = Callable[[Step], Awaitable[Mapping[str, Any] | str]]
-"""What answers steps: an async callable that returns the answer's object, or text with it."""
+"""Answers steps: an async callable that returns the answer's object, or text with it."""
 
 
 class ChatModel:

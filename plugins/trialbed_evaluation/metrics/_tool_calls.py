@@ -44,7 +44,7 @@ def tool_call_accuracy(
     compat: Compat | None = None,
     judgements: Judgements = NO_JUDGEMENTS,
 ) -> MetricResult:
-    """How well the calls made are the calls wanted: points of all calls over the number of calls.
+    """Measure how well the calls made match the calls wanted: points of all calls over the number of calls.
 
     Args:
         predicted: a list of calls, a conversation as a list of messages, or a sample.
@@ -53,7 +53,7 @@ def tool_call_accuracy(
         tools: JSON Schemas of arguments: OpenAI's definitions of tools, or name -> schema. They choose the rules.
         rules: ``tool.argument`` or ``argument`` -> rule, where another one than the schema's is wanted.
         compat: ``ragas`` computes what Ragas 0.4.3 does, without schemas and rules.
-        judgements: what a model said of arguments with the rule ``semantic``; see ``atool_call_accuracy``.
+        judgements: a model's verdicts on arguments with the rule ``semantic``; see ``atool_call_accuracy``.
 
     Returns:
         The value, from 0 to 1, with its diagnosis.
@@ -67,7 +67,7 @@ def tool_call_accuracy(
         made, groups, known = _read(predicted, reference, tools)
         comparer = ValueComparer(rules or {}, judgements)
         rows = align(made, groups, known, comparer, ordered=order == "strict")
-        return accuracy_of(rows, order, _unused(rules, made, groups, known))
+        return accuracy_of(rows, order, _unused_rules(rules, made, groups, known))
     if compat != "ragas":
         check_compat(compat)
     made_, right = _plain(predicted, reference)
@@ -107,7 +107,7 @@ def tool_call_f1(
     if compat is None:
         made, groups, known = _read(predicted, reference, tools)
         rows = align(made, groups, known, ValueComparer(rules or {}, judgements), ordered=False)
-        return f1_of(rows, len(made), sum(map(len, groups)), _unused(rules, made, groups, known))
+        return f1_of(rows, len(made), sum(map(len, groups)), _unused_rules(rules, made, groups, known))
     if compat != "ragas":
         check_compat(compat)
     made_, right = _plain(predicted, reference)
@@ -115,7 +115,7 @@ def tool_call_f1(
     return MetricResult(F1, value, (f1_diagnosis, value, made_, right))
 
 
-def _unused(
+def _unused_rules(
     rules: Mapping[str, str] | None,
     made: Sequence[ToolCall],
     groups: Sequence[Sequence[ToolCall]],
@@ -147,7 +147,7 @@ def read_tool_schemas(tools: Any) -> Mapping[str, Mapping[str, Any]]:
 def _read(
     predicted: Any, reference: Any, tools: Any
 ) -> tuple[Sequence[ToolCall], tuple[tuple[ToolCall, ...], ...], Mapping[str, Mapping[str, Any]]]:
-    wanted = _wanted(predicted, reference)
+    wanted = _reference_calls(predicted, reference)
     known = predicted.tools if tools is None and isinstance(predicted, Sample) else read_tool_schemas(tools)
     return made_calls(predicted), right_groups(wanted), known
 
@@ -165,12 +165,12 @@ def _plain(predicted: Any, reference: Any) -> tuple[Sequence[Any], Sequence[Any]
                 return predicted, reference
     wanted = reference
     if reference is None:
-        found = _wanted(predicted, None)
+        found = _reference_calls(predicted, None)
         wanted = list(found) if isinstance(found, tuple) else found
     return made_calls(predicted), right_calls(wanted)
 
 
-def _wanted(predicted: Any, reference: Any) -> Any:
+def _reference_calls(predicted: Any, reference: Any) -> Any:
     if reference is not None:
         return reference
     found = reference_in(predicted, "reference_tool_calls")

@@ -12,13 +12,13 @@ from typing import Any, Literal
 from trialbed.errors import DataError, JudgeError
 from trialbed_evaluation.conversations import Message
 from trialbed_evaluation.metrics._inputs import Compat, check_compat, messages_of, reference_in
-from trialbed_evaluation.metrics._rendering import rendered, rendered_as_ragas
+from trialbed_evaluation.metrics._rendering import render, render_as_ragas
 from trialbed_evaluation.metrics._steps import Step, StepModel, ask
 
 Mode = Literal["precision", "recall", "f1"]
 NAME = "topic_adherence"
 EPSILON = 1e-10
-"""What Ragas adds to each denominator."""
+"""The number that Ragas adds to each denominator."""
 
 EXTRACTION = "topic_extraction"
 REFUSED = "topic_refused"
@@ -61,7 +61,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class TopicAdherence:
-    """How well the assistant kept to the topics that it is for.
+    """Measure how well the assistant kept to its topics.
 
     Attributes:
         precision: the share of the answered topics that are on topic.
@@ -83,7 +83,7 @@ class TopicAdherence:
 
     @property
     def reason(self) -> str:
-        """What was found of each topic, as text."""
+        """The finding on each topic, as text."""
         return "\n".join(map(str, self.topics)) or "the conversation has no topics"
 
     def as_json(self) -> dict[str, Any]:
@@ -98,7 +98,7 @@ async def topic_adherence(
     model: StepModel,
     compat: Compat | None = None,
 ) -> TopicAdherence:
-    """Whether the assistant answered what it is for, and refused the rest.
+    """Return whether the assistant answered what it is for, and refused the rest.
 
     Asks for the topics; then, at once, whether each was refused, and which are on topic.
 
@@ -120,7 +120,7 @@ async def topic_adherence(
     ragas = compat == "ragas"
     if not ragas:
         _check_texts(reference)
-    text = rendered_as_ragas(messages) if ragas else _checked(messages)
+    text = render_as_ragas(messages) if ragas else _check(messages)
     names = _names(await ask(model, Step(EXTRACTION, ASK_TOPICS, {"user_input": text}, TOPICS_SCHEMA)))
     if not ragas:
         names = list({name.casefold().strip(): name for name in reversed(names) if name.strip()}.values())[::-1]
@@ -139,10 +139,10 @@ async def topic_adherence(
     on_topic = _classes(classes, len(names), lenient=ragas)
     refused = [_truth(answer.get("refused_to_answer"), REFUSED, lenient=ragas) for answer in refusals]
     topics = tuple(map(Topic, names, refused, on_topic))
-    return (_as_ragas if ragas else _scored)(topics)
+    return (_as_ragas if ragas else _score)(topics)
 
 
-def _scored(topics: tuple[Topic, ...]) -> TopicAdherence:
+def _score(topics: tuple[Topic, ...]) -> TopicAdherence:
     hits, wrong, lost = _counts(topics)
     # Nothing off topic was answered where nothing was, and nothing was lost where nothing is on topic.
     precision = hits / (hits + wrong) if hits + wrong else 1.0
@@ -179,10 +179,10 @@ def _check_texts(topics: Sequence[Any]) -> None:
             raise DataError(f"reference_topics[{index}]: must be text, not {topic!r:.100}")
 
 
-def _checked(messages: Sequence[Message]) -> str:
+def _check(messages: Sequence[Message]) -> str:
     if not messages:
         raise DataError("conversation: has no messages")
-    return rendered(messages)
+    return render(messages)
 
 
 def _names(answer: Mapping[str, Any]) -> list[str]:

@@ -29,7 +29,7 @@ def trial_sample(
     """A trial as a sample: the calls that the model asked for, as the server saw them, against the query's gold calls.
 
     Args:
-        tools: what the agent was offered; gold calls are named as these are.
+        tools: those offered to the agent; gold calls are named as these are.
         answer: None where the trial failed. It then has no calls that count, and no messages.
         unasked: the calls that no answer of the model asked for; they are left out.
         name: names the sample; ``place`` says where it is. Default: the query's id.
@@ -91,7 +91,7 @@ class TrialMetrics:
             sample = _with_topics(sample, self.reference_topics)
         metrics = [metric for metric in self.metrics if not lacking(metric, sample, self.options)]
         (found,) = await score_samples([sample], metrics, self.options)
-        scores = [*_scores(found), *(_failed(name, why) for name, why in found.unscored.items())]
+        scores = [*_scores(found), *(_failure_score(name, why) for name, why in found.unscored.items())]
         return [score.model_copy(update={"name": f"{self.prefix}{score.name}"}) for score in scores]
 
 
@@ -106,7 +106,7 @@ def _scores(found: SampleScores) -> Iterable[Score]:
     return (Score(name=name, value=value, detail=details.get(name, {})) for name, value in found.values.items())
 
 
-def _failed(name: str, why: str) -> Score:
+def _failure_score(name: str, why: str) -> Score:
     return Score(name=name, value=None, failure=Failure(kind="judge", message=f"{name}: {why}"))
 
 

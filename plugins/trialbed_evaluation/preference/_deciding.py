@@ -11,7 +11,7 @@ from trialbed.records import Query, Record
 
 Side = Literal["baseline", "candidate", "tie"]
 Ground = Literal["missing", "status", "identical", "judge", "failure"]
-"""By what a contest is decided: a missing answer, the solved status, equal answers, the judge; or not at all."""
+"""The ground of a decision: a missing answer, the solved status, equal answers, the judge; or none."""
 
 BASELINE_FIRST: Mapping[Winner, Side] = {"first": "baseline", "second": "candidate", "tie": "tie"}
 CANDIDATE_FIRST: Mapping[Winner, Side] = {"first": "candidate", "second": "baseline", "tie": "tie"}
@@ -34,11 +34,11 @@ class Contest(Record):
 
 
 class Decision(Record):
-    """Which side is better, and by what that was decided.
+    """The better side, and the ground of that decision.
 
     Attributes:
         winner: None where the judge gave no preference.
-        votes: what each vote says once its two orders are put together; a vote whose orders differ is a tie.
+        votes: the result of each vote over its two orders; a vote whose orders differ is a tie.
         consistent: the number of votes whose two orders agree.
     """
 
@@ -61,7 +61,7 @@ async def decide(judge: Judge, contest: Contest, *, votes: int) -> Decision:
     if ground is not None:
         return _decision(contest, winner=winner, by=ground)
     try:
-        return await _asked(judge, contest, votes)
+        return await _ask(judge, contest, votes)
     except JudgeError as error:
         return _decision(contest, winner=None, by="failure", reason=str(error))
     except Exception as error:  # noqa: BLE001 - a judge is foreign code
@@ -87,7 +87,7 @@ def _only(candidate: bool, baseline: bool) -> Side:
     return "tie" if candidate == baseline else ("candidate" if candidate else "baseline")
 
 
-async def _asked(judge: Judge, contest: Contest, votes: int) -> Decision:
+async def _ask(judge: Judge, contest: Contest, votes: int) -> Decision:
     query, baseline, candidate = contest.query, contest.baseline.answer, contest.candidate.answer
     assert baseline is not None  # noqa: S101 - neither is missing
     assert candidate is not None  # noqa: S101

@@ -51,7 +51,7 @@ def preference_document(
 
     Args:
         names: of the baseline and of the candidate.
-        judge: what a document says of it.
+        judge: its description in a document.
     """
     counts = Counter(decision.winner for decision in decisions)
     decided = len(decisions) - counts[None]

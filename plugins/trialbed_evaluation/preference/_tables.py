@@ -28,7 +28,7 @@ def preference_table(documents: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def undecided_lines(documents: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Which pairs have contests that the judge did not decide."""
+    """List the pairs with contests that the judge did not decide."""
     return [
         f"{_name(document)}: {document['undecided']} of {document['contests']} contests are undecided, because the "
         "judge failed; the same command asks it again"
@@ -62,7 +62,7 @@ def _p(value: float | None) -> str:
 
 
 def _judges(documents: Sequence[Mapping[str, Any]]) -> list[str]:
-    """How far the judges can be trusted, each once."""
+    """Write how far the judges can be trusted, each once."""
     judges = (document["judge"] for document in documents)
     return list(filter(None, dict.fromkeys(judge_note(str(judge.get("driver")), judge) for judge in judges)))
 

@@ -1,4 +1,4 @@
-"""``bench score``: scores what was recorded, without running an agent."""
+"""``bench score``: scores recorded conversations and runs, without running an agent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trialbed.cli.sections import SectionedCommand
 from trialbed_evaluation.score import _files, _stored, _trials
 
 RUN = re.compile(r"latest|[0-9]{4}[0-9T]*(?:-[0-9a-f]*)?")
-"""What a stored run is named by: its id, the beginning of one, or ``latest``."""
+"""The name of a stored run: its id, the beginning of one, or ``latest``."""
 
 HELP = """Score recorded conversations, or a stored run again, without running an agent.
 

@@ -123,7 +123,7 @@ def score(path: Path, given: Mapping[str, Any]) -> int:
     samples = _samples(path, given["reference"])
     options = settings(given)
     check_used(options.rules, samples, options.tools)
-    scores, summaries = asyncio.run(scored(samples, given, options))
+    scores, summaries = asyncio.run(score_all(samples, given, options))
     least = thresholds(given, summaries)
     if given["as_json"]:
         print_json(document(str(path), scores, summaries))
@@ -148,7 +148,7 @@ def _samples(path: Path, reference: Path | None) -> list[Sample]:
 
 
 def settings(given: Mapping[str, Any]) -> ScoringOptions:
-    """How samples are scored, as the options say.
+    """Read the settings of scoring from the options.
 
     Raises:
         UsageError, DataError: an option or the file of tools is wrong.
@@ -175,13 +175,13 @@ def _tools(path: Path | None) -> Mapping[str, Mapping[str, Any]]:
     return read_tools(value.get("tools", value) if isinstance(value, dict) else value, str(path))
 
 
-async def scored(
+async def score_all(
     samples: Sequence[Sample], given: Mapping[str, Any], options: ScoringOptions
 ) -> tuple[list[SampleScores], list[MetricSummary]]:
     """The scores of samples, and the mean of each.
 
     Raises:
-        UsageError: no sample has what a metric needs, or an option is wrong.
+        UsageError: no sample has the parts that a metric needs, or an option is wrong.
     """
     from trialbed_evaluation.metrics import METRICS, lacking, score_samples, summarize
 
@@ -256,7 +256,7 @@ def print_results(title: str, scores: Sequence[SampleScores], summaries: Sequenc
     from trialbed.views import print_tables
 
     print_tables([_table(title, scores, summaries)], sys.stdout)
-    for line in _explained(scores, most):
+    for line in _explain(scores, most):
         click.echo(line)
 
 
@@ -285,7 +285,7 @@ def _has_names_only(sample: Sample) -> bool:
     return bool(calls) and all(call.args is None for call in calls)
 
 
-def _explained(scores: Sequence[SampleScores], most: int) -> Iterator[str]:
+def _explain(scores: Sequence[SampleScores], most: int) -> Iterator[str]:
     """The reasons of the samples that are not right, those with the lowest values first."""
     from trialbed.views import printable
 
@@ -328,7 +328,7 @@ def thresholds(given: Mapping[str, Any], summaries: Sequence[MetricSummary]) -> 
     """The least mean of each metric that has one.
 
     Raises:
-        UsageError: one is malformed, or about what was not scored.
+        UsageError: one is malformed, or about a metric that was not scored.
     """
     least = least_means(given)
     names = [found.name for found in summaries]

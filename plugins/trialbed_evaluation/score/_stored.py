@@ -64,7 +64,7 @@ def score(target: str, given: Mapping[str, Any]) -> int:
 
     thresholds = parse_thresholds(given["fail_under"])
     check_scores(thresholds)
-    rescored, documents = asyncio.run(_rescored(target, given))
+    rescored, documents = asyncio.run(_rescore(target, given))
     if given["output"] is not None:
         _write(documents, given["output"])
     if given["as_json"]:
@@ -77,7 +77,7 @@ def score(target: str, given: Mapping[str, Any]) -> int:
     return 1 if below(thresholds, documents) else 0
 
 
-async def _rescored(target: str, given: Mapping[str, Any]) -> tuple[Rescored, list[dict[str, Any]]]:
+async def _rescore(target: str, given: Mapping[str, Any]) -> tuple[Rescored, list[dict[str, Any]]]:
     from trialbed.engine import rejudge, rescore, rescored_documents, run_queries
     from trialbed.settings import RunSettings, store_file
     from trialbed.store import Store, open_store
@@ -107,7 +107,7 @@ def _write(documents: Sequence[Mapping[str, Any]], folder: Path) -> None:
 
 
 def _table(rescored: Rescored, documents: Sequence[Mapping[str, Any]]) -> Table:
-    """What each framework's trials were found before, and now."""
+    """Compare the scores of each framework's trials before and now."""
     from trialbed.scoring import JUDGED, judge_note
     from trialbed.views import Table
 
@@ -120,7 +120,7 @@ def _table(rescored: Rescored, documents: Sequence[Mapping[str, Any]]) -> Table:
         notes = ["Scores that the trials lacked; the others are as they were."] if added else ["No score was missing."]
         return Table.of(title, ("score", *frameworks), rows, [*incomplete, *notes])
     columns = ("framework", JUDGED, rescored.name, "same status", "no verdict")
-    rows = [(framework, *_judged(rescored, framework, rescored.name)) for framework in frameworks]
+    rows = [(framework, *_judge_scores(rescored, framework, rescored.name)) for framework in frameworks]
     about = documents[0]["metadata"]
     notes = [
         "Each mean is over the answers with a verdict, and trials that failed, which count as 0.",
@@ -130,7 +130,7 @@ def _table(rescored: Rescored, documents: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _over_common(rescored: Rescored) -> tuple[Rescored, list[str]]:
-    """What is shown side by side of a run that lacks trials: those that every framework has; and a note on that."""
+    """Choose the trials to show side by side where a run lacks some: those that every framework has, and a note."""
     from dataclasses import replace
 
     run = rescored.run
@@ -155,7 +155,7 @@ def _own(results: Sequence[TrialResult], framework: str) -> list[TrialResult]:
     return [result for result in results if result.key.framework == framework]
 
 
-def _judged(rescored: Rescored, framework: str, name: str) -> tuple[str, ...]:
+def _judge_scores(rescored: Rescored, framework: str, name: str) -> tuple[str, ...]:
     from trialbed.scoring import JUDGED
 
     own = _own(rescored.after, framework)

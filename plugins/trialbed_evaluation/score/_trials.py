@@ -34,7 +34,9 @@ def score(target: str, given: Mapping[str, Any]) -> int:
         raise UsageError(f"run {run_id} has no measured trials")
     settings = _files.settings(given)
     check_used(settings.rules, [sample for samples in found.values() for sample in samples], settings.tools)
-    scored = {framework: asyncio.run(_files.scored(samples, given, settings)) for framework, samples in found.items()}
+    scored = {
+        framework: asyncio.run(_files.score_all(samples, given, settings)) for framework, samples in found.items()
+    }
     if given["as_json"]:
         documents = [_files.document(f"{run_id} {name}", *results) for name, results in scored.items()]
         _files.print_json(documents)
