@@ -15,11 +15,11 @@ from .measurements import Parallel as Parallel
 from .measurements import PolicyRequests as PolicyRequests
 from .measurements import Prompt as Prompt
 from .measurements import SchemaFinding as SchemaFinding
-from .measurements import Schemas as Schemas
 from .measurements import SentSetting as SentSetting
 from .measurements import Settings as Settings
 from .measurements import StepLimit as StepLimit
 from .measurements import TimeLimit as TimeLimit
+from .measurements import ToolSchemas as ToolSchemas
 from .measurements import TurnSize as TurnSize
 from .reading import Difference as Difference
 from .reading import MessageChange as MessageChange

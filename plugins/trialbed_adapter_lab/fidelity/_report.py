@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from trialbed.records import Record, framework_profile
 from trialbed_adapter_lab.fidelity._conditions import Conditions
-from trialbed_adapter_lab.fidelity.measurements import Behaviour, ErrorFinding, Load, ManyTools, Prompt, Schemas
+from trialbed_adapter_lab.fidelity.measurements import Behaviour, ErrorFinding, Load, ManyTools, Prompt, ToolSchemas
 
 Part = Literal["schemas", "prompt", "behaviour", "errors", "many", "load"]
 
@@ -36,7 +36,7 @@ class FrameworkFidelity(Record):
     python: str | None = None
     lock_digest: str = ""
     declared: tuple[str, ...] = ()
-    schemas: Schemas | None = None
+    schemas: ToolSchemas | None = None
     prompt: Prompt | None = None
     behaviour: Behaviour | None = None
     errors: tuple[ErrorFinding, ...] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.measured import Fidelity, Measured
 
-from trialbed_adapter_lab.fidelity import SchemaFinding, Schemas
+from trialbed_adapter_lab.fidelity import SchemaFinding, ToolSchemas
 
 pytestmark = pytest.mark.slow(15)
 
@@ -30,17 +30,17 @@ def measured(fidelity: Fidelity) -> Measured:
     return fidelity(*AGENTS, options=("--part", "schemas"))
 
 
-def schemas(measured: Measured, framework: str) -> Schemas:
+def schemas(measured: Measured, framework: str) -> ToolSchemas:
     found = measured.of(framework).schemas
     assert found is not None
     return found
 
 
-def of(found: Schemas, effect: str) -> dict[str, SchemaFinding]:
+def of(found: ToolSchemas, effect: str) -> dict[str, SchemaFinding]:
     return {finding.name: finding for finding in found.findings if effect in finding.effects}
 
 
-def called(found: Schemas, how: str) -> set[str]:
+def called(found: ToolSchemas, how: str) -> set[str]:
     return {finding.name for finding in found.findings if finding.call == how}
 
 

@@ -1,8 +1,8 @@
 """The measurements: each module runs scenarios, reads the server's log, and returns a record.
 
-The parts of a report are ``Schemas``, ``Prompt``, ``Behaviour``, the findings on errors, ``ManyTools`` and ``Load``.
-Behaviour is made of measurements of its own: requests per turn, parallel calls, settings, and the limits of steps and
-time.
+The parts of a report are ``ToolSchemas``, ``Prompt``, ``Behaviour``, the findings on errors, ``ManyTools`` and
+``Load``. Behaviour is made of measurements of its own: requests per turn, parallel calls, settings, and the limits of
+steps and time.
 """
 
 from trialbed_adapter_lab.fidelity.measurements._behaviour import Behaviour, measure_behaviour
@@ -19,7 +19,7 @@ from trialbed_adapter_lab.fidelity.measurements._load import Load, LoadLevel, me
 from trialbed_adapter_lab.fidelity.measurements._many import ManyTools, measure_many
 from trialbed_adapter_lab.fidelity.measurements._parallel import Parallel
 from trialbed_adapter_lab.fidelity.measurements._prompt import Prompt, TurnSize, measure_prompt, run_prompt_trial
-from trialbed_adapter_lab.fidelity.measurements._schemas import SchemaFinding, Schemas, measure_schemas
+from trialbed_adapter_lab.fidelity.measurements._schemas import SchemaFinding, ToolSchemas, measure_schemas
 from trialbed_adapter_lab.fidelity.measurements._settings import SentSetting, Settings
 from trialbed_adapter_lab.fidelity.measurements._turns import PolicyRequests
 
@@ -36,11 +36,11 @@ __all__ = [
     "PolicyRequests",
     "Prompt",
     "SchemaFinding",
-    "Schemas",
     "SentSetting",
     "Settings",
     "StepLimit",
     "TimeLimit",
+    "ToolSchemas",
     "TurnSize",
     "finding_of",
     "measure_behaviour",

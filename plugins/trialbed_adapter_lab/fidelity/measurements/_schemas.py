@@ -66,7 +66,7 @@ class SchemaFinding(Record):
     reason: str = ""
 
 
-class Schemas(Record):
+class ToolSchemas(Record):
     """The findings on every hard schema.
 
     Attributes:
@@ -81,7 +81,7 @@ class Schemas(Record):
     others: tuple[str, ...] = ()
 
 
-async def measure_schemas(harness: WorkerHarness, framework: str) -> Schemas:
+async def measure_schemas(harness: WorkerHarness, framework: str) -> ToolSchemas:
     """Offer all hard schemas, have every tool called, and compare.
 
     Raises:
@@ -89,7 +89,7 @@ async def measure_schemas(harness: WorkerHarness, framework: str) -> Schemas:
     """
     offers = _SchemaTrials(harness, framework)
     findings = await offers.findings(hard_schemas())
-    return Schemas(findings=findings, order=worst(offers.orders), trials=offers.trials, others=tuple(offers.others))
+    return ToolSchemas(findings=findings, order=worst(offers.orders), trials=offers.trials, others=tuple(offers.others))
 
 
 class _SchemaTrials:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from trialbed.views import UNKNOWN, Table, TableRow
-from trialbed_adapter_lab.fidelity import Behaviour, FrameworkFidelity, Load, Prompt, Schemas
+from trialbed_adapter_lab.fidelity import Behaviour, FrameworkFidelity, Load, Prompt, ToolSchemas
 from trialbed_adapter_lab.fidelity.views._cells import memory, of, some, times
 
 Measured = TypeVar("Measured")
@@ -28,7 +28,7 @@ def _cell_or_unknown(part: Measured | None, cell: Callable[[Measured], str]) -> 
     return UNKNOWN if part is None else cell(part)
 
 
-def _schemas(cell: Callable[[Schemas], str]) -> Cell:
+def _schemas(cell: Callable[[ToolSchemas], str]) -> Cell:
     return lambda one, _: _cell_or_unknown(one.schemas, cell)
 
 
@@ -44,11 +44,11 @@ def _cost(cell: Callable[[Load, Load | None], str]) -> Cell:
     return lambda one, zero: _cell_or_unknown(one.load, lambda load: cell(load, zero.load))
 
 
-def _with_effect(part: Schemas, effects: frozenset[str]) -> str:
+def _with_effect(part: ToolSchemas, effects: frozenset[str]) -> str:
     return some(sum(not effects.isdisjoint(finding.effects) for finding in part.findings))
 
 
-def _calls(part: Schemas) -> str:
+def _calls(part: ToolSchemas) -> str:
     told = [finding.call for finding in part.findings if finding.call != "not told"]
     return of(told.count("as sent"), len(told)) if told else UNKNOWN
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from trialbed.views import UNKNOWN, TableRow
-from trialbed_adapter_lab.fidelity import FrameworkFidelity, ManyTools, Prompt, Schemas
+from trialbed_adapter_lab.fidelity import FrameworkFidelity, ManyTools, Prompt, ToolSchemas
 from trialbed_adapter_lab.fidelity.views._cells import line, of, some, spread, tally, value, with_added
 
 EFFECTS = {
@@ -38,30 +38,30 @@ def schema_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
     yield line("calls made impossible", parts, lambda part: _calls(part, "impossible"))
 
 
-def _identical(part: Schemas) -> str:
+def _identical(part: ToolSchemas) -> str:
     return of(sum(not finding.effects for finding in part.findings), len(part.findings))
 
 
-def _only_reordered(part: Schemas) -> int:
+def _only_reordered(part: ToolSchemas) -> int:
     return sum(finding.effects == ("reordered",) for finding in part.findings)
 
 
-def _count(part: Schemas, effect: str) -> str:
+def _count(part: ToolSchemas, effect: str) -> str:
     return some(sum(effect in finding.effects for finding in part.findings))
 
 
-def _beside(part: Schemas) -> str:
+def _beside(part: ToolSchemas) -> str:
     return tally(f"{key}: {value(item)}" for finding in part.findings for key, item in finding.beside.items())
 
 
-def _calls(part: Schemas, how: str) -> str:
+def _calls(part: ToolSchemas, how: str) -> str:
     calls: list[str] = [finding.call for finding in part.findings if finding.call != "not told"]
     if not calls:
         return UNKNOWN
     return of(calls.count(how), len(calls)) if how == "as sent" else some(calls.count(how))
 
 
-def _invented_cell(part: Schemas) -> str:
+def _invented_cell(part: ToolSchemas) -> str:
     return some(sum(bool(finding.invented) for finding in part.findings))
 
 

@@ -11,7 +11,7 @@ from support.fidelity import api_call, definition, model_call, observed, request
 from trialbed import HardSchema, hard_schemas
 from trialbed.records import Failure
 from trialbed_adapter_lab.errors import NotMeasured
-from trialbed_adapter_lab.fidelity.measurements import SchemaFinding, Schemas, measure_schemas
+from trialbed_adapter_lab.fidelity.measurements import SchemaFinding, ToolSchemas, measure_schemas
 from trialbed_adapter_lab.fidelity.measurements._schemas import MOST_TRIALS, findings_of
 from trialbed_adapter_lab.fidelity.reading import sent_tools
 from trialbed_adapter_lab.harness import Observed, Scenario, WorkerHarness, hard_workload, stations
@@ -132,7 +132,7 @@ class Refusing:
         return observed(model_call(request(tools=[definition(tool) for tool in tools])))
 
 
-def measured(harness: Refusing) -> Schemas:
+def measured(harness: Refusing) -> ToolSchemas:
     return asyncio.run(measure_schemas(cast("WorkerHarness", harness), "refusing"))
 
 

@@ -24,11 +24,11 @@ from trialbed_adapter_lab.fidelity import (
     Prompt,
     Requests,
     SchemaFinding,
-    Schemas,
     SentSetting,
     Settings,
     StepLimit,
     TimeLimit,
+    ToolSchemas,
     TurnSize,
 )
 from trialbed_adapter_lab.fidelity.views import markdown, place_report, write_table
@@ -90,7 +90,7 @@ def whole(name: str = "reference", *, slower: float = 1.0, failed: int = 0) -> F
         version="1.2",
         adapter="trialbed-x 0.1.0",
         python="3.11.7",
-        schemas=Schemas(findings=tuple(map(as_given, hard_schemas())), order="kept", trials=1),
+        schemas=ToolSchemas(findings=tuple(map(as_given, hard_schemas())), order="kept", trials=1),
         prompt=Prompt(tools=20, requests=1, turns=(size,), first=(), last=()),
         behaviour=Behaviour(
             turns=(requests("gold"), requests("none", expected=1, seen=1)),
@@ -248,7 +248,7 @@ def test_a_report_can_be_written_and_read() -> None:
 
 def test_calls_are_counted_against_those_that_can_be_told() -> None:
     made = as_given(hard_schemas()[0]).model_copy(update={"call": "as sent"})
-    found = Schemas(findings=(made,), order="kept", trials=1)
+    found = ToolSchemas(findings=(made,), order="kept", trials=1)
     text = markdown(report(whole().model_copy(update={"schemas": found})))
     assert cells(text, "calls, arguments as sent") == ["1 of 1"]
     assert cells(text, "calls not made") == ["none"]
@@ -289,7 +289,7 @@ def test_the_summary_tells_what_a_framework_does() -> None:
         )
     )
     size = shown.prompt.turns[0].model_copy(update={"added_bytes": 30, "added_tokens": 4})
-    schemas = Schemas(findings=(renamed, lost, impossible), order="kept", trials=1, others=("think",))
+    schemas = ToolSchemas(findings=(renamed, lost, impossible), order="kept", trials=1, others=("think",))
     prompt = shown.prompt.model_copy(update={"turns": (size,)})
     text = markdown(report(whole(), shown.model_copy(update={"schemas": schemas, "prompt": prompt})))
     heads = next(line for line in text.splitlines() if line.startswith("| framework |")).split("|")[2:-1]
