@@ -1,18 +1,17 @@
 """Answers as documents, those that agents return and those of results, read and written; StableToolBench's names."""
 
-from trialbed.answers._converted import converted_answer
 from trialbed.answers._names import answer_names, look_up_claims
 from trialbed.answers._original import api_call_score, extract_called_apis, has_finish
-from trialbed.answers._reading import read_answer
+from trialbed.answers._reading import FINISH, read_answer
 from trialbed.answers._spelling import change_name, function_name, standardize
 from trialbed.answers._writing import answer_document
 
 __all__ = [
+    "FINISH",
     "answer_document",
     "answer_names",
     "api_call_score",
     "change_name",
-    "converted_answer",
     "extract_called_apis",
     "function_name",
     "has_finish",

@@ -18,14 +18,12 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "compare": "Compare runs, or result files of vendors, with intervals.",
-    "data": "List, import and show datasets, and export runs over them.",
     "doctor": "Check what is installed, what is missing and how to get it.",
     "env": "Build, list, lock and remove environments of frameworks.",
     "plan": "Say how many queries a difference needs, before money is spent.",
     "plugins": "List installed drivers, commands and plugins, and why broken ones fail.",
     "run": "Run trials and report how well frameworks use tools.",
     "runs": "List the runs in the store, newest first.",
-    "serve": "Run the virtual API and the gateway alone.",
     "show": "Show a run, or one of its trials as the wire saw it.",
 }
 """Core's commands and what they do, for ``bench --help``."""

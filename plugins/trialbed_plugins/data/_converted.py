@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from trialbed.answers._reading import FINISH
-from trialbed.answers._spelling import function_name
+from trialbed.answers import FINISH, function_name
 from trialbed.records import ApiCall, Json, ToolSpec, TrialResult
 
 MAX_CALLS = 200

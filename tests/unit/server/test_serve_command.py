@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-import trialbed.drivers
+import trialbed_server
 from trialbed.cli import main
 
 
@@ -19,8 +18,8 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.delenv("TRIALBED_SERVER_TOKEN", raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-the-real-key")
     settings: dict[str, Any] = {}
-    server = SimpleNamespace(ServerOptions=lambda **given: settings.update(given), serve=lambda options: None)
-    monkeypatch.setattr(trialbed.drivers, "load_driver", lambda kind, name: server)
+    monkeypatch.setattr(trialbed_server, "ServerOptions", lambda **given: settings.update(given))
+    monkeypatch.setattr(trialbed_server, "serve", lambda options: None)
     return settings
 
 

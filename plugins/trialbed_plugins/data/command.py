@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli._responses import export_folder, import_folder, imported_line, response_server
 from trialbed.cli.completion import completes, datasets, runs
 from trialbed.cli.options import FOLDER, json_option, plain_option
 from trialbed.cli.setting_options import data_dir_option, response_cache_option
 from trialbed.cli.stored import store_option
+from trialbed_plugins.data._responses import export_folder, import_folder, imported_line, response_server
 
 if TYPE_CHECKING:
     from trialbed.store import StoredRun
@@ -149,9 +149,9 @@ def export(
         _export_responses(response_cache, output or Path("tool_response_cache"), provenances, as_json=as_json)
         return
     output = output or Path("predictions")
-    from trialbed.cli._stabletoolbench import export_stabletoolbench
     from trialbed.engine import run_queries
     from trialbed.store import open_store
+    from trialbed_plugins.data._stabletoolbench import export_stabletoolbench
 
     with open_store(store) as reader:
         run = reader.run(run_id)

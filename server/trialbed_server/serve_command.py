@@ -188,9 +188,9 @@ def command(
     if faults is not None and not planned:
         _serve_faults(faults, given["host"], given["port"])
         return
-    from trialbed.drivers import load_driver
     from trialbed.settings import completion_cache, make_folder
     from trialbed.settings import response_cache as default_cache
+    from trialbed_server import ServerOptions, serve
 
     if response_cache and given["read_only"]:
         _check_is_there(response_cache)
@@ -206,9 +206,9 @@ def command(
         "simulator_key": (simulator_api_key_env or api_key_env) if simulator_url else None,
     }
     _say_keys(list(dict.fromkeys(name for name in keys.values() if name)))
-    sizes = {name: int(given.pop(name) * MEBIBYTE) for name in ("max_body", "max_answer")}
-    server = load_driver("components", "server")
-    options = server.ServerOptions(
+    given |= {name: int(given[name] * MEBIBYTE) for name in ("max_body", "max_answer")}
+    given |= {name: (os.environ.get(variable) or None) if variable else None for name, variable in keys.items()}
+    options = ServerOptions(
         cache=str(cache),
         completions=str(completion_cache()),
         upstream=base_url,
@@ -216,11 +216,9 @@ def command(
         faults=read_fault_plan(faults) if faults is not None else None,
         simulator_upstream=simulator_url,
         token=os.environ.get(TOKEN_VARIABLE) or None,
-        **{name: (os.environ.get(variable) or None) if variable else None for name, variable in keys.items()},
-        **sizes,
         **given,
     )
-    server.serve(options)
+    serve(options)
 
 
 def _check_is_there(cache: str) -> None:
@@ -248,6 +246,6 @@ def _say_keys(used: list[str]) -> None:
 
 
 def _serve_faults(script: str, host: str, port: int) -> None:
-    from trialbed.drivers import load_driver
+    from trialbed_server import serve_faults
 
-    load_driver("components", "server").serve_faults(script, host, port, os.environ.get(TOKEN_VARIABLE))
+    serve_faults(script, host, port, os.environ.get(TOKEN_VARIABLE))

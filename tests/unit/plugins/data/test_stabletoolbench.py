@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from support.trials import run_config
 
-from trialbed.cli._stabletoolbench import export_stabletoolbench
 from trialbed.errors import DataError
 from trialbed.records import Run
 from trialbed.store import Store, open_store
+from trialbed_plugins.data._stabletoolbench import export_stabletoolbench
 
 
 def test_an_export_has_no_files_without_trials(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.scoring import NOON, api_call
 
-from trialbed.answers import converted_answer, function_name, read_answer
+from trialbed.answers import function_name, read_answer
 from trialbed.records import (
     Answer,
     ApiCall,
@@ -24,6 +24,7 @@ from trialbed.records import (
     TrialResult,
     WireLog,
 )
+from trialbed_plugins.data._converted import converted_answer
 
 API = ApiRef(category="Data", tool_name="Keyword Analysis", api_name="PopularSitesForQuery")
 TOOL = ToolSpec(

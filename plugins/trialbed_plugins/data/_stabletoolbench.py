@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from trialbed.answers import converted_answer
 from trialbed.errors import DataError
 from trialbed.files import replace_file
 from trialbed.records import Query
 from trialbed.report import safe_name
 from trialbed.store import StoredRun, StoredTrial
+from trialbed_plugins.data._converted import converted_answer
 
 QueryId = int | str
 
