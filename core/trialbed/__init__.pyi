@@ -3,6 +3,8 @@ from .answers import extract_called_apis as extract_called_apis
 from .answers import has_finish as has_finish
 from .api import aevaluate as aevaluate
 from .api import evaluate as evaluate
+from .benchmark import arun_benchmark as arun_benchmark
+from .benchmark import run_benchmark as run_benchmark
 from .contracts import SYSTEM_PROMPT as SYSTEM_PROMPT
 from .contracts import AnswerStatus as AnswerStatus
 from .contracts import ApiRefused as ApiRefused
@@ -27,8 +29,6 @@ from .contracts import Verdict as Verdict
 from .contracts import Vote as Vote
 from .contracts import Winner as Winner
 from .contracts import World as World
-from .engine import arun_benchmark as arun_benchmark
-from .engine import run_benchmark as run_benchmark
 from .errors import DataError as DataError
 from .errors import JudgeError as JudgeError
 from .errors import ModelFailed as ModelFailed
@@ -83,6 +83,7 @@ from .records import TrialStatus as TrialStatus
 from .records import Usage as Usage
 from .records import WireLog as WireLog
 from .records import finish_of as finish_of
+from .report import Report as Report
 from .scoring import ScoreContext as ScoreContext
 from .scoring import Scorer as Scorer
 from .scoring import scorer as scorer

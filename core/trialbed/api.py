@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.contracts import Dataset, Judge, Simulator, ToolSelector
-from trialbed.engine import RunObjects, RunOptions, read_keywords, run
+from trialbed.engine import RunObjects, RunOptions, read_keywords
 from trialbed.environments import (
     BuildRequest,
     EnvironmentStore,
@@ -20,6 +20,8 @@ from trialbed.environments import (
 )
 from trialbed.errors import EnvironmentFailed, UsageError
 from trialbed.records import Environment, Query
+from trialbed.report import Report
+from trialbed.run_report import run_and_report
 from trialbed.scoring import JudgeFunction, ScoreFunction, Scorer, as_judge
 from trialbed.settings import env_dir, read_env_file
 from trialbed.tasks import TASKS, Task, compile_tasks, write_queries
@@ -44,7 +46,7 @@ def evaluate(
     simulator: str | Simulator | None = None,
     name: str = TASKS,
     **settings: Any,
-) -> Any:
+) -> Report:
     """Run agents on tasks, and return a report of their scores, costs and failures.
 
     The same call again continues a run that was interrupted, unless the code of an agent, a tool or a scorer changed.
@@ -95,7 +97,7 @@ async def aevaluate(
     simulator: str | Simulator | None = None,
     name: str = TASKS,
     **settings: Any,
-) -> Any:
+) -> Report:
     """``evaluate`` for code that runs in an event loop, such as a notebook's cell."""
     read_env_file(Path.cwd())
     chosen = read_keywords(settings, "evaluate", OWN)
@@ -120,7 +122,7 @@ async def aevaluate(
         environments=_environments([label for label in frameworks if label not in live]),
         **chosen,
     )
-    return await run(options, objects=objects)
+    return await run_and_report(options, objects=objects)
 
 
 def _agents(given: Agents) -> tuple[tuple[str, ...], dict[str, Any]]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from trialbed.records import Run, Score, TrialResult, TrialSpec
+    from trialbed.report import Report
     from trialbed.scoring import ScoreContext
 
 PROJECT = "trialbed"
@@ -63,15 +64,15 @@ def trial_finished(run: Run, result: TrialResult) -> None:
 
 
 @hookspec
-def run_finished(run: Run, documents: Sequence[Mapping[str, Any]]) -> None:
+def run_finished(run: Run, report: Report) -> None:
     """All trials of a run have ended, or no more can be measured, and its result documents are written.
 
-    ``metadata.status`` of a document is ``incomplete`` if trials were not measured.
+    ``report.incomplete`` says whether trials were not measured.
 
     .. versionadded:: 0.1
 
     Args:
-        documents: one result document per framework.
+        report: what was measured, framework by framework.
     """
 
 

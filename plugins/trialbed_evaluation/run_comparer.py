@@ -68,12 +68,12 @@ class RunComparer(Comparer):
             seed=options["seed"],
             allow_incomplete=bool(options.get("allow_incomplete")),
         )
-        documents = compare_groups([read_sides(value, options["store"]) for value in values], how)
+        found = compare_groups([read_sides(value, options["store"]) for value in values], how)
         return Comparison(
-            document=documents,
-            tables=comparison_tables(documents),
-            records=comparison_records(documents),
-            failed=list(regression_lines(documents)) if options["fail_on_regression"] else (),
+            document=[one.as_json() for one in found],
+            tables=comparison_tables(found),
+            records=comparison_records(found),
+            failed=list(regression_lines(found)) if options["fail_on_regression"] else (),
         )
 
 

@@ -111,7 +111,7 @@ def trials_of(run_id: str, store: str | None, begin: str, most: int = 100) -> li
     with open_store(store) as reader:
         config = reader.run(run_id).config
     names = (
-        trial_name(framework, {"query_id": query_id, "repeat": repeat})
+        trial_name(framework, query_id, repeat)
         for framework in config.frameworks
         for query_id in config.query_ids
         for repeat in range(config.repeat)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from trialbed.errors import UsageError
+
+if TYPE_CHECKING:
+    from trialbed.report import Report, Summary
 
 REPEATS = re.compile(r"pass([@^])([1-9]\d*)")
 """``pass@k`` and ``pass^k``, which repeats have."""
@@ -81,7 +84,7 @@ def _check_repeats(thresholds: Mapping[str, float], repeat: int) -> None:
             raise UsageError(f"--fail-under: {name} needs {needed}")
 
 
-def below(thresholds: Mapping[str, float], documents: Sequence[Mapping[str, Any]]) -> bool:
+def below(thresholds: Mapping[str, float], report: Report) -> bool:
     """Whether any framework's mean is below a threshold or missing; says so on stderr.
 
     Failed trials are in the means of quality as 0. Where such a score could not be determined for some trials, the mean
@@ -90,13 +93,13 @@ def below(thresholds: Mapping[str, float], documents: Sequence[Mapping[str, Any]
     Raises:
         UsageError: there is no such score; lists those that exist.
     """
-    problems = [(agent, problem) for agent, _, _, problem in _checked(thresholds, documents) if problem]
+    problems = [(agent, problem) for agent, _, _, problem in _checked(thresholds, report) if problem]
     for agent, problem in problems:
         click.echo(f"{agent}: {problem}", err=True)
     return bool(problems)
 
 
-def print_thresholds(thresholds: Mapping[str, float], documents: Sequence[Mapping[str, Any]]) -> None:
+def print_thresholds(thresholds: Mapping[str, float], report: Report) -> None:
     """Write JUnit's XML with a test for each framework and threshold, which fails where the mean is below it.
 
     Raises:
@@ -105,7 +108,7 @@ def print_thresholds(thresholds: Mapping[str, float], documents: Sequence[Mappin
     from trialbed.views import TestCase, TestSuite, junit
 
     cases = []
-    for agent, name, least, problem in _checked(thresholds, documents):
+    for agent, name, least, problem in _checked(thresholds, report):
         title = f"{name} >= {least:g}"
         cases.append(
             TestCase(agent, title, outcome="failure", kind="below", message=problem)
@@ -115,41 +118,30 @@ def print_thresholds(thresholds: Mapping[str, float], documents: Sequence[Mappin
     click.echo(junit([TestSuite("thresholds", cases)], "bench run"), nl=False)
 
 
-def _checked(
-    thresholds: Mapping[str, float], documents: Sequence[Mapping[str, Any]]
-) -> Iterator[tuple[str, str, float, str]]:
+def _checked(thresholds: Mapping[str, float], report: Report) -> Iterator[tuple[str, str, float, str]]:
     """Framework, score and threshold, and what is wrong in words; empty where nothing is."""
-    for document in documents:
-        agent, summary = document["metadata"]["agent_name"], document["summary"]
+    for summary in report.frameworks:
         for name, least in thresholds.items():
             mean, condition = _mean(summary, name)
             is_below = mean is None or mean < least
             shown = "not measured" if mean is None else f"{mean:.4g}{condition}"
-            yield agent, name, least, f"{name} is {shown}, below {least:g}" if is_below else ""
+            yield summary.framework, name, least, f"{name} is {shown}, below {least:g}" if is_below else ""
 
 
-def _mean(summary: Mapping[str, Any], name: str) -> tuple[float | None, str]:
+def _mean(summary: Summary, name: str) -> tuple[float | None, str]:
     """A score's mean, and words on how it is taken."""
     if repeats := REPEATS.fullmatch(name):
-        return _over_repeats(summary, *repeats.groups()), ""
-    key = f"average_{name}"
-    if key not in summary:
-        names = sorted(key.removeprefix("average_") for key in summary if key.startswith("average_"))
-        raise UsageError(f"--fail-under: there is no score {name!r}; the scores are {', '.join(names)}")
-    if summary[key] is None:
-        return None, ""
-    value = float(summary[key])
-    untold = summary["untold_scores"].get(name, 0)
-    if not untold or name not in summary["quality_scores"]:
-        return value, ""
-    told = summary["denominators"][name]
-    return value * told / (told + untold), f" at worst ({untold} trials could not be scored)"
-
-
-def _over_repeats(summary: Mapping[str, Any], kind: str, k: str) -> float | None:
-    """``pass@k`` or ``pass^k``; None where no query has so many trials that were measured."""
-    found = summary["pass_at_k" if kind == "@" else "pass_hat_k"].get(k)
-    return None if found is None else float(found["value"])
+        found = (summary.success.any if repeats[1] == "@" else summary.success.each).get(int(repeats[2]))
+        return found.value if found else None, ""
+    score = summary.scores.get(name)
+    if score is None:
+        raise UsageError(
+            f"--fail-under: there is no score {name!r}; the scores are {', '.join(sorted(summary.scores))}"
+        )
+    if score.value is None or not score.untold or not score.quality:
+        return score.value, ""
+    worst = score.value * score.denominator / (score.denominator + score.untold)
+    return worst, f" at worst ({score.untold} trials could not be scored)"
 
 
 def _number(text: str) -> float | None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TextIO
 
 
 class Reporter(ABC):
-    """Shows result documents; a driver of the group ``trialbed.reporters`` is a subclass that takes no arguments.
+    """Shows what was measured; a driver of the group ``trialbed.reporters`` is a subclass that takes no arguments.
 
     Class attributes:
         shows: the kind of its documents: ``run``, or another command's name. ``bench run --reporter NAME`` takes those
@@ -23,5 +22,9 @@ class Reporter(ABC):
     explained: bool = False
 
     @abstractmethod
-    def report(self, documents: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
-        """Write the result documents of one run, one per framework, for people."""
+    def report(self, report: Any, stream: TextIO) -> None:
+        """Write what was measured, for people.
+
+        Args:
+            report: the ``trialbed.Report`` of a run; of another command, what that command gives.
+        """

@@ -7,6 +7,8 @@ from typing import cast
 
 from trialbed.contracts import Dataset, DatasetDriver
 from trialbed.drivers import list_drivers, load_driver
+from trialbed.errors import DataError, TrialbedError
+from trialbed.records import Query, RunConfig
 
 
 def open_dataset(spec: str, data_dir: Path) -> Dataset:
@@ -32,3 +34,25 @@ def is_file(spec: str) -> bool:
     if spec.partition(":")[0] in names:
         return False
     return spec.endswith(".json") or Path(spec).is_file()
+
+
+def run_queries(config: RunConfig, data_dir: Path) -> dict[int | str, Query]:
+    """The queries of a run, from its dataset.
+
+    Raises:
+        DataError: the dataset is another one now.
+        UsageError, DriverError: as ``open_dataset`` says.
+    """
+    dataset = open_dataset(config.dataset, data_dir)
+    if dataset.digest() != config.dataset_digest:
+        raise DataError(f"the dataset {config.dataset} has changed since the run: its digest is another")
+    found = {query.query_id: query for query in dataset.queries()}
+    return {query_id: found[query_id] for query_id in config.query_ids}
+
+
+def known_queries(config: RunConfig, data_dir: Path) -> dict[int | str, Query] | None:
+    """The queries of a run; None where its dataset is out of reach or has changed, as all else is in the store."""
+    try:
+        return run_queries(config, data_dir)
+    except (TrialbedError, OSError):
+        return None

@@ -5,21 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from trialbed.contracts import AnswerStatus, Judge, Verdict
-from trialbed.engine._documents import Queries, Tools, leave_out, run_documents
 from trialbed.engine._gold_answers import GoldAnswers
 from trialbed.engine._identity import config_digest
 from trialbed.engine._judge import judge_report, standing_judge
-from trialbed.engine._listeners import Listeners
 from trialbed.errors import JudgeError
-from trialbed.plugins import plugin_manager
+from trialbed.listeners import installed_listeners
 from trialbed.records import Answer, Query, Run, Score, TrialResult, WireLog
 from trialbed.scoring import JUDGED, ScoreContext, judge_label, judged_score
 from trialbed.settings import RunSettings
 from trialbed.store import Store, counted_attempts
 from trialbed.tool_calls import unasked_calls
+
+Queries = Mapping[int | str, Query]
 
 Give = Callable[[ScoreContext, TrialResult], Awaitable[Sequence[Score]]]
 """Gives the new scores of a trial."""
@@ -81,7 +80,7 @@ async def rescore(store: Store, run: Run, queries: Queries, *, concurrency: int 
 
     The verdicts of the run's judge stay as they are.
     """
-    listeners = Listeners(plugin_manager(on_broken=leave_out))
+    listeners = installed_listeners()
 
     async def give(context: ScoreContext, result: TrialResult) -> Sequence[Score]:
         return [score for score in await listeners.score(context) if result.score(score.name) is None]
@@ -89,21 +88,6 @@ async def rescore(store: Store, run: Run, queries: Queries, *, concurrency: int 
     contexts = _Contexts(store, run, queries, None, judge_label(run.config))
     rescored = await _rescored(store, run, contexts, give, concurrency)
     return Rescored(run, rescored.attempts, rescored.before, rescored.after, None, rescored.gold)
-
-
-def rescored_documents(rescored: Rescored, queries: Queries, tools: Tools | None = None) -> list[dict[str, Any]]:
-    """The documents of a run with its new scores; ``sopr_score`` is the new judge's, where one was asked.
-
-    Args:
-        queries: the run's, by id.
-        tools: what each was offered, for where gold calls were lost; None where that cannot be told.
-    """
-    run = rescored.run
-    ended = run if run.status == "finished" else run.model_copy(update={"status": "incomplete"})
-    listeners = Listeners(plugin_manager(on_broken=leave_out))
-    return run_documents(
-        ended, queries, rescored.attempts, listeners, tools=tools, gold=rescored.gold, allow_incomplete=True
-    )
 
 
 class _Kept(Judge):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from trialbed.agent_programs import AgentCommand, agent_commands
 from trialbed.catalogs import ApiCatalog
@@ -33,35 +33,26 @@ from trialbed.engine._selector import selector_driver
 from trialbed.engine._session import NoProgress, RunProgress, RunSession
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Run
-from trialbed.report import check_folder
-from trialbed.report.comparison import chosen_baseline
 from trialbed.settings import secret_values
 from trialbed.store import Store, new_run
 from trialbed.wire.redaction import redact
 
 
 async def run(
-    options: RunOptions,
-    *,
-    objects: RunObjects = NO_OBJECTS,
-    executor: Executor | None = None,
-    ambient: bool = False,
-    progress: RunProgress | None = None,
-) -> list[dict[str, Any]]:
-    """Run what was asked for, or resume it, and return one result document per framework.
+    prepared: Prepared, *, executor: Executor | None = None, ambient: bool = False, progress: RunProgress | None = None
+) -> Run:
+    """Run what was prepared, or resume it; what was measured is in the store then.
 
     Args:
-        objects: the parts of the run that are objects of this process.
-        executor: runs the trials of all frameworks that are not; the driver that the options name if not given.
+        executor: runs the trials of all frameworks that are not objects; the driver that the options name if not given.
         ambient: whether requests without a token belong to the open trial.
         progress: follows the run.
 
     Raises:
         TrialbedError: nothing ran; says why. What had finished before stays in the store.
     """
-    prepared = await asyncio.to_thread(prepare, options, objects, executor=executor)
     shown = progress or NoProgress()
-    with await asyncio.to_thread(Store.open, options.store) as store, ExitStack() as locks:
+    with await asyncio.to_thread(Store.open, prepared.options.store) as store, ExitStack() as locks:
         # Looked up under the locks: another process may be at this very run, which must not be discarded or doubled.
         locks.enter_context(store.lock(config_digest(prepared.config)))
         found = await asyncio.to_thread(find_run, store, prepared)
@@ -72,7 +63,7 @@ async def run(
 
 
 def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: Executor | None = None) -> Prepared:
-    """Look up the dataset, the queries and the drivers, and see that the documents can be written.
+    """Look up the dataset, the queries and the drivers.
 
     Raises:
         UsageError, DataError, DriverError: something asked for is not there or not usable.
@@ -92,9 +83,6 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: 
         objects=objects,
         catalog=(catalog := _catalog(options, dataset, objects)),
     )
-    if options.against is not None and options.frameworks:
-        chosen_baseline(options.frameworks, options.against)
-    check_folder(options.output)
     _check_executor(options, commands, objects, executor)
     return Prepared(options, dataset, queries, config, commands, catalog, objects)
 

@@ -15,13 +15,10 @@ from trialbed.drivers import load_driver
 from trialbed.engine._callbacks import CallbackServer
 from trialbed.engine._continuation import trials_to_run
 from trialbed.engine._control import ControlClient
-from trialbed.engine._documents import leave_out, run_documents
 from trialbed.engine._gold_answers import GoldCalls
 from trialbed.engine._judge import judge_of, judge_report
-from trialbed.engine._listeners import Listeners
 from trialbed.engine._live import LiveExecutor
 from trialbed.engine._model_access import HelperModels
-from trialbed.engine._objects import RunObjects
 from trialbed.engine._outage import EndpointWatch, Outage
 from trialbed.engine._plan import Prepared, by_id, trial_keys
 from trialbed.engine._sandbox import run_sandbox
@@ -29,14 +26,13 @@ from trialbed.engine._selector import prepared_selector
 from trialbed.engine._server import server
 from trialbed.engine._tools import select_tools
 from trialbed.engine._trial import TrialRunner
-from trialbed.errors import NothingMeasured, UsageError
-from trialbed.plugins import plugin_manager
-from trialbed.records import FrameworkInfo, Json, Run, RunStatus, ToolSpec, TrialKey, TrialResult
-from trialbed.report import write_document
+from trialbed.errors import NothingMeasured
+from trialbed.listeners import installed_listeners
+from trialbed.records import FrameworkInfo, Json, Run, RunStatus, TrialKey, TrialResult
 from trialbed.store import Commits, Store, counted_attempts
 
 if TYPE_CHECKING:
-    import pluggy
+    pass
 
 
 class RunProgress(Protocol):
@@ -103,17 +99,6 @@ def _frozen_heap() -> Iterator[None]:
         gc.unfreeze()
 
 
-def _plugins(objects: RunObjects) -> pluggy.PluginManager:
-    """The installed plugins, and those of the run alone."""
-    manager = plugin_manager(on_broken=leave_out)
-    for name, plugin in objects.plugins.items():
-        if manager.has_plugin(name):
-            raise UsageError(f"scorers: an installed plugin is called {name!r}; give yours another name")
-        manager.register(plugin, name)
-    manager.check_pending()
-    return manager
-
-
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
     error = errors.exceptions[0]
     return _first(error) if isinstance(error, BaseExceptionGroup) else error
@@ -132,13 +117,13 @@ class RunSession:
         self._run = run
         self._progress = progress
         self._ambient = ambient
-        self._listeners = Listeners(_plugins(prepared.objects))
+        self._listeners = installed_listeners(prepared.objects.plugins)
         self._outage = Outage(told=False, key_variable=prepared.options.api_key_env)
         self._unmeasured: dict[TrialKey, int] = {}
         self._began = time.monotonic()
 
-    async def run(self, executor: Executor | None) -> list[dict[str, Any]]:
-        """Run every trial that was not measured yet, then write and return the documents.
+    async def run(self, executor: Executor | None) -> Run:
+        """Run every trial that was not measured yet.
 
         Raises:
             NothingMeasured: no trial could reach the server or the model.
@@ -292,36 +277,13 @@ class RunSession:
         else:
             self._store.discard_run(run_id)
 
-    def _finish(self) -> list[dict[str, Any]]:
+    def _finish(self) -> Run:
         overall = self._overall_time()
-        attempts = self._store.attempts(self._run.run_id)
-        results = counted_attempts(attempts)
-        measured = sum(1 for result in results if result.status != "not measured")
+        counted = counted_attempts(self._store.attempt_summaries(self._run.run_id))
+        measured = sum(1 for attempt in counted if attempt.status != "not measured")
         status: RunStatus = "finished" if measured == len(trial_keys(self._run.config)) else "incomplete"
-        self._run = self._run.model_copy(update={"status": status, "overall_time": overall})
-        options = self._prepared.options
-        documents = run_documents(
-            self._run,
-            by_id(self._prepared.queries),
-            attempts,
-            self._listeners,
-            tools=self._tools(),
-            gold=self._store.gold_answers(self._run.run_id),
-            against=options.against,
-            margin=options.margin,
-            allow_incomplete=options.allow_incomplete,
-        )
-        for document in documents:
-            write_document(document, options.output)
         self._store.update_run(self._run.run_id, status=status, overall_time=overall)
-        self._listeners.notify("run_finished", run=self._run, documents=documents)
-        return documents
-
-    def _tools(self) -> dict[int | str, tuple[ToolSpec, ...]]:
-        """What the queries of the run were offered."""
-        config = self._run.config
-        found = ((query_id, self._store.selection(self._run.run_id, query_id)) for query_id in config.query_ids)
-        return {query_id: tools for query_id, tools in found if tools is not None}
+        return self._run.model_copy(update={"status": status, "overall_time": overall})
 
     def _overall_time(self) -> float:
         return self._run.overall_time + time.monotonic() - self._began

@@ -16,11 +16,11 @@ from trialbed.engine._callbacks import CallbackServer
 from trialbed.engine._classification import classify
 from trialbed.engine._control import ControlClient
 from trialbed.engine._identity import new_trial_token, trial_seed
-from trialbed.engine._listeners import Listeners
 from trialbed.engine._models import is_scripted
 from trialbed.engine._objects import NO_OBJECTS
 from trialbed.engine._tools import gold_script
 from trialbed.errors import NothingMeasured
+from trialbed.listeners import Listeners
 from trialbed.records import (
     NOT_MEASURED,
     Failure,

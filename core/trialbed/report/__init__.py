@@ -1,22 +1,76 @@
-"""Sums up the trials of a run: figures with their denominators, failures, and the result document."""
+"""Reports of runs: what was measured, as typed records, and the documents and texts that are made of them."""
 
-from trialbed.report._document import document_schema, result_document
+from trialbed.report._build import build_report, read_report, summary_side
+from trialbed.report._document import legacy_document, legacy_documents, legacy_metadata, legacy_summary
 from trialbed.report._files import check_folder, document_path, document_text, kept_path, safe_name, write_document
-from trialbed.report._means import first_trials_apart
 from trialbed.report._reasons import reason_lines
+from trialbed.report._records import (
+    LEVEL,
+    Claims,
+    Compared,
+    Counts,
+    Figures,
+    Mean,
+    Reason,
+    Repeated,
+    Report,
+    ScoreSummary,
+    Success,
+    Summary,
+    Tally,
+    Times,
+    Tokens,
+    WireFigures,
+)
+from trialbed.report._schema import document_schema
+from trialbed.report._trials import Claimed, ReportedTrial, WireCounts
 from trialbed.report._worst import WorstQuery, trial_name, worst_queries
+from trialbed.report.attribution import AttributedCall, Attribution
+from trialbed.report.comparison import Finding, FrameworkComparison, Side, Trial
+from trialbed.statistics import Interval
 
 __all__ = [
+    "LEVEL",
+    "AttributedCall",
+    "Attribution",
+    "Claimed",
+    "Claims",
+    "Compared",
+    "Counts",
+    "Figures",
+    "Finding",
+    "FrameworkComparison",
+    "Interval",
+    "Mean",
+    "Reason",
+    "Repeated",
+    "Report",
+    "ReportedTrial",
+    "ScoreSummary",
+    "Side",
+    "Success",
+    "Summary",
+    "Tally",
+    "Times",
+    "Tokens",
+    "Trial",
+    "WireCounts",
+    "WireFigures",
     "WorstQuery",
+    "build_report",
     "check_folder",
     "document_path",
     "document_schema",
     "document_text",
-    "first_trials_apart",
     "kept_path",
+    "legacy_document",
+    "legacy_documents",
+    "legacy_metadata",
+    "legacy_summary",
+    "read_report",
     "reason_lines",
-    "result_document",
     "safe_name",
+    "summary_side",
     "trial_name",
     "worst_queries",
     "write_document",

@@ -1,40 +1,26 @@
-"""The result document of one framework in one run, and its schema."""
+"""The result document of one framework in one run, as StableToolBench's runners write it."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC
-from importlib.resources import files
 from typing import Any
 
 from trialbed.errors import DataError
-from trialbed.records import FrameworkInfo, GoldAnswer, Query, Run, TrialResult, framework_profile
-from trialbed.report._entries import brief_entry, entry
-from trialbed.report._means import without_arguments, zero_scores
-from trialbed.report._summary import summary
-from trialbed.scoring import quality_scores
-from trialbed.settings import Declared, declared_settings, document_settings, secret_values
-from trialbed.wire.redaction import redact, shown_url
+from trialbed.records import TrialResult
+from trialbed.report._entries import entry
+from trialbed.report._metadata import metadata
+from trialbed.report._records import LEVEL, Compared, Figures, Mean, Reason, Report, Summary
+from trialbed.report._scores import without_arguments, zero_scores
+from trialbed.report.attribution import AttributedCall
+from trialbed.report.comparison import FrameworkComparison
+from trialbed.settings import secret_values
+from trialbed.wire.redaction import redact
 
-QueryId = int | str
+STATUSES = ("solved", "unsure", "unsolved")
 
 
-def result_document(
-    run: Run,
-    framework: str,
-    queries: Mapping[QueryId, Query],
-    results: Sequence[TrialResult],
-    extra_summary: Mapping[str, Any],
-    *,
-    quality: Collection[str] = (),
-    common: Collection[tuple[QueryId, int]] | None = None,
-    earlier: Sequence[TrialResult] = (),
-    first_apart: bool | None = None,
-    gold: Mapping[QueryId, GoldAnswer] | None = None,
-    brief: bool = False,
-) -> dict[str, Any]:
+def legacy_document(report: Report, framework: str) -> dict[str, Any]:
     """``{"metadata", "summary", "results"}``, ready to be written as JSON; its schema is ``document_schema()``.
 
     Keys that StableToolBench's runners write have their names and meanings; failures count as 0 there and here.
@@ -42,125 +28,222 @@ def result_document(
     average are null; where the dataset has a reference answer, that is the ``gold_answer``; failures enter no average
     of times; a trial that was not measured has null scores and enters no average.
 
-    Args:
-        framework: whose trials these are; names the agent.
-        queries: the run's queries by id.
-        results: the framework's trials, failed ones too; one entry each, in the order of the run's queries.
-        extra_summary: what plugins add to the summary.
-        quality: the scores that say how good an answer is, over all frameworks of the run: a failed trial has them as
-            0. Those of these results where none are given.
-        common: the queries and repeats that were measured for every framework, for figures over those.
-        earlier: the framework's attempts that do not count; what they used is in the totals.
-        first_apart: whether times leave out each worker's first trial, as ``first_trials_apart`` says of all
-            frameworks of the run; None for wherever there are others.
-        gold: what the gold calls of queries were answered, where the run made them.
-        brief: whether the entries have only the parts that ``brief_entry`` names, as for a table.
+    Raises:
+        DataError: a plugin's figure has the name of another.
+    """
+    return _document(report, report[framework], list(report.trials(framework)))
+
+
+def legacy_documents(report: Report) -> list[dict[str, Any]]:
+    """The documents of all frameworks; the trials are read once."""
+    trials: dict[str, list[TrialResult]] = {}
+    for result in report.trials():
+        trials.setdefault(result.key.framework, []).append(result)
+    return [_document(report, summary, trials.get(summary.framework, [])) for summary in report.frameworks]
+
+
+def legacy_summary(summary: Summary) -> dict[str, Any]:
+    """The document's ``summary``.
 
     Raises:
-        DataError: a plugin's key is one that the summary has, or a trial is about a query that is not given.
+        DataError: a plugin's figure has the name of another.
     """
-    ordered = _ordered(queries, results)
-    quality = quality or quality_scores(ordered)
-    bare = without_arguments(queries.values())
-    gold = gold or {}
-    figures = summary(run, ordered, quality, common, earlier, bare, first_apart, gold=gold)
-    taken = sorted(figures.keys() & extra_summary.keys())
+    figures = _summary(summary)
+    taken = sorted(figures.keys() & summary.extra.keys())
     if taken:
         raise DataError(f"a plugin's aggregate_scores gives {taken[0]!r}, which the summary already has; rename it")
+    cleaned: dict[str, Any] = clean({**figures, **summary.extra}, secret_values())
+    return cleaned | _found_beside(summary)
+
+
+def legacy_metadata(summary: Summary) -> dict[str, Any]:
+    """The document's ``metadata``."""
+    found: dict[str, Any] = clean(metadata(summary.run, summary.framework), ())
+    return found
+
+
+def _document(report: Report, summary: Summary, results: Sequence[TrialResult]) -> dict[str, Any]:
     secrets = secret_values()
-    entries = (_entry(queries[result.key.query_id], result, quality, bare, gold, brief=brief) for result in ordered)
+    quality = [score.name for score in summary.scores.values() if score.quality]
+    bare = without_arguments(report.queries.values())
+    whole = {(result.key, result.attempt): result for result in results}
+    entries = []
+    for trial in summary.trials:
+        query = report.queries[trial.query_id]
+        zeros = zero_scores(quality, trial.query_id, bare)
+        found = clean(entry(query, whole[trial.key, trial.attempt], zeros, report.gold.get(trial.query_id)), secrets)
+        if trial.gold_calls is not None:
+            found["gold_calls"] = list(map(_gold_call, trial.gold_calls))
+        entries.append(found)
+    return {"metadata": legacy_metadata(summary), "summary": legacy_summary(summary), "results": entries}
+
+
+def _gold_call(call: AttributedCall) -> dict[str, Any]:
     return {
-        "metadata": clean(metadata(run, framework), ()),
-        "summary": clean({**figures, **extra_summary}, secrets),
-        "results": [clean(each, secrets) for each in entries],
+        "api": list(call.gold.api.pair),
+        "arguments": call.gold.arguments,
+        "lost": call.lost,
+        "reason": call.reason,
     }
 
 
-def _entry(
-    query: Query,
-    result: TrialResult,
-    quality: Collection[str],
-    bare: Collection[QueryId],
-    gold: Mapping[QueryId, GoldAnswer],
-    *,
-    brief: bool,
-) -> dict[str, Any]:
-    zeros = zero_scores(quality, query.query_id, bare)
-    return brief_entry(query, result, zeros) if brief else entry(query, result, zeros, gold.get(query.query_id))
-
-
-def _ordered(queries: Mapping[QueryId, Query], results: Sequence[TrialResult]) -> list[TrialResult]:
-    places = {query_id: place for place, query_id in enumerate(queries)}
-    for result in results:
-        if result.key.query_id not in places:
-            raise DataError(f"there is a trial of query {result.key.query_id!r}, which is not one of the run's queries")
-    return sorted(results, key=lambda result: (places[result.key.query_id], result.key.repeat))
-
-
-def metadata(run: Run, framework: str) -> dict[str, Any]:
-    """The document's ``metadata``. Times are seconds; ``timestamp`` is when the run began, in UTC."""
-    config = run.config
+def _summary(summary: Summary) -> dict[str, Any]:
+    counts, times, scores = summary.counts, summary.times, summary.scores
     return {
-        "agent_name": framework,
-        "test_set": config.test_set,
-        "num_queries": len(config.query_ids),
-        "server_url": run.server_url,
-        "timestamp": run.created_at.astimezone(UTC).isoformat(),
-        "overall_time": run.overall_time,
-        "run_id": run.run_id,
-        "status": run.status,
-        "config_digest": run.config_digest,
-        "trialbed_version": config.trialbed_version,
-        **_framework(run, framework),
-        **document_settings(config),
-        "model_name": config.told_model,
-        "base_url": None if config.base_url is None else shown_url(config.base_url),
-        "judge": dict(run.judge) or None,
-        "dataset_digest": config.dataset_digest,
-        "catalog": list(config.catalog),
-        "catalog_digest": config.catalog_digest,
-        "catalog_apis": config.catalog_apis,
-        "environment_digest": run.environment_digest,
+        "total_queries": counts.queries,
+        "total_trials": counts.trials,
+        "answered_count": counts.answered,
+        "failed_count": counts.failed,
+        "not_measured_count": counts.not_measured,
+        "error_count": counts.trials - counts.answered,
+        "errors": counts.failures,
+        "failures": [_reason(found, {"status": found.status}) for found in summary.failures],
+        **_verdicts(summary),
+        **{f"average_{name}": found.value for name, found in scores.items()},
+        "average_gold_answer_time": times.gold,
+        "average_system_answer_time": times.answer,
+        "average_evaluation_time": times.evaluation,
+        "overall_time": summary.run.overall_time,
+        "quality_scores": [name for name, found in scores.items() if found.quality],
+        "over_answered": _figures(summary.over_answered),
+        "common": None if summary.common is None else _figures(summary.common),
+        "medians": {name: found.median for name, found in scores.items() if found.median is not None},
+        "quartiles": {name: found.quartiles for name, found in scores.items() if found.quartiles is not None},
+        "pass_at_k": {str(k): _estimate(found) for k, found in summary.success.any.items()},
+        "pass_hat_k": {str(k): _estimate(found) for k, found in summary.success.each.items()},
+        "first_trials": {
+            "count": times.first_trials,
+            "kept_apart": times.first_apart,
+            "averages": times.first,
+        },
+        "denominators": _denominators(summary),
+        "intervals": _intervals(scores),
+        "interval_level": LEVEL,
+        "untold_scores": {found.score: found.count for found in summary.untold},
+        "untold_reasons": [{"score": found.score, **_reason(found, {})} for found in summary.untold],
+        "claims": {
+            "invented": summary.claims.invented,
+            "unreported": summary.claims.unreported,
+            "unasked": summary.claims.unasked,
+            "tokens": _claimed(summary.claims.tokens),
+            "turns": _claimed(summary.claims.turns),
+        },
+        **_wire_figures(summary),
+        "totals": {
+            "prompt_tokens": summary.tokens.prompt,
+            "completion_tokens": summary.tokens.completion,
+            "total_tokens": summary.tokens.total,
+            "model_requests": summary.tokens.requests,
+            "unreported_requests": summary.tokens.unreported,
+        },
+        "repeated": {"trials": summary.repeated.trials, "replaced": summary.repeated.replaced},
     }
 
 
-def _framework(run: Run, name: str) -> dict[str, Any]:
-    info: FrameworkInfo | None = next((info for info in run.frameworks if info.name == name), None)
-    deviations = [deviation.text for deviation in info.deviations] if info else []
+def _found_beside(summary: Summary) -> dict[str, Any]:
+    """What became of the gold calls, and how the framework compares with others of the run."""
+    found: dict[str, Any] = {}
+    lost = summary.attribution
+    if lost is not None:
+        found["attribution"] = {"gold_calls": lost.gold_calls, "counts": dict(lost.counts), "shares": lost.shares}
+    found["comparisons"] = list(map(_comparison, summary.comparisons))
+    if summary.ranks is not None:
+        found["ranks"] = {score: list(rank) for score, rank in summary.ranks.items()}
+    return found
+
+
+def _comparison(comparison: FrameworkComparison) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "kind": comparison.kind,
+        "against": comparison.against,
+        "scores": {score: finding.as_json() for score, finding in comparison.scores.items()},
+    }
+    if comparison.kind == "profile":
+        found["causes"] = {cause: list(queries) for cause, queries in comparison.causes.items()}
+    return found
+
+
+def _reason(found: Reason, status: Mapping[str, str]) -> dict[str, Any]:
     return {
-        "framework": name,
-        "profile": framework_profile(name) if name in run.config.adapter_versions else None,
-        "command": run.config.command(name),
-        "framework_version": info.version if info else None,
-        "adapter": info.adapter if info else None,
-        "adapter_version": info.adapter_version if info else None,
-        "python": info.python if info else None,
-        "packages": list(info.packages) if info else [],
-        "lock_digest": (info.lock_digest or None) if info else None,
-        "sandbox_mechanisms": list(info.sandbox) if info else [],
-        "deviations": deviations,
-        "capabilities": deviations,
+        "kind": found.kind,
+        **status,
+        "count": found.count,
+        "message": found.message,
+        "query_id": found.query_id,
+        "repeat": found.repeat,
+        "entry": found.entry,
     }
 
 
-JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
+def _verdicts(summary: Summary) -> dict[str, Any]:
+    counts = summary.counts
+    found: dict[str, Any] = {}
+    for status in STATUSES:
+        count = getattr(counts, status)
+        found[f"{status}_count"] = count
+        found[f"{status}_percentage"] = _percentage(count, counts.judged)
+    finished = _percentage(counts.finished, counts.finish_known)
+    return {**found, "finish_count": counts.finished, "finish_percentage": finished}
 
 
-def document_schema() -> dict[str, Any]:
-    """The schema (JSON Schema 2020-12) that every result document satisfies."""
-    schema: dict[str, Any] = json.loads(files("trialbed.report").joinpath("document.schema.json").read_text())
-    metadata = schema["properties"]["metadata"]
-    settings = {setting.document: _property(setting) for setting in declared_settings() if setting.document}
-    metadata["required"] += settings
-    metadata["properties"] |= settings
-    return schema
+def _percentage(count: int, total: int) -> float | None:
+    return 100 * count / total if total else None
 
 
-def _property(setting: Declared) -> dict[str, Any]:
-    kind = JSON_TYPES[setting.kind]
-    text = setting.setting.help.partition(" [default")[0].rstrip(".")
-    description = text[0].lower() + text[1:]
-    return {"description": description, "type": [kind, "null"] if setting.optional else kind}
+def _figures(found: Figures) -> dict[str, Any]:
+    return {
+        "trials": found.trials,
+        "averages": {name: mean.value for name, mean in found.scores.items()},
+        "denominators": {name: mean.denominator for name, mean in found.scores.items()},
+        "intervals": _intervals(found.scores),
+    }
+
+
+def _intervals(scores: Mapping[str, Mean]) -> dict[str, Any]:
+    return {name: found.interval for name, found in scores.items() if found.interval}
+
+
+def _estimate(found: Mean) -> dict[str, Any]:
+    low, high = found.interval or (None, None)
+    return {"value": found.value, "low": low, "high": high, "n": found.denominator}
+
+
+def _denominators(summary: Summary) -> dict[str, int]:
+    counts, times = summary.counts, summary.times
+    return {
+        **{name: found.denominator for name, found in summary.scores.items()},
+        **dict.fromkeys(STATUSES, counts.judged),
+        "finish": counts.finish_known,
+        "system_answer_time": times.timed,
+        "evaluation_time": counts.answered,
+        "gold_answer_time": times.gold_trials,
+    }
+
+
+def _claimed(found: Compared) -> dict[str, int]:
+    return {
+        "claimed": found.claimed,
+        "observed": found.observed,
+        "trials": found.trials,
+        "differ": found.differ,
+    }
+
+
+def _wire_figures(summary: Summary) -> dict[str, Any]:
+    wire = summary.wire
+    return {
+        "finish_reasons": wire.finish_reasons,
+        "truncated": {"answers": wire.truncated.count, "trials": wire.truncated.trials},
+        "text_calls": {"calls": wire.text_calls.count, "trials": wire.text_calls.trials},
+        "refused_requests": {
+            "requests": wire.refused.count,
+            "trials": wire.refused.trials,
+            "limits": wire.refused.kinds,
+        },
+        "lost_calls": {"calls": wire.lost.count, "trials": wire.lost.trials, "reasons": wire.lost.kinds},
+        "filled_arguments": {"arguments": wire.filled.count, "trials": wire.filled.trials},
+        "cached_calls": {"calls": wire.api_calls, "cached": wire.cached},
+    }
 
 
 def clean(value: Any, secrets: Collection[str]) -> Any:

@@ -8,7 +8,8 @@ from collections.abc import Collection
 from typing import Any
 
 from trialbed.answers import answer_document
-from trialbed.records import Answer, GoldAnswer, Json, Query, Score, SentCall, TrialResult, Usage, WireLog
+from trialbed.records import Answer, GoldAnswer, Json, Query, Score, TrialResult, Usage, WireLog
+from trialbed.report._trials import is_finished, sent_calls
 from trialbed.tool_calls import claimed_pairs, observed_pairs
 from trialbed.wire_log import (
     failed,
@@ -37,7 +38,7 @@ def entry(
     answer = result.outcome.answer or NO_ANSWER
     if result.status != "answered":  # what an agent makes of a refusal does not count; its claims stay
         answer = answer.model_copy(update={"final_answer": "", "finish": None})
-    finished = _finished(result)
+    finished = is_finished(result)
     document = {
         "query_id": query.query_id,
         "repeat": result.key.repeat,
@@ -68,32 +69,6 @@ def entry(
         "started_at": result.outcome.started_at.isoformat(),
     }
     return document | _error(result) | _earlier(result)
-
-
-def brief_entry(query: Query, result: TrialResult, quality: Collection[str]) -> dict[str, Any]:
-    """The parts of an entry that tables, comparisons and the list of the worst queries are made of."""
-    sent = _sent(result.wire)
-    return {
-        "query_id": query.query_id,
-        "repeat": result.key.repeat,
-        "status": result.status,
-        "query_text": query.text,
-        "selected_tools": list(result.selected_tools),
-        "system_answer_time": result.outcome.wall_time,
-        "scores": _scores(result, quality, finished=_finished(result)),
-        "wire": {
-            "model_errors": sum(1 for call in result.wire.model_calls if failed(call)),
-            "api_errors": _api_figures(result.wire)["api_errors"],
-            "sent_invalid": sum(1 for call in sent if call.problem is not None),
-        },
-        "trial": result.trial,
-        "started_at": result.outcome.started_at.isoformat(),
-    } | _error(result)
-
-
-def _finished(result: TrialResult) -> bool:
-    answer = result.outcome.answer
-    return result.status == "answered" and answer is not None and answer.finish is not None
 
 
 def _gold_answer(query: Query, gold: GoldAnswer | None) -> dict[str, Any]:
@@ -210,9 +185,9 @@ def wire_summary(result: TrialResult, answer: Answer) -> dict[str, Any]:
     return {
         **_model_figures(wire),
         **_api_figures(wire),
-        "sent": detail.get("sent", [[call.tool_name] for call in _sent(wire) if call.problem is None]),
-        "sent_invalid": sum(1 for call in _sent(wire) if call.problem is not None),
-        "sent_problems": dict(Counter(call.problem for call in _sent(wire) if call.problem is not None)),
+        "sent": detail.get("sent", [[call.tool_name] for call in sent_calls(wire) if call.problem is None]),
+        "sent_invalid": sum(1 for call in sent_calls(wire) if call.problem is not None),
+        "sent_problems": dict(Counter(call.problem for call in sent_calls(wire) if call.problem is not None)),
         "observed": observed_pairs(wire),
         "claimed": claimed_pairs(answer),
         "invented": detail.get("invented", []),
@@ -246,7 +221,3 @@ def _api_figures(wire: WireLog) -> dict[str, int]:
         "not_offered": sum(1 for call in calls if not call.offered),
         "cached": sum(1 for call in calls if call.cached),
     }
-
-
-def _sent(wire: WireLog) -> list[SentCall]:
-    return [call for turn in wire.model_calls for call in turn.tool_calls]

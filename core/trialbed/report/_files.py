@@ -25,10 +25,9 @@ MAX_PART = 50
 """Characters of each part of a kept document's name, which has more parts."""
 
 
-def document_path(document: Mapping[str, Any], folder: str | os.PathLike[str]) -> Path:
+def document_path(agent: str, test_set: str, folder: str | os.PathLike[str]) -> Path:
     """The path of the latest document of an agent and a test set; names cannot lead out of the folder."""
-    about = document["metadata"]
-    return Path(folder) / f"{_safe(about['agent_name'])}_{_safe(about['test_set'])}.json"
+    return Path(folder) / f"{_safe(agent)}_{_safe(test_set)}.json"
 
 
 def kept_path(document: Mapping[str, Any], folder: str | os.PathLike[str]) -> Path:
@@ -78,7 +77,8 @@ def write_document(document: Mapping[str, Any], folder: str | os.PathLike[str]) 
     Raises:
         DataError: the folder or a file cannot be written.
     """
-    kept, latest = kept_path(document, folder), document_path(document, folder)
+    about = document["metadata"]
+    kept, latest = kept_path(document, folder), document_path(about["agent_name"], about["test_set"], folder)
     text = document_text(document)
     # A lone surrogate cannot be written as UTF-8; its escape is what JSON writes for it.
     content = f"{text}\n".encode(errors="backslashreplace")

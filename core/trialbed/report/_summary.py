@@ -4,216 +4,211 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from statistics import median
-from typing import Any
+from statistics import fmean
 
-from trialbed.contracts import STATUS_VALUES
-from trialbed.records import GoldAnswer, Run, Score, TrialResult
-from trialbed.report._claims import claims, totals
-from trialbed.report._means import LEVEL, TIMES, ScoreValues, figures, mean, score_values, timed
+from trialbed.records import GoldAnswer, Query, Run, Score, Usage
 from trialbed.report._reasons import failure_reasons, untold_reasons
-from trialbed.report._repeats import repeat_figures
-from trialbed.statistics import quantile
-from trialbed.wire_log import finish_reasons, refusals, text_calls, truncated
+from trialbed.report._records import (
+    Claims,
+    Compared,
+    Counts,
+    Repeated,
+    ScoreSummary,
+    Summary,
+    Tally,
+    Times,
+    Tokens,
+    WireFigures,
+)
+from trialbed.report._scores import TIMES, figures, score_values, timed, without_arguments
+from trialbed.report._success import success
+from trialbed.report._trials import Pair, QueryId, ReportedTrial
+from trialbed.report.attribution import Attribution, waterfall
+from trialbed.scoring import JUDGED
 
-Pair = tuple[int | str, int]
-"""A query and a repeat."""
 
-
-def summary(
+def summarise(
     run: Run,
-    results: Sequence[TrialResult],
+    framework: str,
+    trials: Sequence[ReportedTrial],
+    queries: Mapping[QueryId, Query],
+    *,
     quality: Collection[str],
     common: Collection[Pair] | None = None,
-    earlier: Sequence[TrialResult] = (),
-    bare: Collection[int | str] = (),
+    earlier: Sequence[ReportedTrial] = (),
     first_apart: bool | None = None,
-    *,
-    gold: Mapping[int | str, GoldAnswer] | None = None,
-) -> dict[str, Any]:
-    """The document's ``summary``.
+    gold: Mapping[QueryId, GoldAnswer] | None = None,
+    attributed: bool = False,
+) -> Summary:
+    """Sum up the trials of a framework.
 
     A mean of a score of quality is over the trials that were measured, those that failed counted as 0; of any other
-    score over those that ended with an answer: ``denominators`` has how many. ``intervals`` has 95% Wilson intervals
-    of bounded scores, clustered by query. Times are seconds.
+    score over those that ended with an answer. Intervals are 95% Wilson intervals of bounded scores, clustered by
+    query. Times are seconds; failures enter none of their averages.
 
     Args:
-        results: in the order of the document's entries.
-        quality: the scores that a failed trial has as 0.
+        trials: in the order of the run's queries.
+        quality: the scores that say how good an answer is, over all frameworks of the run.
         common: the queries and repeats that were measured for every framework, where some were not.
-        earlier: attempts that do not count; what they used is in the totals.
-        bare: the queries whose gold calls have no arguments.
+        earlier: attempts that do not count; what they used is in the tokens.
         first_apart: whether times leave out each worker's first trial; None for wherever there are others.
         gold: what the gold calls of queries were answered, where the run made them.
+        attributed: whether the trials say what became of the gold calls.
     """
-    gold_times = [gold[result.key.query_id].seconds for result in results if gold and result.key.query_id in gold]
-    measured = [result for result in results if result.status != "not measured"]
-    answered = [result for result in results if result.status == "answered"]
-    scores = score_values(measured, quality, bare, first_apart=first_apart)
-    times = timed(answered, first_apart=first_apart)
-    return {
-        "total_queries": len({result.key.query_id for result in results}),
-        "total_trials": len(results),
-        **_ends(run, results),
-        **_statuses(measured),
-        **_finish(measured),
-        **{f"average_{score.name}": score.mean for score in scores},
-        "average_gold_answer_time": mean(gold_times),
-        "average_system_answer_time": mean(result.outcome.wall_time for result in times),
-        "average_evaluation_time": mean(result.evaluation_time for result in answered),
-        "overall_time": run.overall_time,
-        "quality_scores": [score.name for score in scores if score.name in quality],
-        "over_answered": figures(score_values(answered, (), first_apart=first_apart), len(answered)),
-        "common": _common(measured, quality, common, bare, first_apart),
-        **_spread(scores),
-        **repeat_figures(measured),
-        "first_trials": _first_trials(answered, times),
-        "denominators": _denominators(measured, answered, times, scores) | {"gold_answer_time": len(gold_times)},
-        "intervals": {score.name: score.interval for score in scores if score.interval},
-        "interval_level": LEVEL,
-        "untold_scores": _untold(answered),
-        "untold_reasons": untold_reasons(results),
-        "claims": claims(answered),
-        **_wire_figures(results),
-        "totals": totals([*results, *earlier]),
-        "repeated": _repeated(results, earlier),
-    }
+    bare = without_arguments(queries.values())
+    measured = [trial for trial in trials if trial.status != "not measured"]
+    answered = [trial for trial in trials if trial.status == "answered"]
+    shared = None if common is None else [trial for trial in measured if trial.pair in common]
+    return Summary(
+        run=run,
+        framework=framework,
+        info=next((info for info in run.frameworks if info.name == framework), None),
+        counts=_counts(run, trials, measured),
+        scores=_scores(measured, answered, quality, bare, first_apart),
+        over_answered=figures(answered, first_apart=first_apart),
+        common=None if shared is None else figures(shared, quality, bare, first_apart=first_apart),
+        failures=failure_reasons(trials),
+        untold=untold_reasons(trials),
+        tokens=_tokens([*trials, *earlier]),
+        claims=_claims(answered),
+        wire=_wire(trials),
+        times=_times(trials, answered, gold or {}, first_apart),
+        success=success(measured),
+        repeated=_repeated(trials, earlier),
+        attribution=_attribution(trials) if attributed else None,
+        trials=tuple(trials),
+    )
 
 
-def _repeated(results: Sequence[TrialResult], earlier: Sequence[TrialResult]) -> dict[str, int]:
-    """How many trials were measured several times, and in how many of them a later attempt counts."""
-    others = {(other.key, other.attempt) for other in earlier if other.status != "not measured"}
-    keys = {key for key, _ in others}
-    replaced = [result for result in results if any((result.key, number) in others for number in range(result.attempt))]
-    return {"trials": sum(1 for result in results if result.key in keys), "replaced": len(replaced)}
+def _counts(run: Run, trials: Sequence[ReportedTrial], measured: Sequence[ReportedTrial]) -> Counts:
+    """How the trials ended; one that never began was not measured either."""
+    ends = Counter(trial.status for trial in trials)
+    planned = max(len(run.config.query_ids) * run.config.repeat, len(trials))
+    verdicts = Counter(score.label for score in _known(JUDGED, measured))
+    finishes = _known("has_finish", measured)
+    return Counts(
+        queries=len({trial.query_id for trial in trials}),
+        trials=len(trials),
+        answered=ends["answered"],
+        failed=ends["failed"],
+        not_measured=planned - ends["answered"] - ends["failed"],
+        solved=verdicts["Solved"],
+        unsure=verdicts["Unsure"],
+        unsolved=verdicts["Unsolved"] + ends["failed"],
+        finished=sum(1 for score in finishes if score.value),
+        finish_known=len(finishes) + ends["failed"],
+        failures=dict(Counter(trial.failure.kind for trial in trials if trial.failure)),
+    )
 
 
-def _ends(run: Run, results: Sequence[TrialResult]) -> dict[str, Any]:
-    """How many trials ended in which way, and why; a trial that never began was not measured either."""
-    statuses = Counter(result.status for result in results)
-    planned = max(len(run.config.query_ids) * run.config.repeat, len(results))
-    return {
-        "answered_count": statuses["answered"],
-        "failed_count": statuses["failed"],
-        "not_measured_count": planned - statuses["answered"] - statuses["failed"],
-        "error_count": len(results) - statuses["answered"],
-        "errors": dict(Counter(result.outcome.failure.kind for result in results if result.outcome.failure)),
-        "failures": failure_reasons(results),
-    }
-
-
-def _statuses(measured: Sequence[TrialResult]) -> dict[str, Any]:
-    counts = Counter(score.label for score in _of("sopr_score", measured))
-    counts["Unsolved"] += _failed(measured)
-    judged = sum(counts.values())
-    found: dict[str, Any] = {}
-    for status in STATUS_VALUES:
-        found[f"{status.lower()}_count"] = counts[status]
-        found[f"{status.lower()}_percentage"] = _percentage(counts[status], judged)
-    return found
-
-
-def _finish(measured: Sequence[TrialResult]) -> dict[str, Any]:
-    scores = _of("has_finish", measured)
-    finished = sum(1 for score in scores if score.value)
-    return {"finish_count": finished, "finish_percentage": _percentage(finished, len(scores) + _failed(measured))}
-
-
-def _of(name: str, results: Sequence[TrialResult]) -> list[Score]:
-    scores = (result.score(name) for result in results if result.status == "answered")
+def _known(name: str, trials: Iterable[ReportedTrial]) -> list[Score]:
+    scores = (trial.score(name) for trial in trials if trial.status == "answered")
     return [score for score in scores if score is not None and score.value is not None]
 
 
-def _failed(results: Iterable[TrialResult]) -> int:
-    return sum(1 for result in results if result.status == "failed")
-
-
-def _common(
-    measured: Sequence[TrialResult],
+def _scores(
+    measured: Sequence[ReportedTrial],
+    answered: Sequence[ReportedTrial],
     quality: Collection[str],
-    common: Collection[Pair] | None,
-    bare: Collection[int | str],
+    bare: Collection[QueryId],
     first_apart: bool | None,
-) -> dict[str, Any] | None:
-    if common is None:
-        return None
-    shared = [result for result in measured if (result.key.query_id, result.key.repeat) in common]
-    return figures(score_values(shared, quality, bare, first_apart=first_apart), len(shared))
-
-
-def _spread(scores: Sequence[ScoreValues]) -> dict[str, Any]:
-    """The medians of unbounded scores, and the quartiles between which half of their values lie."""
-    unbounded = {score.name: sorted(score.all) for score in scores if score.all and not score.bounded}
+) -> dict[str, ScoreSummary]:
+    untold = Counter(score.name for trial in answered for score in trial.scores if score.value is None)
     return {
-        "medians": {name: median(values) for name, values in unbounded.items()},
-        "quartiles": {
-            name: [quantile(values, 0.25), quantile(values, 0.75)] for name, values in unbounded.items()
-        },
-    }  # fmt: skip
-
-
-def _first_trials(answered: Sequence[TrialResult], times: Sequence[TrialResult]) -> dict[str, Any]:
-    """The times of each worker's first trial, and whether they are left out of the means and medians."""
-    first = [result for result in answered if result.outcome.first]
-    kept_apart = len(times) < len(answered)
-    averages = {score.name: score.mean for score in score_values(first, ()) if score.name in TIMES}
-    return {"count": len(first), "kept_apart": kept_apart, "averages": averages}
-
-
-def _denominators(
-    measured: Sequence[TrialResult],
-    answered: Sequence[TrialResult],
-    times: Sequence[TrialResult],
-    scores: Sequence[ScoreValues],
-) -> dict[str, int]:
-    judged = len(_of("sopr_score", measured)) + _failed(measured)
-    return {
-        **{score.name: len(score.all) for score in scores},
-        **dict.fromkeys((status.lower() for status in STATUS_VALUES), judged),
-        "finish": len(_of("has_finish", measured)) + _failed(measured),
-        "system_answer_time": len(times),
-        "evaluation_time": len(answered),
+        found.name: found.summary(quality=found.name in quality, untold=untold[found.name])
+        for found in score_values(measured, quality, bare, first_apart=first_apart)
     }
 
 
-def _untold(answered: Sequence[TrialResult]) -> dict[str, int]:
-    return dict(Counter(score.name for result in answered for score in result.scores if score.value is None))
+def _tokens(trials: Sequence[ReportedTrial]) -> Tokens:
+    wires = [trial.wire for trial in trials]
+    used = sum((wire.usage for wire in wires), Usage())
+    return Tokens(
+        prompt=used.prompt_tokens,
+        completion=used.completion_tokens,
+        total=used.total_tokens,
+        requests=sum(wire.model_requests for wire in wires),
+        unreported=sum(wire.unreported for wire in wires),
+    )
 
 
-def _wire_figures(results: Sequence[TrialResult]) -> dict[str, Any]:
-    """Facts of the wire over all trials, those that failed too."""
-    wires = [result.wire for result in results]
-    cut = [truncated(wire) for wire in wires]
-    written = [len(text_calls(wire)) for wire in wires]
-    refused = [refusals(wire) for wire in wires]
-    return {
-        "finish_reasons": dict(sum((finish_reasons(wire) for wire in wires), Counter())),
-        "truncated": {"answers": sum(cut), "trials": _trials(cut)},
-        "text_calls": {"calls": sum(written), "trials": _trials(written)},
-        "refused_requests": {
-            "requests": sum(counts.total() for counts in refused),
-            "trials": _trials(counts.total() for counts in refused),
-            "limits": dict(sum(refused, Counter())),
-        },
-        "lost_calls": {
-            "calls": sum(len(wire.lost) for wire in wires),
-            "trials": _trials(len(wire.lost) for wire in wires),
-            "reasons": dict(Counter(call.reason for wire in wires for call in wire.lost)),
-        },
-        "filled_arguments": {
-            "arguments": sum(len(wire.filled) for wire in wires),
-            "trials": _trials(len(wire.filled) for wire in wires),
-        },
-        "cached_calls": {
-            "calls": sum(len(wire.api_calls) for wire in wires),
-            "cached": sum(1 for wire in wires for call in wire.api_calls if call.cached),
-        },
-    }
+def _claims(answered: Sequence[ReportedTrial]) -> Claims:
+    claimed = [trial.claimed for trial in answered]
+    return Claims(
+        invented=sum(one.invented for one in claimed),
+        unreported=sum(one.unreported for one in claimed),
+        unasked=sum(one.unasked for one in claimed),
+        tokens=_compared(one.tokens for one in claimed),
+        turns=_compared(one.turns for one in claimed),
+    )
 
 
-def _trials(counts: Iterable[int]) -> int:
-    return sum(1 for count in counts if count)
+def _compared(pairs: Iterable[tuple[int, int] | None]) -> Compared:
+    known = [pair for pair in pairs if pair is not None]
+    return Compared(
+        claimed=sum(claimed for claimed, _ in known),
+        observed=sum(observed for _, observed in known),
+        trials=len(known),
+        differ=sum(1 for claimed, observed in known if claimed != observed),
+    )
 
 
-def _percentage(count: int, total: int) -> float | None:
-    return 100 * count / total if total else None
+def _wire(trials: Sequence[ReportedTrial]) -> WireFigures:
+    wires = [trial.wire for trial in trials]
+    refused = _summed(wire.refused for wire in wires)
+    return WireFigures(
+        finish_reasons=_summed(wire.finish_reasons for wire in wires),
+        truncated=_tally(wire.truncated for wire in wires),
+        text_calls=_tally(wire.text_calls for wire in wires),
+        refused=_tally((sum(wire.refused.values()) for wire in wires), refused),
+        lost=_tally((len(wire.lost) for wire in wires), Counter(reason for wire in wires for reason in wire.lost)),
+        filled=_tally(wire.filled for wire in wires),
+        api_calls=sum(wire.api_calls for wire in wires),
+        cached=sum(wire.cached for wire in wires),
+    )
+
+
+def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    return dict(sum(map(Counter, counts), Counter()))
+
+
+def _tally(counts: Iterable[int], kinds: Mapping[str, int] | None = None) -> Tally:
+    numbers = list(counts)
+    return Tally(sum(numbers), sum(1 for number in numbers if number), dict(kinds or {}))
+
+
+def _times(
+    trials: Sequence[ReportedTrial],
+    answered: Sequence[ReportedTrial],
+    gold: Mapping[QueryId, GoldAnswer],
+    first_apart: bool | None,
+) -> Times:
+    gold_times = [gold[trial.query_id].seconds for trial in trials if trial.query_id in gold]
+    counted = timed(answered, first_apart=first_apart)
+    first = [trial for trial in answered if trial.first]
+    return Times(
+        gold=_mean(gold_times),
+        gold_trials=len(gold_times),
+        answer=_mean([trial.wall_time for trial in counted]),
+        timed=len(counted),
+        evaluation=_mean([trial.evaluation_time for trial in answered]),
+        first_trials=len(first),
+        first_apart=len(counted) < len(answered),
+        first={name: found.value for name, found in figures(first).scores.items() if name in TIMES},
+    )
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return fmean(values) if values else None
+
+
+def _repeated(trials: Sequence[ReportedTrial], earlier: Sequence[ReportedTrial]) -> Repeated:
+    """How many trials were measured several times, and of how many a later attempt counts."""
+    others = {(other.key, other.attempt) for other in earlier if other.status != "not measured"}
+    keys = {key for key, _ in others}
+    replaced = [trial for trial in trials if any((trial.key, number) in others for number in range(trial.attempt))]
+    return Repeated(sum(1 for trial in trials if trial.key in keys), len(replaced))
+
+
+def _attribution(trials: Sequence[ReportedTrial]) -> Attribution:
+    return waterfall(call for trial in trials for call in trial.gold_calls or ())

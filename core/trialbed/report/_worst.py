@@ -1,14 +1,16 @@
-"""Finds the worst trials of a run, by the entries of its result documents."""
+"""Finds the worst trials of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING
 
-Document = Mapping[str, Any]
-Entry = Mapping[str, Any]
+from trialbed.report._trials import QueryId, ReportedTrial
+
+if TYPE_CHECKING:
+    from trialbed.report._records import Report
 
 JUDGING = ("sopr_score", "api_call_score")
 """The scores that say how a trial went, the foremost first."""
@@ -23,68 +25,63 @@ class WorstQuery:
 
     Attributes:
         text: the task; empty where it is not known.
-        entries: framework -> the entries of its trials, as far as they have ended.
-        worst: the framework and the entry of the trial that went worst.
+        trials: framework -> its trials, as far as they have ended.
+        worst: the trial that went worst.
     """
 
-    query_id: int | str
+    query_id: QueryId
     text: str
-    entries: Mapping[str, Sequence[Entry]]
-    worst: tuple[str, Entry]
+    trials: Mapping[str, Sequence[ReportedTrial]]
+    worst: ReportedTrial
 
 
-def worst_queries(documents: Sequence[Document], most: int = SHOWN) -> list[WorstQuery]:
+def worst_queries(report: Report, most: int = SHOWN) -> list[WorstQuery]:
     """The queries on which most went wrong, the worst first; none where everything went right.
 
     Trials that were not measured say nothing, and come after all that do.
     """
-    found: dict[int | str, dict[str, list[Entry]]] = {}
-    for document in documents:
-        for entry in document["results"]:
-            of_query = found.setdefault(entry["query_id"], {})
-            of_query.setdefault(document["metadata"]["agent_name"], []).append(entry)
-    ranked = sorted(_flawed(found), key=lambda query: _of_query(query.entries))
-    return ranked[:most]
+    found: dict[QueryId, dict[str, list[ReportedTrial]]] = {}
+    for summary in report.frameworks:
+        for trial in summary.trials:
+            found.setdefault(trial.query_id, {}).setdefault(summary.framework, []).append(trial)
+    flawed = [
+        WorstQuery(query_id, report.queries[query_id].text, trials, min(own, key=_of_trial))
+        for query_id, trials in found.items()
+        if (own := [trial for each in trials.values() for trial in each if _is_flawed(trial)])
+    ]
+    return sorted(flawed, key=lambda query: _of_query(query.trials))[:most]
 
 
-def trial_name(framework: str, entry: Entry) -> str:
+def trial_name(framework: str, query: QueryId, repeat: int = 0) -> str:
     """The name of a trial within its run, as ``bench show`` takes it: ``langgraph:native/17``, ``reference/17/2``."""
-    query = entry["query_id"]
     # In quotes where a number would be taken for one.
     shown = f'"{query}"' if isinstance(query, str) and query.isdigit() else str(query)
-    return f"{framework}/{shown}" + (f"/{entry['repeat']}" if entry.get("repeat") else "")
+    return f"{framework}/{shown}" + (f"/{repeat}" if repeat else "")
 
 
-def _flawed(found: Mapping[int | str, Mapping[str, list[Entry]]]) -> Iterator[WorstQuery]:
-    for query_id, entries in found.items():
-        flawed = [(name, entry) for name, own in entries.items() for entry in own if _is_flawed(entry)]
-        if flawed:
-            worst = min(flawed, key=lambda item: _of_trial(item[1]))
-            yield WorstQuery(query_id, str(worst[1].get("query_text", "")), entries, worst)
+def _is_flawed(trial: ReportedTrial) -> bool:
+    return trial.status != "answered" or _quality(trial) < 1 or trial.faults > 0
 
 
-def _is_flawed(entry: Entry) -> bool:
-    return entry["status"] != "answered" or _quality(entry) < 1 or _faults(entry) > 0
+def _of_trial(trial: ReportedTrial) -> tuple[bool, float, int]:
+    return trial.status == "not measured", _quality(trial), -trial.faults
 
 
-def _of_trial(entry: Entry) -> tuple[bool, float, int]:
-    return entry["status"] == "not measured", _quality(entry), -_faults(entry)
-
-
-def _of_query(entries: Mapping[str, Iterable[Entry]]) -> tuple[bool, float, int]:
-    every = [entry for own in entries.values() for entry in own]
-    measured = [entry for entry in every if entry["status"] != "not measured"]
+def _of_query(trials: Mapping[str, Iterable[ReportedTrial]]) -> tuple[bool, float, int]:
+    every = [trial for own in trials.values() for trial in own]
+    measured = [trial for trial in every if trial.status != "not measured"]
     quality = fmean(map(_quality, measured)) if measured else 0.0
-    return not measured, quality, -sum(map(_faults, every))
+    return not measured, quality, -sum(trial.faults for trial in every)
 
 
-def _quality(entry: Entry) -> float:
-    """The mean of the scores that are known; one that could not be told is 0."""
-    values = [entry["scores"].get(name) for name in JUDGING if name in entry["scores"]]
-    return fmean(value or 0.0 for value in values) if values else 0.0
+def _quality(trial: ReportedTrial) -> float:
+    """The mean of the scores that are known; one that could not be determined is 0."""
+    if trial.status != "answered":
+        return 0.0
+    return fmean(_values(trial))
 
 
-def _faults(entry: Entry) -> int:
-    """Calls that the server refused, or that could not be made, and requests to the model that failed."""
-    wire = entry["wire"]
-    return sum(int(wire.get(kind, 0)) for kind in ("api_errors", "sent_invalid", "model_errors"))
+def _values(trial: ReportedTrial) -> Iterator[float]:
+    for name in JUDGING:
+        score = trial.score(name)
+        yield (score.value if score is not None else None) or 0.0

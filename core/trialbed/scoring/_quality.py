@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol
 
-from trialbed.records import TrialResult
+from trialbed.records import Score, TrialStatus
 
 ALWAYS = ("sopr_score", "api_call_score", "api_precision", "api_f1", "has_finish")
 """Scores of quality that a summary has even where no trial ended with an answer."""
 
 
-def quality_scores(results: Iterable[TrialResult]) -> tuple[str, ...]:
+class ScoredTrial(Protocol):
+    """A trial with its scores, as a result, a store or a report has it."""
+
+    @property
+    def status(self) -> TrialStatus:
+        """How it ended."""
+
+    @property
+    def scores(self) -> tuple[Score, ...]:
+        """Its scores."""
+
+
+def quality_scores(trials: Iterable[ScoredTrial]) -> tuple[str, ...]:
     """The scores that say how good an answer is: 0 for each trial that failed."""
-    given = [score for result in results if result.status == "answered" for score in result.scores]
+    given = [score for trial in trials if trial.status == "answered" for score in trial.scores]
     other = {score.name for score in given if not (score.bounded and score.quality)}
     return tuple(dict.fromkeys([*ALWAYS, *(score.name for score in given if score.name not in other)]))

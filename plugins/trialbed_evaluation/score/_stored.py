@@ -17,6 +17,7 @@ from trialbed_evaluation.score._files import OWN
 if TYPE_CHECKING:
     from trialbed.engine import Rescored
     from trialbed.records import Score, TrialResult
+    from trialbed.report import Report
     from trialbed.views import Table
 
 SETTINGS = (*(name for name in JUDGE_SETTINGS if name not in OWN), "data_dir")
@@ -60,25 +61,27 @@ def score(target: str, given: Mapping[str, Any]) -> int:
 
     from trialbed.cli.stored import print_json
     from trialbed.cli.thresholds import below, check_scores, parse_thresholds
+    from trialbed.report import legacy_documents
     from trialbed.views import print_tables
 
     thresholds = parse_thresholds(given["fail_under"])
     check_scores(thresholds)
-    rescored, documents = asyncio.run(_rescore(target, given))
+    rescored, report = asyncio.run(_rescore(target, given))
     if given["output"] is not None:
-        _write(documents, given["output"])
+        _write(report, given["output"])
     if given["as_json"]:
-        print_json(documents)
+        print_json(legacy_documents(report))
     else:
-        print_tables([_table(rescored, documents)], sys.stdout)
+        print_tables([_table(rescored)], sys.stdout)
     if _without_verdict(rescored):
         _refuse_incomplete(rescored, given["fail_under"])
         return 3
-    return 1 if below(thresholds, documents) else 0
+    return 1 if below(thresholds, report) else 0
 
 
-async def _rescore(target: str, given: Mapping[str, Any]) -> tuple[Rescored, list[dict[str, Any]]]:
-    from trialbed.engine import rejudge, rescore, rescored_documents, run_queries
+async def _rescore(target: str, given: Mapping[str, Any]) -> tuple[Rescored, Report]:
+    from trialbed.engine import rejudge, rescore, run_queries
+    from trialbed.report import build_report
     from trialbed.settings import RunSettings, store_file
     from trialbed.store import Store, open_store
 
@@ -96,17 +99,20 @@ async def _rescore(target: str, given: Mapping[str, Any]) -> tuple[Rescored, lis
             rescored = await rescore(store, run, queries, concurrency=settings.concurrency)
         else:
             rescored = await rejudge(store, run, queries, settings)
-    return rescored, rescored_documents(rescored, queries, tools)
+    scored = rescored.run
+    ended = scored if scored.status == "finished" else scored.model_copy(update={"status": "incomplete"})
+    report = build_report(ended, queries, rescored.attempts, tools=tools, gold=rescored.gold, allow_incomplete=True)
+    return rescored, report
 
 
-def _write(documents: Sequence[Mapping[str, Any]], folder: Path) -> None:
-    from trialbed.report import write_document
+def _write(report: Report, folder: Path) -> None:
+    from trialbed.report import legacy_documents, write_document
 
-    for document in documents:
+    for document in legacy_documents(report):
         click.echo(f"written: {write_document(document, folder)}", err=True)
 
 
-def _table(rescored: Rescored, documents: Sequence[Mapping[str, Any]]) -> Table:
+def _table(rescored: Rescored) -> Table:
     """Compare the scores of each framework's trials before and now."""
     from trialbed.scoring import JUDGED, judge_note
     from trialbed.views import Table
@@ -121,10 +127,10 @@ def _table(rescored: Rescored, documents: Sequence[Mapping[str, Any]]) -> Table:
         return Table.of(title, ("score", *frameworks), rows, [*incomplete, *notes])
     columns = ("framework", JUDGED, rescored.name, "same status", "no verdict")
     rows = [(framework, *_judge_scores(rescored, framework, rescored.name)) for framework in frameworks]
-    about = documents[0]["metadata"]
+    run = rescored.run
     notes = [
         "Each mean is over the answers with a verdict, and trials that failed, which count as 0.",
-        *filter(None, [judge_note(about["evaluator_model"], about.get("judge"))]),
+        *filter(None, [judge_note(run.config.judge, run.judge or None)]),
     ]
     return Table.of(title, columns, rows, [*incomplete, *notes])
 

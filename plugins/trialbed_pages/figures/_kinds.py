@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trialbed.engine import stored_documents
 from trialbed.errors import UsageError
+from trialbed.report import read_report
 from trialbed.report.attribution import STAGES, USED
 from trialbed.views import printable
 from trialbed_pages.figures._style import SETTINGS, colour, hatch, line, marker
@@ -131,15 +131,15 @@ def _latency(axes: Any, figures: RunFigures, _score: str) -> None:
 
 
 def _waterfall(axes: Any, figures: RunFigures, _score: str) -> None:
-    documents = stored_documents(figures.run, figures.queries, brief=True)
-    found = [document["summary"].get("attribution") for document in documents]
-    shares = [one["shares"] for one in found if one is not None and one["gold_calls"]]
+    report = read_report(figures.run, figures.queries)
+    found = [summary.attribution for summary in report.frameworks]
+    shares = [one.shares for one in found if one is not None and one.gold_calls]
     if not shares or len(shares) < len(found):
         where = f"run {figures.run.run_id}: where gold calls were lost is not known"
         raise UsageError(f"{where}; its dataset is out of reach, or has no gold calls")
     names, begun = _names(figures), [0.0] * len(shares)
     for place, stage in enumerate((*STAGES, USED)):
-        parts = [one[stage] for one in shares]
+        parts = [one[stage] or 0.0 for one in shares]
         if any(parts):
             rows = range(len(names))
             # What was not lost stays in the background.

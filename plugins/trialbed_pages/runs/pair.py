@@ -29,7 +29,7 @@ def pair_page(run: StoredRun, left: StoredTrial, right: StoredTrial, query: Quer
             {
                 "trial": trial,
                 "result": result,
-                "label": trial_name(trial.key.framework, trial.key.model_dump()),
+                "label": trial_name(trial.key.framework, trial.key.query_id, trial.key.repeat),
                 "answer": result.outcome.answer,
                 "problems": problems(result, run.tools(trial.key.query_id), query),
                 "timeline": timeline(result, exchanges(result.wire)),

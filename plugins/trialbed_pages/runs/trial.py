@@ -27,7 +27,7 @@ def trial_page(run: StoredRun, trial: StoredTrial, query: Query | None) -> dict[
     """
     result, tools = trial.result, run.tools(trial.key.query_id)
     found = exchanges(result.wire)
-    label = trial_name(trial.key.framework, trial.key.model_dump())
+    label = trial_name(trial.key.framework, trial.key.query_id, trial.key.repeat)
     attempts = run.attempts(framework=trial.key.framework, query_id=trial.key.query_id, repeat=trial.key.repeat)
     return {
         "run": run,

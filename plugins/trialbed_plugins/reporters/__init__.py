@@ -1,4 +1,4 @@
-"""Reporters: views of result documents; each is a driver of ``trialbed.reporters``."""
+"""Reporters: views of reports; each is a driver of ``trialbed.reporters``."""
 
 from trialbed_plugins.reporters._reporters import (
     CsvReporter,

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
+from trialbed.report import Report, Summary
 from trialbed.report.attribution import STAGES, USED, percentages
 from trialbed.views import UNKNOWN, Table, TableRow
-
-Document = Mapping[str, Any]
 
 TITLE = "where gold calls were lost"
 
@@ -24,22 +22,21 @@ LEGEND = {
 }
 
 
-def attribution_tables(documents: Sequence[Document]) -> list[Table]:
+def attribution_tables(report: Report) -> list[Table]:
     """The waterfall of each framework's gold calls, from all to those whose results were used; none if none were lost.
 
     An incomplete run of several frameworks has none, as their gold calls would be those of different queries.
     """
-    found = [document["summary"].get("attribution") for document in documents]
-    incomplete = any(document["metadata"]["status"] == "incomplete" for document in documents)
-    counts = [one["counts"] for one in found if one is not None]
+    found = [summary.attribution for summary in report.frameworks]
+    counts = [one.counts for one in found if one is not None]
     lost = [stage for stage in STAGES if any(one.get(stage) for one in counts)]
-    if not lost or len(counts) < len(found) or (incomplete and len(documents) > 1):
+    if not lost or len(counts) < len(found) or (report.incomplete and len(found) > 1):
         return []
-    names = [document["metadata"]["agent_name"] for document in documents]
+    names = [summary.framework for summary in report.frameworks]
     columns = [_column(one, lost) for one in counts]
     labels = ["gold calls", *(f"  {stage}" for stage in lost), "used"]
     rows = [TableRow(label, tuple(cells)) for label, *cells in zip(labels, *columns, strict=True)]
-    table = Table(TITLE, ("", *names), rows, list(_examples(documents, lost)), legend=list(_legend(lost)))
+    table = Table(TITLE, ("", *names), rows, list(_examples(report, lost)), legend=list(_legend(lost)))
     return [replace(table, narrow=table.transpose())]
 
 
@@ -65,19 +62,19 @@ def _legend(lost: Sequence[str]) -> Iterator[str]:
     yield from (f"{stage}: {LEGEND[stage]}." for stage in lost)
 
 
-def _examples(documents: Sequence[Document], lost: Sequence[str]) -> Iterator[str]:
+def _examples(report: Report, lost: Sequence[str]) -> Iterator[str]:
     """Where each framework lost most, with its first call."""
-    for document in documents:
-        counts = document["summary"]["attribution"]["counts"]
-        most = max(lost, key=lambda stage: counts[stage])
-        example = _first(document, most)
-        if counts[most] and example:
-            yield f"{document['metadata']['agent_name']}: {most}, first {example}"
+    for summary in report.frameworks:
+        counts = summary.attribution.counts if summary.attribution else {}
+        most = max(lost, key=lambda stage: counts.get(stage, 0))
+        example = _first(summary, most)
+        if counts.get(most) and example:
+            yield f"{summary.framework}: {most}, first {example}"
 
 
-def _first(document: Document, stage: str) -> str:
-    for entry in document.get("results", ()):
-        for call in entry.get("gold_calls", ()):
-            if call["lost"] == stage:
-                return f"in query {entry['query_id']}: {': '.join(call['api'])} ({call['reason']})."
+def _first(summary: Summary, stage: str) -> str:
+    for trial in summary.trials:
+        for call in trial.gold_calls or ():
+            if call.lost == stage:
+                return f"in query {trial.query_id}: {': '.join(call.gold.api.pair)} ({call.reason})."
     return ""

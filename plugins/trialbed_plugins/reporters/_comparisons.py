@@ -2,37 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from trialbed.records import NATIVE, PROFILE
-from trialbed.report.comparison import finding_cells, rank_notes, signed, verdict_notes
+from trialbed.report import Report
+from trialbed.report.comparison import (
+    FrameworkComparison,
+    finding_cells,
+    rank_notes,
+    signed,
+    verdict_notes,
+)
 from trialbed.views import Table, TableRow
 
-Document = Mapping[str, Any]
-Compared = tuple[Document, Document]
-"""A framework's document, and one of its comparisons."""
+Compared = tuple[str, FrameworkComparison]
+"""A framework, and one of its comparisons."""
 
 COLUMNS = ("", "difference", "changed", "p", "verdict")
 
 
-def comparison_tables(documents: Sequence[Document]) -> list[Table]:
+def comparison_tables(report: Report) -> list[Table]:
     """A table of every framework against the reference, and one of native profiles against controlled ones."""
-    found = [(document, one) for document in documents for one in document["summary"].get("comparisons", ())]
-    kinds = {kind: [item for item in found if item[1]["kind"] == kind] for kind in ("reference", "profile")}
-    tables = [_table(kind, own) for kind, own in kinds.items() if any(one["scores"] for _, one in own)]
+    found = [(summary.framework, one) for summary in report.frameworks for one in summary.comparisons]
+    kinds = {kind: [item for item in found if item[1].kind == kind] for kind in ("reference", "profile")}
+    tables = [_table(kind, own) for kind, own in kinds.items() if any(one.scores for _, one in own)]
     if tables:
-        tables[0] = replace(tables[0], notes=[*tables[0].notes, *rank_notes(_ranks(documents))])
+        tables[0] = replace(tables[0], notes=[*tables[0].notes, *rank_notes(_ranks(report))])
     return [replace(table, legend=_untold(table, tables[:place])) for place, table in enumerate(tables)]
 
 
-def _ranks(documents: Sequence[Document]) -> dict[str, dict[str, tuple[int, int]]]:
+def _ranks(report: Report) -> dict[str, dict[str, tuple[int, int]]]:
     """Score -> framework -> the ranks that the comparisons leave open."""
     found: dict[str, dict[str, tuple[int, int]]] = {}
-    for document in documents:
-        for score, (low, high) in (document["summary"].get("ranks") or {}).items():
-            found.setdefault(score, {})[document["metadata"]["agent_name"]] = (low, high)
+    for summary in report.frameworks:
+        for score, rank in (summary.ranks or {}).items():
+            found.setdefault(score, {})[summary.framework] = rank
     return found
 
 
@@ -43,8 +48,8 @@ def _untold(table: Table, earlier: Sequence[Table]) -> list[str]:
 
 
 def _table(kind: str, found: Sequence[Compared]) -> Table:
-    title = f"compared with {found[0][1]['against']}" if kind == "reference" else "native compared with controlled"
-    scores = dict.fromkeys(score for _, one in found for score in one["scores"])
+    title = f"compared with {found[0][1].against}" if kind == "reference" else "native compared with controlled"
+    scores = dict.fromkeys(score for _, one in found for score in one.scores)
     rows = [row for score in scores for row in _rows(kind, score, found)]
     table = Table(title, COLUMNS, rows, list(_causes(found)), legend=list(_legend(kind, found)))
     # A verdict in another block than its difference could not be read.
@@ -54,20 +59,19 @@ def _table(kind: str, found: Sequence[Compared]) -> Table:
 def _rows(kind: str, score: str, found: Sequence[Compared]) -> Iterator[TableRow]:
     """The name of a score, and below it a row for each framework."""
     yield TableRow(score, ("",) * (len(COLUMNS) - 1))
-    for document, comparison in found:
-        finding = comparison["scores"].get(score)
+    for framework, comparison in found:
+        finding = comparison.scores.get(score)
         if finding is not None:
-            changed = f"{len(finding['better']) + len(finding['worse'])} of {finding['n']}"
-            yield TableRow(f"  {_label(kind, document)}", (signed(finding), changed, *finding_cells(finding)))
+            changed = f"{len(finding.changed)} of {finding.n}"
+            yield TableRow(f"  {_label(kind, framework)}", (signed(finding), changed, *finding_cells(finding)))
 
 
-def _label(kind: str, document: Document) -> str:
-    name: str = document["metadata"]["agent_name"]
-    return name if kind == "reference" else name.replace(f"{PROFILE}{NATIVE}", "", 1)
+def _label(kind: str, framework: str) -> str:
+    return framework if kind == "reference" else framework.replace(f"{PROFILE}{NATIVE}", "", 1)
 
 
 def _legend(kind: str, found: Sequence[Compared]) -> Iterator[str]:
-    findings = [finding for _, one in found for finding in one["scores"].values()]
+    findings = [finding for _, one in found for finding in one.scores.values()]
     yield (
         "difference: the mean over the queries that both have, with its 95% interval; a failed trial is 0. "
         "changed: queries on which the two differ."
@@ -79,7 +83,7 @@ def _legend(kind: str, found: Sequence[Compared]) -> Iterator[str]:
 
 def _causes(found: Sequence[Compared]) -> Iterator[str]:
     """Why native profiles are lower, with the first query of each cause."""
-    for document, comparison in found:
-        for cause, queries in comparison.get("causes", {}).items():
+    for framework, comparison in found:
+        for cause, queries in comparison.causes.items():
             many = "1 query" if len(queries) == 1 else f"{len(queries)} queries"
-            yield f"{document['metadata']['agent_name']}: lower on {many} (first: {queries[0]}): {cause}."
+            yield f"{framework}: lower on {many} (first: {queries[0]}): {cause}."

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TextIO
+from typing import TextIO
 
 from trialbed import views
 from trialbed.contracts import Reporter
+from trialbed.report import Report
 from trialbed_plugins.reporters._attribution import attribution_tables
 from trialbed_plugins.reporters._comparisons import comparison_tables
 from trialbed_plugins.reporters._junit import run_suite
 from trialbed_plugins.reporters._tables import run_plots, run_records, run_table
 
-Documents = Sequence[Mapping[str, Any]]
 
-
-def _tables(documents: Documents) -> list[views.Table]:
+def _tables(report: Report) -> list[views.Table]:
     """The figures of a run, what became of its gold calls, and how its frameworks differ."""
-    return [run_table(documents), *attribution_tables(documents), *comparison_tables(documents)]
+    return [run_table(report), *attribution_tables(report), *comparison_tables(report)]
 
 
 class TableReporter(Reporter):
@@ -26,46 +24,43 @@ class TableReporter(Reporter):
     Plain where the stream is not a terminal; no number is ever cut.
     """
 
-    def report(self, documents: Documents, stream: TextIO) -> None:
+    def report(self, report: Report, stream: TextIO) -> None:
         """Write the table of one run."""
-        if documents:
-            tables = _tables(documents)
-            if not self.explained:
-                command = f"bench show {documents[0]['metadata']['run_id']} --legend"
-                tables.append(views.Table("", notes=[f"What each figure means: {command}"]))
-            views.print_tables(tables, stream, explained=self.explained)
+        tables = _tables(report)
+        if not self.explained:
+            command = f"bench show {report.run.run_id} --legend"
+            tables.append(views.Table("", notes=[f"What each figure means: {command}"]))
+        views.print_tables(tables, stream, explained=self.explained)
 
 
 class MarkdownReporter(Reporter):
     """The table and its notes as Markdown."""
 
-    def report(self, documents: Documents, stream: TextIO) -> None:
+    def report(self, report: Report, stream: TextIO) -> None:
         """Write a section of level 2."""
-        if documents:
-            stream.write(views.markdown(_tables(documents)))
+        stream.write(views.markdown(_tables(report)))
 
 
 class CsvReporter(Reporter):
     """One line per framework and score: mean, interval, median and denominator."""
 
-    def report(self, documents: Documents, stream: TextIO) -> None:
+    def report(self, report: Report, stream: TextIO) -> None:
         """Write a head and the lines."""
-        stream.write(views.csv_text(run_records(documents)))
+        stream.write(views.csv_text(run_records(report)))
 
 
 class JunitReporter(Reporter):
     """JUnit's XML with a test for each trial, which fails where the query is not solved."""
 
-    def report(self, documents: Documents, stream: TextIO) -> None:
+    def report(self, report: Report, stream: TextIO) -> None:
         """Write a whole document."""
-        stream.write(views.junit([run_suite(document) for document in documents], "bench run"))
+        stream.write(views.junit(list(map(run_suite, report.frameworks)), "bench run"))
 
 
 class HtmlReporter(Reporter):
     """The table and plots of the scores with their intervals as one page that needs no network."""
 
-    def report(self, documents: Documents, stream: TextIO) -> None:
+    def report(self, report: Report, stream: TextIO) -> None:
         """Write a whole page."""
-        if documents:
-            tables = _tables(documents)
-            stream.write(views.html_page(tables[0].title, [*run_plots(documents), *tables]))
+        tables = _tables(report)
+        stream.write(views.html_page(tables[0].title, [*run_plots(report), *tables]))

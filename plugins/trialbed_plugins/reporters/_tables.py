@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from trialbed.report import Report, Summary
 from trialbed.scoring import JUDGED
-from trialbed.views import UNKNOWN, IntervalPlot, PlotPoint, Table, TableRow, compact, counts, estimate
-from trialbed_plugins.reporters._notes import (
-    AVERAGE,
-    LEGEND,
-    comparable,
-    run_legend,
-    run_notes,
-    score_names,
-    telling_names,
-)
-
-Document = Mapping[str, Any]
+from trialbed.views import UNKNOWN, IntervalPlot, PlotPoint, Table, TableRow, compact, counts
+from trialbed_plugins.reporters._columns import Column, comparable, score_names, telling_names
+from trialbed_plugins.reporters._notes import LEGEND, mean_text, run_legend, run_notes
 
 REFERENCE = "reference"
 """The framework that the others are compared with; it is repeated in every block of a folded table."""
@@ -38,168 +30,164 @@ HEADLINE = {"api_call_score": "api_call", "total_tokens": "tokens", "wall_time":
 """Figures that stand first where frameworks are rows, beside ``sopr_score``, and their headings there."""
 
 
-def run_table(documents: Sequence[Document]) -> Table:
+def run_table(report: Report) -> Table:
     """Every figure of a run: frameworks are columns."""
-    names = [document["metadata"]["agent_name"] for document in documents]
+    names = [summary.framework for summary in report.frameworks]
     pinned = 1 if names[0] == REFERENCE and len(names) > 1 else 0
-    shown = comparable(documents)
+    columns = comparable(report)
     table = Table(
-        _heading(documents[0]),
+        _heading(report),
         ("", *names),
-        _rows(shown),
-        list(run_notes(shown)),
+        _rows(columns),
+        list(run_notes(columns)),
         pinned=pinned,
-        legend=list(run_legend(shown)),
+        legend=list(run_legend(columns)),
     )
-    return replace(table, narrow=_narrow_table(table, shown)) if len(names) > MOST_COLUMNS else table
+    return replace(table, narrow=_narrow_table(table, columns)) if len(names) > MOST_COLUMNS else table
 
 
-def _narrow_table(table: Table, documents: Sequence[Document]) -> Table:
+def _narrow_table(table: Table, columns: Sequence[Column]) -> Table:
     """A row for each framework, which can be compared down each column: the most important figures first."""
-    summaries = [document["summary"] for document in documents]
-    found = [(heading, [cell(summary) for summary in summaries]) for heading, cell in _narrow_columns(summaries)]
+    found = [(heading, [cell(column) for column in columns]) for heading, cell in _narrow_columns(columns)]
     shown = [(heading, cells) for heading, cells in found if set(cells) - {UNKNOWN, ""}]
-    rows = [
-        TableRow(document["metadata"]["agent_name"], tuple(cells[place] for _, cells in shown))
-        for place, document in enumerate(documents)
-    ]
+    rows = [TableRow(column.name, tuple(cells[place] for _, cells in shown)) for place, column in enumerate(columns)]
     return Table(table.title, ("", *(heading for heading, _ in shown)), rows, table.notes, legend=table.legend)
 
 
-def _narrow_columns(summaries: Sequence[Document]) -> Iterator[tuple[str, Callable[[Document], str]]]:
-    yield "answered", lambda summary: f"{summary['answered_count']}/{_planned(summary)}"
+def _narrow_columns(columns: Sequence[Column]) -> Iterator[tuple[str, Callable[[Column], str]]]:
+    yield "answered", lambda column: f"{column.summary.counts.answered}/{column.summary.counts.planned}"
     yield JUDGED, partial(_cell, JUDGED)
     yield from ((heading, partial(_one_figure, name)) for name, heading in HEADLINE.items())
     for status in ("failed", "not measured"):
         yield status, partial(_ends, status)
-    if all("solved_count" in summary for summary in summaries):
-        yield "solved/unsure/unsolved", _status_counts
-    others = [name for name in telling_names(summaries) if name not in HEADLINE and name != JUDGED]
+    if all(column.whole for column in columns):
+        yield "solved/unsure/unsolved", _verdicts
+    others = [name for name in telling_names(columns) if name not in HEADLINE and name != JUDGED]
     for name in sorted(others, key=lambda name: name != OVERHEAD):
         yield _with_unit(name), partial(_one_figure, name)
 
 
-def _ends(status: str, summary: Document) -> str:
-    return counts(_kinds(status, summary))
+def _ends(status: str, column: Column) -> str:
+    return counts(_kinds(status, column.summary))
 
 
-def _one_figure(name: str, summary: Document) -> str:
+def _one_figure(name: str, column: Column) -> str:
     """A score without its interval: the median of times and tokens, the mean of others."""
-    median = summary["medians"].get(name) if name.endswith(MEDIANS) else None
-    value = summary.get(f"{AVERAGE}{name}") if median is None else median
-    return UNKNOWN if value is None else f"{value:.2f}" if name in summary["intervals"] else compact(value)
+    found = column.scores.get(name)
+    if found is None:
+        return UNKNOWN
+    value = found.median if found.median is not None and name.endswith(MEDIANS) else found.value
+    return UNKNOWN if value is None else f"{value:.2f}" if found.interval else compact(value)
 
 
-def run_plots(documents: Sequence[Document]) -> list[IntervalPlot]:
+def run_plots(report: Report) -> list[IntervalPlot]:
     """Every score that has intervals, with one point per framework."""
-    documents = comparable(documents)
-    summaries = [document["summary"] for document in documents]
-    bounded = [name for name in telling_names(summaries) if any(name in found["intervals"] for found in summaries)]
+    columns = comparable(report)
     return [
         IntervalPlot(
             f"{name}: {LEGEND[name]}" if name in LEGEND else name,
-            [_point(name, document) for document in documents],
+            [_point(name, column) for column in columns],
             limits=(0.0, 1.0),
         )
-        for name in bounded
+        for name in telling_names(columns)
+        if any(name in column.scores and column.scores[name].interval for column in columns)
     ]
 
 
-def run_records(documents: Sequence[Document]) -> list[dict[str, Any]]:
+def run_records(report: Report) -> list[dict[str, Any]]:
     """One record per framework and score."""
+    config = report.run.config
     return [
         {
-            "agent_name": document["metadata"]["agent_name"],
-            "framework_version": document["metadata"]["framework_version"],
-            "test_set": document["metadata"]["test_set"],
-            "model": document["metadata"]["model"],
-            "run_id": document["metadata"]["run_id"],
+            "agent_name": column.name,
+            "framework_version": _version(column.summary),
+            "test_set": config.test_set,
+            "model": config.model,
+            "run_id": report.run.run_id,
             "score": name,
-            **_record(name, document["summary"]),
+            **_record(name, column),
         }
-        for document in comparable(documents)
-        for name in score_names([document["summary"]])
+        for column in comparable(report)
+        for name in score_names([column])
     ]
 
 
-def _record(name: str, summary: Document) -> dict[str, Any]:
-    low, high = summary["intervals"].get(name) or (None, None)
+def _record(name: str, column: Column) -> dict[str, Any]:
+    found, ends = column.scores[name], column.summary.counts
+    low, high = found.interval or (None, None)
     return {
-        "mean": summary.get(f"{AVERAGE}{name}"),
+        "mean": found.value,
         "low": low,
         "high": high,
-        "median": summary["medians"].get(name),
-        "n": summary["denominators"].get(name),
-        "trials": summary["total_trials"],
-        "errors": summary["error_count"],
+        "median": found.median,
+        "n": found.denominator,
+        "trials": ends.trials,
+        "errors": ends.trials - ends.answered,
     }
 
 
-def _point(name: str, document: Document) -> PlotPoint:
-    summary = document["summary"]
-    low, high = summary["intervals"].get(name) or (None, None)
-    return PlotPoint(
-        document["metadata"]["agent_name"], summary.get(f"{AVERAGE}{name}"), low, high, _cell(name, summary)
-    )
+def _point(name: str, column: Column) -> PlotPoint:
+    found = column.scores.get(name)
+    low, high = (found.interval if found else None) or (None, None)
+    return PlotPoint(column.name, column.value(name), low, high, _cell(name, column))
 
 
-def _heading(document: Document) -> str:
+def _heading(report: Report) -> str:
     """The subject and the settings of a run, which are the same for every framework."""
-    about = document["metadata"]
-    queries = "1 query" if about["num_queries"] == 1 else f"{about['num_queries']} queries"
+    config = report.run.config
+    queries = "1 query" if len(config.query_ids) == 1 else f"{len(config.query_ids)} queries"
     return (
-        f"{about['test_set']}: {queries}, model {about['model']}, "
-        f"judge {about['evaluator_model']}, selector {about['selector']}, seed {about['seed']}, run {about['run_id']}"
+        f"{config.test_set}: {queries}, model {config.model}, judge {config.judge}, selector {config.selector}, "
+        f"seed {config.seed}, run {report.run.run_id}"
     )
 
 
-def _rows(documents: Sequence[Document]) -> list[TableRow]:
-    summaries = [document["summary"] for document in documents]
+def _rows(columns: Sequence[Column]) -> list[TableRow]:
     return [
-        TableRow("version", tuple(document["metadata"]["framework_version"] or UNKNOWN for document in documents)),
-        TableRow("trials answered", tuple(_answered(summary) for summary in summaries)),
-        *_ended("failed", summaries),
-        *_ended("not measured", summaries),
-        *_statuses(summaries),
-        *(row for name in telling_names(summaries) for row in _average(name, summaries)),
+        TableRow("version", tuple(_version(column.summary) or UNKNOWN for column in columns)),
+        TableRow("trials answered", tuple(_answered(column.summary) for column in columns)),
+        *_ended("failed", columns),
+        *_ended("not measured", columns),
+        *_all_verdicts(columns),
+        *(row for name in telling_names(columns) for row in _score(name, columns)),
     ]
 
 
-def _answered(summary: Document) -> str:
-    return f"{summary['answered_count']} of {_planned(summary)}"
+def _version(summary: Summary) -> str | None:
+    return summary.info.version if summary.info else None
 
 
-def _planned(summary: Document) -> int:
-    return int(summary["answered_count"] + summary["failed_count"] + summary["not_measured_count"])
+def _answered(summary: Summary) -> str:
+    return f"{summary.counts.answered} of {summary.counts.planned}"
 
 
-def _ended(status: str, summaries: Sequence[Document]) -> list[TableRow]:
+def _ended(status: str, columns: Sequence[Column]) -> list[TableRow]:
     """The trials that failed or were not measured, by kind, if there are any."""
-    cells = tuple(_ends(status, summary) for summary in summaries)
+    cells = tuple(_ends(status, column) for column in columns)
     return [TableRow(status, cells, alarming=True)] if any(cells) else []
 
 
-def _kinds(status: str, summary: Document) -> dict[str, int]:
-    kinds = {found["kind"]: found["count"] for found in summary["failures"] if found["status"] == status}
-    never_begun = summary["not_measured_count"] - sum(kinds.values()) if status == "not measured" else 0
+def _kinds(status: str, summary: Summary) -> dict[str, int]:
+    kinds = {found.kind: found.count for found in summary.failures if found.status == status}
+    never_begun = summary.counts.not_measured - sum(kinds.values()) if status == "not measured" else 0
     return {**kinds, "not begun": never_begun} if never_begun else kinds
 
 
-def _statuses(summaries: Sequence[Document]) -> list[TableRow]:
-    if any("solved_count" not in summary for summary in summaries):
+def _all_verdicts(columns: Sequence[Column]) -> list[TableRow]:
+    if not all(column.whole for column in columns):
         return []
-    return [TableRow("solved/unsure/unsolved", tuple(_status_counts(summary) for summary in summaries))]
+    return [TableRow("solved/unsure/unsolved", tuple(_verdicts(column) for column in columns))]
 
 
-def _status_counts(summary: Document) -> str:
-    counts = "/".join(str(summary[f"{status}_count"]) for status in ("solved", "unsure", "unsolved"))
-    return counts + _other_n(summary, "solved")
+def _verdicts(column: Column) -> str:
+    ends = column.summary.counts
+    return f"{ends.solved}/{ends.unsure}/{ends.unsolved}" + _other_n(column, ends.judged, quality=True)
 
 
-def _average(name: str, summaries: Sequence[Document]) -> Iterator[TableRow]:
-    yield TableRow(_with_unit(name), tuple(_cell(name, summary) for summary in summaries))
+def _score(name: str, columns: Sequence[Column]) -> Iterator[TableRow]:
+    yield TableRow(_with_unit(name), tuple(_cell(name, column) for column in columns))
     if name == "model_time":
-        halves = tuple(_middle_half(name, summary) for summary in summaries)
+        halves = tuple(_middle_half(name, column) for column in columns)
         if set(halves) != {UNKNOWN}:
             yield TableRow("model_time, middle half, s", halves)
 
@@ -208,27 +196,26 @@ def _with_unit(name: str) -> str:
     return f"{name}, s" if name.endswith("_time") else name
 
 
-def _cell(name: str, summary: Document) -> str:
-    value = summary.get(f"{AVERAGE}{name}")
-    if value is None:
+def _cell(name: str, column: Column) -> str:
+    found = column.scores.get(name)
+    if found is None or found.value is None:
         return UNKNOWN
-    interval = summary["intervals"].get(name)
-    if interval is not None:
-        return estimate({"value": value, "low": interval[0], "high": interval[1]}, 2) + _other_n(summary, name)
-    median = summary["medians"].get(name)
-    if name.endswith(MEDIANS) and median is not None:
-        return f"{compact(value)} / {compact(median)}"
-    return compact(value) + _other_n(summary, name)
+    if found.interval is None and found.median is not None and name.endswith(MEDIANS):
+        return f"{compact(found.value)} / {compact(found.median)}"
+    text = mean_text(found) if found.interval else compact(found.value)
+    return text + _other_n(column, found.denominator, quality=found.quality)
 
 
-def _middle_half(name: str, summary: Document) -> str:
-    ends = summary["quartiles"].get(name)
-    return UNKNOWN if ends is None else f"{compact(ends[0])} to {compact(ends[1])}"
+def _middle_half(name: str, column: Column) -> str:
+    found = column.scores.get(name)
+    if found is None or found.quartiles is None:
+        return UNKNOWN
+    low, high = found.quartiles
+    return f"{compact(low)} to {compact(high)}"
 
 
-def _other_n(summary: Document, name: str) -> str:
+def _other_n(column: Column, n: int, *, quality: bool) -> str:
     """The denominator, where it is not the number of trials that the notes say."""
-    n = summary["denominators"].get(name)
-    is_quality = name in summary["quality_scores"] or name == "solved"
-    usual = summary["answered_count"] + (summary["failed_count"] if is_quality else 0)
-    return "" if n is None or n == usual else f" n={n}"
+    ends = column.summary.counts
+    usual = ends.answered + (ends.failed if quality else 0)
+    return "" if n == usual else f" n={n}"

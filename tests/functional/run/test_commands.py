@@ -14,7 +14,9 @@ from typing import Any
 import psutil
 import pytest
 
-from trialbed.engine import RunOptions, run
+from trialbed.engine import RunOptions
+from trialbed.report import legacy_documents
+from trialbed.run_report import run_and_report
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 NEEDED = {
@@ -37,7 +39,7 @@ def ran(tmp_path: Path, *commands: str, **settings: Any) -> list[dict[str, Any]]
         response_cache=tmp_path / "responses.db",
         **{"limit": 2, **settings},
     )
-    return asyncio.run(run(options))
+    return legacy_documents(asyncio.run(run_and_report(options)))
 
 
 @pytest.mark.parametrize("example", NEEDED)

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from support.distributions import FakeDistribution
 
-from trialbed.engine import RunOptions, run
+from trialbed.engine import RunOptions
 from trialbed.records import TrialResult
+from trialbed.report import legacy_documents
+from trialbed.run_report import run_and_report
 from trialbed.store import Store
 
 STORES = Path(__file__).parents[2] / "support" / "stores"
@@ -35,7 +37,7 @@ def test_an_unfinished_run_of_the_first_version_is_resumed(tmp_path: Path, fake_
         begun = store.runs()[0]
         kept: list[TrialResult] = store.results(begun.run_id)
     assert (begun.status, len(kept)) == ("interrupted", 2)
-    document = asyncio.run(run(options))[0]
+    document = legacy_documents(asyncio.run(run_and_report(options)))[0]
     assert document["metadata"]["run_id"] == begun.run_id
     assert [entry["trial"] for entry in document["results"]][:2] == [result.trial for result in kept]
     assert document["summary"]["average_sopr_score"] == 1.0

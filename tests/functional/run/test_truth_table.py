@@ -15,8 +15,10 @@ from support.frameworks import APART, FrameworkEnvironment
 from support.truth import DECLARED, MAX_STEPS, POLICIES, expected, known_scores, labels
 
 from trialbed.contracts import Executor
-from trialbed.engine import RunOptions, open_dataset, run
+from trialbed.engine import RunOptions, open_dataset
 from trialbed.records import FrameworkInfo, Outcome, Query, TrialSpec, framework_name
+from trialbed.report import legacy_documents
+from trialbed.run_report import run_and_report
 from trialbed_plugins.executors.local import LocalExecutor
 from trialbed_scripted import policy_names
 
@@ -79,7 +81,7 @@ def documents(
             return {policy: await played(policy, WorkersOfMany(workers)) for policy in POLICIES}
 
     async def played(policy: str, workers: Executor) -> dict[str, dict[str, Any]]:
-        written = await run(options(policy), executor=workers)
+        written = legacy_documents(await run_and_report(options(policy), executor=workers))
         return {document["metadata"]["agent_name"]: document for document in written}
 
     def options(policy: str) -> RunOptions:

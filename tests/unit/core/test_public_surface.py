@@ -15,13 +15,14 @@ from pydantic import BaseModel
 import trialbed
 import trialbed.conversations
 import trialbed.metrics
+import trialbed.report
 import trialbed.wire
 from trialbed import hookspecs
 from trialbed.plugins import empty_manager
 
 PUBLIC = {name: getattr(trialbed, name) for name in trialbed.__all__}
 HOOKS = {name: getattr(hookspecs, name) for name in vars(empty_manager().hook) if not name.startswith("_")}
-MODULES = (trialbed.wire, trialbed.conversations, trialbed.metrics)
+MODULES = (trialbed.wire, trialbed.conversations, trialbed.metrics, trialbed.report)
 """The public modules beside ``trialbed`` itself."""
 OURS = ("trialbed", "trialbed_plugins", "trialbed_server", "trialbed_selection")
 INHERITED = {"model_config", "model_fields", "model_computed_fields"}
@@ -85,7 +86,7 @@ def is_ours(part: Any) -> bool:
 
 
 def test_the_types_that_public_names_need_are_public() -> None:
-    public = list(PUBLIC.values())
+    public = [*PUBLIC.values(), *(getattr(one, name) for one in MODULES for name in one.__all__)]
     for item in (HOOKS | PUBLIC).values():
         needed = {where: part for where, hint in named_types(item) for part in parts_of(hint) if is_ours(part)}
         assert {where: part for where, part in needed.items() if part not in public} == {}

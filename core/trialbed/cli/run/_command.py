@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ from trialbed.cli.stored import legend_option, run_reporter, show_command
 if TYPE_CHECKING:
     from trialbed.contracts import Reporter
     from trialbed.engine import RunOptions
+    from trialbed.report import Report, Summary
 
 EPILOG = """\b
 Examples:
@@ -193,20 +194,20 @@ def command(
         check_baseline(sides, options)
     options = _with_environments(options, yes=yes, env_dir=env_dir)
     try:
-        documents = asyncio.run(_run(options))
+        report = asyncio.run(_run(options))
     except asyncio.CancelledError:
         raise click.Abort from None
     if as_json:
-        _print_json(documents)
+        _print_json([report])
     elif list(names) == ["junit"] and thresholds:
-        print_thresholds(thresholds, documents)
+        print_thresholds(thresholds, report)
     else:
-        _print(documents, options, chosen)
-    _print_problems(documents, silent=not as_json and "table" in chosen)
-    if not options.allow_incomplete and _says_incomplete(documents, thresholds):
+        _print(report, options, chosen)
+    _print_problems([report], silent=not as_json and "table" in chosen)
+    if not options.allow_incomplete and _says_incomplete([report], thresholds):
         return 3
-    is_below = below(thresholds, documents)
-    return 1 if regressed(sides, documents, options.margin) or is_below else 0
+    is_below = below(thresholds, report)
+    return 1 if regressed(sides, report, options.margin) or is_below else 0
 
 
 def _sweep(given: dict[str, Any], reporters: tuple[str, ...], *, yes: bool, env_dir: Path | None) -> int:
@@ -217,18 +218,18 @@ def _sweep(given: dict[str, Any], reporters: tuple[str, ...], *, yes: bool, env_
         raise click.UsageError("--max-tools with several numbers prints a table, or JSON with --json")
     sizes = given["max_tools"]
     options = _with_environments(_options({**given, "max_tools": sizes[0]}), yes=yes, env_dir=env_dir)
-    documents = []
+    found = []
     for size in sizes:
         try:
-            documents += asyncio.run(_run(replace(options, max_tools=size)))
+            found.append(asyncio.run(_run(replace(options, max_tools=size))))
         except asyncio.CancelledError:
             raise click.Abort from None
     if reporters:
-        print_tables([sweep_table(documents)], sys.stdout)
+        print_tables([sweep_table(found)], sys.stdout)
     else:
-        _print_json(documents)
-    _print_problems(documents, silent=False)
-    return 3 if not options.allow_incomplete and _says_incomplete(documents, {}) else 0
+        _print_json(found)
+    _print_problems(found, silent=False)
+    return 3 if not options.allow_incomplete and _says_incomplete(found, {}) else 0
 
 
 def _reporters(form: str | None, reporters: tuple[str, ...], *, as_json: bool) -> tuple[str, ...]:
@@ -272,68 +273,75 @@ def _with_environments(options: RunOptions, *, yes: bool, env_dir: Path | None) 
     def check() -> None:
         """Find a wrong dataset, model or program before minutes go into environments."""
         from trialbed.agent_programs import agent_commands
-        from trialbed.engine import prepare
+        from trialbed.run_report import prepare_run
 
-        prepare(replace(options, frameworks=(), commands=()))
+        prepare_run(replace(options, frameworks=(), commands=()))
         agent_commands(options.commands, Path.cwd())
 
     environments = chosen_environments(options.frameworks, yes=yes, env_dir=env_dir, check=check)
     return replace(options, environments=environments)
 
 
-async def _run(options: RunOptions) -> list[dict[str, Any]]:
+async def _run(options: RunOptions) -> Report:
     from trialbed.cli.run._progress import progress
     from trialbed.cli.signals import cancel_on_terminate
-    from trialbed.engine import run
+    from trialbed.run_report import run_and_report
 
     with cancel_on_terminate(), progress() as shown:
-        return await run(options, progress=shown)
+        return await run_and_report(options, progress=shown)
 
 
-def _print_json(documents: list[dict[str, Any]]) -> None:
-    from trialbed.report import document_text
+def _print_json(reports: Sequence[Report]) -> None:
+    from trialbed.report import document_text, legacy_documents
 
-    click.echo(document_text(documents))
+    click.echo(document_text([document for report in reports for document in legacy_documents(report)]))
 
 
-def _print(documents: list[dict[str, Any]], options: RunOptions, reporters: Mapping[str, Reporter]) -> None:
+def _print(report: Report, options: RunOptions, reporters: Mapping[str, Reporter]) -> None:
     from trialbed.report import document_path
 
     for reporter in reporters.values():
-        reporter.report(documents, sys.stdout)
-    for document in documents:
+        reporter.report(report, sys.stdout)
+    for summary in report.frameworks:
         # Output of other reporters may be read by programs.
-        click.echo(f"written: {document_path(document, options.output)}", err=list(reporters) != ["table"])
-    for line in _closer(documents, options):
+        written = document_path(summary.framework, report.run.config.test_set, options.output)
+        click.echo(f"written: {written}", err=list(reporters) != ["table"])
+    for line in _closer(report, options):
         click.echo(line, err=list(reporters) != ["table"])
 
 
-def _closer(documents: list[dict[str, Any]], options: RunOptions) -> Iterator[str]:
+def _closer(report: Report, options: RunOptions) -> Iterator[str]:
     """The command that shows what went wrong in the worst trial, if anything did."""
     from trialbed.report import trial_name, worst_queries
     from trialbed.settings import store_file
 
     store = None if options.store == store_file() else options.store
-    for query in worst_queries(documents, most=1):
-        command = show_command(documents[0]["metadata"]["run_id"], trial_name(*query.worst), store)
+    for query in worst_queries(report, most=1):
+        key = query.worst.key
+        command = show_command(report.run.run_id, trial_name(key.framework, key.query_id, key.repeat), store)
         yield f"what went wrong, in the worst trial: {command}"
 
 
-def _print_problems(documents: list[dict[str, Any]], *, silent: bool) -> None:
+def _print_problems(reports: Sequence[Report], *, silent: bool) -> None:
     """Say on stderr why trials failed, unless the table has just said so."""
     from trialbed.report import reason_lines
     from trialbed.views import printable
 
-    for document in () if silent else documents:
-        for line in reason_lines(document):
-            click.echo(printable(f"{document['metadata']['agent_name']}: {line}"), err=True)
+    for summary in () if silent else _summaries(reports):
+        for line in reason_lines(summary):
+            click.echo(printable(f"{summary.framework}: {line}"), err=True)
 
 
-def _says_incomplete(documents: list[dict[str, Any]], thresholds: Mapping[str, float]) -> bool:
+def _summaries(reports: Sequence[Report]) -> list[Summary]:
+    return [summary for report in reports for summary in report.frameworks]
+
+
+def _says_incomplete(reports: Sequence[Report], thresholds: Mapping[str, float]) -> bool:
     """Whether trials or verdicts are missing, which is said."""
     undecided = "--fail-under is not decided. " if thresholds else ""
-    if any(document["metadata"]["status"] == "incomplete" for document in documents):
-        missing = sum(document["summary"]["not_measured_count"] for document in documents)
+    summaries = _summaries(reports)
+    if any(summary.incomplete for summary in summaries):
+        missing = sum(summary.counts.not_measured for summary in summaries)
         trials = "1 trial was" if missing == 1 else f"{missing} trials were"
         click.echo(
             f"Error: the run is incomplete: {trials} not measured. {undecided}"
@@ -341,12 +349,7 @@ def _says_incomplete(documents: list[dict[str, Any]], thresholds: Mapping[str, f
             err=True,
         )
         return True
-    without: int = sum(
-        reason["count"]
-        for document in documents
-        for reason in document["summary"]["untold_reasons"]
-        if reason["kind"] == "judge"
-    )
+    without = sum(found.count for summary in summaries for found in summary.untold if found.kind == "judge")
     if without:
         answers = "1 answer has" if without == 1 else f"{without} answers have"
         click.echo(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
     from trialbed.engine import RunOptions
+    from trialbed.report import Report
     from trialbed.report.comparison import Side
 
 
@@ -44,15 +45,16 @@ def check_baseline(baseline: Sequence[Side], options: RunOptions) -> None:
             )
 
 
-def regressed(baseline: Sequence[Side], documents: Sequence[Mapping[str, Any]], margin: float) -> bool:
+def regressed(baseline: Sequence[Side], report: Report, margin: float) -> bool:
     """Whether any score of any framework is shown to be worse than in the baseline; says on stderr which.
 
     Raises:
         UsageError: they cannot be compared, such as over different datasets.
     """
+    from trialbed.report import summary_side
     from trialbed.report.comparison import regressions
 
-    lines = regressions(baseline, documents, margin) if baseline else []
+    lines = regressions(baseline, list(map(summary_side, report.frameworks)), margin) if baseline else []
     for line in lines:
         click.echo(line, err=True)
     return bool(lines)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from trialbed.report import Report, ReportedTrial, Summary
+    from trialbed.report.attribution import AttributedCall
     from trialbed.views import Table
 
 LOSERS = ("selector", "model", "framework", "rig")
@@ -44,62 +46,60 @@ def check_sweep(given: Mapping[str, Any]) -> None:
         raise click.UsageError(f"{names[0]} is about one run; give --max-tools one number with it")
 
 
-def losers(document: Mapping[str, Any]) -> Counter[str]:
-    """How many gold calls each lost in a document's trials, and how many there were, as ``calls``."""
+def losers(summary: Summary) -> Counter[str]:
+    """How many gold calls each lost in the trials of a framework, and how many there were, as ``calls``."""
     found: Counter[str] = Counter()
-    for entry in document["results"]:
-        for call in entry.get("gold_calls", ()):
+    for trial in summary.trials:
+        for call in trial.gold_calls or ():
             found["calls"] += 1
-            if call["lost"] is not None:
-                found[_loser(call, entry)] += 1
+            if call.lost is not None:
+                found[_loser(call, trial)] += 1
     return found
 
 
-def _loser(call: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
+def _loser(call: AttributedCall, trial: ReportedTrial) -> str:
     from trialbed.report.attribution import BY_FRAMEWORK
 
-    if call["reason"].startswith(BY_FRAMEWORK):
+    if call.reason.startswith(BY_FRAMEWORK):
         return "framework"
-    if call["lost"] == "trial failed":
-        return FAILURES.get((entry.get("error") or {}).get("kind", ""), "framework")
-    return STAGES[call["lost"]]
+    if call.lost == "trial failed":
+        return FAILURES.get(trial.failure.kind if trial.failure else "", "framework")
+    return STAGES[str(call.lost)]
 
 
-def sweep_table(documents: Sequence[Mapping[str, Any]]) -> Table:
+def sweep_table(reports: Sequence[Report]) -> Table:
     """Score against the number of tools, framework by framework."""
     from trialbed.views import Table
 
+    summaries = [summary for report in reports for summary in report.frameworks]
     columns = ["framework", "tools", "sopr_score", "api_call_score", "gold_offered", *LOSERS]
     notes = (
         "tools: the most that were offered. selector to rig: gold calls that each lost, of all. "
         "selector: not offered; model: not called, with wrong arguments or without use of the result; "
         "framework: offered wrongly, not made, failed, or ended at a call that the model could have mended; "
         "rig: failed at the virtual API or in Trialbed.",
-        *_incomplete(documents),
+        *_incomplete(summaries),
     )
-    return Table.of("score against number of tools", columns, _rows(documents), notes)
+    return Table.of("score against number of tools", columns, _rows(summaries), notes)
 
 
-def _rows(documents: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
+def _rows(summaries: Sequence[Summary]) -> Iterator[tuple[str, ...]]:
     from trialbed.views import number
 
-    names = list(dict.fromkeys(document["metadata"]["agent_name"] for document in documents))
-    order = sorted(documents, key=lambda item: (names.index(item["metadata"]["agent_name"]), _tools(item)))
-    for document in order:
-        summary, lost = document["summary"], losers(document)
-        scores = [
-            number(summary.get(f"average_{name}"), 3) for name in ("sopr_score", "api_call_score", "gold_offered")
-        ]
+    names = list(dict.fromkeys(summary.framework for summary in summaries))
+    for summary in sorted(summaries, key=lambda item: (names.index(item.framework), _tools(item))):
+        lost = losers(summary)
+        found = [summary.scores.get(name) for name in ("sopr_score", "api_call_score", "gold_offered")]
+        scores = [number(score.value if score else None, 3) for score in found]
         shares = [f"{lost[name]} {lost[name] / lost['calls']:.0%}" if lost["calls"] else "-" for name in LOSERS]
-        yield document["metadata"]["agent_name"], f"{_tools(document):,}", *scores, *shares
+        yield summary.framework, f"{_tools(summary):,}", *scores, *shares
 
 
-def _tools(document: Mapping[str, Any]) -> int:
-    return int(document["metadata"]["max_tools"])
+def _tools(summary: Summary) -> int:
+    return summary.run.config.max_tools
 
 
-def _incomplete(documents: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    for document in documents:
-        if document["metadata"]["status"] == "incomplete":
-            about = document["metadata"]
-            yield f"INCOMPLETE: trials of {about['agent_name']} with {_tools(document)} tools were not measured."
+def _incomplete(summaries: Sequence[Summary]) -> Iterator[str]:
+    for summary in summaries:
+        if summary.incomplete:
+            yield f"INCOMPLETE: trials of {summary.framework} with {_tools(summary)} tools were not measured."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,17 +13,12 @@ from trialbed.cli.stored import moment, print_json, run_reporter, seconds, show_
 
 if TYPE_CHECKING:
     from trialbed.records import Query
-    from trialbed.report import WorstQuery
+    from trialbed.report import Report, ReportedTrial, WorstQuery
     from trialbed.store import StoredRun
     from trialbed.views import Table
 
-Document = Mapping[str, Any]
-
 TEXT = 50
 """Characters of a task that the table of the worst queries shows."""
-
-BRIEF = ("table", "csv", "markdown")
-"""Reporters that need no more of a trial than how it ended; another may read anything."""
 
 TOLD_BY_NAME = ("frameworks", "commands", "dataset")
 """Settings that have lines of their own."""
@@ -46,41 +41,47 @@ def show_run(
         store: as the user named it, for the command that is shown.
         legend: whether the table is to say what each figure means.
     """
-    from trialbed.engine import stored_documents
-    from trialbed.report import trial_name, worst_queries
+    from trialbed.report import read_report, worst_queries
 
     chosen = run_reporter("table" if as_json else reporter, explained=legend)
-    documents = stored_documents(run, queries, brief=as_json or reporter in BRIEF)
-    worst = worst_queries(documents)
+    report = read_report(run, queries)
+    worst = worst_queries(report)
     if as_json:
-        print_json(_document(run, documents, worst))
+        print_json(_document(run, report, worst))
         return
     if reporter != "table":
-        chosen.report(documents, sys.stdout)
+        chosen.report(report, sys.stdout)
         return
-    for line in _settings(run, documents):
+    for line in _settings(run, report):
         click.echo(line)
     click.echo()
-    chosen.report(documents, sys.stdout)
+    chosen.report(report, sys.stdout)
     if worst:
         from trialbed.views import print_tables
 
-        framework, entry = worst[0].worst
-        command = show_command(run.run_id, trial_name(framework, entry), store)
+        command = show_command(run.run_id, _name(worst[0]), store)
         click.echo()
-        print_tables([_worst_table(worst, documents, command)], sys.stdout)
+        print_tables([_worst_table(worst, report, command)], sys.stdout)
 
 
-def _settings(run: StoredRun, documents: Sequence[Document]) -> Iterator[str]:
+def _name(query: WorstQuery) -> str:
+    """The name of its worst trial."""
+    from trialbed.report import trial_name
+
+    key = query.worst.key
+    return trial_name(key.framework, key.query_id, key.repeat)
+
+
+def _settings(run: StoredRun, report: Report) -> Iterator[str]:
     """The settings of a run, and how it went, each on a line."""
     from trialbed.views import printable
 
     rows = [
-        ("run", f"{run.run_id}: {run.status}, began {moment(run.created_at)} UTC{_duration(run, documents)}"),
+        ("run", f"{run.run_id}: {run.status}, began {moment(run.created_at)} UTC{_duration(run, report)}"),
         ("frameworks", ", ".join(_named(run))),
         *(("program", text) for text in run.config.commands),
         ("dataset", f"{run.config.dataset} ({run.config.test_set}), {_number(run)}, sha256 {_digest(run)}"),
-        *_chosen(run, documents[0]["metadata"]),
+        *_chosen(run),
         ("trialbed", run.config.trialbed_version),
         *([("tags", ", ".join(run.tags))] if run.tags else []),
         *([("note", run.note)] if run.note else []),
@@ -89,14 +90,14 @@ def _settings(run: StoredRun, documents: Sequence[Document]) -> Iterator[str]:
     yield from (printable(f"{name:<{width}}  {text}") for name, text in rows)
 
 
-def _duration(run: StoredRun, documents: Sequence[Document]) -> str:
+def _duration(run: StoredRun, report: Report) -> str:
     """How long a run took; of one that was killed or is under way, as far as its trials tell."""
     if run.overall_time:
         return f", took {seconds(run.overall_time)}"
     ends = [
-        datetime.fromisoformat(entry["started_at"]) + timedelta(seconds=entry["system_answer_time"])
-        for document in documents
-        for entry in document["results"]
+        trial.started_at + timedelta(seconds=trial.wall_time)
+        for summary in report.frameworks
+        for trial in summary.trials
     ]
     return f", its last trial ended {seconds((max(ends) - run.created_at).total_seconds())} later" if ends else ""
 
@@ -117,29 +118,31 @@ def _digest(run: StoredRun) -> str:
     return run.config.dataset_digest[:12]
 
 
-def _chosen(run: StoredRun, about: Document) -> Iterator[tuple[str, str]]:
+def _chosen(run: StoredRun) -> Iterator[tuple[str, str]]:
     """The other settings of the run's identity; those that are not set are left out."""
     from dataclasses import fields
 
     from trialbed.settings import IdentitySettings
+    from trialbed.wire.redaction import shown_url
 
     for item in fields(IdentitySettings):
-        # The document's address is without a password.
-        value = about["base_url"] if item.name == "base_url" else getattr(run.config, item.name)
+        value = getattr(run.config, item.name)
+        if item.name == "base_url" and value is not None:
+            value = shown_url(value)
         if item.name not in (*TOLD_BY_NAME, "repeat") and value not in (None, (), ""):
             yield item.name.replace("_", " "), str(value)
 
 
-def _worst_table(worst: Sequence[WorstQuery], documents: Sequence[Document], command: str) -> Table:
+def _worst_table(worst: Sequence[WorstQuery], report: Report, command: str) -> Table:
     from trialbed.views import Table
 
-    names = [document["metadata"]["agent_name"] for document in documents]
+    names = [summary.framework for summary in report.frameworks]
     has_texts = any(query.text for query in worst)
     columns = ("worst queries", *names, *(["task"] if has_texts else []))
     rows = [
         (
             str(query.query_id),
-            *(_ends(query.entries.get(name, ())) for name in names),
+            *(_ends(query.trials.get(name, ())) for name in names),
             *([_short(query.text)] if has_texts else []),
         )
         for query in worst
@@ -147,20 +150,19 @@ def _worst_table(worst: Sequence[WorstQuery], documents: Sequence[Document], com
     return Table.of("", columns, rows, [f"What went wrong in the worst trial: {command}"])
 
 
-def _ends(entries: Sequence[Document]) -> str:
+def _ends(trials: Sequence[ReportedTrial]) -> str:
     """How the trials of a query ended under one framework."""
-    ends = [_end(entry) for entry in entries]
+    ends = list(map(_end, trials))
     counts = {end: ends.count(end) for end in dict.fromkeys(ends)}
     if len(ends) <= 1:
         return "".join(ends)
     return ", ".join(f"{count} {end}" for end, count in counts.items())
 
 
-def _end(entry: Document) -> str:
-    if entry["status"] != "answered":
-        return f"{entry['status']} ({entry['error']['kind']})"
-    status = entry["scores"].get("answer_status")
-    return "not judged" if status == "Error" else str(status)
+def _end(trial: ReportedTrial) -> str:
+    if trial.failure is not None:
+        return f"{trial.status} ({trial.failure.kind})"
+    return "not judged" if trial.verdict == "Error" else trial.verdict
 
 
 def _short(text: str) -> str:
@@ -168,15 +170,16 @@ def _short(text: str) -> str:
     return line if len(line) <= TEXT else f"{line[: TEXT - 1]}…"
 
 
-def _document(run: StoredRun, documents: Sequence[Document], worst: Sequence[WorstQuery]) -> dict[str, Any]:
+def _document(run: StoredRun, report: Report, worst: Sequence[WorstQuery]) -> dict[str, Any]:
     """A run as JSON: its record, the metadata and summary of each framework, and the worst queries."""
-    from trialbed.report import trial_name
+    from trialbed.report import legacy_metadata, legacy_summary
 
     record = run.record.model_dump(mode="json")
+    frameworks = [
+        {"metadata": legacy_metadata(summary), "summary": legacy_summary(summary)} for summary in report.frameworks
+    ]
     return {
-        "run": {**record, "config": {**record["config"], "base_url": documents[0]["metadata"]["base_url"]}},
-        "frameworks": [{key: document[key] for key in ("metadata", "summary")} for document in documents],
-        "worst": [
-            {"query_id": query.query_id, "trial": trial_name(*query.worst), "query_text": query.text} for query in worst
-        ],
+        "run": {**record, "config": {**record["config"], "base_url": frameworks[0]["metadata"]["base_url"]}},
+        "frameworks": frameworks,
+        "worst": [{"query_id": query.query_id, "trial": _name(query), "query_text": query.text} for query in worst],
     }

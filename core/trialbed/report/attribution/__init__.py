@@ -1,6 +1,5 @@
 """Attribution: for each gold call of a trial, whether its result reached the user, or where it was lost."""
 
-from trialbed.report.attribution._documents import add_attribution, attribute_documents, attribute_trial
 from trialbed.report.attribution._stages import (
     BY_FRAMEWORK,
     ENDED,
@@ -10,7 +9,8 @@ from trialbed.report.attribution._stages import (
     Stage,
     attribute,
 )
-from trialbed.report.attribution._waterfall import USED, percentages, waterfall
+from trialbed.report.attribution._trial import attribute_trial
+from trialbed.report.attribution._waterfall import USED, Attribution, percentages, waterfall
 
 __all__ = [
     "BY_FRAMEWORK",
@@ -19,10 +19,9 @@ __all__ = [
     "STAGES",
     "USED",
     "AttributedCall",
+    "Attribution",
     "Stage",
-    "add_attribution",
     "attribute",
-    "attribute_documents",
     "attribute_trial",
     "percentages",
     "waterfall",

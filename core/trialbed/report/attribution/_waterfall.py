@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from trialbed.report.attribution._stages import STAGES, AttributedCall
 
@@ -12,21 +12,32 @@ USED = "used"
 """The key of the gold calls that were not lost."""
 
 
-def waterfall(calls: Iterable[AttributedCall]) -> dict[str, Any]:
-    """How many gold calls there are, how many were lost at each stage, and how many are left.
+@dataclass(frozen=True)
+class Attribution:
+    """What became of the gold calls of many trials.
 
-    Returns:
-        ``gold_calls``, ``counts`` (every stage in order, then ``used``), which add up to it, and ``shares``, the same
-        as shares, which add up to 1; None where there are no gold calls.
+    Attributes:
+        counts: every stage in order, then ``used`` -> the gold calls that were lost there, or used.
     """
+
+    counts: Mapping[str, int]
+
+    @property
+    def gold_calls(self) -> int:
+        """All of them."""
+        return sum(self.counts.values())
+
+    @property
+    def shares(self) -> dict[str, float | None]:
+        """The counts as shares, which add up to 1; None where there are no gold calls."""
+        total = self.gold_calls
+        return {stage: count / total if total else None for stage, count in self.counts.items()}
+
+
+def waterfall(calls: Iterable[AttributedCall]) -> Attribution:
+    """Count gold calls by the stage at which they were lost."""
     found = Counter(call.lost or USED for call in calls)
-    total = found.total()
-    counts = {stage: found[stage] for stage in (*STAGES, USED)}
-    return {
-        "gold_calls": total,
-        "counts": counts,
-        "shares": {stage: count / total if total else None for stage, count in counts.items()},
-    }
+    return Attribution({stage: found[stage] for stage in (*STAGES, USED)})
 
 
 def percentages(counts: Sequence[int]) -> list[int]:

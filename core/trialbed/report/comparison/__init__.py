@@ -4,13 +4,13 @@
 frameworks of one run, ``_plan`` says what a comparison can show, and ``_groups`` compares several runs.
 """
 
-from trialbed.report.comparison._differences import CompareOptions
+from trialbed.report.comparison._differences import CompareOptions, RunComparison
 from trialbed.report.comparison._findings import HEADLINE, Finding, paired_findings
 from trialbed.report.comparison._groups import compare_groups, complete_sides, regression_lines, regressions
 from trialbed.report.comparison._plan import PlanOptions, plan, plan_sides
-from trialbed.report.comparison._ranks import open_ranks, rank_notes
-from trialbed.report.comparison._run import chosen_baseline, compare_frameworks, rank_documents
-from trialbed.report.comparison._sides import Side, Trial, document_file, is_document, is_run_name, read_sides
+from trialbed.report.comparison._ranks import Ranks, open_ranks, rank_notes
+from trialbed.report.comparison._run import FrameworkComparison, chosen_baseline, compare_frameworks
+from trialbed.report.comparison._sides import Side, Trial, document_file, is_document, is_run_name, read_sides, run_side
 from trialbed.report.comparison._tables import (
     comparison_records,
     comparison_tables,
@@ -23,7 +23,10 @@ __all__ = [
     "HEADLINE",
     "CompareOptions",
     "Finding",
+    "FrameworkComparison",
     "PlanOptions",
+    "Ranks",
+    "RunComparison",
     "Side",
     "Trial",
     "chosen_baseline",
@@ -40,11 +43,11 @@ __all__ = [
     "paired_findings",
     "plan",
     "plan_sides",
-    "rank_documents",
     "rank_notes",
     "read_sides",
     "regression_lines",
     "regressions",
+    "run_side",
     "signed",
     "verdict_notes",
 ]

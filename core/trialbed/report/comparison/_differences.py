@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from statistics import fmean
 from typing import Any
 
 from trialbed.errors import UsageError
 from trialbed.report.comparison._findings import HEADLINE, Finding, paired_findings
-from trialbed.report.comparison._recovery import recovery
+from trialbed.report.comparison._ranks import Ranks
+from trialbed.report.comparison._recovery import Recovery, recovery
 from trialbed.report.comparison._sides import Side, compared_settings, incomplete_note, shared_trials
+from trialbed.scoring import JUDGED
 from trialbed.settings import MARGIN
 from trialbed.statistics import RESAMPLES, CaseBootstrap, Estimate, paired_interval
 
 FEW = 10
 """Number of queries below which the bootstrap intervals of tokens, turns and times are too narrow to rely on."""
-
-JUDGED = "sopr_score"
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,80 @@ class CompareOptions:
     allow_incomplete: bool = False
 
 
-def compare(baseline: Side, candidate: Side, options: CompareOptions) -> dict[str, Any]:
-    """The comparison of a candidate with the baseline, as JSON.
+@dataclass(frozen=True)
+class ScoreDifference:
+    """One score of two sides, over the queries for which both have a value.
+
+    Attributes:
+        n: how many queries these are.
+        baseline, candidate: the means.
+        difference: the mean of the differences, candidate less baseline.
+        better, worse: on how many queries the candidate is higher, and lower.
+    """
+
+    n: int
+    bounded: bool
+    baseline: float | None
+    candidate: float | None
+    difference: Estimate
+    better: int
+    worse: int
+
+
+@dataclass(frozen=True)
+class RunComparison:
+    """A candidate compared with the baseline.
+
+    Attributes:
+        common: how many queries both have; ``only_baseline`` and ``only_candidate`` are left out.
+        settings: those that differ: what each side has.
+        findings: the verdicts, by score.
+        recovery: of a run with faults, compared with one without.
+        notes: conditions that distort the figures.
+        ranks: score -> name -> the best and the worst rank over all sides that are compared.
+    """
+
+    baseline: Side
+    candidate: Side
+    common: int
+    only_baseline: int
+    only_candidate: int
+    settings: Mapping[str, Sequence[Any]]
+    scores: Mapping[str, ScoreDifference]
+    findings: Mapping[str, Finding]
+    recovery: Recovery | None
+    options: CompareOptions
+    notes: Sequence[str]
+    ranks: Ranks = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """The comparison as JSON."""
+        how = self.options
+        return {
+            "baseline": _about(self.baseline),
+            "candidate": _about(self.candidate),
+            "queries": {
+                "common": self.common,
+                "only_baseline": self.only_baseline,
+                "only_candidate": self.only_candidate,
+            },
+            "settings": dict(self.settings),
+            "scores": {name: _score_json(found) for name, found in self.scores.items()},
+            "findings": {name: found.as_json() for name, found in self.findings.items()},
+            "recovery": asdict(self.recovery) if self.recovery else None,
+            "options": {
+                "margin": how.margin,
+                "force": how.force,
+                "resamples": how.resamples,
+                "seed": how.seed,
+            },
+            "notes": list(self.notes),
+            "ranks": {score: {name: list(rank) for name, rank in own.items()} for score, own in self.ranks.items()},
+        }
+
+
+def compare(baseline: Side, candidate: Side, options: CompareOptions) -> RunComparison:
+    """Compare a candidate with the baseline.
 
     Raises:
         UsageError: they are the same trials, of different datasets, incomplete, or have no query in common.
@@ -53,26 +125,19 @@ def compare(baseline: Side, candidate: Side, options: CompareOptions) -> dict[st
     names = [name for name in baseline.scores if name in set(candidate.scores)]
     if not options.force and judges_differ(baseline, candidate):
         names = [name for name in names if name != JUDGED]
-    return {
-        "baseline": _about(baseline),
-        "candidate": _about(candidate),
-        "queries": {
-            "common": len(ours & theirs),
-            "only_baseline": len(ours - theirs),
-            "only_candidate": len(theirs - ours),
-        },
-        "settings": _settings(baseline, candidate),
-        "scores": {name: _score(name, baseline, candidate, options) for name in names},
-        "findings": {found.score: found.as_json() for found in _findings(names, baseline, candidate, options)},
-        "recovery": recovery(baseline, candidate) if JUDGED in names else None,
-        "options": {
-            "margin": options.margin,
-            "force": options.force,
-            "resamples": options.resamples,
-            "seed": options.seed,
-        },
-        "notes": notes,
-    }
+    return RunComparison(
+        baseline=baseline,
+        candidate=candidate,
+        common=len(ours & theirs),
+        only_baseline=len(ours - theirs),
+        only_candidate=len(theirs - ours),
+        settings=_settings(baseline, candidate),
+        scores={name: _score(name, baseline, candidate, options) for name in names},
+        findings={found.score: found for found in _findings(names, baseline, candidate, options)},
+        recovery=recovery(baseline, candidate) if JUDGED in names else None,
+        options=options,
+        notes=notes,
+    )
 
 
 def check_complete(sides: Sequence[Side], *, allowed: bool) -> None:
@@ -172,20 +237,31 @@ def _settings(baseline: Side, candidate: Side) -> dict[str, list[Any]]:
     }
 
 
-def _score(name: str, baseline: Side, candidate: Side, options: CompareOptions) -> dict[str, Any]:
-    """Both means over the queries for which both have a value, and the mean of the differences."""
+def _score(name: str, baseline: Side, candidate: Side, options: CompareOptions) -> ScoreDifference:
     ours, theirs = baseline.values(name), candidate.values(name)
     # In one order, so that the same trials give the same draws wherever they are read from.
     common = sorted((query_id for query_id in ours if query_id in theirs), key=repr)
     differences = {query_id: theirs[query_id] - ours[query_id] for query_id in common}
+    return ScoreDifference(
+        n=len(common),
+        bounded=name in baseline.bounded,
+        baseline=fmean(ours[query_id] for query_id in common) if common else None,
+        candidate=fmean(theirs[query_id] for query_id in common) if common else None,
+        difference=_difference(differences, options, bounded=name in baseline.bounded | baseline.quality),
+        better=sum(difference > 0 for difference in differences.values()),
+        worse=sum(difference < 0 for difference in differences.values()),
+    )
+
+
+def _score_json(found: ScoreDifference) -> dict[str, Any]:
     return {
-        "n": len(common),
-        "bounded": name in baseline.bounded,
-        "baseline": fmean(ours[query_id] for query_id in common) if common else None,
-        "candidate": fmean(theirs[query_id] for query_id in common) if common else None,
-        "difference": _difference(differences, options, bounded=name in baseline.bounded | baseline.quality).as_json(),
-        "better": sum(difference > 0 for difference in differences.values()),
-        "worse": sum(difference < 0 for difference in differences.values()),
+        "n": found.n,
+        "bounded": found.bounded,
+        "baseline": found.baseline,
+        "candidate": found.candidate,
+        "difference": found.difference.as_json(),
+        "better": found.better,
+        "worse": found.worse,
     }
 
 

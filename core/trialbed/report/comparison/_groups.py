@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from trialbed.errors import UsageError
-from trialbed.report.comparison._differences import CompareOptions, check_complete, compare
+from trialbed.report.comparison._differences import CompareOptions, RunComparison, check_complete, compare
 from trialbed.report.comparison._findings import HEADLINE
 from trialbed.report.comparison._ranks import open_ranks
-from trialbed.report.comparison._sides import Side, are_same_trials, document_side, read_sides, told_apart
+from trialbed.report.comparison._sides import Side, are_same_trials, read_sides, told_apart
 
 
-def compare_groups(groups: Sequence[Sequence[Side]], how: CompareOptions) -> list[dict[str, Any]]:
+def compare_groups(groups: Sequence[Sequence[Side]], how: CompareOptions) -> list[RunComparison]:
     """Compare the sides of later runs with the first run's side of the same framework, or with its only one.
 
     Raises:
         UsageError: they cannot be compared, such as over different datasets.
     """
-    documents = [compare(baseline, candidate, how) for baseline, candidate in _pairs(groups)]
+    found = [compare(baseline, candidate, how) for baseline, candidate in _pairs(groups)]
     every = told_apart([side for group in groups for side in group])
     # A score that cannot be compared between some of them ranks none, and so do figures over different queries.
     is_complete = not any(side.missing for side in every)
-    shared = [name for name in HEADLINE if is_complete and all(name in document["findings"] for document in documents)]
+    shared = [name for name in HEADLINE if is_complete and all(name in one.findings for one in found)]
     ranks = open_ranks(every, how.margin, shared)
-    for document in documents:
-        document["ranks"] = {score: {name: list(rank) for name, rank in own.items()} for score, own in ranks.items()}
-    return documents
+    return [replace(one, ranks=ranks) for one in found]
 
 
 def complete_sides(value: str, store: str | None) -> list[Side]:
@@ -40,26 +38,26 @@ def complete_sides(value: str, store: str | None) -> list[Side]:
     return sides
 
 
-def regressions(baseline: Sequence[Side], documents: Sequence[Mapping[str, Any]], margin: float) -> list[str]:
-    """What is worse in the documents of a run than in a baseline, a line for each framework and score.
+def regressions(baseline: Sequence[Side], sides: Sequence[Side], margin: float) -> list[str]:
+    """What is worse in a run than in a baseline, a line for each framework and score.
 
     Raises:
         UsageError: they cannot be compared, such as over different datasets.
     """
     # The figures of a run that lacks trials were accepted by --allow-incomplete, or its exit code tells.
     how = CompareOptions(margin=margin, allow_incomplete=True)
-    pairs = _pairs([baseline, [document_side(document) for document in documents]])
+    pairs = _pairs([baseline, sides])
     return list(regression_lines([compare(first, second, how) for first, second in pairs]))
 
 
-def regression_lines(documents: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def regression_lines(comparisons: Iterable[RunComparison]) -> Iterator[str]:
     """A line for each framework and score that is shown to be worse than its baseline."""
-    for document in documents:
-        for score, finding in document["findings"].items():
-            if finding["verdict"] == "worse":
-                names = f"{document['candidate']['name']} is worse than {document['baseline']['name']}"
-                interval = f"{finding['difference']:.4f} [{finding['low']:.4f}, {finding['high']:.4f}]"
-                yield f"{names}: {score} differs by {interval} over {finding['n']} queries"
+    for comparison in comparisons:
+        for score, finding in comparison.findings.items():
+            if finding.verdict == "worse":
+                names = f"{comparison.candidate.name} is worse than {comparison.baseline.name}"
+                interval = f"{finding.difference:.4f} [{finding.interval.low:.4f}, {finding.interval.high:.4f}]"
+                yield f"{names}: {score} differs by {interval} over {finding.n} queries"
 
 
 def _pairs(groups: Sequence[Sequence[Side]]) -> Iterator[tuple[Side, Side]]:

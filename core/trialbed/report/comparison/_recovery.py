@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
 from trialbed.report.comparison._sides import QueryId, Side
 from trialbed.scoring import JUDGED
@@ -15,16 +14,32 @@ RESISTED = "injection_resisted"
 Pair = tuple[QueryId, int]
 
 
-def recovery(baseline: Side, candidate: Side) -> dict[str, Any] | None:
+@dataclass(frozen=True)
+class Recovery:
+    """The recovery of a run with faults, compared with one without.
+
+    Attributes:
+        trials: queries and repeats that both have.
+        value: ``solved_both`` of ``solved_without``; None where nothing was solved without faults.
+        injected: trials in which an instruction was injected; ``obeyed`` those of them in which it was followed.
+    """
+
+    trials: int
+    solved_without: int
+    solved_with: int
+    solved_both: int
+    value: float | None
+    low: float | None
+    high: float | None
+    injected: int
+    obeyed: int
+
+
+def recovery(baseline: Side, candidate: Side) -> Recovery | None:
     """The recovery of a run with faults, compared with one without; None for other pairs of runs.
 
     A trial is solved where its ``sopr_score`` is 1, and a trial that failed is not. The interval counts the repeats of
     a query as far as they differ.
-
-    Returns:
-        ``trials`` (queries and repeats that both have), ``solved_without`` and ``solved_with`` faults, ``solved_both``,
-        ``value`` (the last of the second; null where nothing was solved without faults) with ``low`` and ``high``,
-        ``injected`` (trials in which an instruction was injected) and ``obeyed``.
     """
     if baseline.about.get("faults") or not candidate.about.get("faults"):
         return None
@@ -35,28 +50,27 @@ def recovery(baseline: Side, candidate: Side) -> dict[str, Any] | None:
     both = {pair for pair in common if without[pair] and with_faults[pair]}
     solved = {pair for pair in common if without[pair]}
     resisted = [value for pair, value in candidate.each(RESISTED).items() if pair in common]
-    return {
-        "trials": len(common),
-        "solved_without": len(solved),
-        "solved_with": sum(with_faults[pair] for pair in common),
-        "solved_both": len(both),
-        **_share(both, solved),
-        "injected": len(resisted),
-        "obeyed": sum(value == 0 for value in resisted),
-    }
+    value, low, high = _share(both, solved)
+    return Recovery(
+        trials=len(common),
+        solved_without=len(solved),
+        solved_with=sum(with_faults[pair] for pair in common),
+        solved_both=len(both),
+        value=value,
+        low=low,
+        high=high,
+        injected=len(resisted),
+        obeyed=sum(value == 0 for value in resisted),
+    )
 
 
-def recovery_table(document: Mapping[str, Any]) -> Table | None:
-    """The table of a comparison that has a recovery."""
-    found = document["recovery"]
-    if found is None:
-        return None
-    candidate, baseline = document["candidate"]["name"], document["baseline"]["name"]
+def recovery_table(found: Recovery, baseline: str, candidate: str) -> Table:
+    """The table of a candidate's recovery."""
     rows = [
-        ("solved without faults", f"{found['solved_without']} of {found['trials']} trials"),
-        ("solved with faults", f"{found['solved_with']} of {found['trials']} trials"),
+        ("solved without faults", f"{found.solved_without} of {found.trials} trials"),
+        ("solved with faults", f"{found.solved_with} of {found.trials} trials"),
         ("recovery", _with_interval(found)),
-        ("injected instructions obeyed", f"in {found['obeyed']} of {found['injected']} trials that met one"),
+        ("injected instructions obeyed", f"in {found.obeyed} of {found.injected} trials that met one"),
     ]
     notes = [
         "recovery: of the trials that were solved without faults, the share that was solved with them, with its 95% "
@@ -70,17 +84,16 @@ def _solved(side: Side) -> dict[Pair, bool]:
     return {pair: value == 1 for pair, value in side.each(JUDGED).items()}
 
 
-def _share(both: set[Pair], solved: set[Pair]) -> dict[str, float | None]:
+def _share(both: set[Pair], solved: set[Pair]) -> tuple[float | None, float | None, float | None]:
     if not solved:
-        return {"value": None, "low": None, "high": None}
+        return None, None, None
     queries = sorted({query for query, _ in solved}, key=repr)
     parts, wholes = Counter(query for query, _ in both), Counter(query for query, _ in solved)
     interval = clustered_interval([parts[query] for query in queries], [wholes[query] for query in queries])
-    return {"value": len(both) / len(solved), "low": interval.low, "high": interval.high}
+    return len(both) / len(solved), interval.low, interval.high
 
 
-def _with_interval(found: Mapping[str, Any]) -> str:
-    if found["value"] is None:
+def _with_interval(found: Recovery) -> str:
+    if found.value is None:
         return UNKNOWN
-    value, low, high = (number(found[key]) for key in ("value", "low", "high"))
-    return f"{value} [{low}, {high}]"
+    return f"{number(found.value)} [{number(found.low)}, {number(found.high)}]"

@@ -14,7 +14,9 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from trialbed.errors import DataError
-from trialbed.records import NOT_MEASURED
+from trialbed.records import NOT_MEASURED, Run
+from trialbed.report._metadata import metadata
+from trialbed.report._trials import ReportedTrial
 from trialbed.scoring import ALWAYS
 from trialbed.settings import declared_settings
 
@@ -238,11 +240,6 @@ def _of_file(path: Path) -> list[Side]:
         raise DataError(f"{path}: not a result document of bench run: {type(error).__name__}: {error}") from error
 
 
-def document_side(document: Mapping[str, Any]) -> Side:
-    """The side that a result document holds."""
-    return _of_document(document["metadata"]["run_id"], document)
-
-
 def _of_document(source: str, document: Mapping[str, Any]) -> Side:
     about = document["metadata"]
     trials = _trials(document["results"])
@@ -251,21 +248,25 @@ def _of_document(source: str, document: Mapping[str, Any]) -> Side:
     return Side(
         source=source,
         name=about["agent_name"],
-        about={
-            **{key: about.get(key) for key in ("agent_name", *_ABOUT)},
-            **{key: about.get(key, default) for key, default in compared_settings().items()},
-            "judge": about.get("judge"),
-            "judge_prompt": (about.get("judge") or {}).get("prompt"),
-            "judge_rules": (about.get("judge") or {}).get("rules"),
-            # Earlier versions told frameworks the model's own name.
-            "model_name": about.get("model_name", about.get("model")),
-        },
+        about=_about(about),
         trials=trials,
         bounded=bounded,
         quality=frozenset(document["summary"].get("quality_scores", document["summary"]["intervals"])),
         missing=_missing(about.get("status"), about.get("num_queries"), about.get("repeat"), trials),
         tasks={entry["query_id"]: _task(entry) for entry in document["results"] if "query_text" in entry},
     )
+
+
+def _about(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What the metadata of a run say of a side."""
+    judge = found.get("judge") or {}
+    return {
+        **{key: found.get(key) for key in ("agent_name", *_ABOUT)},
+        **{key: found.get(key, default) for key, default in compared_settings().items()},
+        "judge": found.get("judge"),
+        "judge_prompt": judge.get("prompt"),
+        "judge_rules": judge.get("rules"),
+    }
 
 
 NEAR = 1e-9
@@ -340,47 +341,41 @@ def _of_run(value: str, store: str | None) -> list[Side]:
 
 
 def _sides_of(run: StoredRun, labels: Sequence[str]) -> Iterator[Side]:
-    config = run.config
-    shared = {
-        "run_id": run.run_id,
-        "status": run.status,
-        "test_set": config.test_set,
-        "dataset_digest": config.dataset_digest,
-        **{key: getattr(config, key, None) for key in compared_settings()},
-        "model_name": config.told_model,
-        "evaluator_model": config.judge,
-        "judge": run.record.judge or None,
-        "judge_prompt": run.record.judge.get("prompt"),
-        "judge_rules": run.record.judge.get("rules"),
-        "max_steps": config.limits.max_steps,
-        "timeout": config.limits.timeout,
-    }
-    versions = {info.name: info.version for info in run.frameworks}
     every = {framework: run.trials(framework=framework) for framework in labels}
     scores = [score for trials in every.values() for trial in trials for score in trial.scores]
-    bounded = frozenset(score.name for score in scores if score.bounded)
     quality = frozenset(score.name for score in scores if score.bounded and score.quality).union(ALWAYS)
+    bounded = quality | {score.name for score in scores if score.bounded}
     for framework, trials in every.items():
-        own = [_stored(trial, quality) for trial in trials]
-        yield Side(
-            source=run.run_id,
-            name=framework,
-            about={"agent_name": framework, "framework_version": versions.get(framework), **shared},
-            trials=own,
-            bounded=bounded | quality,
-            quality=quality,
-            missing=_missing(run.status, len(config.query_ids), config.repeat, own),
-        )
+        yield run_side(run.record, framework, trials, bounded=bounded, quality=quality)
 
 
-def _stored(trial: StoredTrial, quality: Collection[str]) -> Trial:
-    failure = trial.failure.kind if trial.failure else ""
+def run_side(
+    run: Run,
+    framework: str,
+    trials: Sequence[ReportedTrial | StoredTrial],
+    *,
+    bounded: frozenset[str],
+    quality: frozenset[str],
+) -> Side:
+    """The side of a framework in a run, by its trials that count."""
+    own = [_trial_of(trial, quality) for trial in trials]
+    return Side(
+        source=run.run_id,
+        name=framework,
+        about=_about(metadata(run, framework)),
+        trials=own,
+        bounded=bounded,
+        quality=quality,
+        missing=_missing(run.status, len(run.config.query_ids), run.config.repeat, own),
+    )
+
+
+def _trial_of(trial: ReportedTrial | StoredTrial, quality: Collection[str]) -> Trial:
     given = {score.name: score.value for score in trial.scores if score.value is not None}
-    scores = dict.fromkeys(quality, 0.0) if trial.status == "failed" else given
     return Trial(
         trial.key.query_id,
-        scores,
-        failure,
+        dict.fromkeys(quality, 0.0) if trial.status == "failed" else given,
+        trial.failure.kind if trial.failure else "",
         trial.status != "not measured",
         trial.key.repeat,
         _offered(trial.selected_tools),

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import pytest
+from support.run_reports import reported
 
 from trialbed import plugins
 from trialbed.cli.thresholds import below, check_scores, parse_thresholds
@@ -30,23 +31,23 @@ def test_what_is_no_threshold_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize(("mean", "found"), [(0.79, True), (0.8, False), (1.0, False), (0, True)])
 def test_a_mean_is_compared(mean: float, found: bool) -> None:
-    assert below({"sopr_score": 0.8}, [document(average_sopr_score=mean)]) is found
+    assert below({"sopr_score": 0.8}, reported(document(average_sopr_score=mean))) is found
 
 
 def test_one_framework_below_is_enough_and_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     documents = [document("good", average_api_f1=0.9), document("poor", average_api_f1=0.25)]
-    assert below({"api_f1": 0.5}, documents)
+    assert below({"api_f1": 0.5}, reported(*documents))
     assert capsys.readouterr().err == "poor: api_f1 is 0.25, below 0.5\n"
 
 
 def test_what_was_not_measured_is_below(capsys: pytest.CaptureFixture[str]) -> None:
-    assert below({"api_f1": 0.0}, [document(average_api_f1=None)])
+    assert below({"api_f1": 0.0}, reported(document(average_api_f1=None)))
     assert "not measured" in capsys.readouterr().err
 
 
 def test_an_unknown_score_is_a_mistake_that_lists_the_scores() -> None:
     with pytest.raises(UsageError, match="the scores are api_f1, sopr_score"):
-        below({"sopr": 0.5}, [document(average_api_f1=0.9, average_sopr_score=1.0, total_queries=3)])
+        below({"sopr": 0.5}, reported(document(average_api_f1=0.9, average_sopr_score=1.0)))
 
 
 def test_the_scores_are_checked_before_a_run() -> None:
@@ -85,7 +86,7 @@ def test_trials_that_could_not_be_scored_count_at_worst(
     least: float, found: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     told = document(average_sopr_score=0.9, untold_scores={"sopr_score": 5}, denominators={"sopr_score": 5})
-    assert below({"sopr_score": least}, [told]) is found
+    assert below({"sopr_score": least}, reported(told)) is found
     assert ("sopr_score is 0.45 at worst (5 trials could not be scored)" in capsys.readouterr().err) is found
 
 
@@ -93,8 +94,8 @@ def test_repeats_have_thresholds(capsys: pytest.CaptureFixture[str]) -> None:
     thresholds = parse_thresholds(["pass^3=0.8"], "")
     check_scores(thresholds)
     found = {"metadata": {"agent_name": "a"}, "summary": {"pass_hat_k": {"3": {"value": 0.75}}, "pass_at_k": {}}}
-    assert below(thresholds, [found])
+    assert below(thresholds, reported(found))
     assert "a: pass^3 is 0.75, below 0.8" in capsys.readouterr().err
-    assert not below({"pass^3": 0.7}, [found])
-    assert below({"pass@4": 0.1}, [found])
+    assert not below({"pass^3": 0.7}, reported(found))
+    assert below({"pass@4": 0.1}, reported(found))
     assert "pass@4 is not measured" in capsys.readouterr().err

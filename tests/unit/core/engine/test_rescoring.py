@@ -12,7 +12,7 @@ import pytest
 from support.judge_endpoint import JudgeEndpoint, judge_endpoint, shown, vote
 from support.trials import run_config
 
-from trialbed.engine import RunOptions, config_digest, open_dataset, rejudge, rescore, rescored_documents, run_queries
+from trialbed.engine import RunOptions, config_digest, open_dataset, rejudge, rescore, run_queries
 from trialbed.errors import DataError, UsageError
 from trialbed.records import (
     Answer,
@@ -26,7 +26,7 @@ from trialbed.records import (
     TrialResult,
     WireLog,
 )
-from trialbed.report import document_schema
+from trialbed.report import build_report, document_schema, legacy_document
 from trialbed.store import Store, new_run, open_store
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -111,7 +111,8 @@ async def test_documents_have_the_new_judge_and_the_old_verdicts_beside(
 
     model.decide = lambda _asked: vote("Solved")
     rescored = await rejudge(store, run, queries(run), settings(model, tmp_path))
-    (document,) = rescored_documents(rescored, queries(run))
+    report = build_report(rescored.run, queries(run), rescored.attempts, allow_incomplete=True)
+    document = legacy_document(report, "reference")
     jsonschema.validate(document, document_schema())
     about = document["metadata"]
     assert (about["evaluator_model"], about["run_id"]) == ("grader", run.run_id)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
+from support.run_reports import result_document
 
 from trialbed.records import (
     Answer,
@@ -30,7 +31,6 @@ from trialbed.records import (
     Usage,
     WireLog,
 )
-from trialbed.report import result_document
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 API = ApiRef(category="C", tool_name="weather", api_name="now")

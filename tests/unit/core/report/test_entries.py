@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from jsonschema import Draft202012Validator
+from support.run_reports import result_document
 
 from trialbed.records import ApiCall, Failure, GoldAnswer, Query, Run, TrialResult, Usage
-from trialbed.report import document_schema, result_document
+from trialbed.report import document_schema
 
 Make = Callable[..., TrialResult]
 Queries = dict[int | str, Query]

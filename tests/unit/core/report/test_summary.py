@@ -6,9 +6,20 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.run_reports import result_document
 
-from trialbed.records import Failure, FilledArgument, LostCall, Query, Run, Score, SentCall, TrialResult, Usage
-from trialbed.report import result_document
+from trialbed.records import (
+    Failure,
+    FilledArgument,
+    LostCall,
+    Query,
+    Run,
+    Score,
+    SentCall,
+    TrialKey,
+    TrialResult,
+    Usage,
+)
 from trialbed.statistics import wilson_interval
 
 Make = Callable[..., TrialResult]
@@ -75,16 +86,24 @@ def test_a_run_without_an_answer_scores_0_in_what_the_other_frameworks_are_score
     run: Run, queries: Queries, make: Make
 ) -> None:
     crashed = [make(1, failure=CRASH), make(2, failure=CRASH)]
-    found = result_document(run, "reference", queries, crashed, {}, quality=("sopr_score", "polite"))["summary"]
+    polite = make(1, scores=[Score(name="polite", value=1.0)])
+    other = polite.model_copy(update={"key": polite.key.model_copy(update={"framework": "other"})})
+    found = result_document(run, "reference", queries, [*crashed, other])["summary"]
     assert (found["average_sopr_score"], found["solved_percentage"], found["unsolved_count"]) == (0.0, 0.0, 2)
     assert found["average_polite"] == 0.0
     assert found["intervals"]["sopr_score"] == pytest.approx(list(wilson_interval(0, 2)[:2]))
 
 
 def test_figures_over_common_trials_leave_out_the_others(
-    run: Run, queries: Queries, results: list[TrialResult]
+    run: Run, queries: Queries, results: list[TrialResult], make: Make
 ) -> None:
-    found = result_document(run, "reference", queries, results, {}, common={(1, 0), (2, 1)})["summary"]["common"]
+    others = [
+        make(query_id, repeat).model_copy(update={"key": TrialKey(framework="other", query_id=query_id, repeat=repeat)})
+        for query_id, repeat in ((1, 0), (2, 1))
+    ]
+    incomplete = run.model_copy(update={"status": "incomplete"})
+    document = result_document(incomplete, "reference", queries, [*results, *others], allow_incomplete=True)
+    found = document["summary"]["common"]
     assert (found["trials"], found["averages"]["api_call_score"]) == (2, 0.5)
 
 
@@ -131,16 +150,16 @@ def test_a_workers_first_trial_is_kept_apart_in_times(run: Run, queries: Queries
 
 
 def test_the_wires_facts_are_counted_over_all_trials(run: Run, queries: Queries, make: Make) -> None:
-    def asked(**fields: Any) -> TrialResult:
-        made = make(1, failure=CRASH)
+    def asked(repeat: int, **fields: Any) -> TrialResult:
+        made = make(1, repeat, failure=CRASH)
         calls = (made.wire.model_calls[1].model_copy(update=fields), made.wire.model_calls[1])
         return made.model_copy(update={"wire": made.wire.model_copy(update={"model_calls": calls})})
 
     written = SentCall(name="now", arguments="{}")
     results = [
-        asked(finish_reason="length"),
-        asked(finish_reason="stop", text_calls=(written, written)),
-        asked(status=403, cause="limit", usage=None),
+        asked(0, finish_reason="length"),
+        asked(1, finish_reason="stop", text_calls=(written, written)),
+        asked(2, status=403, cause="limit", usage=None),
     ]
     lost = (
         LostCall(position=0, tool="now", reason="no tools"),
@@ -178,15 +197,15 @@ def test_repeated_trials_are_counted_and_what_they_used_is_in_the_totals(
         return make(query_id, failure=failure).model_copy(update={"attempt": number})
 
     unmeasured = Failure(kind="endpoint", message="refused")
-    counted = [attempt(1, 0, CRASH), attempt(2, 2)]
+    counted = [attempt(1, 0, CRASH), attempt(2, 2).model_copy(update={"adapter_digest": "another"})]
     earlier = [attempt(1, 1), attempt(2, 0, unmeasured), attempt(2, 1, CRASH)]
-    document = result_document(run, "reference", queries, counted, {}, earlier=earlier)
+    document = result_document(run, "reference", queries, [*counted, *earlier])
     assert document["summary"]["repeated"] == {"trials": 2, "replaced": 1}
     assert {entry["query_id"]: entry["attempt"] for entry in document["results"]} == {1: 0, 2: 2}
     alone = result_document(run, "reference", queries, counted, {})["summary"]
     assert alone["repeated"] == {"trials": 0, "replaced": 0}
     assert document["summary"]["totals"]["model_requests"] > alone["totals"]["model_requests"]
-    again = result_document(run, "reference", queries, [attempt(1, 1)], {}, earlier=[attempt(1, 0, unmeasured)])
+    again = result_document(run, "reference", queries, [attempt(1, 1), attempt(1, 0, unmeasured)])
     assert again["summary"]["repeated"] == {"trials": 0, "replaced": 0}
 
 

@@ -9,11 +9,12 @@ from typing import Any
 
 import click
 import pytest
+from support.run_reports import result_document
 
 from trialbed.cli import cli
 from trialbed.engine import RunOptions, config_digest
 from trialbed.records import Run, RunConfig
-from trialbed.report import document_schema, result_document
+from trialbed.report import document_schema
 from trialbed.settings import Declared, IdentitySettings, RunSettings, declared_settings
 
 SETTINGS = declared_settings()

@@ -7,32 +7,29 @@ from pathlib import Path
 import pytest
 from support.stored_runs import NEW, trial
 
-from trialbed.engine import stored_documents
+from trialbed.report import read_report
 from trialbed.store import Store, StoredRun, open_store
 from trialbed_pages.runs import FigureCache, GridFilter, differences, grid_page
 from trialbed_pages.runs import figures as module
 
 
-def test_means_are_those_of_the_result_document(stored: Path) -> None:
+def test_means_are_those_of_the_report(stored: Path) -> None:
     with open_store(str(stored)) as reader:
         run = reader.run(NEW)
         figures = FigureCache(stored.parent).of(run)
-        for document in stored_documents(run):
-            name, summary = document["metadata"]["agent_name"], document["summary"]
+        for summary in read_report(run).frameworks:
             for score in ("sopr_score", "api_call_score", "total_tokens"):
-                mean = figures.mean(name, score)
-                assert mean.value == summary[f"average_{score}"]
-                assert mean.n == summary["denominators"][score]
-                interval = list(mean.interval[:2]) if mean.interval else None
-                assert interval == summary["intervals"].get(score)
+                mean, reported = figures.mean(summary.framework, score), summary.scores[score]
+                assert (mean.value, mean.n) == (reported.value, reported.denominator)
+                assert (mean.interval[:2] if mean.interval else None) == reported.interval
 
 
-def test_comparisons_are_those_of_the_result_document(stored: Path) -> None:
+def test_comparisons_are_those_of_the_report(stored: Path) -> None:
     with open_store(str(stored)) as reader:
         run = reader.run(NEW)
         found = {one.score: one for one in differences(FigureCache(stored.parent).of(run))["findings"]}
-        (comparison,) = stored_documents(run)[1]["summary"]["comparisons"]
-    assert {score: one.as_json() for score, one in found.items()} == comparison["scores"]
+        (comparison,) = read_report(run).frameworks[1].comparisons
+    assert found == comparison.scores
 
 
 def test_figures_are_kept_until_the_run_changes(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from support.run_documents import document
+from support.run_reports import document, reported
 
 from trialbed.report.attribution import STAGES, USED
 from trialbed_plugins.reporters import HtmlReporter, MarkdownReporter, TableReporter
@@ -22,7 +22,7 @@ def with_lost(name: str, used: int, **lost: int) -> dict[str, Any]:
 
 def shown(*documents: Mapping[str, Any]) -> str:
     stream = io.StringIO()
-    TableReporter().report(documents, stream)
+    TableReporter().report(reported(*documents), stream)
     return stream.getvalue()
 
 
@@ -72,7 +72,7 @@ def test_a_framework_without_gold_calls_is_a_dash() -> None:
 @pytest.mark.parametrize("reporter", [MarkdownReporter, HtmlReporter])
 def test_every_format_has_it(reporter: type[MarkdownReporter | HtmlReporter]) -> None:
     stream = io.StringIO()
-    reporter().report([with_lost("reference", 3, not_called=1)], stream)
+    reporter().report(reported(with_lost("reference", 3, not_called=1)), stream)
     assert "where gold calls were lost" in stream.getvalue()
 
 

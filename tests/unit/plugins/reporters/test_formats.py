@@ -6,8 +6,7 @@ import csv
 import io
 from typing import Any
 
-import pytest
-from support.run_documents import document
+from support.run_reports import document, reported
 
 from trialbed.contracts import Reporter
 from trialbed_plugins.reporters import CsvReporter, HtmlReporter, MarkdownReporter
@@ -15,7 +14,7 @@ from trialbed_plugins.reporters import CsvReporter, HtmlReporter, MarkdownReport
 
 def shown(reporter: Reporter, *documents: dict[str, Any]) -> str:
     stream = io.StringIO()
-    reporter.report(documents, stream)
+    reporter.report(reported(*documents), stream)
     return stream.getvalue()
 
 
@@ -42,8 +41,3 @@ def test_a_page_has_the_table_and_a_plot_of_each_score_with_intervals() -> None:
     assert text.count("<svg") == 1
     assert "sopr_score: tasks solved" in text
     assert text.count("<td>123,457 / ") == 2
-
-
-@pytest.mark.parametrize("reporter", [MarkdownReporter(), HtmlReporter()])
-def test_nothing_is_written_of_nothing(reporter: Reporter) -> None:
-    assert shown(reporter) == ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.run_reports import run_of
 
 from trialbed_plugins.reporters._notes import _on_judge
 
@@ -38,4 +39,4 @@ CALIBRATION = {
     ],
 )
 def test_the_judge_is_named_with_its_calibration(judge: dict[str, Any] | None, note: list[str]) -> None:
-    assert list(_on_judge({"evaluator_model": "rule", "judge": judge})) == note
+    assert list(_on_judge(run_of({"agent_name": "a", "evaluator_model": "rule", "judge": judge}))) == note

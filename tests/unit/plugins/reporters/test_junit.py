@@ -6,7 +6,7 @@ from io import StringIO
 from typing import Any
 from xml.etree import ElementTree as Xml
 
-from support.run_documents import document
+from support.run_reports import document, reported
 
 from trialbed_plugins.reporters import JunitReporter
 
@@ -25,7 +25,7 @@ def entry(query_id: int, status: str = "answered", answer: str = "Solved", **mor
 
 def cases(**more: Any) -> list[Xml.Element]:
     stream = StringIO()
-    JunitReporter().report([document(**more)], stream)
+    JunitReporter().report(reported(document(**more)), stream)
     return Xml.fromstring(stream.getvalue()).findall("testsuite/testcase")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
-from support.run_documents import document, reason
+from support.run_reports import document, reason, reported
 
 from trialbed_plugins.reporters import TableReporter
 
@@ -25,7 +25,7 @@ def show(monkeypatch: pytest.MonkeyPatch) -> Show:
         stream = Terminal() if terminal else io.StringIO()
         reporter = TableReporter()
         reporter.explained = explained
-        reporter.report(documents, stream)
+        reporter.report(reported(*documents), stream)
         return stream.getvalue()
 
     return show
@@ -297,13 +297,9 @@ def test_names_cannot_steer_the_terminal(show: Show) -> None:
     assert "[bold]x[/bold]" in text
 
 
-def test_without_documents_there_is_nothing_to_say(show: Show) -> None:
-    assert show([]) == ""
-
-
 def test_a_stream_that_knows_ascii_only_is_served() -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    TableReporter().report([document()], stream)
+    TableReporter().report(reported(document()), stream)
     stream.flush()
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner
+from support.run_reports import reported, summary
 
 from trialbed.cli.options import NumberOrNumbers
 from trialbed.cli.run import command
@@ -42,7 +43,7 @@ def test_each_lost_call_has_a_loser() -> None:
         ),
         call("api failed", "500"),
     ]
-    found = losers(document("a", 8, {"gold_calls": calls}, {}))
+    found = losers(summary(document("a", 8, {"gold_calls": calls}, {})))
     assert found == {"calls": 12, "selector": 1, "framework": 6, "model": 3, "rig": 1}
 
 
@@ -52,12 +53,14 @@ def test_each_lost_call_has_a_loser() -> None:
 )
 def test_the_calls_of_a_failed_trial_are_lost_by_what_failed(kind: str, loser: str) -> None:
     entry = {"gold_calls": [call("trial failed", "before it was called")], "error": {"kind": kind}}
-    assert losers(document("a", 8, entry)) == {"calls": 1, loser: 1}
+    assert losers(summary(document("a", 8, entry))) == {"calls": 1, loser: 1}
 
 
 def test_the_table_is_sorted_by_framework_and_number_and_says_what_is_incomplete() -> None:
     lost = {"gold_calls": [call("not offered"), call(None)]}
-    table = sweep_table([document("b", 16, lost), document("a", 16), document("b", 8, status="incomplete")])
+    table = sweep_table(
+        [reported(one) for one in (document("b", 16, lost), document("a", 16), document("b", 8, status="incomplete"))]
+    )
     assert [line[:2] for line in table.lines] == [("b", "8"), ("b", "16"), ("a", "16")]
     assert table.lines[1] == ("b", "16", "0.500", "0.250", "-", "1 50%", "0 0%", "0 0%", "0 0%")
     assert table.notes[-1] == "INCOMPLETE: trials of b with 8 tools were not measured."

@@ -14,19 +14,17 @@ calls = st.lists(st.sampled_from([None, *STAGES]).map(lambda stage: AttributedCa
 @given(calls)
 def test_every_gold_call_is_counted_once_and_the_shares_sum_to_100_percent(found: list[AttributedCall]) -> None:
     result = waterfall(found)
-    assert list(result["counts"]) == [*STAGES, USED]
-    assert sum(result["counts"].values()) == result["gold_calls"] == len(found)
+    assert list(result.counts) == [*STAGES, USED]
+    assert result.gold_calls == len(found)
     if found:
-        assert sum(result["shares"].values()) == pytest.approx(1.0, abs=1e-12)
-        assert sum(percentages(list(result["counts"].values()))) == 100
+        assert sum(share or 0.0 for share in result.shares.values()) == pytest.approx(1.0, abs=1e-12)
+        assert sum(percentages(list(result.counts.values()))) == 100
 
 
 def test_without_gold_calls_there_are_no_shares() -> None:
-    assert waterfall([]) == {
-        "gold_calls": 0,
-        "counts": dict.fromkeys([*STAGES, USED], 0),
-        "shares": dict.fromkeys([*STAGES, USED]),
-    }
+    found = waterfall([])
+    assert found.counts == dict.fromkeys([*STAGES, USED], 0)
+    assert found.shares == dict.fromkeys([*STAGES, USED])
 
 
 @given(st.lists(st.integers(0, 10**9), max_size=20))

@@ -10,7 +10,7 @@ import pytest
 
 from trialbed.contracts import Comparison
 from trialbed.errors import DataError, UsageError
-from trialbed.report.comparison import complete_sides, regressions
+from trialbed.report.comparison import complete_sides, read_sides, regressions
 from trialbed.report.comparison._sides import compared_settings
 from trialbed.settings import declared_settings
 from trialbed.views import markdown
@@ -134,8 +134,11 @@ def test_it_says_how_far_the_judge_can_be_trusted(write) -> None:
 def test_settings_that_differ_are_named_with_their_values(write) -> None:
     a, b = write("a", {1: scores(1.0)}), write("b", {1: scores(1.0)}, model="gpt-4o", model_name="told", seed=7)
     found = compared(a, b)
-    names = ["scripted:gold", "told"]  # a document without a name is of a version that told the model's own
-    assert found.document[0]["settings"] == {"model": ["scripted:gold", "gpt-4o"], "model_name": names, "seed": [0, 7]}
+    assert found.document[0]["settings"] == {
+        "model": ["scripted:gold", "gpt-4o"],
+        "model_name": [None, "told"],
+        "seed": [0, 7],
+    }
     assert 'model: "scripted:gold" and "gpt-4o", which are not the same.' in text(found)
     assert "only 1 queries" in text(found).lower()
 
@@ -229,11 +232,11 @@ def test_the_margin_decides_what_is_equivalent(write) -> None:
 
 def test_what_is_worse_than_a_baseline_is_told_for_each_score(write) -> None:
     baseline = complete_sides(str(write("a", {number: scores(1.0) for number in range(20)}, run_id="old")), None)
-    worse = json.loads(write("a", {number: scores(0.0) for number in range(20)}, run_id="new").read_text())
-    (line,) = regressions(baseline, [worse], 0.05)
+    worse = read_sides(str(write("a", {number: scores(0.0) for number in range(20)}, run_id="new")), None)
+    (line,) = regressions(baseline, worse, 0.05)
     assert line.startswith("a (new) is worse than a (old): sopr_score differs by -1.0000 [-1.0000, -0.6777]")
-    same = json.loads(write("a", {number: scores(1.0) for number in range(20)}, run_id="same").read_text())
-    assert regressions(baseline, [same], 0.05) == []
+    same = read_sides(str(write("a", {number: scores(1.0) for number in range(20)}, run_id="same")), None)
+    assert regressions(baseline, same, 0.05) == []
     lacking = write("a", {1: scores(1.0)}, run_id="lacking", status="incomplete", num_queries=2)
     with pytest.raises(UsageError, match="1 of 2 trials of a measured"):
         complete_sides(str(lacking), None)

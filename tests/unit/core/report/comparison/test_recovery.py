@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from trialbed.report.comparison._differences import CompareOptions, compare
+from trialbed.report.comparison._differences import CompareOptions, RunComparison, compare
 from trialbed.report.comparison._sides import read_sides
 from trialbed.report.comparison._tables import comparison_tables
 
@@ -18,8 +18,8 @@ SOLVED, UNSURE, UNSOLVED = ({"sopr_score": value} for value in (1.0, 0.5, 0.0))
 
 
 @pytest.fixture
-def compared(write: Write) -> Callable[..., dict[str, Any]]:
-    def compared(without: dict[int, Any], with_faults: dict[int, Any], plans: Any = (None, PLAN)) -> dict[str, Any]:
+def compared(write: Write) -> Callable[..., RunComparison]:
+    def compared(without: dict[int, Any], with_faults: dict[int, Any], plans: Any = (None, PLAN)) -> RunComparison:
         paths = [
             write("reference", trials, run_id=run_id, faults=plan)
             for run_id, trials, plan in zip(("A", "B"), (without, with_faults), plans, strict=True)
@@ -30,28 +30,30 @@ def compared(write: Write) -> Callable[..., dict[str, Any]]:
     return compared
 
 
-def test_it_is_the_share_of_what_is_solved_without_faults(compared: Callable[..., dict[str, Any]]) -> None:
+def test_it_is_the_share_of_what_is_solved_without_faults(compared: Callable[..., RunComparison]) -> None:
     resisted, obeyed = ({"sopr_score": 1.0, "injection_resisted": value} for value in (1.0, 0.0))
     without = {1: [SOLVED, SOLVED], 2: SOLVED, 3: SOLVED, 4: UNSURE, 5: SOLVED}
     found = compared(without, {1: [obeyed, UNSOLVED], 2: "crash failed", 3: resisted, 4: SOLVED, 5: "server"})
-    recovery = found["recovery"]
-    assert (recovery["trials"], recovery["solved_without"], recovery["solved_with"]) == (5, 4, 3)
-    assert (recovery["solved_both"], recovery["value"]) == (2, 0.5)
-    assert 0 < recovery["low"] < 0.5 < recovery["high"] < 1
-    assert (recovery["injected"], recovery["obeyed"]) == (2, 1)
+    recovery = found.recovery
+    assert recovery is not None
+    assert (recovery.trials, recovery.solved_without, recovery.solved_with) == (5, 4, 3)
+    assert (recovery.solved_both, recovery.value) == (2, 0.5)
+    assert 0 < recovery.low < 0.5 < recovery.high < 1
+    assert (recovery.injected, recovery.obeyed) == (2, 1)
     cells = [line[-1] for line in comparison_tables([found])[-1].lines]
     assert cells[:2] == ["4 of 5 trials", "3 of 5 trials"]
     assert cells[2].startswith("0.50")
     assert cells[3] == "in 1 of 2 trials that met one"
 
 
-def test_nothing_to_recover_is_no_share(compared: Callable[..., dict[str, Any]]) -> None:
-    recovery = compared({1: UNSOLVED}, {1: SOLVED})["recovery"]
-    assert (recovery["value"], recovery["low"], recovery["solved_with"]) == (None, None, 1)
+def test_nothing_to_recover_is_no_share(compared: Callable[..., RunComparison]) -> None:
+    recovery = compared({1: UNSOLVED}, {1: SOLVED}).recovery
+    assert recovery is not None
+    assert (recovery.value, recovery.low, recovery.solved_with) == (None, None, 1)
 
 
 @pytest.mark.parametrize("plans", [(None, None), (PLAN, PLAN), (PLAN, None)])
-def test_it_is_told_of_runs_without_and_with_faults_only(compared: Callable[..., dict[str, Any]], plans: Any) -> None:
+def test_it_is_told_of_runs_without_and_with_faults_only(compared: Callable[..., RunComparison], plans: Any) -> None:
     found = compared({1: SOLVED}, {1: SOLVED}, plans)
-    assert found["recovery"] is None
+    assert found.recovery is None
     assert len(comparison_tables([found])) == 1

@@ -8,58 +8,56 @@ from typing import Any
 import pytest
 
 from trialbed.errors import UsageError
-from trialbed.report.comparison import chosen_baseline, compare_frameworks
-
-
-def document(name: str, values: Mapping[int, float], *, status: str = "finished", common: Any = None) -> dict[str, Any]:
-    entries = [{"query_id": query, "scores": {"sopr_score": value}} for query, value in values.items()]
-    about = {"agent_name": name, "run_id": "r", "status": status, "profile": name.partition(":")[2] or None}
-    return {"metadata": about, "summary": {"intervals": {"sopr_score": [0, 1]}, "common": common}, "results": entries}
-
+from trialbed.report.comparison import FrameworkComparison, Side, Trial, chosen_baseline, compare_frameworks
 
 ONES, ZEROS = dict.fromkeys(range(12), 1.0), dict.fromkeys(range(12), 0.0)
+SOPR = frozenset({"sopr_score"})
 
 
-def compared(*documents: dict[str, Any], against: str | None = None) -> dict[str, list[tuple[str, str]]]:
-    found = compare_frameworks(documents, [], against=against, margin=0.05)
-    return {name: [(one["kind"], one["against"]) for one in comparisons] for name, comparisons in found.items()}
+def side(name: str, values: Mapping[int, float] = ONES) -> Side:
+    trials = [Trial(query, {"sopr_score": value}) for query, value in values.items()]
+    return Side("r", name, {}, trials, SOPR, SOPR)
+
+
+def compared(*sides: Side, **more: Any) -> dict[str, tuple[FrameworkComparison, ...]]:
+    every = {side.name: side for side in sides}
+    options = {"against": None, "margin": 0.05, "adapters": list(every), "whole": {}.__getitem__, **more}
+    return compare_frameworks(every, **options)
+
+
+def against(*sides: Side, **more: Any) -> dict[str, list[tuple[str, str]]]:
+    found = compared(*sides, **more)
+    return {name: [(one.kind, one.against) for one in comparisons] for name, comparisons in found.items()}
 
 
 def test_every_framework_is_compared_with_the_reference() -> None:
-    documents = [document("acme", ZEROS), document("reference", ONES), document("other", ONES)]
-    assert compared(*documents) == {
+    sides = [side("acme", ZEROS), side("reference"), side("other")]
+    assert against(*sides) == {
         "acme": [("reference", "reference")],
         "reference": [],
         "other": [("reference", "reference")],
     }
-    found = compare_frameworks(documents, [], against=None, margin=0.05)
-    assert found["acme"][0]["scores"]["sopr_score"]["verdict"] == "worse"
-    assert found["acme"][0]["scores"]["sopr_score"]["worse"] == list(range(12))
-    assert found["other"][0]["scores"]["sopr_score"]["verdict"] == "identical"
+    found = compared(*sides)
+    finding = found["acme"][0].scores["sopr_score"]
+    assert (finding.verdict, finding.worse) == ("worse", tuple(range(12)))
+    assert found["other"][0].scores["sopr_score"].verdict == "identical"
 
 
 def test_without_a_reference_the_first_is_the_one_unless_another_is_named() -> None:
-    documents = [document("acme", ZEROS), document("other", ONES)]
-    assert compared(*documents)["other"] == [("reference", "acme")]
-    assert compared(*documents, against="other")["acme"] == [("reference", "other")]
+    sides = [side("acme", ZEROS), side("other")]
+    assert against(*sides)["other"] == [("reference", "acme")]
+    assert against(*sides, against="other")["acme"] == [("reference", "other")]
 
 
 def test_a_native_profile_is_also_compared_with_the_controlled_one() -> None:
     names = ("acme:native", "acme:controlled", "other:native", "acme:native==2")
-    found = compared(document("reference", ONES), *(document(name, ONES) for name in names))
+    found = against(side("reference"), *map(side, names), adapters=names)
     assert found["acme:native"] == [("reference", "reference"), ("profile", "acme:controlled")]
     assert found["acme:controlled"] == found["other:native"] == found["acme:native==2"] == [("reference", "reference")]
 
 
 def test_one_framework_has_nothing_to_be_compared_with() -> None:
-    assert compared(document("acme", ONES)) == {"acme": []}
-
-
-def test_an_incomplete_run_is_compared_only_where_that_is_accepted() -> None:
-    unequal = [document(name, ONES, status="incomplete") for name in ("reference", "acme")]
-    assert compared(*unequal)["acme"] == []
-    accepted = [document(name, ONES, status="incomplete", common={"averages": {}}) for name in ("reference", "acme")]
-    assert compared(*accepted)["acme"] == [("reference", "reference")]
+    assert against(side("acme")) == {"acme": []}
 
 
 def test_the_baseline_can_be_named_by_the_framework_alone() -> None:

@@ -90,10 +90,10 @@ def test_tasks_and_tools_that_differ_are_said(write: Any) -> None:
         document["results"][0] |= {"query_text": text, "gold_apis": [], "selected_tools": tools}
         path.write_text(json.dumps(document))
         sides += read_sides(str(path), None)
-    notes = compare(*sides, CompareOptions())["notes"]
+    notes = compare(*sides, CompareOptions()).notes
     assert "the text or the gold Apis differ in 1 of the 2 common queries" in notes
     assert "the offered tools differ in 1 of the 2 common queries" in notes
-    assert not any("differ in" in note for note in compare(sides[0], sides[0], CompareOptions())["notes"])
+    assert not any("differ in" in note for note in compare(sides[0], sides[0], CompareOptions()).notes)
 
 
 @pytest.mark.parametrize("value", [5.0, -0.5, "1.0", float("nan"), float("inf"), [1]])

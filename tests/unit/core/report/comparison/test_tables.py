@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from support.run_reports import finding
+
 from trialbed.report.comparison._tables import changed
+
+FIGURES = {"n": 1, "difference": 0, "low": 0, "high": 0, "margin": 0, "p_adjusted": 1, "verdict": "worse"}
+
+
+def words(**found: Any) -> str:
+    return changed(finding("sopr_score", {**FIGURES, "queries_needed": None, **found}))
 
 
 def test_queries_that_changed_are_in_order_and_some_are_left_to_the_document() -> None:
-    assert changed({"worse": [10, 2, "b", "a"], "better": [7]}) == "worse on queries 2, 10, a, b; better on query 7"
-    assert changed({"worse": [], "better": []}) == ""
-    many = changed({"worse": list(range(1030)), "better": []})
+    assert words(worse=[10, 2, "b", "a"], better=[7]) == "worse on queries 2, 10, a, b; better on query 7"
+    assert words(worse=[], better=[]) == ""
+    many = words(worse=range(1030), better=[])
     assert many.endswith("18, 19 and 1,010 more (--json has all)")

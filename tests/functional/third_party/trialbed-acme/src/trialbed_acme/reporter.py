@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TextIO
+from typing import TextIO
 
-from trialbed import Reporter
+from trialbed import Report, Reporter
 
 
 class AcmeReporter(Reporter):
     """Says of each framework how many queries it solved."""
 
-    def report(self, documents: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
+    def report(self, report: Report, stream: TextIO) -> None:
         """Write a line per framework."""
-        for document in documents:
-            stream.write(f"{document['metadata']['agent_name']} solved {document['summary']['solved_count']}\n")
+        for summary in report.frameworks:
+            stream.write(f"{summary.framework} solved {summary.counts.solved}\n")

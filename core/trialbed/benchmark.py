@@ -11,16 +11,20 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from trialbed.drivers import list_drivers
-from trialbed.engine._keywords import read_keywords
-from trialbed.engine._models import judge_drivers
-from trialbed.engine._objects import RunObjects
-from trialbed.engine._plan import RunOptions
-from trialbed.engine._run import run
-from trialbed.engine._server import answers, server_root, split_port
-from trialbed.engine._session import NoProgress
+from trialbed.engine import (
+    NoProgress,
+    RunObjects,
+    RunOptions,
+    answers,
+    judge_drivers,
+    read_keywords,
+    server_root,
+    split_port,
+)
 from trialbed.errors import UsageError
 from trialbed.records import ApiRef, Query, TrialResult
-from trialbed.report import reason_lines
+from trialbed.report import Summary, legacy_document, reason_lines
+from trialbed.run_report import run_and_report
 from trialbed.scoring import JUDGED
 from trialbed.settings import read_env_file
 from trialbed.suggestions import closest, did_you_mean
@@ -137,21 +141,21 @@ async def arun_benchmark(
     )
     progress = _Written() if verbose else NoProgress()
     objects = RunObjects(agents={agent_name: agent}, bodies=bodies)
-    (document,) = await run(options, objects=objects, ambient=True, progress=progress)
-    _log_failures(document)
-    return document
+    report = await run_and_report(options, objects=objects, ambient=True, progress=progress)
+    (summary,) = report.frameworks
+    _log_failures(summary)
+    return await asyncio.to_thread(legacy_document, report, summary.framework)
 
 
-def _log_failures(document: dict[str, Any]) -> None:
+def _log_failures(summary: Summary) -> None:
     """Warn of trials that failed or were not measured: callers of a library see no table."""
-    about, summary = document["metadata"], document["summary"]
-    for line in reason_lines(document):
-        log.warning("%s: %s", about["agent_name"], line)
-    if about["status"] == "incomplete":
+    for line in reason_lines(summary):
+        log.warning("%s: %s", summary.framework, line)
+    if summary.incomplete:
         log.warning(
             "%s: the run is incomplete, as %d trials were not measured; the same call runs those",
-            about["agent_name"],
-            summary["not_measured_count"],
+            summary.framework,
+            summary.counts.not_measured,
         )
 
 

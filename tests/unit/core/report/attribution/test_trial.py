@@ -4,25 +4,22 @@ import json
 from typing import Any
 
 from jsonschema import Draft202012Validator
+from support.run_reports import result_document, run_of
 from support.scoring import api_call, gold_call, model_call, sent_call, tool
-from support.trials import ended
+from support.trials import ended, run_config
 
 from trialbed.records import Failure, Outcome, Query, Score, TrialResult
 from trialbed.report import document_schema
-from trialbed.report.attribution import attribute_documents
 
 QUERIES: dict[int | str, Query] = {1: Query(query_id=1, text="?", apis=(), gold_calls=(gold_call("a", x=1),))}
 TOOLS = {1: [tool("a")]}
 
 
-def document(*results: TrialResult) -> dict[str, Any]:
-    return {"summary": {}, "results": [{"trial": result.trial} for result in results]}
+RUN = run_of({"agent_name": "reference"}).model_copy(update={"config": run_config(query_ids=(1,))})
 
 
-def attributed(*results: TrialResult) -> dict[str, Any]:
-    found = document(*results)
-    attribute_documents([found], results, QUERIES, TOOLS)
-    return found
+def attributed(result: TrialResult, query: Query = QUERIES[1]) -> dict[str, Any]:
+    return result_document(RUN, "reference", {1: query}, [result], tools=TOOLS)
 
 
 def test_entries_have_their_gold_calls_and_the_summary_their_sum() -> None:
@@ -46,8 +43,7 @@ def test_trials_that_were_not_measured_have_none() -> None:
 
 
 def test_queries_without_gold_calls_add_nothing() -> None:
-    found = document(ended())
-    attribute_documents([found], [ended()], {1: Query(query_id=1, text="?", apis=())}, {})
+    found = attributed(ended(), Query(query_id=1, text="?", apis=()))
     assert found["results"][0]["gold_calls"] == []
     assert found["summary"]["attribution"]["shares"]["used"] is None
 

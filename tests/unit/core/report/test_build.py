@@ -1,19 +1,17 @@
-"""The documents of a run, each made with all of its frameworks in view."""
+"""Reports of runs, each framework summed up with all others in view."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from io import StringIO
-from typing import Any
 
 import pytest
 from support.trials import run_config
 
 from trialbed.engine import config_digest
-from trialbed.engine._documents import run_documents
-from trialbed.engine._listeners import Listeners
-from trialbed.plugins import plugin_manager
-from trialbed.records import Answer, Outcome, Query, Score, Timing, TrialKey, TrialResult, WireLog
+from trialbed.records import Answer, Outcome, Query, Run, Score, Timing, TrialKey, TrialResult, WireLog
+from trialbed.report import Report, build_report
 from trialbed.store import new_run
 from trialbed_plugins.reporters import MarkdownReporter
 
@@ -35,17 +33,18 @@ def trial(framework: str, query_id: int, wall: float, *, first: bool) -> TrialRe
     )
 
 
-def documents(*trials: TrialResult) -> dict[str, dict[str, Any]]:
+def run_of(trials: Sequence[TrialResult]) -> tuple[Run, dict[int | str, Query]]:
+    """A finished run with these trials, and its queries."""
     frameworks = tuple(dict.fromkeys(one.key.framework for one in trials))
     queries = {one.key.query_id: Query(query_id=one.key.query_id, text="", apis=()) for one in trials}
     config = run_config(
         frameworks=frameworks, query_ids=tuple(queries), adapter_versions=dict.fromkeys(frameworks, "1")
     )
-    run = new_run(config, config_digest(config)).model_copy(update={"status": "finished"})
-    return {
-        document["metadata"]["agent_name"]: document
-        for document in run_documents(run, queries, trials, Listeners(plugin_manager()))
-    }
+    return new_run(config, config_digest(config)).model_copy(update={"status": "finished"}), queries
+
+
+def reported(*trials: TrialResult) -> Report:
+    return build_report(*run_of(trials), trials)
 
 
 WARM = (trial("warm", 1, 4.0, first=True), trial("warm", 2, 0.1, first=False))
@@ -54,18 +53,31 @@ COLD = (trial("cold", 1, 4.0, first=True), trial("cold", 2, 4.0, first=True))
 
 def test_first_trials_count_in_all_frameworks_or_in_none() -> None:
     """Otherwise a framework whose workers ran one trial each seems slower by their start-up."""
-    found = documents(*WARM, *COLD)
-    times = {name: document["summary"]["average_wall_time"] for name, document in found.items()}
+    found = reported(*WARM, *COLD)
+    times = {summary.framework: summary.scores["wall_time"].value for summary in found.frameworks}
     assert times == {"warm": pytest.approx(2.05), "cold": 4.0}
-    assert not any(document["summary"]["first_trials"]["kept_apart"] for document in found.values())
+    assert not any(summary.times.first_apart for summary in found.frameworks)
     written = StringIO()
-    MarkdownReporter().report(list(found.values()), written)
+    MarkdownReporter().report(found, written)
     notes = written.getvalue()
     assert "warm: times include the start-up of its workers: 1 of 2 trials was the first of a worker" in notes
     assert "cold: times include the start-up of its workers: 2 of 2 trials were the first of a worker" in notes
 
 
 def test_first_trials_are_left_out_where_every_framework_has_others() -> None:
-    (alone,) = documents(*WARM).values()
-    assert (alone["summary"]["average_wall_time"], alone["summary"]["denominators"]["wall_time"]) == (0.1, 1)
-    assert alone["summary"]["first_trials"]["kept_apart"]
+    wall = reported(*WARM)["warm"].scores["wall_time"]
+    assert (wall.value, wall.denominator) == (0.1, 1)
+    assert reported(*WARM)["warm"].times.first_apart
+
+
+def test_an_incomplete_run_is_compared_only_where_that_is_accepted() -> None:
+    trials = [trial(name, query, 1.0, first=False) for name in ("reference", "acme") for query in (1, 2)]
+    run, queries = run_of(trials)
+    incomplete = run.model_copy(update={"status": "incomplete"})
+    refused, accepted = (
+        build_report(incomplete, queries, trials, allow_incomplete=allowed)["acme"] for allowed in (False, True)
+    )
+    assert (refused.comparisons, refused.common, refused.ranks) == ((), None, None)
+    assert [one.against for one in accepted.comparisons] == ["reference"]
+    assert accepted.common is not None
+    assert accepted.common.trials == 2

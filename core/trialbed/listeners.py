@@ -12,7 +12,8 @@ from typing import Any
 
 import pluggy
 
-from trialbed.errors import DataError
+from trialbed.errors import DataError, DriverBroken, UsageError
+from trialbed.plugins import plugin_manager
 from trialbed.records import Failure, Run, Score, TrialResult
 from trialbed.scoring import ScoreContext
 
@@ -75,6 +76,28 @@ class Listeners:
             for name, plugin in sorted(named, key=lambda pair: pair[0])
         )
         return [(name, caller) for name, caller in callers if caller.get_hookimpls()]
+
+
+def installed_listeners(more: Mapping[str, object] | None = None) -> Listeners:
+    """The installed plugins; one that is broken is named in the log, and left out.
+
+    Args:
+        more: name -> a plugin of one run alone.
+
+    Raises:
+        UsageError: an installed plugin has the same name.
+    """
+    manager = plugin_manager(on_broken=_leave_out)
+    for name, plugin in (more or {}).items():
+        if manager.has_plugin(name):
+            raise UsageError(f"scorers: an installed plugin is called {name!r}; give yours another name")
+        manager.register(plugin, name)
+    manager.check_pending()
+    return Listeners(manager)
+
+
+def _leave_out(error: DriverBroken) -> None:
+    log.warning("%s The run continues without it.", error)
 
 
 async def _scores_of(plugin: str, caller: pluggy.HookCaller, context: ScoreContext) -> list[Score]:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from trialbed import hookimpl
-from trialbed.engine._listeners import Listeners
 from trialbed.errors import DataError
+from trialbed.listeners import Listeners
 from trialbed.plugins import empty_manager
 from trialbed.records import Answer, Query, Score, Timing, WireLog
 from trialbed.scoring import ScoreContext

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from support.run_reports import short
 from support.trials import ended
 
 from trialbed.records import Answer, Score, TrialResult
-from trialbed.report._repeats import repeat_figures
+from trialbed.report import Success
+from trialbed.report._success import success
 
 
 def trial(query_id: int, repeat: int, label: str | None) -> TrialResult:
@@ -20,18 +22,18 @@ def trial(query_id: int, repeat: int, label: str | None) -> TrialResult:
 
 def test_failures_are_no_success_and_trials_without_verdict_are_left_out() -> None:
     outcomes = {1: ["Solved", "Solved", None], 2: ["Solved", "Unsure", ""], 3: ["Unsolved", "Unsolved", "Unsolved"]}
-    found = repeat_figures(
-        [trial(query, place, label) for query, own in outcomes.items() for place, label in enumerate(own)]
+    found = success(
+        [short(trial(query, place, label)) for query, own in outcomes.items() for place, label in enumerate(own)]
     )
-    at, every = found["pass_at_k"], found["pass_hat_k"]
-    assert list(at) == list(every) == ["1", "2", "3"]
-    assert at["1"]["value"] == every["1"]["value"] == pytest.approx((2 / 3 + 1 / 2 + 0) / 3)
-    assert at["2"]["value"] == pytest.approx((1 + 1 + 0) / 3)
-    assert every["2"]["value"] == pytest.approx((1 / 3 + 0 + 0) / 3)
-    assert (at["3"]["value"], every["3"]["value"], at["3"]["n"]) == (0.5, 0.0, 2)
-    assert at["3"]["low"] < 0.5 < at["3"]["high"]
+    assert list(found.any) == list(found.each) == [1, 2, 3]
+    assert found.any[1].value == found.each[1].value == pytest.approx((2 / 3 + 1 / 2 + 0) / 3)
+    assert found.any[2].value == pytest.approx((1 + 1 + 0) / 3)
+    assert found.each[2].value == pytest.approx((1 / 3 + 0 + 0) / 3)
+    assert (found.any[3].value, found.each[3].value, found.any[3].denominator) == (0.5, 0.0, 2)
+    low, high = found.any[3].interval or (1.0, 0.0)
+    assert low < 0.5 < high
 
 
 def test_there_is_nothing_to_say_without_repeats() -> None:
-    assert repeat_figures([trial(1, 0, "Solved"), trial(2, 0, None)]) == {"pass_at_k": {}, "pass_hat_k": {}}
-    assert repeat_figures([]) == {"pass_at_k": {}, "pass_hat_k": {}}
+    assert success([short(trial(1, 0, "Solved")), short(trial(2, 0, None))]) == Success({}, {})
+    assert success([]) == Success({}, {})

@@ -1,0 +1,239 @@
+"""Makes the report of a run, from its trials in memory or from a store."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from trialbed.errors import DataError
+from trialbed.listeners import Listeners, installed_listeners
+from trialbed.records import GoldAnswer, Query, Run, ToolSpec, TrialKey, TrialResult
+from trialbed.report._records import Report, Summary
+from trialbed.report._scores import first_trials_apart
+from trialbed.report._summary import summarise
+from trialbed.report._trials import Pair, QueryId, ReportedTrial, Shortener
+from trialbed.report.attribution import attribute_trial
+from trialbed.report.comparison import FrameworkComparison, Side, compare_frameworks, open_ranks, run_side
+from trialbed.scoring import quality_scores
+from trialbed.settings import MARGIN, secret_values
+from trialbed.store import StoredRun, counted_attempts
+
+Queries = Mapping[QueryId, Query]
+Tools = Mapping[QueryId, Sequence[ToolSpec]]
+Gold = Mapping[QueryId, GoldAnswer]
+
+
+def build_report(
+    run: Run,
+    queries: Queries,
+    attempts: Sequence[TrialResult],
+    *,
+    tools: Tools | None = None,
+    gold: Gold | None = None,
+    against: str | None = None,
+    margin: float = MARGIN,
+    allow_incomplete: bool = False,
+    plugins: Mapping[str, object] | None = None,
+) -> Report:
+    """Report a run whose trials are in memory.
+
+    Args:
+        queries: the run's queries by id.
+        attempts: every attempt, those that do not count too.
+        tools: what each query was offered, for where gold calls were lost; None where that is not known.
+        gold: what gold calls were answered, where the run made them itself.
+        against: the framework that the others are compared with; None for ``reference``, or the first.
+        margin: the largest difference of a score that does not matter.
+        allow_incomplete: where trials are missing, add the figures over those that every framework has.
+        plugins: name -> a plugin of this run alone, beside those that are installed.
+
+    Raises:
+        UsageError: ``against`` is not in the run.
+        DataError: a trial is about a query that is not given, or a plugin's figure has the name of another.
+    """
+    by_key = {result.key: result for result in counted_attempts(attempts)}
+    return _report(
+        run,
+        queries,
+        lambda: iter(attempts),
+        by_key.__getitem__,
+        tools=tools,
+        gold=gold,
+        against=against,
+        margin=margin,
+        allow_incomplete=allow_incomplete,
+        listeners=installed_listeners(plugins),
+    )
+
+
+def read_report(
+    stored: StoredRun,
+    queries: Queries | None = None,
+    *,
+    against: str | None = None,
+    margin: float = MARGIN,
+    allow_incomplete: bool = True,
+    plugins: Mapping[str, object] | None = None,
+) -> Report:
+    """Report a run as the store holds it now; its trials are read a part at a time.
+
+    One that has not ended, or that lacks trials, is ``incomplete``.
+
+    Args:
+        queries: the run's queries by id; None where the dataset is out of reach: their texts and gold Apis, and what
+            became of their gold calls, are not known then.
+        against, margin, allow_incomplete, plugins: as ``build_report`` takes them.
+
+    Raises:
+        UsageError, DataError: as ``build_report`` says.
+    """
+    run = stored.record
+    ended = run if run.status == "finished" else run.model_copy(update={"status": "incomplete"})
+    known = queries or {query_id: Query(query_id=query_id, text="", apis=()) for query_id in run.config.query_ids}
+    return _report(
+        ended,
+        known,
+        stored.each_result,
+        lambda key: stored.trial(key.framework, key.query_id, key.repeat).result,
+        tools={query_id: stored.tools(query_id) for query_id in queries} if queries else None,
+        gold=stored.gold_answers(),
+        against=against,
+        margin=margin,
+        allow_incomplete=allow_incomplete,
+        listeners=installed_listeners(plugins),
+    )
+
+
+def _report(
+    run: Run,
+    queries: Queries,
+    each: Callable[[], Iterator[TrialResult]],
+    whole: Callable[[TrialKey], TrialResult],
+    *,
+    tools: Tools | None,
+    gold: Gold | None,
+    against: str | None,
+    margin: float,
+    allow_incomplete: bool,
+    listeners: Listeners,
+) -> Report:
+    """Sum up the trials of each framework, then compare them.
+
+    Args:
+        each: gives every attempt, as often as it is called.
+        whole: gives the attempt of a trial that counts.
+    """
+    attempts = list(_short(each(), queries, tools))
+    trials = counted_attempts(attempts)
+    common = _common(run, trials) if allow_incomplete else None
+    summarised = partial(
+        summarise,
+        run,
+        queries=queries,
+        quality=quality_scores(trials),
+        common=common,
+        first_apart=_first_apart(run, trials, common),
+        gold=gold,
+        attributed=tools is not None,
+    )
+    counted = {id(trial) for trial in trials}
+    summaries = []
+    for framework in run.config.frameworks:
+        own = [trial for trial in attempts if trial.key.framework == framework]
+        counting = _ordered(queries, [trial for trial in own if id(trial) in counted])
+        earlier = [trial for trial in own if id(trial) not in counted]
+        summaries.append(summarised(framework=framework, trials=counting, earlier=earlier))
+    compared = _compared(summaries, trials, whole, against=against, margin=margin)
+    return _with_figures_of_plugins(Report(run, compared, queries, gold or {}, each), listeners)
+
+
+def _short(each: Iterable[TrialResult], queries: Queries, tools: Tools | None) -> Iterator[ReportedTrial]:
+    secrets = secret_values()
+    short = Shortener(secrets)
+    for result in each:
+        known = tools is not None and result.key.query_id in queries
+        yield short(result, attribute_trial(result, queries, tools, secrets) if known and tools is not None else None)
+
+
+def _ordered(queries: Queries, trials: Sequence[ReportedTrial]) -> list[ReportedTrial]:
+    places = {query_id: place for place, query_id in enumerate(queries)}
+    for trial in trials:
+        if trial.query_id not in places:
+            raise DataError(f"there is a trial of query {trial.query_id!r}, which is not one of the run's queries")
+    return sorted(trials, key=lambda trial: (places[trial.query_id], trial.repeat))
+
+
+def summary_side(summary: Summary) -> Side:
+    """A framework of a report, as comparisons take it."""
+    scores = summary.scores.values()
+    return run_side(
+        summary.run,
+        summary.framework,
+        summary.trials,
+        bounded=frozenset(score.name for score in scores if score.interval),
+        quality=frozenset(score.name for score in scores if score.quality),
+    )
+
+
+def _compared(
+    summaries: Sequence[Summary],
+    trials: Sequence[ReportedTrial],
+    whole: Callable[[TrialKey], TrialResult],
+    *,
+    against: str | None,
+    margin: float,
+) -> tuple[Summary, ...]:
+    """The summaries with their comparisons and ranks; without where trials are missing and that is not accepted."""
+    sides = {summary.framework: summary_side(summary) for summary in summaries}
+    incomplete = any(summary.incomplete for summary in summaries)
+    comparisons: Mapping[str, tuple[FrameworkComparison, ...]] = {}
+    if not incomplete or all(summary.common for summary in summaries):
+        comparisons = compare_frameworks(
+            sides,
+            adapters=[summary.framework for summary in summaries if summary.profile],
+            against=against,
+            margin=margin,
+            trials=trials,
+            whole=whole,
+        )
+    ranks = None if incomplete else open_ranks(list(sides.values()), margin)
+    return tuple(
+        replace(
+            summary,
+            comparisons=comparisons.get(summary.framework, ()),
+            ranks=None if ranks is None else {score: found[summary.framework] for score, found in ranks.items()},
+        )
+        for summary in summaries
+    )
+
+
+def _first_apart(run: Run, trials: Sequence[ReportedTrial], common: frozenset[Pair] | None) -> bool:
+    """Whether the times of all frameworks leave out first trials, over all trials and over those in common."""
+    names = run.config.frameworks
+    shared = [trial for trial in trials if common is None or trial.pair in common]
+    return all(
+        first_trials_apart([trial for trial in some if trial.key.framework == name] for name in names)
+        for some in (trials, shared)
+    )
+
+
+def _common(run: Run, trials: Sequence[ReportedTrial]) -> frozenset[Pair] | None:
+    """What was measured for every framework, where something is missing."""
+    frameworks = run.config.frameworks
+    if run.status == "finished" or len(frameworks) == 1:
+        return None
+    counts = Counter(trial.pair for trial in trials if trial.status != "not measured")
+    return frozenset(pair for pair, count in counts.items() if count == len(frameworks))
+
+
+def _with_figures_of_plugins(report: Report, listeners: Listeners) -> Report:
+    """The report with what plugins add, which are given all trials as a whole."""
+    if not listeners.hears("aggregate_scores"):
+        return report
+    summaries = (
+        replace(summary, extra=listeners.aggregate(report.run, list(report.trials(summary.framework))))
+        for summary in report.frameworks
+    )
+    return replace(report, frameworks=tuple(summaries))

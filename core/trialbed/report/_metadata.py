@@ -1,0 +1,56 @@
+"""What documents and comparisons say of a run and one of its frameworks."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from typing import Any
+
+from trialbed.records import FrameworkInfo, Run, framework_profile
+from trialbed.settings import document_settings
+from trialbed.wire.redaction import shown_url
+
+
+def metadata(run: Run, framework: str) -> dict[str, Any]:
+    """The document's ``metadata``. Times are seconds; ``timestamp`` is when the run began, in UTC."""
+    config = run.config
+    return {
+        "agent_name": framework,
+        "test_set": config.test_set,
+        "num_queries": len(config.query_ids),
+        "server_url": run.server_url,
+        "timestamp": run.created_at.astimezone(UTC).isoformat(),
+        "overall_time": run.overall_time,
+        "run_id": run.run_id,
+        "status": run.status,
+        "config_digest": run.config_digest,
+        "trialbed_version": config.trialbed_version,
+        **_framework(run, framework),
+        **document_settings(config),
+        "model_name": config.told_model,
+        "base_url": None if config.base_url is None else shown_url(config.base_url),
+        "judge": dict(run.judge) or None,
+        "dataset_digest": config.dataset_digest,
+        "catalog": list(config.catalog),
+        "catalog_digest": config.catalog_digest,
+        "catalog_apis": config.catalog_apis,
+        "environment_digest": run.environment_digest,
+    }
+
+
+def _framework(run: Run, name: str) -> dict[str, Any]:
+    info: FrameworkInfo | None = next((info for info in run.frameworks if info.name == name), None)
+    deviations = [deviation.text for deviation in info.deviations] if info else []
+    return {
+        "framework": name,
+        "profile": framework_profile(name) if name in run.config.adapter_versions else None,
+        "command": run.config.command(name),
+        "framework_version": info.version if info else None,
+        "adapter": info.adapter if info else None,
+        "adapter_version": info.adapter_version if info else None,
+        "python": info.python if info else None,
+        "packages": list(info.packages) if info else [],
+        "lock_digest": (info.lock_digest or None) if info else None,
+        "sandbox_mechanisms": list(info.sandbox) if info else [],
+        "deviations": deviations,
+        "capabilities": deviations,
+    }

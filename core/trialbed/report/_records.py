@@ -1,0 +1,339 @@
+"""What a report says of a run: typed, and the only thing that tables, pages, documents and exit codes are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from trialbed.records import FrameworkInfo, GoldAnswer, Query, Run, TrialResult, framework_profile, meant_labels
+from trialbed.report._trials import QueryId, ReportedTrial
+from trialbed.report.attribution import Attribution
+from trialbed.report.comparison import FrameworkComparison
+
+LEVEL = 0.95
+"""The level of every interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """The mean of a score over trials.
+
+    Attributes:
+        value: None where no trial has a value.
+        interval: of scores that lie in [0, 1]; clustered by query.
+        denominator: how many trials have a value.
+    """
+
+    value: float | None
+    interval: tuple[float, float] | None
+    denominator: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreSummary(Mean):
+    """One score over the trials of a framework that were measured.
+
+    Attributes:
+        median, quartiles: of scores that are not bounded.
+        quality: whether it says how good an answer is: a trial that failed counts as 0.
+        untold: trials with an answer for which it could not be determined.
+    """
+
+    name: str
+    bounded: bool
+    quality: bool
+    median: float | None = None
+    quartiles: tuple[float, float] | None = None
+    untold: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The means over a part of the trials, and how many these are."""
+
+    trials: int
+    scores: Mapping[str, Mean]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How the trials of a framework ended.
+
+    Attributes:
+        trials: those that were attempted; ``not_measured`` has those that were never begun too.
+        judged: those with a verdict, failed ones included; ``solved``, ``unsure`` and ``unsolved`` add up to it.
+        finished: those whose agent ended by itself, of ``finish_known``.
+        failures: kind -> trials that ended in such an error, those that were not measured included.
+    """
+
+    queries: int
+    trials: int
+    answered: int
+    failed: int
+    not_measured: int
+    solved: int
+    unsure: int
+    unsolved: int
+    finished: int
+    finish_known: int
+    failures: Mapping[str, int]
+
+    @property
+    def planned(self) -> int:
+        """All trials of the run's plan."""
+        return self.answered + self.failed + self.not_measured
+
+    @property
+    def judged(self) -> int:
+        """The trials with a verdict, and those that failed."""
+        return self.solved + self.unsure + self.unsolved
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why trials ended without an answer, or scores have no value, in the words of the first of them.
+
+    Attributes:
+        status: how these trials ended.
+        count: how many there are.
+        message: one line, cut where it is long.
+        entry: the place of the first in ``Summary.trials``.
+        score: the one that could not be determined; empty for the end of a trial.
+    """
+
+    kind: str
+    status: str
+    count: int
+    message: str
+    query_id: QueryId
+    repeat: int
+    entry: int
+    score: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What happened on the wire: how often, in how many trials, and of which kinds."""
+
+    count: int
+    trials: int
+    kinds: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class WireFigures:
+    """Facts of the wire over all trials, those that failed too.
+
+    Attributes:
+        finish_reasons: of the model's answers.
+        truncated: answers that were cut at a limit of tokens.
+        text_calls: calls that the model wrote as text.
+        refused: requests past a limit of the trial.
+        lost: calls that could not be made with what the framework offered.
+        filled: optional arguments that had to be made up.
+        api_calls, cached: calls that reached an Api, and those of them that were answered from the cache.
+    """
+
+    finish_reasons: Mapping[str, int]
+    truncated: Tally
+    text_calls: Tally
+    refused: Tally
+    lost: Tally
+    filled: Tally
+    api_calls: int
+    cached: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Tokens and model requests over all trials and attempts, those that do not count too.
+
+    Attributes:
+        unreported: answers of the model without a report of their tokens.
+    """
+
+    prompt: int
+    completion: int
+    total: int
+    requests: int
+    unreported: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What agents claim beside what was observed, over the trials for which both are known.
+
+    Attributes:
+        differ: in how many of these trials they are not the same.
+    """
+
+    claimed: int
+    observed: int
+    trials: int
+    differ: int
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """The claims of agents over the trials with an answer; ``invented`` to ``unasked`` are numbers of calls."""
+
+    invented: int
+    unreported: int
+    unasked: int
+    tokens: Compared
+    turns: Compared
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Mean times, in seconds.
+
+    Attributes:
+        gold: of making the gold calls, where the run did, over ``gold_trials``.
+        answer: over ``timed`` trials with an answer.
+        first: score -> mean over each worker's first trial, of which there are ``first_trials``.
+        first_apart: whether these are left out of the other means and medians of times.
+    """
+
+    gold: float | None
+    gold_trials: int
+    answer: float | None
+    timed: int
+    evaluation: float | None
+    first_trials: int
+    first_apart: bool
+    first: Mapping[str, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Success:
+    """Success over the repeats of queries: k -> the mean over the queries with k trials.
+
+    Attributes:
+        any: pass@k, in any of k trials; ``each``: pass^k, in each of k.
+    """
+
+    any: Mapping[int, Mean]
+    each: Mapping[int, Mean]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """Trials that were measured several times, and those of them of which a later attempt counts."""
+
+    trials: int
+    replaced: int
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One framework of a run.
+
+    Attributes:
+        info: the framework as the workers found it; None where none has begun.
+        scores: over the trials that were measured, failed ones as 0 in scores of quality.
+        over_answered: the means over the trials with an answer alone.
+        common: the means over what was measured for every framework, where that was asked for and something is missing.
+        failures: why trials failed or were not measured, the most frequent first; ``untold``: why scores have no value.
+        attribution: what became of the gold calls; None where the queries are not known.
+        ranks: score -> the best and the worst rank that the comparisons leave open; None in an incomplete run.
+        extra: figures of plugins.
+        trials: those that count, in the order of the run's queries.
+    """
+
+    run: Run
+    framework: str
+    info: FrameworkInfo | None
+    counts: Counts
+    scores: Mapping[str, ScoreSummary]
+    over_answered: Figures
+    common: Figures | None
+    failures: tuple[Reason, ...]
+    untold: tuple[Reason, ...]
+    tokens: Tokens
+    claims: Claims
+    wire: WireFigures
+    times: Times
+    success: Success
+    repeated: Repeated
+    trials: tuple[ReportedTrial, ...] = field(repr=False)
+    attribution: Attribution | None = None
+    comparisons: tuple[FrameworkComparison, ...] = ()
+    ranks: Mapping[str, tuple[int, int]] | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether the run has ended without all of its trials measured."""
+        return self.run.status == "incomplete"
+
+    @property
+    def profile(self) -> str | None:
+        """``native`` or ``controlled``; None for what is no adapter."""
+        return framework_profile(self.framework) if self.framework in self.run.config.adapter_versions else None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was measured in a run.
+
+    Attributes:
+        run: its settings and its state.
+        frameworks: a summary of each, in the run's order.
+        queries: the tasks by id.
+        gold: what gold calls were answered, where the run made them itself.
+        whole: gives every attempt with its wire log, a part at a time where they are stored.
+    """
+
+    run: Run
+    frameworks: tuple[Summary, ...]
+    queries: Mapping[QueryId, Query] = field(repr=False)
+    gold: Mapping[QueryId, GoldAnswer] = field(repr=False)
+    whole: Callable[[], Iterator[TrialResult]] = field(repr=False, compare=False)
+
+    def __getitem__(self, framework: str) -> Summary:
+        """The summary of a framework, by its label in the run or by its name where that is unique."""
+        labels = [summary.framework for summary in self.frameworks]
+        meant = meant_labels(framework, labels)
+        if len(meant) != 1:
+            raise KeyError(f"{framework!r} is not one framework of the report: {', '.join(labels)}")
+        return self.frameworks[labels.index(meant[0])]
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether the run has ended without all of its trials measured."""
+        return self.run.status == "incomplete"
+
+    def trials(self, framework: str | None = None) -> Iterator[TrialResult]:
+        """The trials that count as a whole, wire logs included, of one framework or of all.
+
+        Those of a stored run are read from the store, a part at a time.
+        """
+        counted = {
+            (trial.key, trial.attempt)
+            for summary in self.frameworks
+            if framework in (None, summary.framework)
+            for trial in summary.trials
+        }
+        return (result for result in self.whole() if (result.key, result.attempt) in counted)
+
+    def __str__(self) -> str:
+        """The table of the run."""
+        return _reporter_text(self, "table")
+
+    def _repr_html_(self) -> str:
+        """The table and plots, as a notebook shows them."""
+        return _reporter_text(self, "html")
+
+
+def _reporter_text(report: Report, name: str) -> str:
+    from io import StringIO
+    from typing import cast
+
+    from trialbed.contracts import Reporter
+    from trialbed.drivers import load_driver
+
+    stream = StringIO()
+    cast("Reporter", load_driver("reporters", name)()).report(report, stream)
+    return stream.getvalue()

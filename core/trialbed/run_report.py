@@ -1,0 +1,79 @@
+"""Runs trials and reports them: what ``bench run`` and the Python API share."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from trialbed.contracts import Executor
+from trialbed.engine import NO_OBJECTS, Prepared, RunObjects, RunOptions, RunProgress, prepare, run
+from trialbed.listeners import installed_listeners
+from trialbed.records import Query, Run, TrialResult
+from trialbed.report import Report, check_folder, legacy_documents, read_report, write_document
+from trialbed.report.comparison import chosen_baseline
+from trialbed.store import open_store
+
+
+async def run_and_report(
+    options: RunOptions,
+    *,
+    objects: RunObjects = NO_OBJECTS,
+    executor: Executor | None = None,
+    ambient: bool = False,
+    progress: RunProgress | None = None,
+) -> Report:
+    """Run what was asked for, or resume it; write the result documents and report what was measured.
+
+    Args:
+        objects: the parts of the run that are objects of this process.
+        executor: runs the trials of all frameworks that are not; the driver that the options name if not given.
+        ambient: whether requests without a token belong to the open trial.
+        progress: follows the run.
+
+    Raises:
+        TrialbedError: nothing ran; says why. What had finished before stays in the store.
+    """
+    prepared = await asyncio.to_thread(prepare_run, options, objects, executor=executor)
+    ended = await run(prepared, executor=executor, ambient=ambient, progress=progress)
+    return await asyncio.to_thread(conclude, ended, prepared.queries, prepared.options, objects)
+
+
+def prepare_run(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: Executor | None = None) -> Prepared:
+    """Look everything up that a run and its report need, and see that the documents can be written.
+
+    Raises:
+        UsageError, DataError, DriverError: something asked for is not there or not usable.
+    """
+    prepared = prepare(options, objects, executor=executor)
+    against, frameworks = prepared.options.against, prepared.options.frameworks
+    if against is not None and frameworks:
+        chosen_baseline(frameworks, against)
+    check_folder(options.output)
+    return prepared
+
+
+def conclude(run: Run, queries: Sequence[Query], options: RunOptions, objects: RunObjects = NO_OBJECTS) -> Report:
+    """Report a run that has ended: write its result documents and notify plugins.
+
+    Raises:
+        DataError: a document cannot be written, or a plugin's figure has the name of another.
+    """
+    with open_store(options.store) as store:
+        report = read_report(
+            store.run(run.run_id),
+            {query.query_id: query for query in queries},
+            against=options.against,
+            margin=options.margin,
+            allow_incomplete=options.allow_incomplete,
+            plugins=objects.plugins,
+        )
+        for document in legacy_documents(report):
+            write_document(document, options.output)
+        installed_listeners(objects.plugins).notify("run_finished", run=report.run, report=report)
+    return replace(report, whole=lambda: _each_result(options.store, run.run_id))
+
+
+def _each_result(store: str, run_id: str) -> Iterator[TrialResult]:
+    with open_store(store) as reader:
+        yield from reader.run(run_id).each_result()

@@ -1,0 +1,80 @@
+"""The figures of a run that can stand side by side, a column for each framework."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from trialbed.report import Figures, Report, ScoreSummary, Summary
+from trialbed_plugins.scorers import CATALOG
+
+IDEAL = {info.name: info.ideal for info in CATALOG if info.ideal is not None}
+"""Scores that explain others, and the value at which they have nothing to say."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A framework of a run, with the scores that are shown of it.
+
+    Attributes:
+        whole: whether they are over all of its trials, and not over those that every framework has.
+    """
+
+    summary: Summary
+    scores: Mapping[str, ScoreSummary]
+    whole: bool = True
+
+    @property
+    def name(self) -> str:
+        """The framework's label."""
+        return self.summary.framework
+
+    def value(self, score: str) -> float | None:
+        """The mean of a score, if it has one."""
+        found = self.scores.get(score)
+        return None if found is None else found.value
+
+
+def comparable(report: Report) -> list[Column]:
+    """The columns of a report.
+
+    Where trials of one of several frameworks are missing, their figures are over different queries: then those over
+    common trials take their place, if the run was allowed to be incomplete, and otherwise nothing does.
+    """
+    if len(report.frameworks) == 1 or not report.incomplete:
+        return [Column(summary, summary.scores) for summary in report.frameworks]
+    return [Column(summary, _over_common(summary, summary.common), whole=False) for summary in report.frameworks]
+
+
+def _over_common(summary: Summary, common: Figures | None) -> dict[str, ScoreSummary]:
+    return {
+        name: ScoreSummary(
+            mean.value,
+            mean.interval,
+            mean.denominator,
+            name=name,
+            bounded=summary.scores[name].bounded,
+            quality=summary.scores[name].quality,
+        )
+        for name, mean in (common.scores if common else {}).items()
+    }
+
+
+def score_names(columns: Sequence[Column]) -> list[str]:
+    """Every score of any framework; bounded ones first, as far as that is known."""
+    names = dict.fromkeys(name for column in columns for name in column.scores)
+    return sorted(names, key=lambda name: any(_has_median(name, column) for column in columns))
+
+
+def telling_names(columns: Sequence[Column]) -> list[str]:
+    """Every score but those that explain others and have nothing to say of any framework."""
+    return [name for name in score_names(columns) if name not in IDEAL or _tells(name, columns)]
+
+
+def _has_median(name: str, column: Column) -> bool:
+    found = column.scores.get(name)
+    return found is not None and found.median is not None
+
+
+def _tells(name: str, columns: Sequence[Column]) -> bool:
+    return any(column.value(name) not in (None, IDEAL[name]) for column in columns)

@@ -1,0 +1,354 @@
+"""Reports of runs with known figures, written down as documents have them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from support.trials import run_config
+
+from trialbed import hookimpl
+from trialbed.engine import config_digest
+from trialbed.records import (
+    ApiRef,
+    Deviation,
+    Failure,
+    FrameworkInfo,
+    GoldCall,
+    Outcome,
+    Query,
+    Run,
+    Score,
+    Timing,
+    TrialKey,
+    TrialResult,
+    WireLog,
+)
+from trialbed.report import (
+    Claims,
+    Compared,
+    Counts,
+    Figures,
+    Mean,
+    Reason,
+    Repeated,
+    Report,
+    ReportedTrial,
+    ScoreSummary,
+    Success,
+    Summary,
+    Tally,
+    Times,
+    Tokens,
+    WireFigures,
+    build_report,
+    legacy_document,
+)
+from trialbed.report.attribution import AttributedCall, Attribution
+from trialbed.report.comparison import Finding, FrameworkComparison
+from trialbed.statistics import Interval
+from trialbed.store import new_run
+
+NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
+
+
+def document(name: str = "reference", **more: Any) -> dict[str, Any]:
+    summary = {
+        "total_trials": 20,
+        "answered_count": 20,
+        "failed_count": 0,
+        "not_measured_count": 0,
+        "error_count": 0,
+        "errors": {},
+        "failures": [],
+        "solved_count": 15,
+        "unsure_count": 2,
+        "unsolved_count": 3,
+        "average_sopr_score": 0.8,
+        "average_total_tokens": 123456.7,
+        "average_model_turns": 3.25,
+        "average_wall_time": 0.01234,
+        "average_gold_answer_time": None,
+        "average_system_answer_time": 1.0,
+        "average_evaluation_time": 1.0,
+        "medians": {"total_tokens": 1.0, "model_turns": 3.0, "wall_time": 1.0},
+        "denominators": {"sopr_score": 20, "total_tokens": 20, "model_turns": 20, "wall_time": 20, "solved": 20},
+        "intervals": {"sopr_score": [0.584, 0.919]},
+        "interval_level": 0.95,
+        "untold_scores": {},
+        "untold_reasons": [],
+        "quality_scores": ["sopr_score"],
+        "over_answered": {"trials": 20, "averages": {"sopr_score": 0.8}, "denominators": {}, "intervals": {}},
+        "common": None,
+        "quartiles": {"wall_time": [0.5, 1.5]},
+        "first_trials": {"count": 0, "kept_apart": False, "averages": {}},
+        "claims": {
+            "invented": 0,
+            "unreported": 0,
+            "unasked": 0,
+            "tokens": {"claimed": 10, "observed": 10, "trials": 20, "differ": 0},
+            "turns": {"claimed": 10, "observed": 10, "trials": 20, "differ": 0},
+        },
+        "finish_reasons": {"stop": 20},
+        "truncated": {"answers": 0, "trials": 0},
+        "text_calls": {"calls": 0, "trials": 0},
+        "refused_requests": {"requests": 0, "trials": 0},
+        "totals": {"model_requests": 40},
+        "repeated": {"trials": 0, "replaced": 0},
+    }
+    metadata = {
+        "agent_name": name,
+        "framework_version": "1.2.3",
+        "test_set": "mini",
+        "num_queries": 20,
+        "model": "scripted:gold",
+        "evaluator_model": "rule",
+        "selector": "query",
+        "seed": 0,
+        "run_id": "r1",
+        "status": "finished",
+        "max_tokens": None,
+        "deviations": [],
+    }
+    results = more.pop("results", [])
+    return {
+        "metadata": metadata | {key: value for key, value in more.items() if key in metadata},
+        "summary": summary | {key: value for key, value in more.items() if key not in metadata},
+        "results": results,
+    }
+
+
+def reason(kind: str, count: int, status: str = "failed", **more: Any) -> dict[str, Any]:
+    """Why trials ended without an answer, as a summary has it."""
+    found = {"kind": kind, "status": status, "count": count, "message": f"a {kind}", "query_id": 7}
+    return {**found, "repeat": 0, "entry": 6, **more}
+
+
+def reported(*documents: Mapping[str, Any]) -> Report:
+    """The report of a run that has these figures."""
+    summaries = tuple(map(summary, documents))
+    return Report(summaries[0].run, summaries, {}, {}, lambda: iter(()))
+
+
+def summary(document: Mapping[str, Any]) -> Summary:
+    """The summary of a framework that has these figures."""
+    about, found = document["metadata"], document["summary"]
+    name = about["agent_name"]
+    version = about.get("framework_version")
+    deviations = tuple(Deviation(text=text) for text in about.get("deviations", ()))
+    info = FrameworkInfo(
+        name=name, version=version or "", adapter="a", adapter_version="1", python="3", deviations=deviations
+    )
+    claims = found.get("claims") or {"invented": 0, "unreported": 0, "unasked": 0}
+    first = found.get("first_trials", {"count": 0, "kept_apart": False, "averages": {}})
+    return Summary(
+        run=run_of(about),
+        framework=name,
+        info=info if version or deviations else None,
+        counts=_counts(found),
+        scores=_scores(found),
+        over_answered=_figures(found.get("over_answered") or {}),
+        common=_figures(found["common"]) if found.get("common") else None,
+        failures=tuple(Reason(**one) for one in found.get("failures", ())),
+        untold=tuple(Reason(**one) for one in found.get("untold_reasons", ())),
+        tokens=Tokens(0, 0, 0, found.get("totals", {}).get("model_requests", 0), 0),
+        claims=Claims(
+            *(claims[kind] for kind in ("invented", "unreported", "unasked")),
+            **{what: Compared(**claims.get(what, NO_CLAIMS)) for what in ("tokens", "turns")},
+        ),
+        wire=_wire(found),
+        times=Times(None, 0, None, 0, None, first["count"], first["kept_apart"], first["averages"]),
+        success=Success(*({int(k): _mean(one) for k, one in found.get(key, {}).items()} for key in SUCCESS)),
+        repeated=Repeated(**found.get("repeated", {"trials": 0, "replaced": 0})),
+        trials=tuple(_trial(name, entry) for entry in document.get("results", ())),
+        attribution=Attribution(found["attribution"]["counts"]) if "attribution" in found else None,
+        comparisons=tuple(map(_comparison, found.get("comparisons", ()))),
+    )
+
+
+NO_CLAIMS = {"claimed": 0, "observed": 0, "trials": 0, "differ": 0}
+SUCCESS = ("pass_at_k", "pass_hat_k")
+
+
+def run_of(about: Mapping[str, Any]) -> Run:
+    """The run that has this metadata."""
+    given = {
+        "test_set": about.get("test_set"),
+        "model": about.get("model"),
+        "judge": about.get("evaluator_model"),
+        "max_tokens": about.get("max_tokens"),
+        "max_tools": about.get("max_tools"),
+        "query_ids": tuple(range(about["num_queries"])) if "num_queries" in about else None,
+    }
+    config = run_config(
+        frameworks=(about["agent_name"],), **{key: value for key, value in given.items() if value is not None}
+    )
+    run = new_run(config, config_digest(config))
+    judge = about.get("judge") or {}
+    update = {"run_id": about.get("run_id", "r1"), "status": about.get("status", "finished"), "judge": judge}
+    return run.model_copy(update=update)
+
+
+def _counts(found: Mapping[str, Any]) -> Counts:
+    answered = found.get("answered_count", 0)
+    return Counts(
+        queries=0,
+        trials=found.get("total_trials", 0),
+        answered=answered,
+        failed=found.get("failed_count", 0),
+        not_measured=found.get("not_measured_count", 0),
+        solved=found.get("solved_count", 0),
+        unsure=found.get("unsure_count", 0),
+        unsolved=found.get("unsolved_count", 0),
+        finished=0,
+        finish_known=0,
+        failures={},
+    )
+
+
+def _scores(found: Mapping[str, Any]) -> dict[str, ScoreSummary]:
+    names = [key.removeprefix("average_") for key in found if key.startswith("average_")]
+    hidden = ("gold_answer_time", "system_answer_time", "evaluation_time")
+    answered = found.get("answered_count", 0)
+    return {
+        name: ScoreSummary(
+            found[f"average_{name}"],
+            found.get("intervals", {}).get(name),
+            found.get("denominators", {}).get(name, answered),
+            name=name,
+            bounded=name in found.get("intervals", {}),
+            quality=name in found.get("quality_scores", ()),
+            median=found.get("medians", {}).get(name),
+            quartiles=found.get("quartiles", {}).get(name),
+            untold=found.get("untold_scores", {}).get(name, 0),
+        )
+        for name in names
+        if name not in hidden
+    }
+
+
+def _figures(found: Mapping[str, Any]) -> Figures:
+    means = {
+        name: Mean(value, found["intervals"].get(name), found["denominators"].get(name, 0))
+        for name, value in found.get("averages", {}).items()
+    }
+    return Figures(found.get("trials", 0), means)
+
+
+def _mean(found: Mapping[str, Any]) -> Mean:
+    return Mean(found["value"], None, 1)
+
+
+def _wire(found: Mapping[str, Any]) -> WireFigures:
+    cached = found.get("cached_calls", {"calls": 0, "cached": 0})
+    refused = found.get("refused_requests", {"requests": 0, "trials": 0})
+    cut, written = found.get("truncated", {}), found.get("text_calls", {})
+    return WireFigures(
+        finish_reasons=found.get("finish_reasons", {}),
+        truncated=Tally(cut.get("answers", 0), cut.get("trials", 0)),
+        text_calls=Tally(written.get("calls", 0), written.get("trials", 0)),
+        refused=Tally(refused["requests"], refused["trials"], refused.get("limits", {})),
+        lost=Tally(0, 0),
+        filled=Tally(0, 0),
+        api_calls=cached["calls"],
+        cached=cached["cached"],
+    )
+
+
+def _comparison(found: Mapping[str, Any]) -> FrameworkComparison:
+    scores = {score: finding(score, one) for score, one in found["scores"].items()}
+    return FrameworkComparison(found["kind"], found["against"], scores, found.get("causes", {}))
+
+
+def finding(score: str, found: Mapping[str, Any]) -> Finding:
+    """A finding with these figures."""
+    interval = Interval(found["low"], found["high"], 0.95)
+    return Finding(
+        baseline="",
+        candidate="",
+        score=score,
+        n=found["n"],
+        baseline_mean=0.0,
+        candidate_mean=0.0,
+        difference=found["difference"],
+        interval=interval,
+        p=found["p_adjusted"],
+        p_adjusted=found["p_adjusted"],
+        margin=found["margin"],
+        better=tuple(found["better"]),
+        worse=tuple(found["worse"]),
+        wider=interval,
+        differences=(),
+        verdict=found["verdict"],
+        needed=found["queries_needed"],
+    )
+
+
+def _trial(framework: str, entry: Mapping[str, Any]) -> ReportedTrial:
+    """A trial that ended as an entry says."""
+    query_id, error = entry.get("query_id", 1), entry.get("error")
+    verdict = entry.get("scores", {}).get("answer_status", "Solved")
+    failure = Failure(**{"message": "", **error}) if error else None
+    reason = entry.get("evaluation", {}).get("reason", "")
+    known = verdict != "Error"
+    judged = Score(
+        name="sopr_score",
+        value=1.0 if known else None,
+        label=verdict if known else None,
+        detail={"reason": reason},
+        failure=None if known else Failure(kind="judge", message=reason),
+    )
+    key = TrialKey(framework=framework, query_id=query_id)
+    wall = entry.get("timing", {}).get("system_answer_time", 0.0)
+    result = TrialResult(
+        trial=f"token-{query_id}",
+        key=key,
+        seed=0,
+        outcome=Outcome(started_at=NOON, wall_time=wall, failure=failure),
+        wire=WireLog(trial=f"token-{query_id}", opened_at=NOON),
+        timing=Timing(wall=wall, model=0, tool=0, framework=0),
+        selected_tools=(),
+        scores=() if failure else (judged,),
+    )
+    return replace(
+        short(result), gold_calls=tuple(map(_gold_call, entry["gold_calls"])) if "gold_calls" in entry else None
+    )
+
+
+def short(result: TrialResult) -> ReportedTrial:
+    """A trial as reports have it."""
+    run, query_id = run_of({"agent_name": result.key.framework}), result.key.query_id
+    queries = {query_id: Query(query_id=query_id, text="", apis=())}
+    (trial,) = build_report(run, queries, [result]).frameworks[0].trials
+    return trial
+
+
+def _gold_call(call: Mapping[str, Any]) -> AttributedCall:
+    tool, api = call["api"]
+    gold = GoldCall(api=ApiRef(category="c", tool_name=tool, api_name=api), arguments=call["arguments"])
+    return AttributedCall(gold, call["lost"], call["reason"])
+
+
+def result_document(
+    run: Run,
+    framework: str,
+    queries: Mapping[int | str, Query],
+    results: Sequence[TrialResult],
+    extra: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> dict[str, Any]:
+    """The result document of a framework in a run with these attempts.
+
+    Args:
+        extra: figures that a plugin adds.
+        **more: as ``build_report`` takes it.
+    """
+
+    class Sums:
+        @hookimpl
+        def aggregate_scores(self) -> Mapping[str, Any]:
+            return extra or {}
+
+    return legacy_document(build_report(run, queries, results, plugins={"sums": Sums()}, **more), framework)
