@@ -1,17 +1,11 @@
-"""An endpoint of a model that errs: it refuses requests, or its first answer is one that no framework should get."""
+"""A model that errs: it refuses requests, or its first answer is one that no framework should get."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from typing import Any
+from collections.abc import Callable
 
-from aiohttp import web
-
-from trialbed.wire import Call
-from trialbed.wire.dialects.chat_completions import Completion, usage_document
+from trialbed_scripted import ReceivedRequest, Response, ScriptedServer, Turn, ask, call, say, serve
 
 REFUSING = "refuse-"
 """The model ``refuse-429`` is refused with status 429, and ``refuse-429-once/<any>`` at its first request."""
@@ -23,92 +17,72 @@ ONCE = "-once"
 MARK = "/"
 """Parts the name of a model from what tells its trial from others."""
 
-MAX_BODY = 64 * 2**20
 FINAL_TEXT = "The stations measured what was expected."
 """The answer of the model after its fault."""
 
 CUT_TEXT = "The stations meas"
 
 
-def erring_answer(model: str, asked: int, request: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-    """Return the status and the body of an answer.
-
-    Args:
-        model: its name, which says how it errs.
-        asked: how often it was asked before.
-    """
-    name, _, _ = model.partition(MARK)
-    if name.startswith(FAULTY):
-        name = name.removeprefix(FAULTY)
-        return 200, FAULTY_ANSWERS[name](request) if not asked else _said(FINAL_TEXT)
-    status = name.removeprefix(REFUSING).removesuffix(ONCE)
-    if name.endswith(ONCE) and asked:
-        return 200, _said(FINAL_TEXT)
-    error = {"message": f"refused with {status}, as the model's name asks", "type": "refused", "code": None}
-    return int(status), {"error": error}
+Answer = Turn | Response
 
 
-@asynccontextmanager
-async def erring_endpoint() -> AsyncIterator[str]:
-    """Yield the base URL of an endpoint on this event loop; it ends in ``/v1``."""
-    app = web.Application(client_max_size=MAX_BODY)
-    app.router.add_post("/v1/chat/completions", _Handler())
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-    finally:
-        await runner.cleanup()
-
-
-class _Handler:
-    """Answers requests, and counts them by model."""
+class ErringModel:
+    """A model that errs as its name says."""
 
     def __init__(self) -> None:
         self._asked: Counter[str] = Counter()
 
-    async def __call__(self, request: web.Request) -> web.Response:
-        body = await request.json()
-        model = str(body.get("model"))
-        status, answer = erring_answer(model, self._asked[model], body)
+    def __call__(self, request: ReceivedRequest) -> Answer:
+        """Answer a request; how often the same model was asked before counts."""
+        model = request.asked.model
+        name, _, _ = model.partition(MARK)
+        again = self._asked[model] > 0
         self._asked[model] += 1
-        return web.json_response(answer, status=status)
+        if name.startswith(FAULTY):
+            return say(FINAL_TEXT) if again else FAULTY_ANSWERS[name.removeprefix(FAULTY)](request)
+        if name.endswith(ONCE) and again:
+            return say(FINAL_TEXT)
+        status = name.removeprefix(REFUSING).removesuffix(ONCE)
+        error = {"message": f"refused with {status}, as the model's name asks", "type": "refused", "code": None}
+        return Response.document({"error": error}, int(status))
 
 
-def _said(text: str | None, finish: str = "stop", **fields: Any) -> dict[str, Any]:
-    return _answer(content=text, finish_reason=finish, message_fields=fields)
+def erring_endpoint() -> ScriptedServer:
+    """Return a server of the model, to be entered."""
+    return serve(ErringModel(), kept=0)
 
 
-def _called(request: dict[str, Any], arguments: str, finish: str = "tool_calls") -> dict[str, Any]:
-    """Return a call of the first tool on offer."""
-    tools = request.get("tools") or [{}]
-    name = tools[0].get("function", {}).get("name", "none")
-    return _answer(calls=(Call(name, arguments, "call_erring_1"),), finish_reason=finish)
+def _call(arguments: str, finish: str = "") -> Callable[[ReceivedRequest], Answer]:
+    """Return an answer that calls the first tool on offer."""
+
+    def answer(request: ReceivedRequest) -> Answer:
+        name = next((tool.name for tool in request.asked.tools), "none")
+        return ask(call(name, arguments, "call_erring_1"), finish_reason=finish)
+
+    return answer
 
 
-def _answer(**parts: Any) -> dict[str, Any]:
-    return Completion(id="erring", model="erring", created=0, usage=usage_document(1, 1), **parts).document()
+def _always(answer: Answer) -> Callable[[ReceivedRequest], Answer]:
+    return lambda _: answer
 
 
-def _no_choices(_request: dict[str, Any]) -> dict[str, Any]:
-    return {**_said(""), "choices": []}
+NO_CHOICES = {"id": "erring", "object": "chat.completion", "created": 0, "model": "erring", "choices": []}
+OVERLOADED = {"error": {"message": "the model is overloaded", "type": "server_error", "code": None}}
 
-
-FAULTY_ANSWERS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    "list": lambda request: _called(request, "[1]"),
-    "text": lambda request: _called(request, json.dumps("text")),
-    "empty-arguments": lambda request: _called(request, ""),
-    "null": lambda request: _called(request, "null"),
-    "huge-number": lambda request: _called(request, f'{{"instrument": {"9" * 5000}, "day": "Wed"}}'),
-    "cut-call": lambda request: _called(request, '{"instrument": "gau', "length"),
-    "cut-text": lambda _: _said(CUT_TEXT, "length"),
-    "cut-nothing": lambda _: _said(None, "length"),
-    "empty": lambda _: _said(""),
-    "no-content": lambda _: _said(None),
-    "refusal": lambda _: _said(None, refusal="I cannot help with that."),
-    "filtered": lambda _: _said(CUT_TEXT, "content_filter"),
-    "no-choices": _no_choices,
-    "error-body": lambda _: {"error": {"message": "the model is overloaded", "type": "server_error", "code": None}},
+FAULTY_ANSWERS: dict[str, Callable[[ReceivedRequest], Answer]] = {
+    "list": _call("[1]"),
+    "text": _call('"text"'),
+    "empty-arguments": _call(""),
+    "null": _call("null"),
+    "huge-number": _call(f'{{"instrument": {"9" * 5000}, "day": "Wed"}}'),
+    "cut-call": _call('{"instrument": "gau', "length"),
+    "cut-text": _always(say(CUT_TEXT, finish_reason="length")),
+    "cut-nothing": _always(say(None, finish_reason="length")),
+    "empty": _always(say("")),
+    "no-content": _always(say(None)),
+    "refusal": _always(say(None, fields={"refusal": "I cannot help with that."})),
+    "filtered": _always(say(CUT_TEXT, finish_reason="content_filter")),
+    "no-choices": _always(Response.document(NO_CHOICES)),
+    "error-body": _always(Response.document(OVERLOADED)),
 }
 """Name -> the answer to a request."""

@@ -147,11 +147,11 @@ async def open_worker_harness(
     """
     driver = cast("type[Executor]", load_driver("executors", executor))
     with temporary_folder() as folder:
-        async with erring_endpoint() as url:
+        async with erring_endpoint() as erring:
             # No variable has an empty name: the endpoint that errs is sent no key.
             # Nothing is repeated for a framework here: its own reaction to a failure is measured.
             options = RunOptions(
-                base_url=url,
+                base_url=erring.url,
                 api_key_env="",
                 response_cache=folder / "responses.db",
                 model_retries=0,
@@ -159,4 +159,4 @@ async def open_worker_harness(
             )
             async with server(options) as control:
                 workers = driver(environments=environments)
-                yield WorkerHarness(control, workers, url), workers
+                yield WorkerHarness(control, workers, erring.url), workers

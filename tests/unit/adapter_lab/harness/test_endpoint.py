@@ -1,34 +1,38 @@
 from __future__ import annotations
 
 import json
-from typing import Any
-
-import pytest
 
 from trialbed_adapter_lab.harness import FAULTY_ANSWERS, FINAL_TEXT
-from trialbed_adapter_lab.harness._endpoint import erring_answer
-
-REQUEST: dict[str, Any] = {"tools": [{"type": "function", "function": {"name": "weather"}}]}
-
-
-def said(body: dict[str, Any]) -> Any:
-    return body["choices"][0]["message"]["content"]
+from trialbed_adapter_lab.harness._endpoint import Answer, ErringModel
+from trialbed_scripted import ReceivedRequest, Response, Turn, say
 
 
-@pytest.mark.parametrize(("model", "statuses"), [("refuse-429", [429, 429]), ("refuse-500-once/x", [500, 200])])
-def test_a_model_is_refused_always_or_once(model: str, statuses: list[int]) -> None:
-    assert [erring_answer(model, asked, REQUEST)[0] for asked in range(2)] == statuses
+def answers(model: str) -> list[Answer]:
+    """The answers to two requests."""
+    tools = [{"type": "function", "function": {"name": "weather"}}]
+    asked, erring = ReceivedRequest(0, {"model": model, "tools": tools}), ErringModel()
+    return [erring(asked), erring(asked)]
 
 
-@pytest.mark.parametrize("name", FAULTY_ANSWERS)
-def test_only_the_first_answer_is_faulty(name: str) -> None:
-    first, second = (erring_answer(f"faulty-{name}/x-y", asked, REQUEST) for asked in range(2))
-    assert first[0] == second[0] == 200
-    assert said(second[1]) == FINAL_TEXT
-    assert first[1] != second[1]
+def test_a_model_is_refused_always_or_once() -> None:
+    first, second = answers("refuse-429")
+    assert isinstance(first, Response)
+    assert first == second
+    assert first.status == 429
+    first, second = answers("refuse-500-once/x")
+    assert isinstance(first, Response)
+    assert (first.status, second) == (500, say(FINAL_TEXT))
+
+
+def test_only_the_first_answer_is_faulty() -> None:
+    for name in FAULTY_ANSWERS:
+        first, second = answers(f"faulty-{name}/x-y")
+        assert first != second == say(FINAL_TEXT), name
 
 
 def test_calls_are_of_a_tool_on_offer() -> None:
-    (call,) = erring_answer("faulty-list/x", 0, REQUEST)[1]["choices"][0]["message"]["tool_calls"]
-    assert call["function"]["name"] == "weather"
-    assert json.loads(call["function"]["arguments"]) == [1]
+    first, _ = answers("faulty-list/x")
+    assert isinstance(first, Turn)
+    (call,) = first.calls
+    assert call.name == "weather"
+    assert json.loads(call.arguments) == [1]
