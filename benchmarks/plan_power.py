@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trialbed.statistics import (
+from trialbed_evaluation.planning import (
     difference_spread,
     finds_better,
     finds_equivalent,

@@ -20,7 +20,6 @@ COMMANDS = {
     "compare": "Compare runs, or result files of vendors, with intervals.",
     "doctor": "Check what is installed, what is missing and how to get it.",
     "env": "Build, list, lock and remove environments of frameworks.",
-    "plan": "Say how many queries a difference needs, before money is spent.",
     "plugins": "List installed drivers, commands and plugins, and why broken ones fail.",
     "run": "Run trials and report how well frameworks use tools.",
     "runs": "List the runs in the store, newest first.",

@@ -11,9 +11,9 @@ from support.trials import ended, run_config
 
 from trialbed.errors import UsageError
 from trialbed.records import Run, RunStatus
-from trialbed.report.comparison import PlanOptions, plan, plan_sides
 from trialbed.store import Store
 from trialbed.views import markdown
+from trialbed_evaluation.planning import PlanOptions, plan, plan_sides
 from trialbed_evaluation.run_comparer import RunComparer
 
 OLD, NEW, EMPTY = "20260101T120000-aaaaaa", "20260202T120000-bbbbbb", "20260303T120000-cccccc"

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import NormalDist, fmean
 from typing import TYPE_CHECKING, Any
 
-from trialbed.statistics._pilots import Pilot, as_pilot
-from trialbed.statistics._score_interval import UNSEEN
-from trialbed.statistics._verdicts import finds_better, finds_equivalent
-from trialbed.statistics._whole_queries import WholeQueries, equivalent_power, mcnemar_power, within_power
+from trialbed.statistics import UNSEEN
+from trialbed_evaluation.planning._pilots import Pilot, as_pilot
+from trialbed_evaluation.planning._verdicts import finds_better, finds_equivalent
+from trialbed_evaluation.planning._whole_queries import WholeQueries, equivalent_power, mcnemar_power, within_power
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

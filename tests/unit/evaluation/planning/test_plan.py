@@ -10,15 +10,17 @@ import pytest
 from numpy.typing import NDArray
 
 from trialbed.errors import DataError, UsageError
-from trialbed.report.comparison import PlanOptions, paired_findings, plan, plan_sides
-from trialbed.report.comparison._sides import Side, Trial
-from trialbed.statistics import (
+from trialbed.report.comparison import Side, Trial, paired_findings
+from trialbed_evaluation.planning import (
+    PlanOptions,
     WholeQueries,
     difference_power,
     difference_spread,
     equivalence_power,
     finds_better,
     is_promised,
+    plan,
+    plan_sides,
     queries_for,
 )
 
@@ -32,7 +34,7 @@ NEAR = 0.03 + 4 * (0.2 * 0.8 / DRAWS) ** 0.5
 @pytest.fixture(autouse=True)
 def _fewer_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enough for these bounds, and quicker."""
-    monkeypatch.setattr("trialbed.statistics._power.COMPARISONS", 300)
+    monkeypatch.setattr("trialbed_evaluation.planning._power.COMPARISONS", 300)
 
 
 def side(name: str, values: NDArray[Any]) -> Side:

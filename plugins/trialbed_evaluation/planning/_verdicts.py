@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
-from trialbed.statistics._score_interval import UNSEEN, score_quantile
+from trialbed.statistics import UNSEEN, score_quantile
 
 if TYPE_CHECKING:
     from numpy.random import Generator

@@ -10,13 +10,20 @@ from statistics import fmean
 from typing import Any
 
 from trialbed.errors import DataError, UsageError
-from trialbed.report.comparison._findings import ALPHA
-from trialbed.report.comparison._run import chosen_baseline
-from trialbed.report.comparison._sides import QueryId, Side, are_same_trials, incomplete_note, read_sides, told_apart
+from trialbed.report.comparison import (
+    ALPHA,
+    QueryId,
+    Side,
+    are_same_trials,
+    chosen_baseline,
+    incomplete_note,
+    read_sides,
+    told_apart,
+)
 from trialbed.settings import MARGIN
-from trialbed.statistics import (
+from trialbed_evaluation.planning._pilots import Pilot
+from trialbed_evaluation.planning._power import (
     WORST_CASE,
-    Pilot,
     Spread,
     difference_spread,
     is_promised,

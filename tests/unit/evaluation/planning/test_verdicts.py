@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from trialbed.report.comparison import Side, Trial, paired_findings
-from trialbed.statistics import finds_better, finds_equivalent
+from trialbed_evaluation.planning import finds_better, finds_equivalent
 
 SCORE = "sopr_score"
 

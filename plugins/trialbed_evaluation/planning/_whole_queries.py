@@ -8,8 +8,7 @@ from functools import lru_cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
-from trialbed.statistics._paired import EXACT_BELOW
-from trialbed.statistics._score_interval import UNSEEN, lower_end, score_quantile
+from trialbed.statistics import EXACT_BELOW, UNSEEN, lower_end, score_quantile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

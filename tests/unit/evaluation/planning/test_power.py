@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trialbed.statistics import (
-    UNSEEN,
+from trialbed.statistics import UNSEEN, paired_interval
+from trialbed_evaluation.planning import (
     WORST_CASE,
     Pilot,
     Spread,
@@ -14,7 +14,6 @@ from trialbed.statistics import (
     difference_power,
     difference_spread,
     is_promised,
-    paired_interval,
     pilot_needed,
     power_range,
     queries_for,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trialbed.statistics import Pilot, difference_spread
+from trialbed_evaluation.planning import Pilot, difference_spread
 
 
 def pilot_of(values: list[list[float]]) -> Pilot:

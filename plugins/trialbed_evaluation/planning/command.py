@@ -80,7 +80,7 @@ def command(
     How much its queries and repeats differ tells how small a difference more of them can show. Without a pilot, the
     worst case is taken, in which every query is won or lost as a whole; most runs need far fewer queries.
     """
-    from trialbed.report.comparison import PlanOptions, plan, plan_sides
+    from trialbed_evaluation.planning import PlanOptions, plan, plan_sides
 
     sides, baseline = plan_sides(pilot, store, against)
     # What repeats gain is told by a pilot that has some.
