@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterable
+import re
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from aiohttp import web
-from aiohttp.test_utils import TestServer
-
 from trialbed.records import ModelEndpoint
+from trialbed_scripted import ReceivedRequest, Response, Turn, say, serve
 
-Decide = Callable[[dict[str, Any]], web.StreamResponse]
+NEVER = Response(bare=True, ending="never")
+
+Said = Turn | Response
+Decide = Callable[[Mapping[str, Any]], Said]
 
 
 class JudgeEndpoint:
@@ -25,56 +26,45 @@ class JudgeEndpoint:
     """
 
     def __init__(self) -> None:
-        self.asked: list[dict[str, Any]] = []
+        self.asked: list[Mapping[str, Any]] = []
         self.decide: Decide = lambda _request: vote("Solved")
         self.url = ""
-        self.hangs = False
 
-    def gives(self, *replies: Callable[[], web.StreamResponse]) -> None:
+    def gives(self, *replies: Said) -> None:
         """Give these replies in turn, the last one for ever."""
         left = list(replies)
-        self.decide = lambda _request: (left.pop(0) if len(left) > 1 else left[0])()
+        self.decide = lambda _request: left.pop(0) if len(left) > 1 else left[0]
 
     def endpoint(self) -> ModelEndpoint:
         """The endpoint as a judge is given it."""
         return ModelEndpoint(base_url=self.url, api_key="dummy", model="grader", seed=7)
 
-    async def answer(self, request: web.Request) -> web.StreamResponse:
+    def __call__(self, request: ReceivedRequest) -> Said:
         """Answer a request."""
-        self.asked.append(await request.json())
-        if self.hangs:
-            await asyncio.Event().wait()
-        return self.decide(self.asked[-1])
+        self.asked.append(request.document)
+        return self.decide(request.document)
 
 
 @asynccontextmanager
 async def judge_endpoint() -> AsyncIterator[JudgeEndpoint]:
     """A running endpoint."""
     served = JudgeEndpoint()
-    app = web.Application()
-    app.router.add_post("/v1/chat/completions", served.answer)
-    async with TestServer(app, shutdown_timeout=0) as server:
-        served.url = str(server.make_url("/v1"))
+    async with serve(served) as server:
+        served.url = server.url
         yield served
 
 
-def completion(content: str | None, *, finish_reason: str = "stop", **message: Any) -> web.Response:
-    """A chat completion with this text."""
-    choice = {"message": {"role": "assistant", "content": content, **message}, "finish_reason": finish_reason}
-    return web.json_response({"choices": [choice]})
-
-
-def vote(status: str, reason: str = "because") -> web.Response:
+def vote(status: str, reason: str = "because") -> Turn:
     """A chat completion with this vote."""
-    return completion(json.dumps({"reason": reason, "answer_status": status}))
+    return say(json.dumps({"reason": reason, "answer_status": status}))
 
 
-def shown(request: dict[str, Any]) -> Any:
+def shown(request: Mapping[str, Any]) -> Any:
     """The material that a request shows to the model: the JSON of its last message of the user."""
     return json.loads(next(message["content"] for message in request["messages"] if message["role"] == "user"))
 
 
-def obeys(request: dict[str, Any], otherwise: str = "Unsolved") -> web.Response:
+def obeys(request: Mapping[str, Any], otherwise: str = "Unsolved") -> Turn:
     """What a model answers that obeys whatever it reads: any mention of a status in the material is its vote."""
     text = json.dumps(shown(request))
     for status in statuses_in(text):
@@ -84,6 +74,4 @@ def obeys(request: dict[str, Any], otherwise: str = "Unsolved") -> web.Response:
 
 def statuses_in(text: str) -> Iterable[str]:
     """The statuses that a text names, as whole words."""
-    import re
-
     return [found.capitalize() for found in re.findall(r"\b(?:solved|unsolved|unsure)\b", text, re.IGNORECASE)]

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 from support.distributions import Installation, Wheels
-from support.endpoints import completion, endpoint
+
+from trialbed_scripted import ReceivedRequest, Turn, say, serve
 
 pytestmark = pytest.mark.packaging(40)
 
@@ -73,30 +74,34 @@ def test_the_framework_of_others_stands_beside_ours(installation: Installation, 
         assert ours["summary"][score] == theirs["summary"][score] == 1.0
 
 
-def helpful(request: dict[str, Any]) -> dict[str, Any]:
+def helpful(request: ReceivedRequest) -> Turn:
     """What the model says to the helpers of Acme."""
-    kind, text = (message["content"] for message in request["messages"])
+    kind, text = (message["content"] for message in request.document["messages"])
     if kind == "select":
-        return completion("track depot quote")
+        return say("track depot quote")
     if kind == "simulate":
         made = {"depot": "Nordtor", "street": "Kai 7", "price": 14.7, "days": 2, "parcels": 812}
-        return completion(json.dumps(made))
-    return completion("yes" if "Nordtor" in text or "14.7" in text else "no")
+        return say(json.dumps(made))
+    return say("yes" if "Nordtor" in text or "14.7" in text else "no")
 
 
 def test_helpers_of_others_ask_the_model_that_the_user_names(installation: Installation, tmp_path: Path) -> None:
-    asked: list[dict[str, Any]] = []
-
-    def reply(request: dict[str, Any]) -> dict[str, Any]:
-        asked.append(request)
-        return helpful(request)
-
-    with endpoint(reply) as url:
-        command = ("run", "-f", "reference", "-d", "acme-simulated", "--model", "scripted:gold", "--base-url", url)
+    with serve(helpful) as model:
+        command = (
+            "run",
+            "-f",
+            "reference",
+            "-d",
+            "acme-simulated",
+            "--model",
+            "scripted:gold",
+            "--base-url",
+            model.url,
+        )
         command += ("--selector", "acme", "--selector-model", "picker", "--simulator-model", "maker")
         command += ("--judge", "acme", "--judge-model", "grader")
         (document,) = installation.bench_json(*command, cwd=tmp_path)
-        models = Counter(request["model"] for request in asked)
+        models = Counter(request.asked.model for request in model.requests)
         (again,) = installation.bench_json(*command, cwd=tmp_path)
     assert document["summary"]["average_sopr_score"] == 1.0
     assert document["summary"]["average_api_call_score"] == 1.0
@@ -104,13 +109,13 @@ def test_helpers_of_others_ask_the_model_that_the_user_names(installation: Insta
     assert document["metadata"]["judge"]["calibration"] is None
     assert models == {"picker": 3, "maker": 5, "grader": 3}
     # What was asked once is found in the caches.
-    assert Counter(request["model"] for request in asked) == models
+    assert Counter(request.asked.model for request in model.requests) == models
     assert again["summary"]["average_sopr_score"] == 1.0
 
 
 def test_a_helper_of_others_keeps_to_its_budget(installation: Installation, tmp_path: Path) -> None:
-    with endpoint(helpful) as url:
-        command = ("run", "-f", "reference", "-d", "acme", "--model", "scripted:gold", "--base-url", url)
+    with serve(helpful) as model:
+        command = ("run", "-f", "reference", "-d", "acme", "--model", "scripted:gold", "--base-url", model.url)
         command += ("--judge", "acme", "--judge-model", "grader", "--max-helper-requests", "1", "-j", "1")
         command += ("--allow-incomplete",)
         (document,) = installation.bench_json(*command, cwd=tmp_path)

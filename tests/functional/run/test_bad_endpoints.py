@@ -3,49 +3,50 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from support.bench import Bench, Finished
-from support.endpoints import Request, Response, completion, serving
+
+from trialbed.wire import Call
+from trialbed_scripted import ReceivedRequest, Response, Turn, ask, fail, say, serve
 
 pytestmark = pytest.mark.slow
 
-Failure = Response | None
-"""What is answered instead; None drops the connection."""
+DROPPED = Response(bare=True, ending="close")
 
 
 @dataclass
 class Endpoint:
     """One tool call, then an answer, unless ``fails`` gives something else for the number of a request."""
 
-    fails: Callable[[int], Failure | bool] = lambda _number: False
+    fails: Callable[[int], Response | None] = lambda _number: None
     identified: bool = True
     url: str = ""
     requests: int = 0
-    lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def respond(self, request: Request) -> Response | None:
-        with self.lock:
-            self.requests += 1
-            failure = self.fails(self.requests)
-        if not isinstance(failure, bool):
+    def respond(self, request: ReceivedRequest) -> Turn | Response:
+        self.requests += 1
+        failure = self.fails(self.requests)
+        if failure is not None:
             return failure
-        if request.document["messages"][-1]["role"] != "user":
-            return Response.json(completion("This is what I know."))
-        document = completion(None, (request.document["tools"][0]["function"]["name"], "{}"))
-        if not self.identified:
-            del document["choices"][0]["message"]["tool_calls"][0]["id"]
-        return Response.json(document)
+        if request.asked.messages[-1].role != "user":
+            return say("This is what I know.")
+        turn = ask(Call(request.asked.tools[0].name, "{}"))
+        if self.identified:
+            return turn
+        document = turn.completion(id="x", model="m").document()
+        del document["choices"][0]["message"]["tool_calls"][0]["id"]
+        return Response.document(document)
 
 
 @contextmanager
 def started(endpoint: Endpoint) -> Iterator[Endpoint]:
-    with serving(endpoint.respond) as endpoint.url:
+    with serve(endpoint.respond) as model:
+        endpoint.url = model.url
         yield endpoint
 
 
@@ -58,10 +59,10 @@ def kinds(document: dict[str, Any]) -> set[str | None]:
 
 
 def test_every_tenth_request_refused_for_capacity_costs_no_trial(bench: Bench) -> None:
-    def fails(number: int) -> Failure | bool:
+    def fails(number: int) -> Response | None:
         error = {"message": "slow down", "code": "429"}
-        refusal = Response.json({"error": error}, 429, headers={"retry-after-ms": "20"})
-        return refusal if number % 10 == 0 else False
+        refusal = Response.document({"error": error}, 429, {"retry-after-ms": "20"})
+        return refusal if number % 10 == 0 else None
 
     with started(Endpoint(fails)) as endpoint:
         document = run(bench, endpoint, "--limit", 15).document
@@ -75,14 +76,14 @@ def test_every_tenth_request_refused_for_capacity_costs_no_trial(bench: Bench) -
 
 def test_an_endpoint_that_dies_leaves_an_incomplete_run_that_the_same_command_completes(bench: Bench) -> None:
     options = ("--limit", 12, "--concurrency", 2, "--endpoint-patience", 1, "--model-retries", 2)
-    with started(Endpoint(lambda number: None if number > 10 else False)) as endpoint:
+    with started(Endpoint(lambda number: DROPPED if number > 10 else None)) as endpoint:
         dead = run(bench, endpoint, *options, code=3)
         assert "incomplete" in dead.err
         assert "endpoint" in dead.err
         measured = [result for result in dead.document["results"] if "error" not in result]
         assert 3 <= len(measured) <= 5
         assert kinds(dead.document) <= {None, "endpoint"}
-        endpoint.fails, endpoint.requests = lambda _number: False, 0
+        endpoint.fails, endpoint.requests = lambda _number: None, 0
         alive = run(bench, endpoint, *options).document
     assert kinds(alive) == {None}
     assert len(alive["results"]) == 12
@@ -99,9 +100,9 @@ def test_a_model_that_omits_call_ids_is_no_fault_of_the_endpoint(bench: Bench) -
 
 def test_a_request_at_which_the_endpoint_always_breaks_is_a_failed_trial(bench: Bench) -> None:
     class Breaking(Endpoint):
-        def respond(self, request: Request) -> Response | None:
+        def respond(self, request: ReceivedRequest) -> Turn | Response:
             if "from Skellmoor to Zephyrine" in json.dumps(request.document["messages"]):
-                return Response.json({"error": {"message": "cannot parse the template", "code": "500"}}, 500)
+                return fail(500, "cannot parse the template")
             return super().respond(request)
 
     with started(Breaking()) as endpoint:

@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 from support.bench import Bench
-from support.endpoints import Request, Response, serving
 
-from trialbed.wire import DONE_EVENT, event_bytes
-from trialbed.wire.dialects.chat_completions import Completion
+from trialbed_scripted import ReceivedRequest, Response, Turn, say, serve
 
 USAGE = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
 
@@ -42,22 +40,19 @@ def no_index(names: list[str], arguments: str) -> Pieces:
 def vendor(cut: Callable[[list[str], str], Pieces]) -> Iterator[str]:
     """An endpoint that calls the first two tools, streamed in this way, and then answers; its URL."""
 
-    def respond(request: Request) -> Response:
-        return Response(b"".join(events(request.document)), media_type="text/event-stream")
+    def respond(request: ReceivedRequest) -> Turn | Response:
+        if request.asked.messages[-1].role == "tool":
+            return say("This is what I found.", usage=USAGE)
+        names = [tool.name for tool in request.asked.tools[:2]]
+        choices: list[dict[str, Any]] = [
+            {"delta": {"tool_calls": [piece]}} for piece in cut(names, '{"place": "Oslo"}')
+        ]
+        choices.append({"delta": {}, "finish_reason": "tool_calls"})
+        chunks: list[dict[str, Any]] = [{"choices": [{"index": 0, **choice}]} for choice in choices]
+        return Response.events([*chunks, {"choices": [], "usage": USAGE}])
 
-    def events(request: dict[str, Any]) -> Iterator[bytes]:
-        if request["messages"][-1]["role"] == "tool":
-            yield from Completion(model="x", id="i", content="This is what I found.", usage=USAGE).events()
-            return
-        names = [tool["function"]["name"] for tool in request["tools"][:2]]
-        for piece in cut(names, '{"place": "Oslo"}'):
-            yield event_bytes({"choices": [{"index": 0, "delta": {"tool_calls": [piece]}}]})
-        yield event_bytes({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]})
-        yield event_bytes({"choices": [], "usage": USAGE})
-        yield DONE_EVENT
-
-    with serving(respond) as url:
-        yield url
+    with serve(respond) as model:
+        yield model.url
 
 
 @pytest.mark.parametrize("cut", [repeated_name, no_index])

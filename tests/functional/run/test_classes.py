@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.endpoints import Reply, completion, endpoint
 
 from trialbed import run_benchmark
 from trialbed.cli import main
+from trialbed_scripted import ReceivedRequest, Response, Turn, ask, call, fail, say, serve
 
 pytestmark = pytest.mark.slow
 
 Document = dict[str, Any]
 Run = Callable[..., int]
 
-BUSY = (503, {"error": {"message": "no capacity", "type": "server_error"}})
-REFUSED = (400, {"error": {"message": "this model knows no such tool", "type": "invalid_request_error"}})
+BUSY = fail(503, "no capacity", "server_error")
+REFUSED = fail(400, "this model knows no such tool", "invalid_request_error")
 
 
 @pytest.fixture(autouse=True)
@@ -40,20 +40,20 @@ def written(name: str = "reference") -> Document:
     return document
 
 
-def is_about(request: dict[str, Any], place: int) -> bool:
+def is_about(request: ReceivedRequest, place: int) -> bool:
     """Whether a request is about the query at this place of the embedded dataset."""
     from trialbed.engine import open_dataset
 
     query = list(open_dataset("mini", Path()).queries())[place]
-    return any(message["content"] == query.text for message in request["messages"])
+    return any(message["content"] == query.text for message in request.document["messages"])
 
 
 def test_failures_count_as_0_and_say_why(capsys: pytest.CaptureFixture[str]) -> None:
-    def reply(request: dict[str, Any]) -> Reply:
-        return completion("I know.") if is_about(request, 0) else REFUSED
+    def reply(request: ReceivedRequest) -> Turn | Response:
+        return say("I know.") if is_about(request, 0) else REFUSED
 
-    with endpoint(reply) as url:
-        assert run(url, "--fail-under", "has_finish=0.9") == 1
+    with serve(reply) as model:
+        assert run(model.url, "--fail-under", "has_finish=0.9") == 1
     summary = written()["summary"]
     assert (summary["answered_count"], summary["failed_count"], summary["not_measured_count"]) == (1, 3, 0)
     assert (summary["average_has_finish"], summary["finish_percentage"]) == (0.25, 25.0)
@@ -71,14 +71,14 @@ def test_what_the_endpoint_failed_is_not_measured_and_the_same_command_runs_only
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     is_busy = True
-    asked: list[Any] = []
+    asked: list[ReceivedRequest] = []
 
-    def reply(request: dict[str, Any]) -> Reply:
+    def reply(request: ReceivedRequest) -> Turn | Response:
         asked.append(request)
-        return BUSY if is_busy and is_about(request, 2) else completion("I know.")
+        return BUSY if is_busy and is_about(request, 2) else say("I know.")
 
-    with endpoint(reply) as url:
-        assert run(url, "--fail-under", "has_finish=0.9") == 3
+    with serve(reply) as model:
+        assert run(model.url, "--fail-under", "has_finish=0.9") == 3
         shown = capsys.readouterr()
         assert "the run is incomplete: 1 trial was not measured. --fail-under is not decided" in shown.err
         document = written()
@@ -90,7 +90,7 @@ def test_what_the_endpoint_failed_is_not_measured_and_the_same_command_runs_only
 
         is_busy = False
         asked.clear()
-        assert run(url, "--fail-under", "has_finish=0.9") == 0
+        assert run(model.url, "--fail-under", "has_finish=0.9") == 0
     assert [is_about(request, 2) for request in asked] == [True]
     again = written()
     assert again["metadata"]["run_id"] == document["metadata"]["run_id"]
@@ -100,14 +100,14 @@ def test_what_the_endpoint_failed_is_not_measured_and_the_same_command_runs_only
 
 def test_an_incomplete_run_can_be_accepted(capsys: pytest.CaptureFixture[str]) -> None:
     chosen = ("-f", "reference", "-f", "langgraph", "--limit", 3)
-    with endpoint(lambda request: BUSY if is_about(request, 1) else completion("I know.")) as url:
-        assert run(url, *chosen) == 3
+    with serve(lambda request: BUSY if is_about(request, 1) else say("I know.")) as model:
+        assert run(model.url, *chosen) == 3
         shown = capsys.readouterr().out
         assert "INCOMPLETE: 2 trials were not measured" in shown
         assert "No scores are shown" in shown
         assert "\nhas_finish" not in shown
 
-        assert run(url, *chosen, "--allow-incomplete", "--fail-under", "has_finish=0.9") == 0
+        assert run(model.url, *chosen, "--allow-incomplete", "--fail-under", "has_finish=0.9") == 0
     shown = capsys.readouterr().out
     assert "INCOMPLETE: 2 trials were not measured" in shown
     assert "The scores are over the 2 queries and repeats" in shown
@@ -118,25 +118,25 @@ def test_an_incomplete_run_can_be_accepted(capsys: pytest.CaptureFixture[str]) -
 def test_all_failed_is_a_result() -> None:
     asked = iter(range(1000))
 
-    def reply(request: dict[str, Any]) -> Reply:
-        return REFUSED if next(asked) else completion(None, ("no_such_tool", "{}"))
+    def reply(request: ReceivedRequest) -> Turn | Response:
+        return REFUSED if next(asked) else ask(call("no_such_tool"))
 
-    with endpoint(reply) as url:
-        assert run(url, "--concurrency", 1) == 0
+    with serve(reply) as model:
+        assert run(model.url, "--concurrency", 1) == 0
     assert written()["summary"]["failed_count"] == 4
     assert written()["summary"]["average_sopr_score"] == 0.0
 
 
 def test_an_endpoint_that_refuses_everything_measures_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with endpoint(lambda _: REFUSED) as url:
-        assert run(url) == 3
+    with serve(lambda _: REFUSED) as model:
+        assert run(model.url) == 3
     assert "nothing could be measured: all 4 trials that were tried failed" in capsys.readouterr().err
     assert not Path("results").exists()
 
 
 def test_cut_answers_and_calls_past_the_limit_are_counted() -> None:
-    with endpoint(lambda _: completion("I kn", finish_reason="length")) as url:
-        assert run(url, "--max-tokens", 5) == 0
+    with serve(lambda _: say("I kn", finish_reason="length")) as model:
+        assert run(model.url, "--max-tokens", 5) == 0
     document = written()
     assert document["summary"]["truncated"] == {"answers": 4, "trials": 4}
     assert [result["wire"]["finish_reasons"] for result in document["results"]] == [{"length": 1}] * 4

@@ -6,10 +6,9 @@ import html
 import json
 import re
 import sqlite3
-import threading
 import zlib
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,8 +17,9 @@ from urllib.parse import quote, unquote
 
 import pytest
 from support.bench import Bench
-from support.endpoints import Request, Response, completion, serving
 from support.verification import written_set
+
+from trialbed_scripted import ReceivedRequest, Response, say, serve
 
 KEY = "sk-Canary+/Zq9=x_4711Qw"
 TELLING = KEY[3:]
@@ -58,19 +58,16 @@ class Echo:
     url: str = ""
     keys: set[str] = field(default_factory=set)
     asked: int = 0
-    lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def respond(self, request: Request) -> Response:
-        with self.lock:
-            self.keys.add(request.headers["Authorization"])
-            spelling = SPELLINGS[self.asked % COUNT]
-            self.asked += 1
-            refuses = self.asked % 5 == 4
-        status, media_type, text = reply(request.document, spelling, refuses=refuses)
-        return Response(text.encode(), status, media_type, {"X-Your-Key": KEY})
+    def respond(self, request: ReceivedRequest) -> Response:
+        self.keys.add(request.headers["authorization"])
+        spelling = SPELLINGS[self.asked % COUNT]
+        self.asked += 1
+        status, media_type, text = reply(request.document, spelling, refuses=self.asked % 5 == 4)
+        return Response((text.encode(),), status, media_type, {"X-Your-Key": KEY})
 
 
-def reply(request: dict[str, Any], spelling: str, *, refuses: bool) -> tuple[int, str, str]:
+def reply(request: Mapping[str, Any], spelling: str, *, refuses: bool) -> tuple[int, str, str]:
     """Status, type and body."""
     text: str = json.loads(f'"{spelling}"')
     messages, tools = request["messages"], request.get("tools")
@@ -86,7 +83,7 @@ def reply(request: dict[str, Any], spelling: str, *, refuses: bool) -> tuple[int
 
 
 def document(content: str) -> str:
-    return json.dumps(completion("@")).replace("@", content)
+    return json.dumps(say("@").completion(id="x", model="m").document()).replace("@", content)
 
 
 def stream(tool: str, text: str) -> str:
@@ -109,7 +106,8 @@ def pieces(text: str) -> list[str]:
 @pytest.fixture
 def echo() -> Iterator[Echo]:
     found = Echo()
-    with serving(found.respond) as found.url:
+    with serve(found.respond) as model:
+        found.url = model.url
         yield found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import subprocess
@@ -12,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.endpoints import completion, endpoint
 from support.warm import Program, run_warm, started_warm
 
 from trialbed import open_store
+from trialbed_scripted import ReceivedRequest, Turn, say, serve
 
 KILLS = 30
 """Kills of runs in a file; half as many in a database, and half of those again where runs are started twice at once."""
@@ -117,25 +118,26 @@ def _ended_by(process: Program, moment: float) -> set[int]:
 
 
 def test_two_starts_at_once_pay_each_trial_once(machine: Machine) -> None:
-    requests: list[dict[str, Any]] = []
     processes: list[Program] = []
 
-    def reply(request: dict[str, Any]) -> dict[str, Any]:
-        """An answer, once one of the two has ended: the other one cannot have finished before."""
-        requests.append(request)
+    def wait() -> None:
+        """Wait until one of the two has ended: the other one cannot have finished before."""
         while len(processes) < 2 or not any(process.has_ended() for process in processes):
             time.sleep(0.01)
-        return completion("It is done.")
 
-    with endpoint(reply) as url:
-        arguments = ("--model", "m", "--base-url", url, "--api-key-env", "NONE")
+    async def reply(_: ReceivedRequest) -> Turn:
+        await asyncio.to_thread(wait)
+        return say("It is done.")
+
+    with serve(reply) as model:
+        arguments = ("--model", "m", "--base-url", model.url, "--api-key-env", "NONE")
         with machine.started(*arguments) as first, machine.started(*arguments) as second:
             processes += (first, second)
             assert sorted(process.wait(600) for process in processes) == [0, REFUSED]
             outputs = [process.errors for process in processes]
     refused = outputs[[process.returncode for process in processes].index(REFUSED)]
     assert "the same run is running in another process" in refused
-    assert len(requests) == LIMIT
+    assert len(model.requests) == LIMIT
     with open_store(machine.store) as store:
         (run,) = store.runs()
         assert len(run.attempts()) == LIMIT

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.bench import Bench
-from support.endpoints import Request, Response, completion, serving
+
+from trialbed_scripted import ReceivedRequest, Response, Turn, ask, call, fail, say, serve
 
 pytestmark = pytest.mark.slow(20)
 
@@ -24,27 +25,26 @@ class Endpoint:
     status: int = 200
     verdict: str = '{"answer_status": "Unsure", "reason": "half of it"}'
     keys: set[str] = field(default_factory=set)
-    requests: list[dict[str, Any]] = field(default_factory=list)
+    requests: list[Mapping[str, Any]] = field(default_factory=list)
 
-    def respond(self, request: Request) -> Response:
-        self.keys.add(request.headers["Authorization"])
+    def respond(self, request: ReceivedRequest) -> Turn | Response:
+        self.keys.add(request.headers["authorization"])
         self.requests.append(request.document)
         if self.status != 200:
-            error = {"message": f"the key {KEY} is not good here", "type": "invalid_request_error"}
-            return Response.json({"error": error}, self.status)
-        tools = request.document.get("tools")
-        if not tools:
-            return Response.json(completion(self.verdict))
-        if request.document["messages"][-1]["role"] == "user":
-            return Response.json(completion(None, (tools[0]["function"]["name"], "{}")))
-        return Response.json(completion("This is what I know."))
+            return fail(self.status, f"the key {KEY} is not good here", "invalid_request_error")
+        if not request.asked.tools:
+            return say(self.verdict)
+        if request.asked.messages[-1].role == "user":
+            return ask(call(request.asked.tools[0].name))
+        return say("This is what I know.")
 
 
 @pytest.fixture
 def endpoint(tmp_path: Path) -> Iterator[Endpoint]:
     (tmp_path / ".env").write_text(f"OPENAI_API_KEY={KEY}\n")
     found = Endpoint()
-    with serving(found.respond) as found.url:
+    with serve(found.respond) as model:
+        found.url = model.url
         yield found
 
 
@@ -69,7 +69,7 @@ def test_both_frameworks_use_it_and_its_tokens_are_counted(bench: Bench, endpoin
         assert document["summary"]["error_count"] == 0
         for result in document["results"]:
             assert result["scores"]["model_turns"] == 2
-            assert result["scores"]["total_tokens"] == 20
+            assert result["scores"]["total_tokens"] == 28
             assert result["scores"]["claimed_vs_observed"] == 1.0
     assert endpoint.keys == {f"Bearer {KEY}"}
     assert {request["temperature"] for request in endpoint.requests} == {0.5}

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
 import pytest
 from support.bench import Bench
-from support.endpoints import completion, endpoint
+
+from trialbed_scripted import ReceivedRequest, Turn, say, serve
 
 pytestmark = pytest.mark.slow
 
 
-def drawn(request: dict[str, Any]) -> dict[str, Any]:
+def drawn(request: ReceivedRequest) -> Turn:
     """The answer of a model at temperature 1: drawn by the request's seed."""
-    assert request["temperature"] == 1
-    return completion(f"I drew {random.Random(request['seed']).random()}")
+    assert request.document["temperature"] == 1
+    return say(f"I drew {random.Random(request.document['seed']).random()}")
 
 
 def test_equal_requests_of_two_frameworks_get_the_same_sample(bench: Bench) -> None:
-    with endpoint(drawn) as url:
+    with serve(drawn) as model:
         reference, langgraph = bench(
-            "run", "-f", "reference", "-f", "langgraph", "--model", "m", "--base-url", url, "--temperature", 1,
+            "run", "-f", "reference", "-f", "langgraph", "--model", "m", "--base-url", model.url, "--temperature", 1,
             "--limit", 3, "--repeat", 2, "--json",
         ).documents  # fmt: skip
     answers = [[result["final_answer"] for result in found["results"]] for found in (reference, langgraph)]

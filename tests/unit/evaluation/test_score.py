@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from support.endpoints import endpoint
 
 from trialbed.cli import cli
 from trialbed.errors import DataError, UsageError
 from trialbed.records import ApiRef, GoldCall, Query
 from trialbed.store import Store
+from trialbed_scripted import ReceivedRequest, Turn, say, serve
 
 RIGHT = {
     "id": "right",
@@ -150,8 +150,8 @@ def test_thresholds(run: Run) -> None:
     refused(run("calls.jsonl", "--fail-under", "f1=0.6"), UsageError, "'f1' was not scored")
 
 
-def answer(document: dict[str, Any]) -> dict[str, Any]:
-    said = document["messages"][-1]["content"]
+def answer(request: ReceivedRequest) -> Turn:
+    said = request.asked.messages[-1].text
     if "List the topics" in said:
         found: dict[str, Any] = {"topics": ["relativity", "cake"]}
     elif "refused" in said:
@@ -162,14 +162,13 @@ def answer(document: dict[str, Any]) -> dict[str, Any]:
         found = {"user_goal": "know", "end_state": "knows"}
     else:
         found = {"verdict": "1", "reason": "It is explained."}
-    message = {"role": "assistant", "content": f"```json\n{json.dumps(found)}\n```"}
-    return {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+    return say(f"```json\n{json.dumps(found)}\n```")
 
 
 def test_a_model_answers_the_steps(run: Run) -> None:
     write("talk.jsonl", TALK)
-    with endpoint(answer) as url:
-        document = json.loads(run("talk.jsonl", "--judge", "m", "--base-url", url, "--json").output)
+    with serve(answer) as model:
+        document = json.loads(run("talk.jsonl", "--judge", "m", "--base-url", model.url, "--json").output)
     assert document["results"][0]["scores"] == {
         "topic_adherence": 1.0,
         "topic_adherence_precision": 1.0,
@@ -181,10 +180,8 @@ def test_a_model_answers_the_steps(run: Run) -> None:
 
 def test_answers_of_no_use_are_no_scores(run: Run) -> None:
     write("talk.jsonl", TALK)
-    message = {"role": "assistant", "content": "I would rather not."}
-    reply = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
-    with endpoint(lambda _: reply) as url:
-        result = run("talk.jsonl", "--judge", "m", "--base-url", url)
+    with serve(lambda _: say("I would rather not.")) as model:
+        result = run("talk.jsonl", "--judge", "m", "--base-url", model.url)
     assert result.return_value == 3
     assert "it is not a JSON object: 'I would rather not.'" in result.output
 
@@ -192,13 +189,11 @@ def test_answers_of_no_use_are_no_scores(run: Run) -> None:
 def test_samples_that_a_model_fails_on_are_not_passed_over(run: Run) -> None:
     write("talk.jsonl", TALK, {**TALK, "id": "other", "messages": [{"role": "user", "content": "Unreadable?"}]})
 
-    def unreadable(document: dict[str, Any]) -> dict[str, Any]:
-        if "Unreadable?" in document["messages"][-1]["content"]:
-            return {"choices": [{"message": {"role": "assistant", "content": "no"}, "finish_reason": "stop"}]}
-        return answer(document)
+    def unreadable(request: ReceivedRequest) -> Turn:
+        return say("no") if "Unreadable?" in request.asked.messages[-1].text else answer(request)
 
-    with endpoint(unreadable) as url:
-        arguments = ("talk.jsonl", "--judge", "m", "--base-url", url, "--metric", "agent_goal_accuracy")
+    with serve(unreadable) as model:
+        arguments = ("talk.jsonl", "--judge", "m", "--base-url", model.url, "--metric", "agent_goal_accuracy")
         result = run(*arguments, "--fail-under", "agent_goal_accuracy=0.5")
     assert result.return_value == 3
     assert "1 sample has no agent_goal_accuracy, because an answer of the model cannot be used" in result.output
@@ -282,13 +277,12 @@ def test_answers_without_a_verdict_are_no_success(bench: Run, monkeypatch: pytes
     queries = {name: Query(query_id=name, text=f"{name}?", apis=(), gold_calls=()) for name in (1, "a/b")}
     monkeypatch.setattr("trialbed.engine.run_queries", lambda config, folder: queries)
 
-    def refuses_one(document: dict[str, Any]) -> dict[str, Any]:
-        refused = "a/b?" in json.dumps(document["messages"])
-        said = "I would rather not." if refused else json.dumps({"reason": "ok", "answer_status": "Solved"})
-        return {"choices": [{"message": {"role": "assistant", "content": said}, "finish_reason": "stop"}]}
+    def refuses_one(request: ReceivedRequest) -> Turn:
+        refused = "a/b?" in json.dumps(request.document["messages"])
+        return say("I would rather not." if refused else json.dumps({"reason": "ok", "answer_status": "Solved"}))
 
-    with endpoint(refuses_one) as url:
-        arguments = ("score", "latest", "--judge", "grader", "--base-url", url)
+    with serve(refuses_one) as model:
+        arguments = ("score", "latest", "--judge", "grader", "--base-url", model.url)
         result = bench(*arguments, "--fail-under", "sopr_score=0.1")
         document = json.loads(bench(*arguments, "--json").stdout)[0]
     assert result.exception is None, repr(result.exception)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
-from support.judge_endpoint import JudgeEndpoint, completion, judge_endpoint, shown, vote
+from support.judge_endpoint import NEVER, JudgeEndpoint, judge_endpoint, shown, vote
 from tenacity import wait_none
 
 from trialbed.answers import read_answer
@@ -22,6 +21,7 @@ from trialbed_evaluation.calibration import LabelledCase, judge_cases
 from trialbed_evaluation.judges._asking import AskingJudge
 from trialbed_evaluation.judges.fac import CompletenessJudge
 from trialbed_evaluation.judges.stabletoolbench import StableToolBenchJudge
+from trialbed_scripted import Response, Turn, say
 
 NOON = datetime(2026, 1, 2, tzinfo=UTC)
 CALL = ApiCall(
@@ -64,7 +64,7 @@ async def judged(
 
 @pytest.mark.parametrize("status", ["Solved", "Unsolved"])
 async def test_a_decided_answer_takes_one_look(model: JudgeEndpoint, status: str) -> None:
-    model.gives(lambda: vote(status, "it is so"))
+    model.gives(vote(status, "it is so"))
     found = await judged(model)
     assert (found.status, found.value, found.reason) == (status, STATUS_VALUES[found.status], "it is so")
     assert [ballot.step for ballot in found.ballots] == ["final answer"]
@@ -74,7 +74,7 @@ async def test_a_decided_answer_takes_one_look(model: JudgeEndpoint, status: str
 
 @pytest.mark.parametrize("second", STATUS_VALUES)
 async def test_an_unsure_one_is_looked_at_with_all_steps(model: JudgeEndpoint, second: str) -> None:
-    model.gives(lambda: vote("Unsure"), lambda: vote(second, "now I see"))
+    model.gives(vote("Unsure"), vote(second, "now I see"))
     found = await judged(model)
     assert (found.status, found.reason) == (second, "now I see")
     assert [ballot.step for ballot in found.ballots] == ["all steps"]
@@ -97,7 +97,7 @@ async def test_the_gates_ask_no_model(model: JudgeEndpoint, text: str, finish: s
 
 
 async def test_votes_are_counted_one_by_one(model: JudgeEndpoint) -> None:
-    model.gives(lambda: vote("Solved"), lambda: vote("Unsure"), lambda: vote("Unsure"), lambda: vote("Solved"))
+    model.gives(vote("Solved"), vote("Unsure"), vote("Unsure"), vote("Solved"))
     found = await judged(model, 3)
     assert found.votes == ("Solved", "Unsure", "Solved")
     assert (found.status, found.value) == ("Solved", pytest.approx(2.5 / 3))
@@ -109,35 +109,33 @@ async def test_votes_are_counted_one_by_one(model: JudgeEndpoint) -> None:
 @pytest.mark.parametrize(
     "failures",
     [
-        [lambda: web.Response(status=429)],
-        [lambda: web.Response(status=503), lambda: web.Response(status=429, headers={"Retry-After": "0"})],
-        [lambda: completion("It is Solved, I think.")],
-        [lambda: completion('{"reason": "cut of', finish_reason="length")],
-        [lambda: web.Response(status=400, text="no such response_format")],
+        [Response.text("", "text/plain", 429)],
+        [Response.text("", "text/plain", 503), Response((), 429, headers={"Retry-After": "0"})],
+        [say("It is Solved, I think.")],
+        [say('{"reason": "cut of', finish_reason="length")],
+        [Response.text("no such response_format", "text/plain", 400)],
     ],
 )
-async def test_a_passing_fault_costs_no_vote(
-    model: JudgeEndpoint, failures: list[Callable[[], web.StreamResponse]]
-) -> None:
-    model.gives(*failures, lambda: vote("Solved"))
+async def test_a_passing_fault_costs_no_vote(model: JudgeEndpoint, failures: list[Turn | Response]) -> None:
+    model.gives(*failures, vote("Solved"))
     assert (await judged(model, 3)).votes == ("Solved",) * 3
 
 
 @pytest.mark.parametrize(
     ("reply", "message"),
     [
-        (lambda: web.Response(status=429), "status 429"),
-        (lambda: web.Response(status=500, text="on fire"), "status 500: on fire"),
-        (lambda: web.Response(status=401), "status 401"),
-        (lambda: completion("Solved"), "in a row cannot be read"),
-        (lambda: completion(None, refusal="I won't grade this"), "the model refused: I won't grade this"),
-        (lambda: completion("", finish_reason="content_filter"), "content filter"),
-        (lambda: completion(""), "in a row cannot be read"),
-        (lambda: web.Response(text="<html>"), "no chat completion"),
+        (Response.text("", "text/plain", 429), "status 429"),
+        (Response.text("on fire", "text/plain", 500), "status 500: on fire"),
+        (Response.text("", "text/plain", 401), "status 401"),
+        (say("Solved"), "in a row cannot be read"),
+        (say(None, fields={"refusal": "I won't grade this"}), "the model refused: I won't grade this"),
+        (say("", finish_reason="content_filter"), "content filter"),
+        (say(""), "in a row cannot be read"),
+        (Response.text("<html>", "text/plain"), "no chat completion"),
     ],
 )
 async def test_a_lasting_fault_is_an_error_and_never_a_verdict(
-    model: JudgeEndpoint, reply: Callable[[], web.StreamResponse], message: str
+    model: JudgeEndpoint, reply: Turn | Response, message: str
 ) -> None:
     model.gives(reply)
     with pytest.raises(JudgeError, match=message):
@@ -145,7 +143,7 @@ async def test_a_lasting_fault_is_an_error_and_never_a_verdict(
 
 
 async def test_a_model_that_hangs_is_an_error(model: JudgeEndpoint) -> None:
-    model.hangs = True
+    model.gives(NEVER)
     access = ModelAccess(model.endpoint(), wait=wait_none(), timeout=0.05)
     with pytest.raises(JudgeError, match="did not answer in time"):
         await judged(model, access=access)
@@ -153,8 +151,8 @@ async def test_a_model_that_hangs_is_an_error(model: JudgeEndpoint) -> None:
 
 
 async def test_a_fault_loses_no_other_query(model: JudgeEndpoint) -> None:
-    def decide(request: dict[str, Any]) -> web.StreamResponse:
-        return web.Response(status=401) if "broken" in shown(request)["answer"] else vote("Solved")
+    def decide(request: Mapping[str, Any]) -> Turn | Response:
+        return Response.text("", "text/plain", 401) if "broken" in shown(request)["answer"] else vote("Solved")
 
     model.decide = decide
     texts = ["fine", "broken", "well", "broken too", "good"]
@@ -192,7 +190,7 @@ async def test_the_prompts_of_an_installed_copy_are_used(model: JudgeEndpoint, t
     folder = tmp_path / place
     folder.mkdir(exist_ok=True)
     (folder / "template.txt").write_text(TEMPLATE)
-    model.gives(lambda: vote("Unsure"), lambda: vote("Solved"))
+    model.gives(vote("Unsure"), vote("Solved"))
     assert (await judged(model, text="a {query} {answer}", prompts=tmp_path)).status == "Solved"
     first, second = (asked["messages"][-1]["content"] for asked in model.asked)
     finish = json.dumps({"return_type": "give_answer", "final_answer": "a {query} {answer}"})
@@ -222,7 +220,7 @@ async def test_a_folder_without_prompts_is_refused(
 
 async def test_completeness_looks_at_the_final_answer_alone(model: JudgeEndpoint) -> None:
     judge = CompletenessJudge(model.endpoint(), votes=2)
-    model.gives(lambda: vote("Unsure"), lambda: vote("Solved"), lambda: vote("Unsolved"))
+    model.gives(vote("Unsure"), vote("Solved"), vote("Unsolved"))
     found = await judge.judge(QUERY, Answer(final_answer="sunny"), WIRE)
     assert found.votes == ("Solved", "Unsolved")
     assert shown(model.asked[0]) == {"query": "Weather?", "final_answer": "sunny"}

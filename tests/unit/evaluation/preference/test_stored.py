@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
-from support.judge_endpoint import JudgeEndpoint, completion, judge_endpoint, shown
+from support.judge_endpoint import JudgeEndpoint, judge_endpoint, shown
 from support.trials import NOW, run_config
 
 from trialbed.engine import config_digest, open_dataset
@@ -17,6 +16,7 @@ from trialbed.errors import UsageError
 from trialbed.records import Answer, Failure, Outcome, Run, Score, Timing, TrialKey, TrialResult, WireLog
 from trialbed.store import Store
 from trialbed_evaluation.run_comparer import RunComparer
+from trialbed_scripted import Turn, say
 
 MINI = open_dataset("mini", Path("unused"))
 IDS = tuple(query.query_id for query in MINI.queries()[:4])
@@ -34,10 +34,10 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRIALBED_STATE_DIR", str(tmp_path / "state"))
 
 
-def prefers_longer(request: dict[str, Any]) -> web.Response:
+def prefers_longer(request: Mapping[str, Any]) -> Turn:
     material = shown(request)
     longer = max("first", "second", key=lambda place: len(material[place]["answer"]))
-    return completion(json.dumps({"reason": "longer", "better": longer}))
+    return say(json.dumps({"reason": "longer", "better": longer}))
 
 
 def trial(framework: str, query_id: Any, text: str | None, label: str) -> TrialResult:
@@ -157,9 +157,9 @@ async def test_what_cannot_be_compared_is_refused(model: JudgeEndpoint, tmp_path
 async def test_contests_that_the_judge_fails_on_make_it_incomplete(model: JudgeEndpoint, tmp_path: Path) -> None:
     import asyncio
 
-    def refuses_some(request: dict[str, Any]) -> web.Response:
+    def refuses_some(request: Mapping[str, Any]) -> Turn:
         unclear = "much longer" in json.dumps(shown(request))
-        return completion("I would rather not.") if unclear else prefers_longer(request)
+        return say("I would rather not.") if unclear else prefers_longer(request)
 
     model.decide = refuses_some
     run = stored(tmp_path, {"mine": MINE, "theirs": THEIRS})
