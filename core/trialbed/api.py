@@ -122,7 +122,7 @@ async def aevaluate(
         environments=_environments([label for label in frameworks if label not in live]),
         **chosen,
     )
-    return await run_and_report(options, objects=objects)
+    return await run_and_report(options, objects=objects, documents="output" in chosen)
 
 
 def _agents(given: Agents) -> tuple[tuple[str, ...], dict[str, Any]]:

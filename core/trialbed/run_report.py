@@ -22,6 +22,7 @@ async def run_and_report(
     executor: Executor | None = None,
     ambient: bool = False,
     progress: RunProgress | None = None,
+    documents: bool = True,
 ) -> Report:
     """Run what was asked for, or resume it; write the result documents and report what was measured.
 
@@ -30,13 +31,14 @@ async def run_and_report(
         executor: runs the trials of all frameworks that are not; the driver that the options name if not given.
         ambient: whether requests without a token belong to the open trial.
         progress: follows the run.
+        documents: whether result documents are written.
 
     Raises:
         TrialbedError: nothing ran; says why. What had finished before stays in the store.
     """
     prepared = await asyncio.to_thread(prepare_run, options, objects, executor=executor)
     ended = await run(prepared, executor=executor, ambient=ambient, progress=progress)
-    return await asyncio.to_thread(conclude, ended, prepared.queries, prepared.options, objects)
+    return await asyncio.to_thread(conclude, ended, prepared.queries, prepared.options, objects, documents=documents)
 
 
 def prepare_run(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: Executor | None = None) -> Prepared:
@@ -53,8 +55,15 @@ def prepare_run(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, execut
     return prepared
 
 
-def conclude(run: Run, queries: Sequence[Query], options: RunOptions, objects: RunObjects = NO_OBJECTS) -> Report:
-    """Report a run that has ended: write its result documents and notify plugins.
+def conclude(
+    run: Run,
+    queries: Sequence[Query],
+    options: RunOptions,
+    objects: RunObjects = NO_OBJECTS,
+    *,
+    documents: bool = True,
+) -> Report:
+    """Report a run that has ended: write its result documents, if they are wanted, and notify plugins.
 
     Raises:
         DataError: a document cannot be written, or a plugin's figure has the name of another.
@@ -68,7 +77,7 @@ def conclude(run: Run, queries: Sequence[Query], options: RunOptions, objects: R
             allow_incomplete=options.allow_incomplete,
             plugins=objects.plugins,
         )
-        for document in legacy_documents(report):
+        for document in legacy_documents(report) if documents else ():
             write_document(document, options.output)
         installed_listeners(objects.plugins).notify("run_finished", run=report.run, report=report)
     return replace(report, whole=lambda: _each_result(options.store, run.run_id))

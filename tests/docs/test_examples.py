@@ -120,7 +120,45 @@ def bench(folder: Path, *arguments: str) -> str:
     return bench_in(folder, environment(folder))(*arguments).out
 
 
-def test_the_agent_of_the_guide_runs(tmp_path: Path) -> None:
+def programs(page: Path) -> list[str]:
+    """The examples of a page that evaluate agents, without those that need a key."""
+    found = [
+        block
+        for block in blocks(page, "python")
+        if re.search(r"^from trialbed import .*evaluate\b", block, re.MULTILINE)
+    ]
+    return [block for block in found if "https://" not in block]
+
+
+@pytest.mark.slow
+def test_the_programs_of_the_guides_run(tmp_path: Path) -> None:
+    """Each as it stands, in a process of its own; what needs ``await`` as a notebook runs it."""
+    pages = (
+        ROOT / "README.md",
+        *(DOCS / "how-to" / f"{name}.md" for name in ("evaluate-in-python", "benchmark-your-own-agent")),
+    )
+    found = [program for page in pages for program in programs(page)]
+    assert len(found) == 7
+    (tmp_path / "cell.py").write_text(CELL)
+    for program in found:
+        (tmp_path / "program.py").write_text(program)
+        printed = python(tmp_path, *(["cell.py"] if "await " in program else []), "program.py")
+        assert "sopr_score" in printed or re.search(r"^scripted:wrong-args +0\.00 of 20 trials$", printed, re.MULTILINE)
+
+
+CELL = """
+import ast, asyncio, inspect, sys
+
+code = compile(open(sys.argv[1]).read(), "cell", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+cell = {}
+asyncio.run(eval(code, cell))
+assert "<table" in cell["report"]._repr_html_()
+print(cell["report"])
+"""
+"""Runs a file as a cell of a notebook, and shows what it ends with."""
+
+
+def test_the_original_form_of_the_guide_runs(tmp_path: Path) -> None:
     code = blocks(DOCS / "how-to" / "benchmark-your-own-agent.md", "python")[-1]
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -132,15 +170,6 @@ def test_the_agent_of_the_guide_runs(tmp_path: Path) -> None:
     assert document["summary"]["total_queries"] == 5
     assert document["summary"]["error_count"] == 0
     assert document["summary"]["average_has_finish"] == 1.0
-
-
-def test_the_scripted_models_of_the_guide_answer(tmp_path: Path) -> None:
-    *examples, conftest = blocks(DOCS / "how-to" / "test-with-a-scripted-model.md", "python")
-    (tmp_path / "conftest.py").write_text(conftest)
-    examples.append("def test_fixture(scripted):\n    assert scripted('done').url")
-    for number, code in enumerate(examples):
-        (tmp_path / f"test_{number}.py").write_text(code)
-    python(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path))
 
 
 def test_the_dataset_of_the_guide_runs_and_is_solved(tmp_path: Path) -> None:
