@@ -10,6 +10,7 @@ import click
 from trialbed.cli.completion import completes, frameworks
 from trialbed.cli.environments import env_dir_option, yes_option
 from trialbed.cli.options import FOLDER, json_option, plain_option
+from trialbed.cli.stored import print_json
 
 if TYPE_CHECKING:
     from trialbed_adapter_lab import Level
@@ -57,7 +58,7 @@ def new(name: str, output: Path, as_json: bool) -> None:
     files = write_package(names, output)
     steps = _next_steps(names, output)
     if as_json:
-        _print_json(_describe(names, output, files) | {"next": steps})
+        print_json(_describe(names, output, files) | {"next": steps})
         return
     click.echo(f"Created {output / names.distribution}. It works as it is, with a placeholder for the framework:\n")
     for step in steps:
@@ -112,7 +113,7 @@ def check(
     report = run_kit(framework_driver(name), environment, [*chosen, "--level", level])
     note_failed(name, report)
     if as_json:
-        _print_json(report.model_dump(mode="json") | {"badge": report.badge, "conformant": report.ok})
+        print_json(report.model_dump(mode="json") | {"badge": report.badge, "conformant": report.ok})
     else:
         show_report(report)
     return 0 if report.ok else 1
@@ -144,7 +145,7 @@ def list_(deviations: bool, env_dir: Path | None, as_json: bool) -> None:
         loaded = track(with_deviations(found), "Loading adapters", len(found), console=shown, transient=True)
         found = list(loaded)
     if as_json:
-        _print_json([place.as_json() for place in found])
+        print_json([place.as_json() for place in found])
         return
     titles = ["framework", "profiles", "version", "adapter", "where", "deviations"]
     _print_table(titles[: None if deviations else -1], [place.as_row() for place in found])
@@ -191,12 +192,6 @@ def _describe(names: AdapterNames, output: Path, files: list[Path]) -> dict[str,
         "folder": str(output / names.distribution),
         "files": [str(output / file) for file in files],
     }
-
-
-def _print_json(value: Any) -> None:
-    import json
-
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
 
 
 def _print_table(titles: list[str], rows: list[tuple[str, ...]]) -> None:
