@@ -1,11 +1,11 @@
-from ._check import LEVELS as LEVELS
-from ._check import Check as Check
-from ._check import CheckResult as CheckResult
-from ._check import ConformanceReport as ConformanceReport
-from ._check import Level as Level
 from ._kit import Kit as Kit
 from ._kit import check_adapter as check_adapter
 from .checks import CHECKS as CHECKS
+from .conformance import LEVELS as LEVELS
+from .conformance import Check as Check
+from .conformance import CheckResult as CheckResult
+from .conformance import ConformanceReport as ConformanceReport
+from .conformance import Level as Level
 from .errors import CheckFailed as CheckFailed
 from .harness import ApiReply as ApiReply
 from .harness import Barrier as Barrier

@@ -20,7 +20,7 @@ from trialbed_adapter_lab import (
     like_a_worker,
     named_agent,
 )
-from trialbed_adapter_lab._check import MARKS
+from trialbed_adapter_lab.conformance import MARKS
 
 USAGE = 2
 

@@ -12,7 +12,7 @@ from typing import Self
 
 from trialbed.contracts import BaseAgent
 from trialbed.records import Deviation, framework_profile
-from trialbed_adapter_lab._check import ASKED_ON, FAILS_EARLY, Check, CheckResult, ConformanceReport, Outcome
+from trialbed_adapter_lab.conformance import ASKED_ON, FAILS_EARLY, Check, CheckResult, ConformanceReport, Outcome
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import BLOCKED, Harness, LoopBlocked, NetworkWatch, tool_client, watchdog
 

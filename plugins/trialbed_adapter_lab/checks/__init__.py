@@ -2,7 +2,6 @@
 
 from types import ModuleType
 
-from trialbed_adapter_lab._check import Check
 from trialbed_adapter_lab.checks import (
     arguments,
     calls,
@@ -16,6 +15,7 @@ from trialbed_adapter_lab.checks import (
     schemas,
     sizes,
 )
+from trialbed_adapter_lab.conformance import Check
 
 THEMES = (calls, conversation, arguments, faults, schemas, limits, sizes, conditions, claims, isolation, hygiene)
 

@@ -6,7 +6,13 @@ import json
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-from trialbed_adapter_lab.checks._expectations import expect_answer, expect_calls, expect_requests
+from trialbed_adapter_lab.checks._expectations import (
+    expect,
+    expect_answer,
+    expect_calls,
+    expect_requests,
+    expect_requests_at_least,
+)
 from trialbed_adapter_lab.harness import Harness, TrialRecord, TrialSettings
 from trialbed_scripted import Line, Turn, ask, call
 
@@ -39,6 +45,18 @@ async def converse(
     if calls is not None:
         expect_calls(record, *calls)
     return record
+
+
+async def expect_fresh_trial(harness: Harness) -> None:
+    """Run a trial after one of the word ``first``, and expect that it is as usual and holds nothing of the other.
+
+    Raises:
+        CheckFailed: it is not.
+    """
+    record = await converse(harness, asks_echo("second"), answer="second", query="the second query")
+    *_, last = expect_requests_at_least(record, 2)
+    expect_calls(record, *echoes("second"))
+    expect("first" not in str(last.messages), "nothing of the first trial in the second's conversation", last.messages)
 
 
 def asks_echo(*texts: str) -> Turn:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from trialbed.records import Answer
-from trialbed_adapter_lab._check import ASKED_ON, FAILS, FAILS_EARLY
+from trialbed_adapter_lab.conformance import ASKED_ON, FAILS, FAILS_EARLY
 from trialbed_adapter_lab.differences import differences
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import ObservedRequest, TrialRecord

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from trialbed_adapter_lab._check import must, should
 from trialbed_adapter_lab.checks._conversations import converse
 from trialbed_adapter_lab.checks._expectations import expect, expect_equal, expect_requests, expect_results
+from trialbed_adapter_lab.conformance import must, should
 from trialbed_adapter_lab.harness import Harness, tool
 from trialbed_scripted import ask, call
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 
-from trialbed_adapter_lab._check import must, should
 from trialbed_adapter_lab.checks._conversations import asks_echo, converse, echoes
 from trialbed_adapter_lab.checks._expectations import (
     expect,
@@ -17,6 +16,7 @@ from trialbed_adapter_lab.checks._expectations import (
     expect_results,
     expect_words,
 )
+from trialbed_adapter_lab.conformance import must, should
 from trialbed_adapter_lab.harness import ApiReply, Barrier, Harness, ObservedCall, returns, tool
 from trialbed_scripted import ask, call, forever, say
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from trialbed.records import Answer, Usage
-from trialbed_adapter_lab._check import may, must, should
 from trialbed_adapter_lab.checks._conversations import converse
 from trialbed_adapter_lab.checks._expectations import (
     expect,
@@ -14,6 +13,7 @@ from trialbed_adapter_lab.checks._expectations import (
     expect_requests_at_least,
     in_order,
 )
+from trialbed_adapter_lab.conformance import may, must, should
 from trialbed_adapter_lab.harness import Harness, TrialRecord, breaks, errs, returns, tool
 from trialbed_scripted import ask, call, forever, say
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from trialbed.wire import ModelMessage
-from trialbed_adapter_lab._check import may, must, should
 from trialbed_adapter_lab.checks._conversations import asks_echo, converse
 from trialbed_adapter_lab.checks._expectations import (
     expect,
@@ -15,6 +14,7 @@ from trialbed_adapter_lab.checks._expectations import (
     expect_requests_at_least,
     expect_words,
 )
+from trialbed_adapter_lab.conformance import may, must, should
 from trialbed_adapter_lab.harness import (
     KEY,
     QUERY,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from trialbed_adapter_lab._check import must, should
 from trialbed_adapter_lab.checks._conversations import converse, echoes, parse
 from trialbed_adapter_lab.checks._expectations import (
     expect,
@@ -14,6 +13,7 @@ from trialbed_adapter_lab.checks._expectations import (
     expect_results,
     expect_words,
 )
+from trialbed_adapter_lab.conformance import must, should
 from trialbed_adapter_lab.harness import Harness
 from trialbed_scripted import ask, call, say
 

@@ -6,7 +6,6 @@ import socket
 from contextlib import closing
 
 from trialbed.records import GIVE_UP
-from trialbed_adapter_lab._check import must, should
 from trialbed_adapter_lab.checks._conversations import asks_echo, converse, echoes
 from trialbed_adapter_lab.checks._expectations import (
     expect,
@@ -17,6 +16,7 @@ from trialbed_adapter_lab.checks._expectations import (
     expect_results,
     show,
 )
+from trialbed_adapter_lab.conformance import must, should
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import Gate, Harness, TrialRecord, breaks, errs, returns, tool
 from trialbed_scripted import Response, ask, call, fail, say

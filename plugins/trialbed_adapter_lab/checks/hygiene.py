@@ -9,9 +9,9 @@ import os
 import tempfile
 from collections.abc import Iterator
 
-from trialbed_adapter_lab._check import must, should
 from trialbed_adapter_lab.checks._conversations import asks_echo
 from trialbed_adapter_lab.checks._expectations import expect, expect_answer, expect_equal, expect_no_failure
+from trialbed_adapter_lab.conformance import must, should
 from trialbed_adapter_lab.harness import (
     Gate,
     Harness,

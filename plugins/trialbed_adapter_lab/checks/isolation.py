@@ -6,8 +6,7 @@ import asyncio
 from typing import Any
 
 from trialbed.records import ApiRef
-from trialbed_adapter_lab._check import must, should
-from trialbed_adapter_lab.checks._conversations import asks_echo, converse, echoes
+from trialbed_adapter_lab.checks._conversations import asks_echo, converse, echoes, expect_fresh_trial
 from trialbed_adapter_lab.checks._expectations import (
     expect,
     expect_answer,
@@ -16,6 +15,7 @@ from trialbed_adapter_lab.checks._expectations import (
     expect_requests_at_least,
     expect_words,
 )
+from trialbed_adapter_lab.conformance import must, should
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import (
     Barrier,
@@ -107,10 +107,7 @@ async def counts_start_afresh(harness: Harness) -> None:
 async def trial_after_a_failed_one(harness: Harness) -> None:
     """After a trial whose model failed, the next one runs as usual."""
     await harness.run(asks_echo("first"), forever(fail(400)), query="the first query")
-    record = await converse(harness, asks_echo("second"), answer="second", query="the second query")
-    *_, last = expect_requests_at_least(record, 2)
-    expect_calls(record, *echoes("second"))
-    expect("first" not in str(last.messages), "nothing of the first trial in the second's conversation", last.messages)
+    await expect_fresh_trial(harness)
 
 
 @must(

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from trialbed_adapter_lab._check import Check, must, should
 from trialbed_adapter_lab.checks._conversations import converse
 from trialbed_adapter_lab.checks._expectations import (
     expect,
@@ -16,6 +15,7 @@ from trialbed_adapter_lab.checks._expectations import (
     expect_requests_at_least,
 )
 from trialbed_adapter_lab.checks.arguments import HOSTILE_NAMES
+from trialbed_adapter_lab.conformance import Check, must, should
 from trialbed_adapter_lab.harness import Harness, ObservedRequest, tool
 from trialbed_scripted import ask, call
 

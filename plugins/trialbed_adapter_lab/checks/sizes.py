@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from trialbed_adapter_lab._check import may, must, should
 from trialbed_adapter_lab.checks._conversations import asks_echo, converse, parse
 from trialbed_adapter_lab.checks._expectations import (
     expect,
@@ -14,6 +13,7 @@ from trialbed_adapter_lab.checks._expectations import (
     expect_requests,
     expect_requests_at_least,
 )
+from trialbed_adapter_lab.conformance import may, must, should
 from trialbed_adapter_lab.harness import Harness, returns, tool
 from trialbed_scripted import ask, call, say
 

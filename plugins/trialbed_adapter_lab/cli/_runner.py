@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from trialbed.errors import NothingMeasured, UsageError
 from trialbed.worker import WORKER_MARK, worker_environment
 from trialbed_adapter_lab import CHECKS, LEVELS, CheckResult, ConformanceReport, Level
-from trialbed_adapter_lab._check import MARKS, PROBLEMS
+from trialbed_adapter_lab.conformance import MARKS, PROBLEMS
 
 if TYPE_CHECKING:
     from trialbed.records import Environment

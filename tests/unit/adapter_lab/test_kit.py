@@ -10,7 +10,7 @@ import pytest
 
 from trialbed import Deviation
 from trialbed_adapter_lab import CHECKS, Check, CheckFailed, Kit, _kit, check_adapter
-from trialbed_adapter_lab._check import may, must, should
+from trialbed_adapter_lab.conformance import may, must, should
 from trialbed_plugins.frameworks.reference import ReferenceAgent
 
 
