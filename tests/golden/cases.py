@@ -87,7 +87,7 @@ ON_STORED_RUNS = {
     "compare-margin": "compare {gold}/reference {extra} --force --margin 0.2 --resamples 500 --seed 3 --json",
     "compare-own-scores": "compare {mixed}/beta {own_scores}/beta --force --json",
     "compare-preference": "compare {gold}/reference {partial}/reference --force --preference --judge rule",
-    "compare-output": "compare {gold} {extra} --force --output compared.json --markdown compared.md --csv compared.csv",
+    "compare-output": "compare {gold} {extra} --force --output compared.json",
     "compare-unknown": "compare {gold} 1999",
     "compare-mixed-inputs": "compare {gold} official.jsonl",
     "plan": "plan",
@@ -125,12 +125,15 @@ ON_VENDOR_FILES = {
     "compare-gates": "compare official.jsonl acme.jsonl --gate-margin decision=0.2 --fail-if not-equivalent",
     "compare-page": "compare official.jsonl acme.jsonl shy.jsonl --page page.html --reply reply.txt",
     "compare-page-markdown": "compare official.jsonl acme.jsonl --page page.md",
-    "compare-files": "compare official.jsonl shy.jsonl --markdown report.md --csv figures.csv --output compared.json",
+    "compare-files": "compare official.jsonl shy.jsonl --output compared.json",
     "compare-other-cases": "compare official.jsonl own-acme.jsonl",
     "compare-missing": "compare official.jsonl absent.jsonl",
     "rank": "rank official.jsonl acme.jsonl shy.jsonl lossy.jsonl --baseline official",
     "rank-json": "rank official.jsonl acme.jsonl shy.jsonl --baseline official --json",
-    "rank-files": "rank official.jsonl acme.jsonl --baseline official --markdown ranks.md --csv ranks.csv",
+    **{
+        f"rank-{form}": f"rank official.jsonl acme.jsonl --baseline official --format {form}"
+        for form in ("csv", "markdown")
+    },
     "rank-metrics": "rank official.jsonl shy.jsonl --baseline official --metrics success_rate,f1 --k 1",
     "rank-named": "rank a=k2-a.jsonl b=k2-b.jsonl --baseline a --model kimi --metrics available",
     "rank-table": "rank published_irf.csv",

@@ -33,11 +33,11 @@ that the data is inconclusive. For a verdict, the baseline needs several trials 
 EPILOG = """\b
 Examples:
   bench compare results/tools/reference_mini.json results/tools/langgraph@native_mini.json
-  bench compare 20261121T231039-52d790 20261122T090211-0c4b1e --markdown report.md
+  bench compare 20261121T231039-52d790 20261122T090211-0c4b1e --format markdown > report.md
   bench compare 20261121/langgraph latest/langgraph
   bench compare official.jsonl vendor.jsonl
   bench compare --baseline official.jsonl --vendor vendor.jsonl --output comparison.json
-  bench compare --baseline official.jsonl --vendor a.jsonl --vendor b.jsonl --markdown report.md
+  bench compare --baseline official.jsonl --vendor a.jsonl --vendor b.jsonl --format csv > figures.csv
   bench compare --baseline monday.jsonl --baseline tuesday.jsonl --vendor vendor.jsonl
   bench compare --baseline official.jsonl --vendor vendor.jsonl --fail-under f1=0.73 --fail-if different
 """
@@ -57,8 +57,6 @@ SHARED: tuple[click.Option, ...] = (
     ),
     make_option("--seed", type=click.IntRange(min=0), default=0, help="Seed of all random draws."),
     SingleOption(["--legend"], is_flag=True, help="Say below the tables what each figure means."),
-    SingleOption(["--markdown"], type=FILE, metavar="FILE", help="Write the tables as Markdown."),
-    SingleOption(["--csv"], type=FILE, metavar="FILE", help="Write the figures as CSV."),
 )
 """Options for whatever is compared."""
 
@@ -159,15 +157,11 @@ def _write(found: Comparison, given: Mapping[str, Any], form: str) -> None:
     import json
 
     from trialbed.files import write_text
-    from trialbed.views import csv_text, markdown, print_tables
+    from trialbed.views import print_tables
 
     text = json.dumps(found.document, ensure_ascii=False, allow_nan=False, indent=2)
     if given["output"]:
         write_text(given["output"], f"{text}\n", "--output")
-    if given["markdown"]:
-        write_text(given["markdown"], markdown(found.tables), "--markdown")
-    if given["csv"]:
-        write_text(given["csv"], csv_text(found.records), "--csv")
     if form == "table":
         print_tables(found.tables, sys.stdout, explained=given["legend"])
         if not given["legend"] and any(table.legend for table in found.tables):

@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import click
 
+from trialbed.cli.completion import completes
 from trialbed.cli.options import Decorated, SingleOption, plain_option
 
 HELP = "Format of what is printed. [default: table]"
+
+RUN_FORMATS = ("table", "json", "csv", "markdown", "html", "junit")
+"""The formats of a run's results; those of other reporters go by the reporters' names."""
+
+
+def run_format_option(command: Decorated) -> Decorated:
+    """The option for a command that prints the results of a run."""
+    return plain_option(
+        "--format",
+        "form",
+        metavar=f"[{'|'.join(RUN_FORMATS)}|REPORTER]",
+        help=HELP,
+        shell_complete=completes(_run_formats),
+    )(command)
+
+
+def _run_formats() -> Iterable[str]:
+    from trialbed.drivers import list_drivers
+
+    return dict.fromkeys((*RUN_FORMATS, *(driver.name for driver in list_drivers("reporters"))))
 
 
 def format_option(*formats: str) -> Callable[[Decorated], Decorated]:

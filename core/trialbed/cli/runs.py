@@ -70,7 +70,7 @@ Examples:
 )
 @plain_option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Number of runs to list.")
 @store_option
-@format_option("table", "json", "csv", "markdown", "html", "junit")
+@format_option("table", "json", "csv", "markdown", "html")
 @json_option
 @click.pass_context
 def command(
@@ -106,8 +106,6 @@ def command(
             print_json(rows)
         elif form == "table":
             _print(rows, reader.place, more=len(found) > limit)
-        elif form == "junit":
-            click.echo(_junit(rows), nl=False)
         else:
             table = Table.of("", COLUMNS, (line for row in rows for line in _lines(row)))
             click.echo(records_text(form, [table], list(_records(rows)), "Runs"), nl=False)
@@ -146,20 +144,6 @@ def _records(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         own["tags"] = " ".join(row["tags"])
         for framework, mean in row["sopr_score"].items():
             yield {**own, "framework": framework, "sopr_score": mean}
-
-
-def _junit(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A test for each run, with an error where trials are missing."""
-    from trialbed.views import TestCase, TestSuite, junit
-
-    def case(row: Mapping[str, Any]) -> TestCase:
-        about = (f"{row['test_set']}.{row['model']}", row["run_id"], row["overall_time"])
-        if row["status"] == "finished":
-            return TestCase(*about)
-        ended = f"{row['answered'] + row['failed']} of {row['trials']} trials have ended"
-        return TestCase(*about, outcome="error", kind=row["status"], message=f"{row['status']}: {ended}")
-
-    return junit([TestSuite("bench runs", [case(row) for row in rows])], "bench runs")
 
 
 def _mean(framework: str, columns: RunColumns) -> float | None:

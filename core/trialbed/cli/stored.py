@@ -133,7 +133,7 @@ def run_reporter(name: str, *, explained: bool = False) -> Reporter:
 
     reporter = cast("type[Reporter]", load_driver("reporters", name))
     if reporter.shows != "run":
-        raise UsageError(f"--reporter: {name!r} shows the results of `bench {reporter.shows}`, not those of a run")
+        raise UsageError(f"--format: {name!r} shows the results of `bench {reporter.shows}`, not those of a run")
     made = reporter()
     made.explained = explained
     return made

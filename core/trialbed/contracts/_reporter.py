@@ -10,7 +10,7 @@ class Reporter(ABC):
     """Shows what was measured; a driver of the group ``trialbed.reporters`` is a subclass that takes no arguments.
 
     Class attributes:
-        shows: the kind of its documents: ``run``, or another command's name. ``bench run --reporter NAME`` takes those
+        shows: the kind of its documents: ``run``, or another command's name. ``bench run --format NAME`` takes those
             of ``run``.
 
     Attributes:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trialbed.cli.formats import chosen_format, format_option, records_text
 from trialbed.cli.options import FiniteRange, json_option, option, plain_option
-from trialbed_verify.cli._options import csv_option, markdown_option, resamples_option, seed_option
+from trialbed_verify.cli._options import resamples_option, seed_option
 
 if TYPE_CHECKING:
     from trialbed_verify.ranking import Candidate
@@ -19,7 +20,7 @@ Examples:
   bench rank table.csv
   bench rank official.jsonl a.jsonl b.jsonl --baseline official
   bench rank official=run1.jsonl acme=run2.jsonl --baseline official --model kimi-k2
-  bench rank data/kimi-k2_a_results.jsonl data/kimi-k2_b_results.jsonl --markdown ranks.md --csv ranks.csv
+  bench rank data/kimi-k2_a_results.jsonl data/kimi-k2_b_results.jsonl --format csv > ranks.csv
 """
 
 
@@ -57,8 +58,7 @@ AVAILABLE = "available"
 )
 @resamples_option
 @seed_option
-@markdown_option
-@csv_option
+@format_option("table", "json", "csv", "markdown", "html")
 @json_option
 def command(files: tuple[str, ...], **given: Any) -> None:
     """Rank vendors by Inverse Rank Fusion over six metrics.
@@ -70,10 +70,11 @@ def command(files: tuple[str, ...], **given: Any) -> None:
     """
     from trialbed_verify.ranking import Gates, RankOptions, rank
 
+    form = chosen_format(given["form"], as_json=given["as_json"])
     gates = Gates(given["min_success"], given["max_protocol_errors"], given["min_f1"])
     metrics = _metrics(given["metrics"])
     found = _table(files, given, metrics) if _is_table(files) else _results(files, given)
-    _write(rank(found, RankOptions(given["k"], gates, given["resamples"], given["seed"], metrics)), given)
+    _write(rank(found, RankOptions(given["k"], gates, given["resamples"], given["seed"], metrics)), form)
 
 
 def _metrics(text: str | None) -> tuple[str, ...] | None:
@@ -117,19 +118,16 @@ def _results(files: tuple[str, ...], given: dict[str, Any]) -> list[Candidate]:
     return candidates(sources, options)
 
 
-def _write(document: dict[str, Any], given: dict[str, Any]) -> None:
+def _write(document: dict[str, Any], form: str) -> None:
     import json
 
-    from trialbed.files import write_text
-    from trialbed.views import csv_text, markdown, print_tables
+    from trialbed.views import print_tables
     from trialbed_verify.views import ranking_records, ranking_tables
 
     tables = ranking_tables(document)
-    if given["markdown"]:
-        write_text(given["markdown"], markdown(tables), "--markdown")
-    if given["csv"]:
-        write_text(given["csv"], csv_text(ranking_records(document)), "--csv")
-    if given["as_json"]:
+    if form == "table":
+        print_tables(tables, sys.stdout)
+    elif form == "json":
         click.echo(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2))
     else:
-        print_tables(tables, sys.stdout)
+        click.echo(records_text(form, tables, list(ranking_records(document)), "Ranks"), nl=False)

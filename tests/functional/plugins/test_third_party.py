@@ -137,7 +137,7 @@ def test_a_command_of_others_is_there(installation: Installation, tmp_path: Path
 
 
 def test_a_reporter_of_others_is_chosen_by_name(installation: Installation, tmp_path: Path) -> None:
-    command = ("run", "-f", "reference", "-f", "acme", "--limit", "2", "--reporter")
+    command = ("run", "-f", "reference", "-f", "acme", "--limit", "2", "--format")
     done = installation.bench(*command, "acme", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "reference solved 2\nacme solved 2\n")
     assert "written: results/tools/acme_mini.json" in done.stderr

@@ -135,7 +135,7 @@ def test_a_run_and_its_judge_leave_no_key(
 
 def test_a_verification_leaves_no_key(bench: Bench, key: dict[str, str], echo: Echo, tmp_path: Path) -> None:
     tests = written_set(tmp_path / "set.jsonl", COUNT)
-    options = ("--model", "m", "--base-url", echo.url, "--markdown", "report.md", "--csv", "report.csv")
+    options = ("--model", "m", "--base-url", echo.url)
     done = bench("verify", tests, *options, code=None, **key)
     assert echo.keys == {f"Bearer {KEY}"}
     left = [*artefacts(tmp_path), done.out, done.err]

@@ -43,21 +43,22 @@ def texts(folder: Path) -> list[str]:
 
 async def test_the_report_has_tables_files_and_examples(bench: Run, file: Path, tmp_path: Path) -> None:
     script = '{"mix": {"none": 4, "cut_stream": 1, "bad_arguments": 1}, "seed": 4, "answers": {"gap": 0.003}}'
-    async with serve(faults=script) as server:
-        arguments = ("verify", file, "--model", "m", "--base-url", server.url, "--markdown", "r.md", "--csv", "r.csv")
-        printed = (await bench(*arguments)).out
+    printed = {}
+    for form in ("csv", "markdown", "table"):
+        async with serve(faults=script) as server:
+            arguments = ("verify", file, "--model", "m", "--base-url", server.url, "--fresh", "--format", form)
+            printed[form] = (await bench(*arguments)).out
     found = rows(tmp_path / "results.jsonl")
     cut = [row["data_index"] for row in found if row["outcome"] == "protocol_error"]
     broken = [row["data_index"] for row in found if row["calls"] and row["calls"][0]["valid"] is False]
     assert cut
     assert broken
-    report = (tmp_path / "r.md").read_text().replace("\\_", "_")
-    for text in (" ".join(printed.split()), report):
+    for text in (" ".join(printed["table"].split()), printed["markdown"].replace("\\_", "_")):
         assert f"{len(cut)} cut_stream, line" in text
         assert f"{len(broken)} calls invalid_json, line" in text
-        assert server.url in text
         assert "fp_scripted" in text
-    (record,) = csv.DictReader(io.StringIO((tmp_path / "r.csv").read_text()))
+    assert server.url in printed["table"]
+    (record,) = csv.DictReader(io.StringIO(printed["csv"]))
     assert (record["requests_ended"], record["failed"]) == ("12", str(len(cut)))
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert [example["line"] for example in summary["examples"]["problems"]["cut_stream"]] == cut[:3]
@@ -148,17 +149,17 @@ async def test_a_key_is_shown_nowhere(arguments: tuple[str, ...], bench: Run, fi
 
 async def test_a_key_that_a_vendor_sends_back_is_in_no_report(bench: Run, file: Path, tmp_path: Path) -> None:
     async with serve(faults="echo_key:403") as server:
-        arguments = ("--model", "m", "--base-url", server.url, "--markdown", "r.md", "--csv", "r.csv")
+        arguments = ("--model", "m", "--base-url", server.url)
         done = await bench("verify", file, *arguments, "--api-key", SECRET, code=3)
     assert not any(SECRET in text for text in (done.out, done.err, *texts(tmp_path)))
-    assert "[redacted]" in (tmp_path / "r.md").read_text()
+    assert "[redacted]" in (tmp_path / "results.jsonl").read_text()
 
 
 async def test_a_key_in_the_url_or_in_the_extra_body_is_in_no_report(bench: Run, file: Path, tmp_path: Path) -> None:
     other = "another-secret-0123"
     body = json.dumps({"routing": {"api_key": other}, "note": SECRET})
     async with serve(faults="none") as server:
-        arguments = ("--model", "m", "--base-url", f"{server.url}/{SECRET}", "--markdown", "r.md", "--csv", "r.csv")
+        arguments = ("--model", "m", "--base-url", f"{server.url}/{SECRET}")
         done = await bench("verify", file, *arguments, "--api-key", SECRET, "--extra-body", body, code=3)
     told = (done.out, done.err, *texts(tmp_path))
     assert not any(secret in text for text in told for secret in (SECRET, other))
@@ -169,11 +170,11 @@ async def test_a_key_in_the_url_or_in_the_extra_body_is_in_no_report(bench: Run,
     [
         (("--output", "set.jsonl", "--fresh"), "named both for the results of"),
         (("--summary", "results.jsonl"), "named both for the summary of"),
-        (("--markdown", "summary.json"), "named both for --markdown and for the summary of"),
-        (("--csv", "set.jsonl"), "named both for --csv and for the test set"),
+        (("--page", "summary.json"), "named both for --page and for the summary of"),
+        (("--page", "set.jsonl"), "named both for --page and for the test set"),
         (("--output", "set.jsonl/results.jsonl"), "cannot be written"),
         (("--summary", "set.jsonl/summary.json"), "cannot be written"),
-        (("--markdown", "/dev/null"), "not a regular file"),
+        (("--page", "/dev/null"), "not a regular file"),
     ],
 )
 async def test_files_that_cannot_be_written_are_refused_before_anything_is_sent(

@@ -55,8 +55,8 @@ def test_a_name_as_long_as_names_can_be_is_written(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_written_is_named_with_its_option(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"gone/a\.md: cannot be written: .*; name another file with --markdown"):
-        write_text(tmp_path / "gone" / "a.md", "x", "--markdown")
+    with pytest.raises(UsageError, match=r"gone/a\.md: cannot be written: .*; name another file with --page"):
+        write_text(tmp_path / "gone" / "a.md", "x", "--page")
 
 
 def test_a_text_is_read_without_its_byte_order_mark_and_what_cannot_be_read_is_said(tmp_path: Path) -> None:

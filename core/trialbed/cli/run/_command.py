@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli import completion
-from trialbed.cli.completion import completes, drivers, runs
+from trialbed.cli.completion import completes, runs
 from trialbed.cli.environments import chosen_environments, env_dir_option, yes_option
-from trialbed.cli.formats import chosen_format, format_option
+from trialbed.cli.formats import chosen_format, run_format_option
 from trialbed.cli.options import json_option, option, plain_option
 from trialbed.cli.run._regressions import baseline_sides, check_baseline, regressed
 from trialbed.cli.run._sweep import check_sweep, sweep_table
@@ -95,7 +95,6 @@ SECTIONS = {
         "output",
         "data_dir",
         "server_url",
-        "reporters",
         "legend",
         "gold_answers",
     ),
@@ -119,16 +118,7 @@ SECTIONS = {
     help="Exit with 1 if any score's verdict is worse than in this run or result document.",
     shell_complete=completes(runs, files=True),
 )
-@format_option("table", "json", "csv", "markdown", "html", "junit")
-@option(
-    "--reporter",
-    "reporters",
-    multiple=True,
-    default=("table",),
-    metavar="NAME",
-    help="Reporter that prints the results, if not one of the formats; repeatable.",
-    shell_complete=completes(drivers("reporters")),
-)
+@run_format_option
 @legend_option
 @plain_option("--fresh", is_flag=True, help="Discard an unfinished run of this configuration and start over.")
 @plain_option("--retry-failed", is_flag=True, help="Repeat the failed trials of the last run of this configuration.")
@@ -160,7 +150,6 @@ def command(
     env_dir: Path | None,
     baseline: str | None,
     form: str | None,
-    reporters: tuple[str, ...],
     as_json: bool,
     legend: bool,
     **given: Any,
@@ -181,14 +170,13 @@ def command(
     _check_model_given()
     thresholds = parse_thresholds(fail_under)
     check_scores(thresholds, given["repeat"] or 1)
-    names = _reporters(form, reporters, as_json=as_json)
-    as_json = not names
-    chosen = {name: run_reporter(name, explained=legend) for name in names}
+    form = chosen_format(form, as_json=as_json)
+    reporter = None if form == "json" else run_reporter(form, explained=legend)
     sides = baseline_sides(baseline, given["store"]) if baseline is not None else []
     if isinstance(given["max_tools"], tuple):
         check_sweep({name: given[name] for name in ("retry_failed", "extend")})
         check_sweep({"fail-under": fail_under, "fail-on-regression": baseline})
-        return _sweep(given, names, yes=yes, env_dir=env_dir)
+        return _sweep(given, form, yes=yes, env_dir=env_dir)
     options = _options(given)
     if sides:
         check_baseline(sides, options)
@@ -197,24 +185,24 @@ def command(
         report = asyncio.run(_run(options))
     except asyncio.CancelledError:
         raise click.Abort from None
-    if as_json:
+    if reporter is None:
         _print_json([report])
-    elif list(names) == ["junit"] and thresholds:
+    elif form == "junit" and thresholds:
         print_thresholds(thresholds, report)
     else:
-        _print(report, options, chosen)
-    _print_problems([report], silent=not as_json and "table" in chosen)
+        _print(report, options, reporter, form)
+    _print_problems([report], silent=form == "table")
     if not options.allow_incomplete and _says_incomplete([report], thresholds):
         return 3
     is_below = below(thresholds, report)
     return 1 if regressed(sides, report, options.margin) or is_below else 0
 
 
-def _sweep(given: dict[str, Any], reporters: tuple[str, ...], *, yes: bool, env_dir: Path | None) -> int:
+def _sweep(given: dict[str, Any], form: str, *, yes: bool, env_dir: Path | None) -> int:
     """A run for each number of tools, and one table of all."""
     from trialbed.views import print_tables
 
-    if reporters not in ((), ("table",)):
+    if form not in ("json", "table"):
         raise click.UsageError("--max-tools with several numbers prints a table, or JSON with --json")
     sizes = given["max_tools"]
     options = _with_environments(_options({**given, "max_tools": sizes[0]}), yes=yes, env_dir=env_dir)
@@ -224,25 +212,12 @@ def _sweep(given: dict[str, Any], reporters: tuple[str, ...], *, yes: bool, env_
             found.append(asyncio.run(_run(replace(options, max_tools=size))))
         except asyncio.CancelledError:
             raise click.Abort from None
-    if reporters:
+    if form == "table":
         print_tables([sweep_table(found)], sys.stdout)
     else:
         _print_json(found)
     _print_problems(found, silent=False)
     return 3 if not options.allow_incomplete and _says_incomplete(found, {}) else 0
-
-
-def _reporters(form: str | None, reporters: tuple[str, ...], *, as_json: bool) -> tuple[str, ...]:
-    """The reporters that print the results; none for JSON.
-
-    Raises:
-        UsageError: formats and reporters are asked for.
-    """
-    default = click.core.ParameterSource.DEFAULT
-    if form is not None and click.get_current_context().get_parameter_source("reporters") is not default:
-        raise click.UsageError("--format and --reporter are both given; give one of them")
-    chosen = chosen_format(form, as_json=as_json)
-    return () if chosen == "json" else reporters if form is None else (chosen,)
 
 
 def _check_model_given() -> None:
@@ -297,17 +272,16 @@ def _print_json(reports: Sequence[Report]) -> None:
     click.echo(document_text([document for report in reports for document in legacy_documents(report)]))
 
 
-def _print(report: Report, options: RunOptions, reporters: Mapping[str, Reporter]) -> None:
+def _print(report: Report, options: RunOptions, reporter: Reporter, form: str) -> None:
     from trialbed.report import document_path
 
-    for reporter in reporters.values():
-        reporter.report(report, sys.stdout)
+    reporter.report(report, sys.stdout)
     for summary in report.frameworks:
         # Output of other reporters may be read by programs.
         written = document_path(summary.framework, report.run.config.test_set, options.output)
-        click.echo(f"written: {written}", err=list(reporters) != ["table"])
+        click.echo(f"written: {written}", err=form != "table")
     for line in _closer(report, options):
-        click.echo(line, err=list(reporters) != ["table"])
+        click.echo(line, err=form != "table")
 
 
 def _closer(report: Report, options: RunOptions) -> Iterator[str]:

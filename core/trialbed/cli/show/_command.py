@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from trialbed.cli.completion import completes, drivers, runs, stored_frameworks
-from trialbed.cli.formats import chosen_format, format_option
+from trialbed.cli.completion import completes, runs, stored_frameworks
+from trialbed.cli.formats import chosen_format, run_format_option
 from trialbed.cli.options import json_option, plain_option
 from trialbed.cli.setting_options import data_dir_option
 from trialbed.cli.stored import complete_trial, legend_option, store_option
@@ -36,13 +36,7 @@ Examples:
 @plain_option("--repeat", type=click.IntRange(min=0), help="The trial's repeat, counted from 0. [default: 0]")
 @plain_option("--attempt", type=click.IntRange(min=0), help="Another attempt of the trial than the one that counts.")
 @plain_option("--full", is_flag=True, help="Show long texts of a trial in full.")
-@format_option("table", "json", "csv", "markdown", "html", "junit")
-@plain_option(
-    "--reporter",
-    metavar="NAME",
-    help="Reporter that prints the results of a run, if not one of the formats.",
-    shell_complete=completes(drivers("reporters")),
-)
+@run_format_option
 @legend_option
 @store_option
 @data_dir_option
@@ -56,7 +50,6 @@ def command(
     attempt: int | None,
     full: bool,
     form: str | None,
-    reporter: str | None,
     legend: bool,
     store: str | None,
     data_dir: Path | None,
@@ -72,8 +65,6 @@ def command(
     from trialbed.engine import known_queries
     from trialbed.settings import data_dir as default_folder
 
-    if reporter is not None and (form is not None or as_json):
-        raise click.UsageError("--reporter is given with --format or --json; give one of them")
     form = chosen_format(form, as_json=as_json)
     from trialbed.drivers import load_driver
     from trialbed.store import open_store
@@ -88,11 +79,10 @@ def command(
                 return
             from trialbed.cli.show._run import show_run
 
-            form = reporter or form
             show_run(found, queries, reporter=form, store=store, as_json=form == "json", legend=legend)
             return
-        if reporter is not None or form not in ("table", "json"):
-            raise click.UsageError("one trial is shown as a table or as json; leave out --format and --reporter")
+        if form not in ("table", "json"):
+            raise click.UsageError("one trial is shown as a table or as json; leave out --format")
         from trialbed.cli.show._trial import show_trial
 
         chosen = named_attempt(found, trial, framework=framework, query=query, repeat=repeat, attempt=attempt)

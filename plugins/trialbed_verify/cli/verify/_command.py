@@ -13,7 +13,6 @@ from trialbed.cli.formats import chosen_format, format_option
 from trialbed.cli.options import FILE, FOLDER, Finite, FiniteRange, json_option, option, plain_option
 from trialbed.cli.sections import SectionedCommand
 from trialbed.cli.setting_options import setting_option
-from trialbed_verify.cli._options import csv_option, markdown_option
 
 if TYPE_CHECKING:
     from trialbed_verify.verification import Target, TestSet, VerifyOptions
@@ -24,7 +23,7 @@ Examples:
   bench verify samples.jsonl --model kimi-k2 --base-url URL --concurrency 30 --incremental
   bench verify samples.jsonl --model MODEL --base-url URL --extra-body '{"top_p": 0.9}'
   bench verify samples.jsonl --config config.yaml --vendor-concurrency 5 --request-concurrency 30
-  bench verify samples.jsonl --config config.yaml --trials 5 --markdown report.md --csv figures.csv
+  bench verify samples.jsonl --config config.yaml --trials 5 --format markdown > report.md
   bench verify --suite triggering --suite constraints --config config.yaml
 """
 
@@ -42,8 +41,6 @@ SECTIONS = {
         "note",
         "store",
         "page",
-        "markdown",
-        "csv",
     ),
 }
 """The options beside those that most verifications need, under headings."""
@@ -120,8 +117,6 @@ def _suites() -> Iterable[str]:
 @option("--tokenizer-model", metavar="NAME|DIR", help="Tokenizer whose chat template renders the prompts.")
 @plain_option("--trust-tokenizer-code", is_flag=True, help="Run the code that comes with the tokenizer.")
 @plain_option("--page", type=FILE, metavar="FILE", help="Write a page to publish: HTML, or Markdown for .md.")
-@markdown_option
-@csv_option
 @format_option("table", "json", "csv", "markdown", "html", "junit")
 @json_option
 def command(file: Path | None, *, as_json: bool, **given: Any) -> int:
@@ -187,7 +182,6 @@ def _reported(summaries: list[dict[str, Any]], targets: list[Target], given: dic
 
     comparisons = compared_targets(targets) if given["config"] else None
     report = VerifyReport(summaries, comparisons)
-    report.write(given["markdown"], given["csv"])
     files = [target.output for target in targets]
     if given["page"]:
         report.write_page(given["page"], files)

@@ -31,23 +31,6 @@ class VerifyReport:
     summaries: Sequence[Document]
     comparisons: Document | None = None
 
-    def write(self, markdown: Path | None, csv: Path | None) -> None:
-        """Write the requested files.
-
-        Raises:
-            UsageError: a file cannot be written.
-        """
-        from trialbed.files import write_text
-        from trialbed.views import csv_text
-        from trialbed.views import markdown as as_markdown
-        from trialbed_verify.views import verification_records, verification_tables
-
-        if markdown:
-            text = as_markdown([*verification_tables(self.summaries), *self._comparison_tables()])
-            write_text(markdown, text, "--markdown")
-        if csv:
-            write_text(csv, csv_text(verification_records(self.summaries)), "--csv")
-
     def write_page(self, path: Path, files: Sequence[Path]) -> None:
         """Write the page to publish.
 

@@ -30,7 +30,7 @@ def suggested(*words: str) -> list[str]:
         (("run", "--selector", "k"), "keyword"),
         (("run", "--judge", "r"), "rule"),
         (("run", "--executor", ""), "local"),
-        (("run", "--reporter", "c"), "csv"),
+        (("run", "--format", "c"), "csv"),
         (("data", "show", "m"), "mini"),
         (("run", "--profile", "n"), "native"),
         (("run", "--against", "ref"), "reference"),

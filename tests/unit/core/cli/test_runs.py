@@ -136,8 +136,6 @@ def test_runs_are_printed_in_other_formats(bench: Any) -> None:
     page = bench("runs", "--format", "html").output
     assert page.startswith("<!DOCTYPE html>")
     assert NEW in page
-    cases = ElementTree.fromstring(bench("runs", "--format", "junit").output).findall("testsuite/testcase")
-    assert [case.get("name") for case in cases] == [NEW, OLD]
     with pytest.raises(click.UsageError, match="--json and --format csv ask for different formats"):
         raise bench("runs", "--json", "--format", "csv").exception
     assert bench("runs", "--format", "csv", "--model", "none").output == "\n"
@@ -149,8 +147,7 @@ def test_a_run_is_shown_in_other_formats(bench: Any) -> None:
     assert bench("show", NEW, "--format", "html").output.startswith("<!DOCTYPE html>")
     assert 'failures="2"' in bench("show", NEW, "--format", "junit").output
     assert bench("show", NEW, "--format", "json").output == bench("show", NEW, "--json").output
-    for options in (("--reporter", "csv", "--format", "csv"), ("reference/1", "--format", "csv")):
-        assert isinstance(bench("show", NEW, *options).exception, click.UsageError)
+    assert isinstance(bench("show", NEW, "reference/1", "--format", "csv").exception, click.UsageError)
 
 
 def test_a_comparison_is_printed_in_other_formats(bench: Any) -> None:

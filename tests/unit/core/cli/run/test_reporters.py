@@ -20,6 +20,6 @@ def test_a_reporter_that_cannot_be_used_is_named_before_anything_is_run(
     name: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["run", "--reporter", "table", "--reporter", name]) == 2
+    assert main(["run", "--format", name]) == 2
     assert message in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

@@ -48,7 +48,7 @@ def test_a_run_in_which_nothing_went_wrong_has_no_worst_queries(bench: Any) -> N
 
 
 def test_a_run_has_every_form(bench: Any) -> None:
-    assert bench("show", "latest", "--reporter", "csv").output.startswith("agent_name,")
+    assert bench("show", "latest", "--format", "csv").output.startswith("agent_name,")
     found = json.loads(bench("show", "latest", "--json").output)
     assert [part["metadata"]["agent_name"] for part in found["frameworks"]] == ["reference", "langgraph:native"]
     assert found["worst"][0]["trial"] == "langgraph:native/a/b"
