@@ -127,6 +127,7 @@ class ModelCall(Record):
         attempts: the earlier attempts of the gateway, which failed and were repeated.
         waited: seconds of ``duration`` spent in failed attempts and in waiting for the next; no framework's time.
         fault: the fault that was put in on purpose; empty without one. Such a request has no cause.
+        dialect: of the request and its answer; empty for chat completions.
     """
 
     started: float
@@ -148,6 +149,7 @@ class ModelCall(Record):
     attempts: tuple[Attempt, ...] = ()
     waited: float = 0.0
     fault: str = ""
+    dialect: str = ""
 
 
 class ApiCall(Record):

@@ -8,7 +8,7 @@ from trialbed.records import ModelCall
 from trialbed.wire._exchange import ModelRequest
 from trialbed.wire._json import parse_json
 from trialbed.wire._readings import Reading
-from trialbed.wire.dialects import dialect
+from trialbed.wire.dialects import CHAT, Dialect, dialect
 
 
 def recorded_request(call: ModelCall) -> ModelRequest | None:
@@ -17,14 +17,18 @@ def recorded_request(call: ModelCall) -> ModelRequest | None:
         document = parse_json(call.request.encode(errors="replace"))
     except ValueError:
         return None
-    return dialect().read_request(document) if isinstance(document, Mapping) else None
+    return _spoken(call).read_request(document) if isinstance(document, Mapping) else None
 
 
 def recorded_answer(call: ModelCall) -> Reading:
     """The answer of a call, as far as the log keeps it."""
     body = call.response.encode(errors="replace")
     if not call.stream or call.status != 200:
-        return dialect().read_body(body)
-    reader = dialect().open_stream(())
+        return _spoken(call).read_body(body)
+    reader = _spoken(call).open_stream(())
     reader.feed(body)
     return reader.end()
+
+
+def _spoken(call: ModelCall) -> Dialect:
+    return dialect(call.dialect or CHAT)

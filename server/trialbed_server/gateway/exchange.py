@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from trialbed.records import Attempt, Cause, LimitName, ModelCall, SentCall, ToolSpec
-from trialbed.wire.dialects import Dialect, dialect
+from trialbed.wire.dialects import CHAT, Dialect, dialect
 from trialbed.wire.offers import Offers
 from trialbed.wire.spans import Span
 from trialbed_server.gateway.observation import Observation, observe
@@ -150,6 +150,7 @@ class Exchange:
             cause=cause,
             limit=self.limit,
             fault=self.fault,
+            dialect="" if self.dialect.NAME == CHAT else self.dialect.NAME,
             attempts=tuple(self._attempts),
             waited=self._waited_until(now, cause),
         )

@@ -33,7 +33,7 @@ def unknown_policy(model: str) -> str | None:
 
 async def play(trial: OpenTrial, clock: Clock, index: int, writer: ResponseWriter) -> None:
     """Answer one request, the ``index``-th of the trial."""
-    request = writer.exchange.request
+    request, spoken = writer.exchange.request, writer.exchange.dialect
     if request.problem:
         await writer.error(request.problem, 400, "invalid_request_error", "request")
         return
@@ -47,10 +47,10 @@ async def play(trial: OpenTrial, clock: Clock, index: int, writer: ResponseWrite
     slow = policy == "slow"
     await clock.sleep(SLOW_FIRST if slow else 0)
     if not request.stream:
-        await writer.document(completion.document())
+        await writer.document(spoken.write_document(completion))
         return
     await writer.start(200, [EVENTS_TYPE, (b"cache-control", b"no-cache")])
-    for event in completion.events(with_usage=request.wants_usage):
+    for event in spoken.write_events(completion, with_usage=request.wants_usage):
         await writer.write(event)
         await clock.sleep(SLOW_CHUNK if slow else 0)
     await writer.finish()
