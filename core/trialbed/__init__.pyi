@@ -72,6 +72,7 @@ from .records import RunConfig as RunConfig
 from .records import RunKind as RunKind
 from .records import RunStatus as RunStatus
 from .records import Score as Score
+from .records import ScoreDescription as ScoreDescription
 from .records import ScriptedCall as ScriptedCall
 from .records import SentCall as SentCall
 from .records import Timing as Timing

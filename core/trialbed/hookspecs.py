@@ -23,7 +23,7 @@ import pluggy
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from trialbed.records import Run, Score, TrialResult, TrialSpec
+    from trialbed.records import Run, Score, ScoreDescription, TrialResult, TrialSpec
     from trialbed.report import Report
     from trialbed.scoring import ScoreContext
 
@@ -94,17 +94,16 @@ def score_trial(context: ScoreContext) -> Iterable[Score] | Awaitable[Iterable[S
 
 
 @hookspec
-def declare_scores() -> Iterable[str]:  # type: ignore[empty-body]
-    """Name the scores that ``score_trial`` returns, so that a misspelt name is found before a run begins.
+def describe_scores() -> Iterable[ScoreDescription]:  # type: ignore[empty-body]
+    """Describe the scores that ``score_trial`` returns: their units and meanings, as tables and legends show them.
 
-    If a plugin scores trials but does not implement this hook, ``--fail-under`` accepts any name, and looks it up
-    when the run has ended.
+    A misspelt ``--fail-under`` is found before a run begins if all plugins that score trials describe their scores;
+    otherwise any name is accepted, and looked up when the run has ended. A threshold of a bounded score is from 0 to 1.
 
     .. versionadded:: 0.2
 
     Returns:
-        The names of all scores that a trial may get. A mapping says of each whether it is a share, from 0 to 1, so that
-        a threshold beyond that is found too.
+        A description of each score that a trial may get.
     """
 
 

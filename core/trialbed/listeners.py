@@ -14,7 +14,7 @@ import pluggy
 
 from trialbed.errors import DataError, DriverBroken, UsageError
 from trialbed.plugins import plugin_manager
-from trialbed.records import Failure, Run, Score, TrialResult
+from trialbed.records import Failure, Run, Score, ScoreDescription, TrialResult
 from trialbed.scoring import ScoreContext
 
 log = logging.getLogger("trialbed.plugins")
@@ -62,6 +62,16 @@ class Listeners:
                     raise DataError(f"plugin {plugin!r}: another plugin already gives the summary's key {key!r}")
                 extra[key] = value
         return extra
+
+    def descriptions(self) -> Mapping[str, ScoreDescription]:
+        """The scores that plugins describe, by name; what a plugin fails to give is logged under its name."""
+        found: dict[str, ScoreDescription] = {}
+        for plugin, caller in self._each("describe_scores"):
+            try:
+                found |= {score.name: score for described in caller() for score in described}
+            except Exception:
+                log.exception("plugin %r failed in describe_scores; its descriptions are left out", plugin)
+        return found
 
     def _each(self, hook: str) -> list[tuple[str, pluggy.HookCaller]]:
         if hook not in self._callers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from importlib.metadata import Distribution, EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import pluggy
 
     from trialbed.errors import DriverBroken
+    from trialbed.records import ScoreDescription
 
 GROUP = "trialbed.plugins"
 PROJECT_DISTRIBUTION = "trialbed"
@@ -55,20 +56,17 @@ def plugin_manager(
     return manager
 
 
-def declared_scores() -> tuple[frozenset[str], bool]:
-    """The names of scores that the installed plugins declare, and whether every plugin that scores trials does."""
-    manager = plugin_manager(on_broken=lambda _: None)
-    names = frozenset(name for declared in manager.hook.declare_scores() for name in declared)
-    declaring = {implementation.plugin for implementation in manager.hook.declare_scores.get_hookimpls()}
+def described_scores(manager: pluggy.PluginManager | None = None) -> tuple[dict[str, ScoreDescription], bool]:
+    """The scores that plugins describe, by name, and whether every plugin that scores trials does so.
+
+    Args:
+        manager: of the plugins that are asked; the installed ones if None.
+    """
+    manager = manager or plugin_manager(on_broken=lambda _: None)
+    found = {score.name: score for described in manager.hook.describe_scores() for score in described}
+    describing = {implementation.plugin for implementation in manager.hook.describe_scores.get_hookimpls()}
     scoring = {implementation.plugin for implementation in manager.hook.score_trial.get_hookimpls()}
-    return names, scoring <= declaring
-
-
-def declared_shares() -> frozenset[str]:
-    """The names of scores of which the installed plugins declare that they are shares, from 0 to 1."""
-    manager = plugin_manager(on_broken=lambda _: None)
-    mappings = (declared for declared in manager.hook.declare_scores() if isinstance(declared, Mapping))
-    return frozenset(name for declared in mappings for name, is_share in declared.items() if is_share)
+    return found, scoring <= describing
 
 
 def register(manager: pluggy.PluginManager, distribution: Distribution, entry: EntryPoint) -> None:

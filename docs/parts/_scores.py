@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from parts._markdown import escaped, table
-from trialbed_plugins.scorers import CATALOG
+from trialbed_plugins.scorers import CATALOG, MISSING
 
 
 def scores() -> str:
     """Every built-in score in a line."""
     rows = [
         (
-            f"[`{info.name}`](scores/{info.name}.md)",
-            escaped(info.meaning),
-            info.range,
-            info.failed,
-            escaped(info.missing),
+            f"[`{score.name}`](scores/{score.name}.md)",
+            escaped(score.meaning),
+            "0 … 1" if score.bounded else f"0 … ({score.unit})",
+            "0" if score.bounded and score.quality else "left out",
+            escaped(MISSING.get(score.name, "never")),
         )
-        for info in CATALOG
+        for score in CATALOG
     ]
     return table(("score", "meaning", "range", "a failed trial counts", "an answered trial has no value if"), rows)

@@ -51,6 +51,7 @@ class RunComparer(Comparer):
         """Compare the sides of the later values with the first value's side of the same framework, or its only one."""
         if options.get("preference"):
             return _compared_by_preference(values, options)
+        from trialbed.plugins import described_scores
         from trialbed.report.comparison import (
             CompareOptions,
             compare_groups,
@@ -71,7 +72,7 @@ class RunComparer(Comparer):
         found = compare_groups([read_sides(value, options["store"]) for value in values], how)
         return Comparison(
             document=[one.as_json() for one in found],
-            tables=comparison_tables(found),
+            tables=comparison_tables(found, described_scores()[0]),
             records=comparison_records(found),
             failed=list(regression_lines(found)) if options["fail_on_regression"] else (),
         )

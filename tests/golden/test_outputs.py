@@ -26,11 +26,14 @@ from support.served_pages import served_pages
 from trialbed.store import Store
 
 PLUGIN = """
-from trialbed import Score, hookimpl
+from trialbed import Score, ScoreDescription, hookimpl
 
 @hookimpl
-def declare_scores():
-    return ["politeness", "boot_time"]
+def describe_scores():
+    return [
+        ScoreDescription("politeness", meaning="how often it said please"),
+        ScoreDescription("boot_time", unit="ms", meaning="until the program was ready", bounded=False),
+    ]
 
 @hookimpl
 def score_trial(context):

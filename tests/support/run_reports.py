@@ -11,6 +11,7 @@ from support.trials import run_config
 
 from trialbed import hookimpl
 from trialbed.engine import config_digest
+from trialbed.plugins import described_scores
 from trialbed.records import (
     ApiRef,
     Deviation,
@@ -51,6 +52,7 @@ from trialbed.report.comparison import Finding, FrameworkComparison
 from trialbed.statistics import Interval
 from trialbed.store import new_run
 
+DESCRIBED = described_scores()[0]
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
 
@@ -129,7 +131,7 @@ def reason(kind: str, count: int, status: str = "failed", **more: Any) -> dict[s
 def reported(*documents: Mapping[str, Any]) -> Report:
     """The report of a run that has these figures."""
     summaries = tuple(map(summary, documents))
-    return Report(summaries[0].run, summaries, {}, {}, lambda: iter(()))
+    return Report(summaries[0].run, summaries, {}, DESCRIBED, {}, lambda: iter(()))
 
 
 def summary(document: Mapping[str, Any]) -> Summary:
@@ -223,6 +225,7 @@ def _scores(found: Mapping[str, Any]) -> dict[str, ScoreSummary]:
             median=found.get("medians", {}).get(name),
             quartiles=found.get("quartiles", {}).get(name),
             untold=found.get("untold_scores", {}).get(name, 0),
+            description=DESCRIBED.get(name),
         )
         for name in names
         if name not in hidden

@@ -80,9 +80,9 @@ def _drivers(kind: str) -> list[str]:
 
 def scores() -> Iterable[str]:
     """The scores of the plugins that are installed."""
-    from trialbed.plugins import declared_scores
+    from trialbed.plugins import described_scores
 
-    return declared_scores()[0]
+    return described_scores()[0]
 
 
 def thresholds() -> Iterable[str]:

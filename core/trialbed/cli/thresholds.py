@@ -47,13 +47,13 @@ def check_scores(thresholds: Mapping[str, float], repeat: int | None = None) -> 
         UsageError: there is no such score, and one is suggested; or it is a share, and the threshold is none; or the
             run has too few repeats for it.
     """
-    from trialbed.plugins import declared_scores, declared_shares
+    from trialbed.plugins import described_scores
     from trialbed.suggestions import closest, did_you_mean
 
     if not thresholds:
         return
-    names, complete = declared_scores()
-    shares = declared_shares()
+    names, complete = described_scores()
+    shares = {name for name, score in names.items() if score.bounded}
     check_shares({name: least for name, least in thresholds.items() if name in shares or REPEATS.fullmatch(name)})
     if repeat is not None:
         _check_repeats(thresholds, repeat)

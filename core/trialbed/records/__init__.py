@@ -24,7 +24,7 @@ from trialbed.records._frameworks import (
 from trialbed.records._models import SCRIPTED, SCRIPTED_NAME, Limits, ModelEndpoint, Usage, told_name
 from trialbed.records._queries import GoldCall, Query, ScriptedCall, ToolSpec
 from trialbed.records._runs import Run, RunConfig, RunKind, RunStatus
-from trialbed.records._scores import NOT_MEASURED, Failure, FailureKind, Score
+from trialbed.records._scores import NOT_MEASURED, Failure, FailureKind, Score, ScoreDescription
 from trialbed.records._trials import (
     GoldAnswer,
     Outcome,
@@ -98,6 +98,7 @@ __all__ = [
     "RunKind",
     "RunStatus",
     "Score",
+    "ScoreDescription",
     "ScriptedCall",
     "SentCall",
     "Timing",

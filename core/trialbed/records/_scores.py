@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import Field
@@ -58,3 +59,31 @@ class Score(Record):
     bounded: bool = True
     quality: bool = True
     failure: Failure | None = None
+
+
+@dataclass(frozen=True)
+class ScoreDescription:
+    """A score as its scorer declares it, over all trials.
+
+    Attributes:
+        unit: of its values, such as ``s``, ``ms`` or ``tokens``; empty for none.
+        meaning: in a line, as it stands below a table.
+        bounded: whether values lie from 0 to 1.
+        quality: whether a bounded score says how good an answer is, so that a failed trial counts as 0.
+        lower_is_better: whether less is better.
+        ideal: the value at which a score that explains others says nothing, so that a table leaves its row out where
+            every framework has it; None for scores that are always shown.
+    """
+
+    name: str
+    unit: str = ""
+    meaning: str = ""
+    bounded: bool = True
+    quality: bool = True
+    lower_is_better: bool = False
+    ideal: float | None = None
+
+    @property
+    def label(self) -> str:
+        """The name with the unit, where the name does not say it."""
+        return self.name if not self.unit or self.unit in self.name.split("_") else f"{self.name}, {self.unit}"

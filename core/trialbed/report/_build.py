@@ -128,6 +128,7 @@ def _report(
     attempts = list(_short(each(), queries, tools))
     trials = counted_attempts(attempts)
     common = _common(run, trials) if allow_incomplete else None
+    counted, described = {id(trial) for trial in trials}, listeners.descriptions()
     summarised = partial(
         summarise,
         run,
@@ -137,8 +138,8 @@ def _report(
         first_apart=_first_apart(run, trials, common),
         gold=gold,
         attributed=tools is not None,
+        described=described,
     )
-    counted = {id(trial) for trial in trials}
     summaries = []
     for framework in run.config.frameworks:
         own = [trial for trial in attempts if trial.key.framework == framework]
@@ -146,7 +147,7 @@ def _report(
         earlier = [trial for trial in own if id(trial) not in counted]
         summaries.append(summarised(framework=framework, trials=counting, earlier=earlier))
     compared = _compared(summaries, trials, whole, against=against, margin=margin)
-    return _with_figures_of_plugins(Report(run, compared, queries, gold or {}, each), listeners)
+    return _with_figures_of_plugins(Report(run, compared, queries, described, gold or {}, each), listeners)
 
 
 def _short(each: Iterable[TrialResult], queries: Queries, tools: Tools | None) -> Iterator[ReportedTrial]:

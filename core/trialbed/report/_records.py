@@ -6,7 +6,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from trialbed.records import FrameworkInfo, GoldAnswer, Query, Run, TrialResult, framework_profile, meant_labels
+from trialbed.records import (
+    FrameworkInfo,
+    GoldAnswer,
+    Query,
+    Run,
+    ScoreDescription,
+    TrialResult,
+    framework_profile,
+    meant_labels,
+)
 from trialbed.report._trials import QueryId, ReportedTrial
 from trialbed.report.attribution import Attribution
 from trialbed.report.comparison import FrameworkComparison
@@ -38,6 +47,7 @@ class ScoreSummary(Mean):
         median, quartiles: of scores that are not bounded.
         quality: whether it says how good an answer is: a trial that failed counts as 0.
         untold: trials with an answer for which it could not be determined.
+        description: as its scorer declares it, where that is installed.
     """
 
     name: str
@@ -46,6 +56,17 @@ class ScoreSummary(Mean):
     median: float | None = None
     quartiles: tuple[float, float] | None = None
     untold: int = 0
+    description: ScoreDescription | None = None
+
+    @property
+    def unit(self) -> str:
+        """The unit of its values, such as ``s``; empty for none."""
+        return self.description.unit if self.description else ""
+
+    @property
+    def meaning(self) -> str:
+        """Its meaning in a line; empty where that is not known."""
+        return self.description.meaning if self.description else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +303,7 @@ class Report:
         run: its settings and its state.
         frameworks: a summary of each, in the run's order.
         queries: the tasks by id.
+        described: the scores that plugins describe, by name.
         gold: what gold calls were answered, where the run made them itself.
         whole: gives every attempt with its wire log, a part at a time where they are stored.
     """
@@ -289,6 +311,7 @@ class Report:
     run: Run
     frameworks: tuple[Summary, ...]
     queries: Mapping[QueryId, Query] = field(repr=False)
+    described: Mapping[str, ScoreDescription] = field(repr=False)
     gold: Mapping[QueryId, GoldAnswer] = field(repr=False)
     whole: Callable[[], Iterator[TrialResult]] = field(repr=False, compare=False)
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
-from trialbed.records import Query, Score
+from trialbed.records import Query, Score, ScoreDescription
 from trialbed.report._records import LEVEL, Figures, Mean, ScoreSummary
 from trialbed.report._trials import QueryId, ReportedTrial
 from trialbed.scoring import ALWAYS
@@ -39,7 +39,7 @@ class ScoreValues:
         """The mean over trials, with its interval if values lie in [0, 1]."""
         return Mean(*self._mean())
 
-    def summary(self, *, quality: bool, untold: int) -> ScoreSummary:
+    def summary(self, *, quality: bool, untold: int, description: ScoreDescription | None) -> ScoreSummary:
         """The mean, and the median and the quartiles of a score that is not bounded."""
         middle, half, values = None, None, sorted(self.all)
         if values and not self.bounded:
@@ -52,6 +52,7 @@ class ScoreValues:
             median=middle,
             quartiles=half,
             untold=untold,
+            description=description,
         )
 
     def _mean(self) -> tuple[float | None, tuple[float, float] | None, int]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import fmean
 
-from trialbed.records import GoldAnswer, Query, Run, Score, Usage
+from trialbed.records import GoldAnswer, Query, Run, Score, ScoreDescription, Usage
 from trialbed.report._reasons import failure_reasons, untold_reasons
 from trialbed.report._records import (
     Claims,
@@ -39,6 +39,7 @@ def summarise(
     first_apart: bool | None = None,
     gold: Mapping[QueryId, GoldAnswer] | None = None,
     attributed: bool = False,
+    described: Mapping[str, ScoreDescription] | None = None,
 ) -> Summary:
     """Sum up the trials of a framework.
 
@@ -54,6 +55,7 @@ def summarise(
         first_apart: whether times leave out each worker's first trial; None for wherever there are others.
         gold: what the gold calls of queries were answered, where the run made them.
         attributed: whether the trials say what became of the gold calls.
+        described: the descriptions of scores by name.
     """
     bare = without_arguments(queries.values())
     measured = [trial for trial in trials if trial.status != "not measured"]
@@ -64,7 +66,7 @@ def summarise(
         framework=framework,
         info=next((info for info in run.frameworks if info.name == framework), None),
         counts=_counts(run, trials, measured),
-        scores=_scores(measured, answered, quality, bare, first_apart),
+        scores=_scores(measured, answered, quality, bare, first_apart, described or {}),
         over_answered=figures(answered, first_apart=first_apart),
         common=None if shared is None else figures(shared, quality, bare, first_apart=first_apart),
         failures=failure_reasons(trials),
@@ -112,10 +114,13 @@ def _scores(
     quality: Collection[str],
     bare: Collection[QueryId],
     first_apart: bool | None,
+    described: Mapping[str, ScoreDescription],
 ) -> dict[str, ScoreSummary]:
     untold = Counter(score.name for trial in answered for score in trial.scores if score.value is None)
     return {
-        found.name: found.summary(quality=found.name in quality, untold=untold[found.name])
+        found.name: found.summary(
+            quality=found.name in quality, untold=untold[found.name], description=described.get(found.name)
+        )
         for found in score_values(measured, quality, bare, first_apart=first_apart)
     }
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import inspect
 import math
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial, update_wrapper
 from typing import Any, overload
 
 from trialbed.hookspecs import hookimpl
-from trialbed.records import Score
+from trialbed.records import Score, ScoreDescription
 from trialbed.scoring._context import ScoreContext
 
 Value = float | bool | Score | None
@@ -62,9 +62,18 @@ class Scorer:
         return [] if value is None else [self._score(value)]
 
     @hookimpl
-    def declare_scores(self) -> Mapping[str, bool]:
-        """Return the name of the score, and whether it is a share."""
-        return {self.name: self.bounded}
+    def describe_scores(self) -> list[ScoreDescription]:
+        """Return the description of the score."""
+        return [
+            ScoreDescription(
+                self.name,
+                unit=self.unit,
+                meaning=self.meaning.rstrip("."),
+                bounded=self.bounded,
+                quality=self.quality,
+                lower_is_better=self.lower_is_better,
+            )
+        ]
 
     def _score(self, value: Any) -> Score:
         if isinstance(value, Score):

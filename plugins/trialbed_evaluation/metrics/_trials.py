@@ -7,7 +7,7 @@ from typing import Any
 
 from trialbed.errors import UsageError
 from trialbed.hookspecs import hookimpl
-from trialbed.records import Answer, ApiCall, ApiRef, Failure, Query, Score, ToolSpec, WireLog
+from trialbed.records import Answer, ApiCall, ApiRef, Failure, Query, Score, ScoreDescription, ToolSpec, WireLog
 from trialbed.scoring import ScoreContext
 from trialbed.tool_calls import AskedCall, asked_calls
 from trialbed_evaluation.conversations import Message, Sample, ToolCall, read_call
@@ -77,11 +77,11 @@ class TrialMetrics:
                 raise UsageError(f"there is no metric {metric!r}; the metrics are {', '.join(METRICS)}")
 
     @hookimpl
-    def declare_scores(self) -> list[str]:
-        """The names of the scores."""
+    def describe_scores(self) -> list[ScoreDescription]:
+        """Return the descriptions of the scores, which are shares."""
         more = ("topic_adherence_precision", "topic_adherence_recall")
         names = [*self.metrics, *(more if "topic_adherence" in self.metrics else ())]
-        return [f"{self.prefix}{name}" for name in names]
+        return [ScoreDescription(f"{self.prefix}{name}") for name in names]
 
     @hookimpl
     async def score_trial(self, context: ScoreContext) -> list[Score]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from trialbed.records import ScoreDescription
 from trialbed.report import Figures, Report, ScoreSummary, Summary
-from trialbed_plugins.scorers import CATALOG
 
-IDEAL = {info.name: info.ideal for info in CATALOG if info.ideal is not None}
-"""Scores that explain others, and the value at which they have nothing to say."""
+SKEWED = ("ns", "us", "µs", "ms", "s", "min", "h", "tokens")
+"""Units of figures a few of which are far larger than the others, so that their median says more than their mean."""
 
 
 @dataclass(frozen=True)
@@ -17,11 +17,13 @@ class Column:
     """A framework of a run, with the scores that are shown of it.
 
     Attributes:
+        described: the descriptions of all scores that plugins give.
         whole: whether they are over all of its trials, and not over those that every framework has.
     """
 
     summary: Summary
     scores: Mapping[str, ScoreSummary]
+    described: Mapping[str, ScoreDescription]
     whole: bool = True
 
     @property
@@ -42,8 +44,11 @@ def comparable(report: Report) -> list[Column]:
     common trials take their place, if the run was allowed to be incomplete, and otherwise nothing does.
     """
     if len(report.frameworks) == 1 or not report.incomplete:
-        return [Column(summary, summary.scores) for summary in report.frameworks]
-    return [Column(summary, _over_common(summary, summary.common), whole=False) for summary in report.frameworks]
+        return [Column(summary, summary.scores, report.described) for summary in report.frameworks]
+    return [
+        Column(summary, _over_common(summary, summary.common), report.described, whole=False)
+        for summary in report.frameworks
+    ]
 
 
 def _over_common(summary: Summary, common: Figures | None) -> dict[str, ScoreSummary]:
@@ -55,6 +60,7 @@ def _over_common(summary: Summary, common: Figures | None) -> dict[str, ScoreSum
             name=name,
             bounded=summary.scores[name].bounded,
             quality=summary.scores[name].quality,
+            description=summary.scores[name].description,
         )
         for name, mean in (common.scores if common else {}).items()
     }
@@ -68,13 +74,14 @@ def score_names(columns: Sequence[Column]) -> list[str]:
 
 def telling_names(columns: Sequence[Column]) -> list[str]:
     """Every score but those that explain others and have nothing to say of any framework."""
-    return [name for name in score_names(columns) if name not in IDEAL or _tells(name, columns)]
+    ideal = {name: score.ideal for name, score in columns[0].described.items() if score.ideal is not None}
+    return [
+        name
+        for name in score_names(columns)
+        if name not in ideal or any(column.value(name) not in (None, ideal[name]) for column in columns)
+    ]
 
 
 def _has_median(name: str, column: Column) -> bool:
     found = column.scores.get(name)
     return found is not None and found.median is not None
-
-
-def _tells(name: str, columns: Sequence[Column]) -> bool:
-    return any(column.value(name) not in (None, IDEAL[name]) for column in columns)

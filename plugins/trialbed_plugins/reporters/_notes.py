@@ -9,13 +9,9 @@ from trialbed.report import LEVEL, Claims, Mean, Repeated, Success, Summary, rea
 from trialbed.scoring import JUDGED, judge_note
 from trialbed.views import compact, counts, estimate
 from trialbed_plugins.reporters._columns import Column, telling_names
-from trialbed_plugins.scorers import CATALOG
 
 PLAIN = ("prompt_tokens", "completion_tokens", "total_tokens", "wall_time", "model_time", "tool_time")
 """Scores whose names say what they are."""
-
-LEGEND = {info.name: info.meaning for info in CATALOG if info.name not in PLAIN}
-"""The meaning of scores whose names do not say it."""
 
 UNEVEN = 0.1
 """Difference of the shares of calls answered from the cache from which times of tools are not alike."""
@@ -49,7 +45,8 @@ def run_legend(columns: Sequence[Column]) -> Iterator[str]:
             f"[low, high] is the {LEVEL:.0%} Wilson interval, clustered by query. Times and tokens are mean / median, "
             "or the median where there is one figure."
         )
-    yield from (f"{name}: {meaning}." for name, meaning in LEGEND.items() if name in shown)
+    meanings = {name: score.meaning for name, score in columns[0].described.items() if name not in PLAIN}
+    yield from (f"{name}: {meaning}." for name, meaning in meanings.items() if meaning and name in shown)
 
 
 def _on_incomplete(summaries: Sequence[Summary], shown: Sequence[str]) -> Iterator[str]:

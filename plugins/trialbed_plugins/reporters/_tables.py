@@ -10,8 +10,14 @@ from typing import Any
 from trialbed.report import Report, Summary
 from trialbed.scoring import JUDGED
 from trialbed.views import UNKNOWN, IntervalPlot, PlotPoint, Table, TableRow, compact, counts
-from trialbed_plugins.reporters._columns import Column, comparable, score_names, telling_names
-from trialbed_plugins.reporters._notes import LEGEND, mean_text, run_legend, run_notes
+from trialbed_plugins.reporters._columns import (
+    SKEWED,
+    Column,
+    comparable,
+    score_names,
+    telling_names,
+)
+from trialbed_plugins.reporters._notes import mean_text, run_legend, run_notes
 
 REFERENCE = "reference"
 """The framework that the others are compared with; it is repeated in every block of a folded table."""
@@ -19,9 +25,6 @@ REFERENCE = "reference"
 
 OVERHEAD = "framework_time"
 """What it costs to use a framework, which stands before all that is read less often."""
-
-MEDIANS = ("_time", "_tokens")
-"""How figures end whose median says more than their mean."""
 
 MOST_COLUMNS = 4
 """Frameworks from more than which on a terminal that is too narrow shows them as rows."""
@@ -64,7 +67,7 @@ def _narrow_columns(columns: Sequence[Column]) -> Iterator[tuple[str, Callable[[
         yield "solved/unsure/unsolved", _verdicts
     others = [name for name in telling_names(columns) if name not in HEADLINE and name != JUDGED]
     for name in sorted(others, key=lambda name: name != OVERHEAD):
-        yield _with_unit(name), partial(_one_figure, name)
+        yield _label(name, columns), partial(_one_figure, name)
 
 
 def _ends(status: str, column: Column) -> str:
@@ -76,16 +79,17 @@ def _one_figure(name: str, column: Column) -> str:
     found = column.scores.get(name)
     if found is None:
         return UNKNOWN
-    value = found.median if found.median is not None and name.endswith(MEDIANS) else found.value
+    value = found.median if found.median is not None and found.unit in SKEWED else found.value
     return UNKNOWN if value is None else f"{value:.2f}" if found.interval else compact(value)
 
 
 def run_plots(report: Report) -> list[IntervalPlot]:
     """Every score that has intervals, with one point per framework."""
     columns = comparable(report)
+    known = report.described
     return [
         IntervalPlot(
-            f"{name}: {LEGEND[name]}" if name in LEGEND else name,
+            f"{name}: {known[name].meaning}" if name in known and known[name].meaning else name,
             [_point(name, column) for column in columns],
             limits=(0.0, 1.0),
         )
@@ -185,22 +189,23 @@ def _verdicts(column: Column) -> str:
 
 
 def _score(name: str, columns: Sequence[Column]) -> Iterator[TableRow]:
-    yield TableRow(_with_unit(name), tuple(_cell(name, column) for column in columns))
+    yield TableRow(_label(name, columns), tuple(_cell(name, column) for column in columns))
     if name == "model_time":
         halves = tuple(_middle_half(name, column) for column in columns)
         if set(halves) != {UNKNOWN}:
             yield TableRow("model_time, middle half, s", halves)
 
 
-def _with_unit(name: str) -> str:
-    return f"{name}, s" if name.endswith("_time") else name
+def _label(name: str, columns: Sequence[Column]) -> str:
+    known = columns[0].described
+    return known[name].label if name in known else name
 
 
 def _cell(name: str, column: Column) -> str:
     found = column.scores.get(name)
     if found is None or found.value is None:
         return UNKNOWN
-    if found.interval is None and found.median is not None and name.endswith(MEDIANS):
+    if found.interval is None and found.median is not None and found.unit in SKEWED:
         return f"{compact(found.value)} / {compact(found.median)}"
     text = mean_text(found) if found.interval else compact(found.value)
     return text + _other_n(column, found.denominator, quality=found.quality)

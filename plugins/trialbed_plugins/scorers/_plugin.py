@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from trialbed.hookspecs import hookimpl
-from trialbed.records import Score
+from trialbed.records import Score, ScoreDescription
 from trialbed.scoring import ScoreContext
 from trialbed_plugins.scorers._answers import score_answer, score_finish
 from trialbed_plugins.scorers._apis import score_api_calls, score_offer
 from trialbed_plugins.scorers._arguments import score_arguments
 from trialbed_plugins.scorers._calls import score_calls
-from trialbed_plugins.scorers._catalog import CATALOG, SHARE
+from trialbed_plugins.scorers._catalog import CATALOG
 from trialbed_plugins.scorers._claims import score_claims
 from trialbed_plugins.scorers._costs import score_time, score_tokens, score_turns
 from trialbed_plugins.scorers._faults import score_faults
 from trialbed_plugins.scorers._results import score_results
 from trialbed_plugins.scorers._state import score_state
 
-SCORES = tuple(info.name for info in CATALOG)
+SCORES = tuple(score.name for score in CATALOG)
 """Every score that a trial may get."""
 
 _SCORERS: tuple[Callable[[ScoreContext], Iterable[Score]], ...] = (
@@ -38,9 +38,9 @@ _SCORERS: tuple[Callable[[ScoreContext], Iterable[Score]], ...] = (
 
 
 @hookimpl
-def declare_scores() -> dict[str, bool]:
-    """The names of the built-in scores, and whether each is a share."""
-    return {info.name: info.range == SHARE for info in CATALOG}
+def describe_scores() -> tuple[ScoreDescription, ...]:
+    """Return the descriptions of the built-in scores."""
+    return CATALOG
 
 
 @hookimpl

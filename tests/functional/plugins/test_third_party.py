@@ -60,7 +60,9 @@ def test_a_score_of_others_has_its_right_value_for_a_model_that_errs(
 
 def test_a_score_of_others_can_be_a_threshold(installation: Installation, tmp_path: Path) -> None:
     command = ("run", "-f", "acme", "-d", "acme", "--model", "scripted:reordered", "--fail-under")
-    assert installation.bench(*command, "acme_begins_right=0.3", cwd=tmp_path).returncode == 0
+    done = installation.bench(*command, "acme_begins_right=0.3", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "\nacme_boot_time, ms  " in done.stdout, "a score has the unit that its scorer declares"
     failed = installation.bench(*command, "acme_begins_right=0.5", cwd=tmp_path)
     assert failed.returncode == 1
     assert "acme: acme_begins_right is 0.3333, below 0.5" in failed.stderr

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from trialbed.errors import DriverBroken
-from trialbed.plugins import declared_scores, empty_manager, plugin_entry_points, plugin_manager
+from trialbed.plugins import described_scores, empty_manager, plugin_entry_points, plugin_manager
 
 FakeDistribution = Callable[..., Path]
 
@@ -100,16 +100,23 @@ def test_an_interruption_while_a_plugin_is_imported_is_an_interruption(fake_dist
 
 
 SCORES = "from trialbed import hookimpl\n\n@hookimpl\ndef score_trial(context):\n    return []\n"
-DECLARES = SCORES + "\n@hookimpl\ndef declare_scores():\n    return ['politeness']\n"
+DESCRIBES = f"""{SCORES}
+from trialbed import ScoreDescription
+
+@hookimpl
+def describe_scores():
+    return [ScoreDescription('boot_time', unit='ms', bounded=False)]
+"""
 
 
-def test_the_scores_of_plugins_that_declare_them_are_known(fake_distribution: FakeDistribution) -> None:
-    plugin(fake_distribution, "polite", DECLARES)
-    names, complete = declared_scores()
-    assert {"politeness", "sopr_score"} <= names
+def test_the_scores_of_plugins_that_describe_them_are_known(fake_distribution: FakeDistribution) -> None:
+    plugin(fake_distribution, "polite", DESCRIBES)
+    names, complete = described_scores()
+    assert names.keys() > {"boot_time", "sopr_score"}
+    assert [names[name].label for name in ("boot_time", "total_tokens")] == ["boot_time, ms", "total_tokens"]
     assert complete
 
 
-def test_a_plugin_that_declares_no_scores_may_give_any(fake_distribution: FakeDistribution) -> None:
+def test_a_plugin_that_describes_no_scores_may_give_any(fake_distribution: FakeDistribution) -> None:
     plugin(fake_distribution, "secretive", SCORES)
-    assert not declared_scores()[1]
+    assert not described_scores()[1]

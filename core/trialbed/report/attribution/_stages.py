@@ -219,5 +219,5 @@ def _after_colon(text: str) -> str:
 
 def _short(loss: Loss) -> Loss:
     stage, reason = loss
-    line = " ".join(reason.split())
+    line = " ".join(reason.split()) or "no reason is given"
     return stage, line if len(line) <= MAX_REASON else f"{line[: MAX_REASON - 1]}…"

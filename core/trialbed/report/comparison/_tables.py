@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from trialbed.records import ScoreDescription
 from trialbed.report.comparison._differences import RunComparison, ScoreDifference
 from trialbed.report.comparison._findings import Finding
 from trialbed.report.comparison._ranks import rank_notes
@@ -19,12 +20,17 @@ MOST_QUERIES = 20
 """Queries that a note lists."""
 
 
-def comparison_tables(comparisons: Sequence[RunComparison]) -> list[Table]:
+def comparison_tables(
+    comparisons: Sequence[RunComparison], described: Mapping[str, ScoreDescription] | None = None
+) -> list[Table]:
     """A table for each candidate: both means of each score, and their paired difference with its interval.
 
     A candidate that is a run with faults has one more, of its recovery.
+
+    Args:
+        described: the descriptions of scores by name, for their units.
     """
-    tables = list(map(_table, comparisons))
+    tables = [_table(comparison, described or {}) for comparison in comparisons]
     recoveries = [
         recovery_table(one.recovery, one.baseline.name, one.candidate.name) for one in comparisons if one.recovery
     ]
@@ -54,14 +60,15 @@ def comparison_records(comparisons: Sequence[RunComparison]) -> list[dict[str, A
     ]
 
 
-def _table(found: RunComparison) -> Table:
+def _table(found: RunComparison, described: Mapping[str, ScoreDescription]) -> Table:
     baseline, candidate = found.baseline, found.candidate
     title = (
         f"{candidate.name} compared with {baseline.name}: {found.common} common queries of {baseline.about['test_set']}"
     )
     columns = ("", baseline.name, candidate.name, "difference", "queries", "p", "verdict")
     rows = [
-        (_label(name), *_cells(score), *finding_cells(found.findings.get(name))) for name, score in found.scores.items()
+        (_label(name, described), *_cells(score), *finding_cells(found.findings.get(name)))
+        for name, score in found.scores.items()
     ]
     table = Table.of(title, columns, rows, _notes(found), _legend(found))
     # The title has both names; and a verdict in another block than its difference could not be read.
@@ -111,8 +118,8 @@ def _listed(queries: Sequence[int | str]) -> str:
     return f"{'query' if len(queries) == 1 else 'queries'} {shown}{more}"
 
 
-def _label(name: str) -> str:
-    return f"{name}, s" if name.endswith("_time") else name
+def _label(name: str, described: Mapping[str, ScoreDescription]) -> str:
+    return described[name].label if name in described else name
 
 
 def _cells(found: ScoreDifference) -> tuple[str, str, str, str]:

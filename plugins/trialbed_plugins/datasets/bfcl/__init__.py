@@ -2,8 +2,8 @@
 
 from trialbed_plugins.datasets.bfcl._checker import problem_of
 from trialbed_plugins.datasets.bfcl._driver import BfclDriver
-from trialbed_plugins.datasets.bfcl._scorer import declare_scores, score_trial
+from trialbed_plugins.datasets.bfcl._scorer import describe_scores, score_trial
 from trialbed_plugins.datasets.bfcl._turns import problem_of_turns
 from trialbed_plugins.datasets.bfcl._world import BfclSimulator
 
-__all__ = ["BfclDriver", "BfclSimulator", "declare_scores", "problem_of", "problem_of_turns", "score_trial"]
+__all__ = ["BfclDriver", "BfclSimulator", "describe_scores", "problem_of", "problem_of_turns", "score_trial"]

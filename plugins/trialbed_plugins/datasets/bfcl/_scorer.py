@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable
 from typing import Any, cast
 
 from trialbed.hookspecs import hookimpl
-from trialbed.records import Score
+from trialbed.records import Score, ScoreDescription
 from trialbed.scoring import ScoreContext
 from trialbed.tool_calls import asked_calls
 from trialbed_plugins.datasets.bfcl._checker import Call, problem_of
@@ -25,9 +24,9 @@ NUMBER = re.compile(r"_\d+(-\d+-\d+)?$")
 
 
 @hookimpl
-def declare_scores() -> Iterable[str]:
-    """The leaderboard's score."""
-    return (SCORE,)
+def describe_scores() -> list[ScoreDescription]:
+    """Return the description of the leaderboard's score."""
+    return [ScoreDescription(SCORE, meaning="the model asked for the right calls and no others")]
 
 
 @hookimpl

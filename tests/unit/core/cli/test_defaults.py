@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,9 +23,9 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.chdir(tmp_path)
     seen: list[Any] = []
 
-    async def run(options: Any) -> list[Any]:
+    async def run(options: Any) -> Any:
         seen.append(options)
-        return []
+        return SimpleNamespace(frameworks=())
 
     monkeypatch.setattr(run_module, "_run", run)
     monkeypatch.setattr(run_module, "_print", lambda *documents, **how: None)

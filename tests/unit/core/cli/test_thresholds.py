@@ -11,6 +11,7 @@ from support.run_reports import reported
 from trialbed import plugins
 from trialbed.cli.thresholds import below, check_scores, parse_thresholds
 from trialbed.errors import UsageError
+from trialbed.records import ScoreDescription
 
 
 def document(agent: str = "a", **summary: Any) -> dict[str, Any]:
@@ -74,7 +75,7 @@ def test_repeats_that_a_run_does_not_have(name: str) -> None:
 def test_a_score_that_a_plugin_may_give_is_looked_up_later(
     monkeypatch: pytest.MonkeyPatch, complete: bool, refused: bool
 ) -> None:
-    monkeypatch.setattr(plugins, "declared_scores", lambda: (frozenset({"sopr_score"}), complete))
+    monkeypatch.setattr(plugins, "described_scores", lambda: ({"sopr_score": ScoreDescription("sopr_score")}, complete))
     with pytest.raises(UsageError) if refused else nullcontext():
         check_scores({"politeness": 1.0})
     with pytest.raises(UsageError, match="did you mean"):

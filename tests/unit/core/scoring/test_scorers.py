@@ -26,7 +26,8 @@ async def test_a_function_is_a_scorer_under_its_name_with_what_its_docstring_say
     assert made(context()) is True
     (score,) = await made.score_trial(context())
     assert (score.name, score.value, score.label, score.quality) == ("right", 1.0, "true", True)
-    assert made.declare_scores() == {"right": True}
+    (described,) = made.describe_scores()
+    assert (described.name, described.bounded) == ("right", True)
 
 
 async def test_what_is_said_of_a_score_is_kept() -> None:
@@ -62,4 +63,4 @@ def test_a_scorer_is_a_plugin() -> None:
     manager = empty_manager()
     manager.register(scorer(right), "right")
     manager.check_pending()
-    assert manager.hook.declare_scores() == [{"right": True}]
+    assert [[score.name for score in described] for described in manager.hook.describe_scores()] == [["right"]]

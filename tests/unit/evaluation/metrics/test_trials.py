@@ -67,7 +67,7 @@ def test_it_is_a_plugin_that_declares_its_scores() -> None:
     manager.add_hookspecs(hookspecs)
     manager.register(TrialMetrics(["topic_adherence"]))
     names = ["topic_adherence", "topic_adherence_precision", "topic_adherence_recall"]
-    assert manager.hook.declare_scores() == [names]
+    assert [[score.name for score in described] for described in manager.hook.describe_scores()] == [names]
 
 
 def test_an_unknown_metric_is_refused() -> None:

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from support.run_reports import document, reason, reported
 
+from trialbed.records import ScoreDescription
 from trialbed_plugins.reporters import TableReporter
 
 Show = Callable[..., str]
@@ -310,3 +312,21 @@ def test_repeated_trials_are_said_below_the_table(show: Show) -> None:
     later = " ".join(show([document(repeated={"trials": 3, "replaced": 2})], width=200).split())
     assert "3 failed trials repeated: the first attempt counts, but in 2 a later one, as the adapter" in later
     assert "repeated" not in show([document()])
+
+
+def test_units_are_those_that_scorers_declare() -> None:
+    timed = document(average_boot_time=152.0, average_idle_time=3.0)
+    timed["summary"]["medians"] |= {"boot_time": 140.0, "idle_time": 2.0}
+    boot = ScoreDescription("boot_time", unit="ms", meaning="until it was ready", bounded=False)
+    report = reported(timed)
+    (summary,) = report.frameworks
+    scores = {**summary.scores, "boot_time": replace(summary.scores["boot_time"], description=boot)}
+    stream, reporter = io.StringIO(), TableReporter()
+    reporter.explained = True
+    reporter.report(
+        replace(report, frameworks=(replace(summary, scores=scores),), described={"boot_time": boot}), stream
+    )
+    text = stream.getvalue()
+    assert line(text, "boot_time").split() == ["boot_time,", "ms", "152", "/", "140"]
+    assert line(text, "idle_time").split() == ["idle_time", "3"]
+    assert "boot_time: until it was ready." in text

@@ -80,7 +80,7 @@ def test_a_damaged_file_is_named(wheel: Path, tmp_path: Path) -> None:
 
 
 def test_the_score_is_declared_under_the_plugin() -> None:
-    assert list(_scorer.declare_scores()) == ["bfcl_correct"]
+    assert [score.name for score in _scorer.describe_scores()] == ["bfcl_correct"]
     assert importlib.util.find_spec("trialbed_plugins.datasets.bfcl")
 
 
