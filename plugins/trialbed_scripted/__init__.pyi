@@ -6,7 +6,7 @@ from ._scripts import AFTER_THE_END as AFTER_THE_END
 from ._scripts import Forever as Forever
 from ._scripts import Line as Line
 from ._scripts import Script as Script
-from ._scripts import answer_of as answer_of
+from ._scripts import ask_model as ask_model
 from ._scripts import forever as forever
 from ._scripts import script as script
 from ._server import ScriptedServer as ScriptedServer
@@ -28,7 +28,7 @@ from .policies import Policy as Policy
 from .policies import PolicyInput as PolicyInput
 from .policies import PolicyModel as PolicyModel
 from .policies import Tools as Tools
-from .policies import estimated_usage as estimated_usage
+from .policies import estimate_usage as estimate_usage
 from .policies import policy as policy
 from .policies import policy_names as policy_names
 from .vendor import ANSWERS as ANSWERS

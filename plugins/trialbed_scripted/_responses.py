@@ -48,31 +48,31 @@ class Response:
 
     @classmethod
     def document(cls, document: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-        """A response of JSON."""
+        """Return a response of JSON."""
         return cls((json.dumps(document).encode(),), status, headers=headers or {})
 
     @classmethod
     def text(cls, text: str, content_type: str = JSON, status: int = 200) -> Response:
-        """A response whose body is this text."""
+        """Return a response whose body is this text."""
         return cls((text.encode(),) if text else (), status, content_type)
 
     @classmethod
     def events(cls, chunks: Iterable[object]) -> Response:
-        """A stream of chunks, each an event, that ends as it should."""
+        """Return a stream of chunks, each an event, that ends as it should."""
         parts = [event_bytes(chunk) for chunk in chunks] or [b""]
         parts[-1] += DONE_EVENT
         return cls(tuple(parts), content_type=EVENTS, sized=False)
 
     @classmethod
     def raw(cls, data: bytes) -> Response:
-        """Bytes as the socket gets them, head and all; the connection is closed after them."""
+        """Return bytes as the socket gets them, head and all; the connection is closed after them."""
         return cls((data,), bare=True, ending="close")
 
 
 def fail(
     status: int, message: str = "", kind: str = "scripted_error", *, retry_after: float = 0, code: str | None = None
 ) -> Response:
-    """An error in OpenAI's form.
+    """Return an error in OpenAI's form.
 
     Args:
         kind: the error's ``type``.

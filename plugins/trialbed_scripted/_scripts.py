@@ -36,12 +36,12 @@ class Script:
     """A model that says its lines in order, one for each request."""
 
     def __init__(self, *lines: Line) -> None:
-        self._lines = [line if isinstance(line, Forever) or callable(line) else said(line) for line in lines]
+        self._lines = [line if isinstance(line, Forever) or callable(line) else read_line(line) for line in lines]
         self._next = 0
         self._given: dict[int, int] = {}
 
     async def __call__(self, request: Any) -> Said:
-        """The next line; a request that met a fault and is sent again gets the same line again."""
+        """Return the next line; a request that met a fault and is sent again gets the same line again."""
         place = self._next
         if isinstance(request, ReceivedRequest):
             body = hash(request.body)
@@ -53,27 +53,27 @@ class Script:
         if isinstance(line, Forever):
             return line.line
         self._next = max(self._next, place + 1)
-        return line if isinstance(line, Turn | Response) else await answer_of(line, request)
+        return line if isinstance(line, Turn | Response) else await ask_model(line, request)
 
 
 def script(*lines: Line) -> Script:
-    """A model that says these lines: ``script(call("find", id=7), say("done"))``."""
+    """Return a model that says these lines: ``script(call("find", id=7), say("done"))``."""
     return Script(*lines)
 
 
 def forever(line: str | Call | Said) -> Forever:
-    """The same line for every request from here on."""
-    return Forever(said(line))
+    """Repeat a line for every request from here on."""
+    return Forever(read_line(line))
 
 
-def said(line: str | Call | Said) -> Said:
-    """A text or a call as a turn; what is a turn or a response as it is."""
+def read_line(line: str | Call | Said) -> Said:
+    """Read a text or a call as a turn; leave a turn or a response as it is."""
     if isinstance(line, str):
         return say(line)
     return ask(line) if isinstance(line, Call) else line
 
 
-async def answer_of(model: Callable[[Any], Said | Awaitable[Said]], request: Any) -> Said:
-    """What a model says to a request, whether or not it is asynchronous."""
+async def ask_model(model: Callable[[Any], Said | Awaitable[Said]], request: Any) -> Said:
+    """Ask a model, which may be asynchronous."""
     found = model(request)
     return await found if inspect.isawaitable(found) else found

@@ -20,11 +20,11 @@ from trialbed.errors import ServerUnavailable
 from trialbed.wire.dialects.chat_completions import wants_usage
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted._responses import Response, fail
-from trialbed_scripted._scripts import Model, answer_of
+from trialbed_scripted._scripts import Model, ask_model
 from trialbed_scripted._threads import ThreadLoop
 from trialbed_scripted._turns import Turn
 from trialbed_scripted.faults import Fault, FaultScript
-from trialbed_scripted.faults._forms import repeated
+from trialbed_scripted.faults._forms import repeat_choices
 from trialbed_scripted.vendor import Vendor
 
 NO_TOKEN = "this server needs a bearer token: send the one of TRIALBED_SERVER_TOKEN as the API key"  # noqa: S105 - a text
@@ -91,9 +91,7 @@ class ScriptedServer:
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.5)
         await self._runner.setup()
         try:
-            self._listener = await asyncio.get_running_loop().create_server(
-                self._connection, *self._address, backlog=2048
-            )
+            self._listener = await asyncio.get_running_loop().create_server(self._connect, *self._address, backlog=2048)
         except (OSError, OverflowError) as error:
             await self._runner.cleanup()
             host, port = self._address
@@ -111,7 +109,7 @@ class ScriptedServer:
         self._listener.close()
         await self._runner.cleanup()
 
-    def _connection(self) -> asyncio.Protocol:
+    def _connect(self) -> asyncio.Protocol:
         connect = self._runner.server
         if connect is None:
             raise RuntimeError("the server has ended")
@@ -121,26 +119,28 @@ class ScriptedServer:
         sent = request.headers.get("Authorization", "").encode(errors="surrogateescape")
         if self._expected is not None and not hmac.compare_digest(sent, self._expected):
             return await send(request, fail(401, NO_TOKEN, "authentication_error"), self._ended)
-        response = await self._response(await request.read(), request.headers)
+        response = await self._respond(await request.read(), request.headers)
         try:
             return await send(request, response, self._ended)
         except ConnectionResetError:
             # The client has left.
             return web.Response(status=499)
 
-    async def _response(self, body: bytes, headers: Mapping[str, str]) -> Response:
+    async def _respond(self, body: bytes, headers: Mapping[str, str]) -> Response:
         try:
             document = json.loads(body)
         except (ValueError, RecursionError) as error:
             return fail(400, f"not JSON: {error}", "invalid_request_error")
         if not isinstance(document, dict):
             return fail(400, "not a JSON object", "invalid_request_error")
-        request, fault = self._met(document, body, headers)
-        refusal = fault.refusal(document)
-        return refusal or fault.change_response(await self._said(request, fault), request)
+        request, fault = self._receive(document, body, headers)
+        refusal = fault.refuse(document)
+        return refusal or fault.change_response(await self._answer(request, fault), request)
 
-    def _met(self, document: dict[str, Any], body: bytes, headers: Mapping[str, str]) -> tuple[ReceivedRequest, Fault]:
-        """A request as it was received, and the fault that it meets."""
+    def _receive(
+        self, document: dict[str, Any], body: bytes, headers: Mapping[str, str]
+    ) -> tuple[ReceivedRequest, Fault]:
+        """Count a request, and draw the fault that it meets."""
         known = hashlib.blake2b(body, digest_size=16).digest()
         attempt, met = self._attempts.get(known, (0, Fault()))
         lowered = {name.lower(): value for name, value in headers.items()}
@@ -152,16 +152,18 @@ class ScriptedServer:
         self.met[fault.name] += 1
         return request, fault
 
-    async def _said(self, request: ReceivedRequest, fault: Fault) -> Response:
-        seen = fault.see(request.document)
-        said = await answer_of(self._model, replace(request, document=seen))
+    async def _answer(self, request: ReceivedRequest, fault: Fault) -> Response:
+        seen = fault.shorten(request.document)
+        said = await ask_model(self._model, replace(request, document=seen))
         if isinstance(said, Response):
             return said
-        return written(fault.change_turn(said, seen), request.number, seen, fault, self.faults.answers)
+        return write_turn(fault.change_turn(said, seen), request.number, seen, fault, self.faults.answers)
 
 
-def written(turn: Turn, number: int, request: Mapping[str, Any], fault: Fault, answers: Mapping[str, Any]) -> Response:
-    """A turn as the response to a request, whole or streamed."""
+def write_turn(
+    turn: Turn, number: int, request: Mapping[str, Any], fault: Fault, answers: Mapping[str, Any]
+) -> Response:
+    """Write a turn as the response to a request, whole or streamed."""
     completion = turn.completion(
         raw="prompt" in request,
         model=str(request.get("model")),
@@ -171,14 +173,16 @@ def written(turn: Turn, number: int, request: Mapping[str, Any], fault: Fault, a
     )
     first, gap = answers["first_token"], answers["gap"]
     if not request.get("stream"):
-        document = repeated([completion.document()], _choices(request))[0]
+        document = repeat_choices([completion.document()], _count_choices(request))[0]
         return replace(Response.document(fault.change_document(document)), wait=first)
-    chunks = fault.change_chunks(repeated(completion.chunks(with_usage=wants_usage(request)), _choices(request)))
+    chunks = fault.change_chunks(
+        repeat_choices(completion.chunks(with_usage=wants_usage(request)), _count_choices(request))
+    )
     return replace(Response.events(chunks), first=first, gap=gap)
 
 
 def serve(model: Model | None = None, *, faults: FaultScript | str | None = None, **options: Any) -> ScriptedServer:
-    """A server of a model, to be entered with ``with`` or ``async with``.
+    """Return a server of a model, to be entered with ``with`` or ``async with``.
 
     Args:
         model: a script, a policy, or a function that answers a request. By default one that answers anything: with a
@@ -234,8 +238,8 @@ def _hang_up(request: web.Request, response: Response, sent: web.StreamResponse)
     return sent
 
 
-def _choices(request: Mapping[str, Any]) -> int:
-    """How many choices a request asks for."""
+def _count_choices(request: Mapping[str, Any]) -> int:
+    """Return the number of choices that a request asks for."""
     number = request.get("n")
     return min(max(number, 1), MOST_CHOICES) if isinstance(number, int) else 1
 

@@ -28,7 +28,7 @@ class ThreadLoop:
         return self._thread.is_alive()
 
     def run(self, work: Coroutine[Any, Any, Result], timeout: float | None = None) -> Result:
-        """The result of a coroutine.
+        """Run a coroutine, and return its result.
 
         Raises:
             TimeoutError: it has not ended within so many seconds.

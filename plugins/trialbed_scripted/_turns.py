@@ -51,7 +51,7 @@ class Turn:
     def completion(
         self, *, call_id: Callable[[int], str] = "call_{}".format, raw: bool = False, **more: Any
     ) -> Completion:
-        """The completion that says this.
+        """Return the completion that says this.
 
         Args:
             call_id: the id of a call that has none, by its place.
@@ -61,7 +61,7 @@ class Turn:
         usual = "tool_calls" if self.calls else "stop"
         calls = tuple(replace(call, id=call.id or call_id(place)) for place, call in enumerate(self.calls))
         return Completion(
-            content=f"{self.text or ''}{_written_out(calls)}" if raw else self.text,
+            content=f"{self.text or ''}{_write_out(calls)}" if raw else self.text,
             calls=() if raw else calls,
             finish_reason=self.finish_reason if self.finish_reason != "" else usual,
             usage=None if self.usage is None else dict(self.usage),
@@ -72,7 +72,7 @@ class Turn:
 
 
 def ask(*calls: Call, text: str | None = None, usage: Usage | Mapping[str, Any] | None = USAGE, **more: Any) -> Turn:
-    """A turn that asks for these calls, with a text where one is given.
+    """Return a turn that asks for these calls, with a text where one is given.
 
     Args:
         usage: the tokens that it reports; None if it reports none.
@@ -84,12 +84,12 @@ def ask(*calls: Call, text: str | None = None, usage: Usage | Mapping[str, Any] 
 
 
 def say(text: str | None, *, usage: Usage | Mapping[str, Any] | None = USAGE, **more: Any) -> Turn:
-    """A turn that is a text."""
+    """Return a turn that is a text."""
     return ask(text=text, usage=usage, **more)
 
 
 def call(name: str, arguments: Mapping[str, Any] | str | None = None, id: str = "", /, **named: Any) -> Call:  # noqa: A002
-    """A call with these arguments: as a mapping or by their names; a text is sent as it is.
+    """Return a call with these arguments: as a mapping or by their names; a text is sent as it is.
 
     Args:
         id: of the call; one is made up where it has none.
@@ -99,7 +99,7 @@ def call(name: str, arguments: Mapping[str, Any] | str | None = None, id: str = 
     return Call(name, json.dumps({**(arguments or {}), **named}, ensure_ascii=False), id)
 
 
-def _written_out(calls: tuple[Call, ...]) -> str:
+def _write_out(calls: tuple[Call, ...]) -> str:
     if not calls:
         return ""
     written = "".join(

@@ -19,67 +19,67 @@ TurnChange = Callable[[Turn, Document, Settings], Turn]
 """The changed turn, from a right one, its request and the fault's settings."""
 
 
-def counted(change: TurnChange) -> TurnChange:
-    """The change, after which the usage is that of what is said then."""
+def with_usage(change: TurnChange) -> TurnChange:
+    """Report the usage of what is said after the change."""
 
-    def changed(turn: Turn, request: Document, settings: Settings) -> Turn:
+    def change_and_count(turn: Turn, request: Document, settings: Settings) -> Turn:
         found = change(turn, request, settings)
         if found is turn or found.usage is None:
             return found
         return replace(found, usage=usage_of(request, found))
 
-    return changed
+    return change_and_count
 
 
-def calling(turn: Turn, request: Document, number: int = 1) -> Turn:
-    """The turn with calls, each this many times: its own, else one that could be made."""
+def make_calls(turn: Turn, request: Document, number: int = 1) -> Turn:
+    """Make calls, each this many times: those of the turn, else one that could be made."""
     return replace(turn, text="", calls=(turn.calls or (spare_call(request),)) * number, finish_reason="")
 
 
-def with_calls(turn: Turn, request: Document, *, name: str | None = None, arguments: str | None = None) -> Turn:
-    """The turn with calls that have this name, or these arguments."""
-    made = calling(turn, request)
+def spoil_calls(turn: Turn, request: Document, *, name: str | None = None, arguments: str | None = None) -> Turn:
+    """Make calls with this name, or these arguments."""
+    made = make_calls(turn, request)
     return replace(made, calls=tuple(Call(name or call.name, arguments or call.arguments) for call in made.calls))
 
 
 def wrong_tool(turn: Turn, request: Document, _: Settings) -> Turn:
-    """A call of another tool, if there is one."""
+    """Call another tool, if there is one."""
     right = {call.name for call in turn.calls}
     others = [call for call in possible_calls(request) if call.name not in right]
-    return _calls(turn, others[0]) if turn.calls and others else turn
+    return _call_instead(turn, others[0]) if turn.calls and others else turn
 
 
 def never_calls(turn: Turn, _request: Document, _settings: Settings) -> Turn:
-    """A text instead of calls."""
+    """Send a text instead of calls."""
     if not turn.calls:
         return turn
     return replace(turn, calls=(), text=turn.text or turn.instead, finish_reason="")
 
 
 def always_calls(turn: Turn, request: Document, _: Settings) -> Turn:
-    """A call instead of a text, if one can be made."""
-    return turn if turn.calls or not possible_calls(request) else _calls(turn, spare_call(request))
+    """Make a call instead of a text, if one can be made."""
+    return turn if turn.calls or not possible_calls(request) else _call_instead(turn, spare_call(request))
 
 
 def leaks(turn: Turn, _: Document, settings: Settings) -> Turn:
-    """A mark of the chat template at the end of the text."""
+    """End the text with a mark of the chat template."""
     return replace(turn, text=f"{turn.text or ''}{settings['marker']}")
 
 
 def lossy_arguments(turn: Turn, _request: Document, _settings: Settings) -> Turn:
-    """Arguments whose values have all become strings."""
-    return replace(turn, calls=tuple(Call(call.name, _flattened(call.arguments)) for call in turn.calls))
+    """Turn all values of arguments into strings."""
+    return replace(turn, calls=tuple(Call(call.name, _flatten(call.arguments)) for call in turn.calls))
 
 
 def forgetful(turn: Turn, request: Document, settings: Settings) -> Turn:
-    """No calls from a turn of the conversation on."""
+    """Make no calls from a turn of the conversation on."""
     messages = request.get("messages") or ()
     turns = sum(isinstance(message, Mapping) and message.get("role") == "user" for message in messages)
     return never_calls(turn, request, settings) if turns >= settings["turns"] else turn
 
 
 def short_context(turn: Turn, request: Document, settings: Settings) -> Turn:
-    """Calls only of tools that stand within a number of tokens."""
+    """Call only tools that stand within a number of tokens."""
     left, seen = settings["tokens"] * LETTERS, set()
     for function in offered_functions(request):
         left -= len(json.dumps(function))
@@ -89,14 +89,14 @@ def short_context(turn: Turn, request: Document, settings: Settings) -> Turn:
     if all(call.name in seen for call in turn.calls):
         return turn
     known = [call for call in possible_calls(request) if call.name in seen]
-    return _calls(turn, known[0]) if known else never_calls(turn, request, settings)
+    return _call_instead(turn, known[0]) if known else never_calls(turn, request, settings)
 
 
-def _calls(turn: Turn, call: Call) -> Turn:
+def _call_instead(turn: Turn, call: Call) -> Turn:
     return replace(turn, calls=(call,), text="", finish_reason="")
 
 
-def _flattened(arguments: str) -> str:
+def _flatten(arguments: str) -> str:
     try:
         value = json.loads(arguments)
     except ValueError:

@@ -29,60 +29,60 @@ EMPTY = {"id": "chatcmpl-0", "object": "chat.completion", "created": 0, "model":
 
 
 def always(response: Response) -> ResponseChange:
-    """This response, whatever was right."""
+    """Give this response, whatever was right."""
     return lambda _right, _request, _settings: response
 
 
 def status(_response: Response, _request: ReceivedRequest, settings: Settings) -> Response:
-    """An HTTP error."""
+    """Answer with an HTTP error."""
     number = settings["status"]
     return fail(number, f"simulated status {number}", retry_after=settings["retry_after"])
 
 
 def echo_key(_response: Response, request: ReceivedRequest, settings: Settings) -> Response:
-    """An HTTP error that repeats the client's key."""
+    """Answer with an HTTP error that repeats the client's key."""
     number = settings["status"]
     return fail(number, f"simulated status {number} {request.headers.get('authorization', '')}".strip())
 
 
 def empty(_response: Response, request: ReceivedRequest, _settings: Settings) -> Response:
-    """HTTP 200 with an empty body."""
+    """Answer with an empty body."""
     return Response.text("", EVENTS if request.document.get("stream") else JSON)
 
 
-def half(response: Response, _request: ReceivedRequest, _settings: Settings) -> Response:
-    """Ends properly, but in the middle."""
+def cut_short(response: Response, _request: ReceivedRequest, _settings: Settings) -> Response:
+    """End properly, but in the middle."""
     return replace(response, parts=_first_half(response), sized=False)
 
 
-def broken(ending: Ending) -> ResponseChange:
-    """The connection is dropped in the middle."""
-    return lambda response, request, settings: replace(half(response, request, settings), ending=ending)
+def drop(ending: Ending) -> ResponseChange:
+    """Drop the connection in the middle."""
+    return lambda response, request, settings: replace(cut_short(response, request, settings), ending=ending)
 
 
 def without_done(response: Response, _request: ReceivedRequest, _settings: Settings) -> Response:
-    """A stream without ``[DONE]``."""
+    """Leave out ``[DONE]``."""
     return replace(response, parts=tuple(part.removesuffix(DONE_EVENT) for part in response.parts))
 
 
 def event_midway(event: bytes) -> ResponseChange:
-    """A stream that ends with this event, in the middle."""
+    """End a stream with this event, in the middle."""
 
-    def changed(response: Response, request: ReceivedRequest, _: Settings) -> Response:
+    def end_midway(response: Response, request: ReceivedRequest, _: Settings) -> Response:
         if not request.document.get("stream"):
             return response
         return replace(response, parts=(*_first_half(response), event + DONE_EVENT))
 
-    return changed
+    return end_midway
 
 
 def as_text(response: Response, request: ReceivedRequest, _: Settings) -> Response:
-    """A stream with the content type of a text."""
+    """Send a stream with the content type of a text."""
     return replace(response, content_type="text/plain") if request.document.get("stream") else response
 
 
-def later(response: Response, _: ReceivedRequest, settings: Settings) -> Response:
-    """The response after some seconds."""
+def delay(response: Response, _: ReceivedRequest, settings: Settings) -> Response:
+    """Send the response after some seconds."""
     return replace(response, wait=response.wait + settings["seconds"])
 
 
@@ -98,7 +98,7 @@ ERRORS: Mapping[ModelFault, tuple[int, str, str]] = {
 
 
 def put_in(fault: ModelFault, spoken: Dialect) -> Response:
-    """The response that the gateway gives in place of an answer."""
+    """Return the response that the gateway gives in place of an answer."""
     if fault == "malformed":
         return Response((HALF,), sized=False)
     if fault == "empty":

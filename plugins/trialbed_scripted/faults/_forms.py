@@ -11,8 +11,8 @@ DocumentsChange = Callable[[list[Document]], list[Document]]
 """The changed chunks of a stream; a completion that is not streamed is a list of one."""
 
 
-def repeated(documents: list[Document], number: int) -> list[Document]:
-    """The documents with this many choices instead of each."""
+def repeat_choices(documents: list[Document], number: int) -> list[Document]:
+    """Repeat each choice this many times."""
     return [
         {**each, "choices": [{**choice, "index": index} for index in range(number) for choice in each["choices"]]}
         for each in documents
@@ -20,22 +20,22 @@ def repeated(documents: list[Document], number: int) -> list[Document]:
 
 
 def two_choices(documents: list[Document]) -> list[Document]:
-    """Each choice twice."""
-    return repeated(documents, 2)
+    """Send each choice twice."""
+    return repeat_choices(documents, 2)
 
 
 def without_choices(documents: list[Document]) -> list[Document]:
-    """No choices."""
+    """Send no choices."""
     return [{**each, "choices": []} for each in documents]
 
 
 def null_message(documents: list[Document]) -> list[Document]:
-    """Null where the message should be."""
+    """Send null where the message should be."""
     return [{**each, "choices": [{**choice, _part(each): None} for choice in each["choices"]]} for each in documents]
 
 
 def usage_in_choice(documents: list[Document]) -> list[Document]:
-    """The usage in the last choice, and nowhere else."""
+    """Send the usage in the last choice, and nowhere else."""
     *rest, last = documents
     usage = last.get("usage")
     if last["choices"]:
@@ -45,17 +45,17 @@ def usage_in_choice(documents: list[Document]) -> list[Document]:
 
 
 def without_index(documents: list[Document]) -> list[Document]:
-    """Fragments of calls without their index."""
-    found = _copied(documents)
+    """Send fragments of calls without their index."""
+    found = _copy(documents)
     for piece in _pieces(found):
         piece.pop("index", None)
     return found
 
 
 def name_fragments(documents: list[Document]) -> list[Document]:
-    """Each name of a tool in two fragments; the second half comes in a chunk of its own."""
+    """Send each name of a tool in two fragments; the second half comes in a chunk of its own."""
     whole: list[Document] = []
-    for each in _copied(documents):
+    for each in _copy(documents):
         whole.append(each)
         for piece in _pieces([each]):
             name = piece["function"].get("name")
@@ -75,6 +75,6 @@ def _pieces(documents: list[Document]) -> list[Document]:
     return [piece for delta in deltas for piece in delta.get("tool_calls") or ()]
 
 
-def _copied(documents: list[Document]) -> list[Document]:
+def _copy(documents: list[Document]) -> list[Document]:
     found: list[Document] = json.loads(json.dumps(documents))
     return found

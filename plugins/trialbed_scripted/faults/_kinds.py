@@ -45,7 +45,7 @@ class FaultKind(NamedTuple):
 
 
 def _behaviour(text: str, change: behaviours.TurnChange, settings: Settings = MappingProxyType({})) -> FaultKind:
-    return FaultKind(text, settings, turn=behaviours.counted(change))
+    return FaultKind(text, settings, turn=behaviours.with_usage(change))
 
 
 def _saying(text: str, change: Callable[[Turn], Turn]) -> FaultKind:
@@ -55,7 +55,7 @@ def _saying(text: str, change: Callable[[Turn], Turn]) -> FaultKind:
 def _calling(text: str, *, name: str | None = None, arguments: str | None = None) -> FaultKind:
     return FaultKind(
         text,
-        turn=lambda turn, request, _: behaviours.with_calls(turn, request, name=name, arguments=arguments),
+        turn=lambda turn, request, _: behaviours.spoil_calls(turn, request, name=name, arguments=arguments),
     )
 
 
@@ -64,7 +64,7 @@ def _form(text: str, change: forms.DocumentsChange) -> FaultKind:
 
 
 def _fragments(text: str, change: forms.DocumentsChange) -> FaultKind:
-    return FaultKind(text, turn=lambda turn, request, _: behaviours.calling(turn, request, 2), chunks=change)
+    return FaultKind(text, turn=lambda turn, request, _: behaviours.make_calls(turn, request, 2), chunks=change)
 
 
 def _break(text: str, change: breaks.ResponseChange, settings: Settings = MappingProxyType({})) -> FaultKind:
@@ -81,9 +81,9 @@ FAULTS: MappingProxyType[str, FaultKind] = MappingProxyType(
         "status": _break("an HTTP error in OpenAI's form", breaks.status, {"status": 500, "retry_after": 0.0}),
         "reset_before": _instead("the connection is reset before any answer", Response(bare=True, ending="reset")),
         "close_before": _instead("the connection is closed before any answer", Response(bare=True, ending="close")),
-        "reset_midstream": _break("the connection is reset in the middle of the body", breaks.broken("reset")),
-        "cut_stream": _break("the connection is closed in the middle of the body", breaks.broken("close")),
-        "truncated": _break("the body ends properly, but in the middle of the answer", breaks.half),
+        "reset_midstream": _break("the connection is reset in the middle of the body", breaks.drop("reset")),
+        "cut_stream": _break("the connection is closed in the middle of the body", breaks.drop("close")),
+        "truncated": _break("the body ends properly, but in the middle of the answer", breaks.cut_short),
         "no_done": _break("a stream without [DONE]", breaks.without_done),
         "no_finish_reason": _saying(
             "an answer without any finish reason", lambda turn: replace(turn, finish_reason=None)
@@ -114,7 +114,7 @@ FAULTS: MappingProxyType[str, FaultKind] = MappingProxyType(
         ),
         "calls_with_stop": FaultKind(
             "tool calls that end with the finish reason stop",
-            turn=lambda turn, request, _: replace(behaviours.calling(turn, request), finish_reason="stop"),
+            turn=lambda turn, request, _: replace(behaviours.make_calls(turn, request), finish_reason="stop"),
         ),
         "unknown_tool": _calling("a call of a tool that was not offered", name=UNKNOWN),
         "bad_arguments": _calling("a call whose arguments do not parse", arguments='{"broken": '),
@@ -138,7 +138,7 @@ FAULTS: MappingProxyType[str, FaultKind] = MappingProxyType(
             "requests with one of these parameters get HTTP 400", {"parameter": "logprobs"}, refuses="parameter"
         ),
         "echo_key": _break("an error that repeats the client's key", breaks.echo_key, {"status": 401}),
-        "slow": _break("seconds before the first token", breaks.later, {"seconds": 1.0}),
+        "slow": _break("seconds before the first token", breaks.delay, {"seconds": 1.0}),
         "silent": _instead("no answer at all", Response(bare=True, ending="never")),
     }
 )
@@ -153,35 +153,35 @@ class Fault:
 
     @property
     def kind(self) -> FaultKind:
-        """What the fault changes."""
+        """The kind of the fault."""
         return FAULTS[self.name]
 
-    def see(self, document: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The request as the model sees it: without the parameters that it ignores."""
+    def shorten(self, document: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the request as the model sees it: without the parameters that it ignores."""
         ignored = self._parameters(self.kind.ignores)
         return {key: value for key, value in document.items() if key not in ignored} if ignored else document
 
-    def refusal(self, document: Mapping[str, Any]) -> Response | None:
-        """The response to a request that is refused for one of its parameters."""
+    def refuse(self, document: Mapping[str, Any]) -> Response | None:
+        """Return the refusal of a request for one of its parameters; None if it is not refused."""
         refused = next((name for name in self._parameters(self.kind.refuses) if document.get(name) is not None), None)
         if refused is None:
             return None
         return fail(400, f"the parameter {refused!r} is not supported", "invalid_request_error")
 
     def change_turn(self, turn: Turn, request: Mapping[str, Any]) -> Turn:
-        """What the model says with this fault."""
+        """Do this fault to what the model says."""
         return turn if self.kind.turn is None else self.kind.turn(turn, request, self.settings)
 
     def change_document(self, document: dict[str, Any]) -> dict[str, Any]:
-        """A completion with this fault."""
+        """Do this fault to a completion."""
         return document if self.kind.document is None else self.kind.document([document])[0]
 
     def change_chunks(self, chunks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The chunks of a stream with this fault."""
+        """Do this fault to the chunks of a stream."""
         return chunks if self.kind.chunks is None else self.kind.chunks(chunks)
 
     def change_response(self, response: Response, request: ReceivedRequest) -> Response:
-        """What is sent with this fault."""
+        """Do this fault to a response."""
         return response if self.kind.response is None else self.kind.response(response, request, self.settings)
 
     def _parameters(self, setting: str) -> list[str]:

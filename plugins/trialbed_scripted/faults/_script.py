@@ -38,10 +38,10 @@ class FaultScript:
     steps: tuple[Fault, ...] = (Fault(),)
     mix: tuple[tuple[Fault, float], ...] = ()
     seed: int = 0
-    answers: Mapping[str, Any] = field(default_factory=lambda: _answers({}))
+    answers: Mapping[str, Any] = field(default_factory=lambda: _read_answers({}))
 
     def fault(self, request: ReceivedRequest) -> Fault:
-        """The fault that a request meets, by its attempt."""
+        """Return the fault that a request meets, by its attempt."""
         if not self.mix:
             return self.steps[min(request.attempt, len(self.steps) - 1)]
         faults, weights = zip(*self.mix, strict=True)
@@ -50,7 +50,7 @@ class FaultScript:
 
     @classmethod
     def read(cls, text: str) -> FaultScript:
-        """A script from a file's path, from JSON, or from names in order: ``status:429,none``.
+        """Read a script from a file's path, from JSON, or from names in order: ``status:429,none``.
 
         Raises:
             UsageError: the text has none of these forms; says what is wrong.
@@ -58,16 +58,16 @@ class FaultScript:
         try:
             written = Path(text).read_text(encoding="utf-8") if text.endswith(".json") else text
             if written.lstrip()[:1] in ("{", "["):
-                return _document(json.loads(written))
-            return cls(tuple(map(_short, written.split(","))))
+                return _read_document(json.loads(written))
+            return cls(tuple(map(_read_short, written.split(","))))
         except OSError as error:
             raise UsageError(f"--faults {text}: cannot be read: {error.strerror}") from error
         except ValueError as error:
             raise UsageError(f"--faults {text}: {error}") from error
 
 
-def _document(document: Any) -> FaultScript:
-    """A script of its JSON form; a list is its steps."""
+def _read_document(document: Any) -> FaultScript:
+    """Read a script from its JSON form; a list is its steps."""
     parts = {"steps": document} if isinstance(document, list) else document
     _check_keys("the script", parts, KEYS)
     steps, mix = parts.get("steps", [NONE]), parts.get("mix", {})
@@ -76,47 +76,47 @@ def _document(document: Any) -> FaultScript:
     if "mix" in parts and not mix:
         raise ValueError("mix: must name a fault")
     return FaultScript(
-        steps=tuple(map(_fault, steps)),
-        mix=tuple((_short(name), _weight(name, weight)) for name, weight in mix.items()),
-        seed=_alike("seed", parts.get("seed", 0), 0),
-        answers=_answers(parts.get("answers", {})),
+        steps=tuple(map(_read_fault, steps)),
+        mix=tuple((_read_short(name), _weight(name, weight)) for name, weight in mix.items()),
+        seed=_check("seed", parts.get("seed", 0), 0),
+        answers=_read_answers(parts.get("answers", {})),
     )
 
 
-def _fault(value: Any) -> Fault:
+def _read_fault(value: Any) -> Fault:
     if isinstance(value, str):
-        return _short(value)
+        return _read_short(value)
     if not isinstance(value, dict) or "fault" not in value:
         raise ValueError(f"{value!r} is not a fault; give a name, or an object with the name under `fault`")
-    return _known(value["fault"], {key: setting for key, setting in value.items() if key != "fault"})
+    return _find(value["fault"], {key: setting for key, setting in value.items() if key != "fault"})
 
 
-def _short(text: str) -> Fault:
-    """``name`` or ``name:value``, the value being the fault's first setting."""
+def _read_short(text: str) -> Fault:
+    """Read ``name`` or ``name:value``, where the value is the fault's first setting."""
     name, _, value = text.strip().partition(":")
-    fault = _known(name, {})
+    fault = _find(name, {})
     if not value:
         return fault
     if not FAULTS[name].settings:
         raise ValueError(f"{name} has no settings")
     first, default = next(iter(FAULTS[name].settings.items()))
-    return _known(name, {first: value if isinstance(default, str) else _number(first, value)})
+    return _find(name, {first: value if isinstance(default, str) else _read_number(first, value)})
 
 
-def _known(name: Any, settings: Mapping[str, Any]) -> Fault:
+def _find(name: Any, settings: Mapping[str, Any]) -> Fault:
     if name not in FAULTS:
         raise ValueError(f"there is no fault {name!r}; the faults are {', '.join(FAULTS)}")
-    return Fault(name, _settled(name, settings, FAULTS[name].settings))
+    return Fault(name, _complete(name, settings, FAULTS[name].settings))
 
 
-def _answers(given: Any) -> dict[str, Any]:
-    return _settled("answers", given, {key: setting.default for key, setting in ANSWERS.items()})
+def _read_answers(given: Any) -> dict[str, Any]:
+    return _complete("answers", given, {key: setting.default for key, setting in ANSWERS.items()})
 
 
-def _settled(where: str, given: Any, defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings, those that are not given at their defaults."""
+def _complete(where: str, given: Any, defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Complete the settings with the defaults of those that are not given."""
     _check_keys(where, given, defaults)
-    return {**defaults, **{key: _alike(f"{where}: {key}", value, defaults[key]) for key, value in given.items()}}
+    return {**defaults, **{key: _check(f"{where}: {key}", value, defaults[key]) for key, value in given.items()}}
 
 
 def _check_keys(where: str, given: Any, known: Any) -> None:
@@ -128,21 +128,21 @@ def _check_keys(where: str, given: Any, known: Any) -> None:
 
 
 def _weight(name: str, weight: Any) -> float:
-    value = _alike(f"mix: {name}", weight, 1.0)
+    value = _check(f"mix: {name}", weight, 1.0)
     if not value > 0:
         raise ValueError(f"mix: the weight of {name} must be above 0")
     return float(value)
 
 
-def _number(key: str, text: str) -> Any:
+def _read_number(key: str, text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
         raise ValueError(f"{key} must be a number, not {text!r}") from None
 
 
-def _alike(where: str, value: Any, default: Any) -> Any:
-    """The value, if it is of the default's kind; whole numbers are numbers."""
+def _check(where: str, value: Any, default: Any) -> Any:
+    """Check that a value is of the default's kind, and return it; whole numbers are numbers."""
     kinds = (int, float) if isinstance(default, float) else type(default)
     if not isinstance(value, kinds) or isinstance(value, bool) is not isinstance(default, bool):
         raise ValueError(f"{where} must be a value such as {json.dumps(default)}, not {json.dumps(value)}")

@@ -34,7 +34,7 @@ class Fitted:
 
 
 def fit(arguments: Any, own: Any, offered: Any) -> Fitted:
-    """The arguments under the offered schema.
+    """Fit the arguments to the offered schema.
 
     Properties are called as they are offered; those that are left out and required now are null where they can be, else
     their default or a made-up value.
@@ -48,7 +48,7 @@ def fit(arguments: Any, own: Any, offered: Any) -> Fitted:
     if own == offered:
         return Fitted(arguments)
     schemas = _Schemas(own, offered)
-    fitted = schemas.fitted(arguments)
+    fitted = schemas.fit(arguments)
     problem = schemas.problem(fitted.arguments, offered)
     if problem and not first_problem(own, arguments):
         raise Inexpressible(problem)
@@ -61,19 +61,19 @@ class _Schemas:
     def __init__(self, own: Any, offered: Any) -> None:
         self._own, self._offered = own, offered
 
-    def fitted(self, arguments: Any) -> Fitted:
+    def fit(self, arguments: Any) -> Fitted:
         filled: dict[str, Any] = {}
         value = self._value(arguments, self._offered, self._own, "", filled, MAX_DEPTH)
         return Fitted(value, filled)
 
     def problem(self, value: Any, schema: Any) -> str:
-        """What is wrong with a value under a part of the offered schema."""
+        """Say why a part of the offered schema forbids a value; empty if it does not."""
         return first_problem(schema, value, self._offered)[:MAX_MESSAGE]
 
     def _value(self, value: Any, offered: Any, own: Any, path: str, filled: dict[str, Any], depth: int) -> Any:
         if depth == 0 or not isinstance(value, dict | list):
             return value
-        offered, own = _resolved(offered, self._offered), _resolved(own, self._own)
+        offered, own = _resolve(offered, self._offered), _resolve(own, self._own)
         if not isinstance(offered, Mapping):
             return value
         for part in offered.get("allOf") or ():
@@ -86,7 +86,7 @@ class _Schemas:
         return self._object(value, offered, own, path, filled, depth)
 
     def _best(self, value: Any, choices: Any, own: Any, path: str, filled: dict[str, Any], depth: int) -> Any:
-        """The value under the choice that it fits with the least made up."""
+        """Fit the value to the choice for which the least must be made up."""
         found: list[tuple[Any, dict[str, Any]]] = []
         reason = ""
         for choice in choices:
@@ -119,7 +119,7 @@ class _Schemas:
     def _object(
         self, value: dict[str, Any], offered: Mapping[str, Any], own: Any, path: str, filled: dict[str, Any], depth: int
     ) -> dict[str, Any]:
-        if not _tells_of_properties(offered):
+        if not _has_properties(offered):
             return value
         properties = offered.get("properties") or {}
         names = _names({*value, *_properties(own, self._own)}, properties)
@@ -161,8 +161,8 @@ class _Schemas:
         raise Inexpressible(f"{where}: the offered schema requires it, and it is not known which values it takes")
 
 
-def _resolved(schema: Any, root: Any) -> Any:
-    """The schema that a reference within the root points to; no schema where it points to nothing."""
+def _resolve(schema: Any, root: Any) -> Any:
+    """Follow references within the root; one that points to nothing gives no schema."""
     for _ in range(MAX_DEPTH):
         reference = schema.get("$ref") if isinstance(schema, Mapping) else None
         if not isinstance(reference, str):
@@ -177,8 +177,8 @@ def _resolved(schema: Any, root: Any) -> Any:
 
 
 def _parts(schema: Any, root: Any, depth: int = MAX_DEPTH) -> Iterator[Mapping[str, Any]]:
-    """A schema and those that it combines."""
-    schema = _resolved(schema, root)
+    """Yield a schema and those that it combines."""
+    schema = _resolve(schema, root)
     if not isinstance(schema, Mapping) or depth == 0:
         return
     yield schema
@@ -216,12 +216,12 @@ def _item(schema: Any, place: int, root: Any) -> Any:
     return {}
 
 
-def _tells_of_properties(schema: Mapping[str, Any]) -> bool:
+def _has_properties(schema: Mapping[str, Any]) -> bool:
     return any(key in schema for key in ("properties", "required", "additionalProperties", "patternProperties"))
 
 
 def _extra(schema: Mapping[str, Any], name: str, where: str) -> Any:
-    """The schema of a property that is not named."""
+    """Return the schema of a property that is not named."""
     for pattern, found in (schema.get("patternProperties") or {}).items():
         if re.search(pattern, name):
             return found
@@ -232,7 +232,7 @@ def _extra(schema: Mapping[str, Any], name: str, where: str) -> Any:
 
 
 def _names(own: set[str], offered: Mapping[str, Any]) -> dict[str, str]:
-    """Own names of properties -> the offered ones that stand for them, where that is certain."""
+    """Map own names of properties to the offered ones that stand for them, where that is certain."""
     same = {name: name for name in own if name in offered}
     own_left, offered_left = own - same.keys(), [name for name in offered if name not in own]
     by_plain = _unique(own_left, plain_name)
@@ -242,7 +242,7 @@ def _names(own: set[str], offered: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _unique(names: Any, plain: Callable[[str], str]) -> dict[str, str]:
-    """Plain name -> the name, where only one has it."""
+    """Map plain names to the names that alone have them."""
     found: dict[str, list[str]] = {}
     for name in names:
         found.setdefault(plain(name), []).append(name)

@@ -33,35 +33,35 @@ class PolicyModel:
         self._tools = tools
 
     def __call__(self, request: ReceivedRequest) -> Turn:
-        """The next turn, with an estimate of its usage."""
+        """Take the next turn, with an estimate of its usage."""
         turn = self.turn(request.asked)
-        usage = estimated_usage(request.asked, turn.completion(model="", id="").message())
+        usage = estimate_usage(request.asked, turn.completion(model="", id="").message())
         return replace(turn, usage=usage_document(usage.prompt_tokens, usage.completion_tokens))
 
     def turn(self, request: ModelRequest) -> Turn:
-        """The next turn, as far as the conversation has come."""
+        """Take the next turn, as far as the conversation has come."""
         # Like a real model: no tool calls where the request allows none.
         offered = () if request.tool_choice.mode == "none" else request.tools
         return self._policy(PolicyInput(self._script, Tools(self._tools, offered), request.messages))
 
 
 def policy(name: str, *calls: Call) -> PolicyModel:
-    """A policy over these calls: ``policy("wrong-args", call("find", id=7))``.
+    """Return a policy over these calls: ``policy("wrong-args", call("find", id=7))``.
 
     Raises:
         UsageError: there is no such policy, or the arguments of a call are not a JSON object.
     """
     if name not in POLICIES:
         raise UsageError(f"there is no policy {name!r}; choose one of {', '.join(POLICIES)}")
-    return PolicyModel(name, [_scripted(call) for call in calls])
+    return PolicyModel(name, [_as_scripted(call) for call in calls])
 
 
-def estimated_usage(request: ModelRequest, message: Mapping[str, Any]) -> Usage:
-    """An estimate, from the conversation and the tools of the request, and the answer."""
+def estimate_usage(request: ModelRequest, message: Mapping[str, Any]) -> Usage:
+    """Estimate the usage from the conversation and the tools of the request, and from the answer."""
     return Usage(prompt_tokens=estimated_tokens(request.prompt), completion_tokens=estimated_tokens(message))
 
 
-def _scripted(call: Call) -> ScriptedCall:
+def _as_scripted(call: Call) -> ScriptedCall:
     try:
         arguments = json.loads(call.arguments)
     except ValueError:

@@ -150,7 +150,7 @@ POLICIES: MappingProxyType[str, Policy] = MappingProxyType(
 
 
 def policy_names() -> tuple[str, ...]:
-    """What can follow ``scripted:``."""
+    """Return the names that can follow ``scripted:``."""
     return tuple(POLICIES)
 
 
@@ -167,7 +167,7 @@ def _step(way: Callable[[Tools, int, ScriptedCall], PlannedCall], place: int, ca
 
 
 def _cut(step: Step) -> Step:
-    """The call with its arguments cut, so that they do not parse."""
+    """Cut the arguments of the call, so that they do not parse."""
     return lambda tools: step(tools).cut()
 
 
@@ -176,7 +176,7 @@ def _unknown(tools: Tools) -> PlannedCall:
 
 
 def _one_by_one(given: PolicyInput, steps: Sequence[Step], end: str | None = None) -> Turn:
-    """The next of the calls that can be made, after those that the conversation shows; at the end, a text."""
+    """Make the next of the calls that can be made, after those that the conversation shows; at the end, send a text."""
     done, lost = given.position, []
     for step in steps:
         try:
@@ -214,15 +214,15 @@ def _answer(given: PolicyInput, lost: Iterable[LostCall]) -> Turn:
 
 
 def answer_with_evidence(messages: Sequence[ModelMessage]) -> str:
-    """A text that carries the distinctive values of every tool result except errors."""
-    texts = (_unquoted(message.text) for message in messages if message.role == "tool")
+    """Write a text with the distinctive values of every tool result except errors."""
+    texts = (_unquote(message.text) for message in messages if message.role == "tool")
     results = (evidence_values(text)[:MAX_VALUES] for text in texts if not text.startswith("Error:"))
     values = dict.fromkeys(value for result in results for value in result)
     return f"{FOUND}{'; '.join(values)}." if values else NOTHING_FOUND
 
 
-def _unquoted(text: str) -> str:
-    """A text that a framework wrote as JSON once more, as it was; any other as it is."""
+def _unquote(text: str) -> str:
+    """Read a text that a framework wrote as JSON once more; leave any other as it is."""
     try:
         inner = json.loads(text) if text.startswith('"') else text
     except ValueError:

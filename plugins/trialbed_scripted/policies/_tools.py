@@ -41,7 +41,7 @@ class PlannedCall:
     filled: tuple[FilledArgument, ...] = ()
 
     def cut(self) -> PlannedCall:
-        """This call without the last character of its arguments."""
+        """Return this call without the last character of its arguments."""
         return replace(self, call=replace(self.call, arguments=self.call.arguments[:-1]))
 
 
@@ -58,29 +58,29 @@ class Tools:
         self._own = {tool.name: tool.parameters for tool in tools}
 
     def right(self, position: int, call: ScriptedCall) -> PlannedCall:
-        """A call of the script.
+        """Make a call of the script.
 
         Raises:
             Lost: it cannot be made.
         """
-        return self._planned(position, call.name, call.arguments, self._offered(position, call.name))
+        return self._plan(position, call.name, call.arguments, self._find(position, call.name))
 
     def wrong(self, position: int, call: ScriptedCall) -> PlannedCall:
-        """A call of the script with arguments that violate the tool's own schema, which is what the Api checks.
+        """Make a call of the script with arguments that violate the tool's own schema, which is what the Api checks.
 
         Raises:
             Lost: the right one cannot be made.
         """
-        offered = self._offered(position, call.name)
-        right = self._planned(position, call.name, call.arguments, offered)
+        offered = self._find(position, call.name)
+        right = self._plan(position, call.name, call.arguments, offered)
         wrong = wrong_arguments(call.arguments, self._schema(call.name, offered))
         try:
-            return self._planned(position, call.name, wrong, offered)
+            return self._plan(position, call.name, wrong, offered)
         except Lost:
             return replace(right, call=Call(offered.name, _text(wrong)))
 
     def other(self, names: Iterable[str]) -> PlannedCall | None:
-        """A call of the first of the trial's tools that has another name and can be called; None if there is none."""
+        """Call the first of the trial's tools that has another name and can be called; None if there is none."""
         excluded = set(names)
         own = [(name, self._offers.function(name)) for name in self._own if name not in excluded]
         taken = {function.name for name in excluded if (function := self._offers.function(name)) is not None}
@@ -88,13 +88,13 @@ class Tools:
         for name, offered in own if any(function for _, function in own) else foreign:
             if offered is not None:
                 try:
-                    return self._planned(None, name, minimal_arguments(self._schema(name, offered)), offered)
+                    return self._plan(None, name, minimal_arguments(self._schema(name, offered)), offered)
                 except Lost:
                     continue
         return None
 
     def unknown(self) -> PlannedCall:
-        """A call of a tool that is not offered.
+        """Call a tool that is not offered.
 
         Raises:
             Lost: no call is allowed.
@@ -109,7 +109,7 @@ class Tools:
     def _schema(self, tool: str, offered: OfferedTool) -> Any:
         return self._own.get(tool, offered.parameters)
 
-    def _offered(self, position: int, tool: str) -> OfferedTool:
+    def _find(self, position: int, tool: str) -> OfferedTool:
         offered = self._offers.function(tool)
         if offered is not None:
             return offered
@@ -121,7 +121,7 @@ class Tools:
             reason, detail = "ambiguous", f"any of these might stand for it: {', '.join(several[:SHOWN])}"
         raise Lost(LostCall(position=position, tool=tool, reason=reason, detail=detail))
 
-    def _planned(self, position: int | None, tool: str, arguments: Any, offered: OfferedTool) -> PlannedCall:
+    def _plan(self, position: int | None, tool: str, arguments: Any, offered: OfferedTool) -> PlannedCall:
         try:
             fitted = fit(arguments, self._schema(tool, offered), offered.parameters)
         except Inexpressible as error:

@@ -13,8 +13,8 @@ WIDEST = 3
 """Repetitions beyond the least that are tried."""
 
 
-def matching(pattern: str, least: int = 0) -> Iterator[str]:
-    """Texts of which a pattern matches some part; none if it is beyond what is understood.
+def matching_texts(pattern: str, least: int = 0) -> Iterator[str]:
+    """Yield texts of which a pattern matches some part; none if it is beyond what is understood.
 
     Args:
         least: characters that the text needs.

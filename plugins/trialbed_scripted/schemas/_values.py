@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from trialbed.wire.json_schemas import JsonSchema, UnusableSchema
-from trialbed_scripted.schemas._patterns import matching
+from trialbed_scripted.schemas._patterns import matching_texts
 
 DEEPEST = 12
 """Levels of a value; recursive schemas end before."""
@@ -50,7 +50,7 @@ Schema = Mapping[str, Any]
 
 
 def valid_json(schema: Any) -> str | None:
-    """JSON that a schema allows; None if no such value was found.
+    """Write JSON that a schema allows; None if no such value was found.
 
     A schema that cannot be used forbids nothing.
     """
@@ -58,20 +58,20 @@ def valid_json(schema: Any) -> str | None:
 
 
 def minimal_arguments(schema: Any) -> dict[str, Any]:
-    """The required arguments: their default, example or first choice, else a sample of their type."""
+    """Make the required arguments: their default, example or first choice, else a sample of their type."""
     found = json.loads(valid_json(schema) or "{}")
     return found if isinstance(found, dict) else {}
 
 
 def least_values(schema: Any) -> Iterator[Any]:
-    """Values that a schema suggests, else the least of its type, which is empty, zero or false; else any it allows.
+    """Yield values that a schema suggests, the least of its type (empty, zero, false), and others that it allows.
 
     Whether they are valid is for the caller to see.
     """
     values = _Values(schema if isinstance(schema, Mapping) else {})
     try:
         for flat in values.flat(schema, 0):
-            yield from values.suggested(flat)
+            yield from values.suggest(flat)
             yield from (LEAST[kind] for kind in _types(flat) if kind in LEAST)
         yield from values.of(schema, 0)
     except UnusableSchema:
@@ -96,15 +96,15 @@ class _Values:
         self._root = root
 
     def of(self, schema: Any, level: int) -> Iterator[Any]:
-        """Values for a part, the likeliest first."""
+        """Yield values for a part, the likeliest first."""
         if schema is False or level > DEEPEST:
             return
         for flat in islice(self.flat(schema, level), MOST):
-            checked = _checked(flat)
+            checked = _own_checks(flat)
             yield from (value for value in islice(self._candidates(flat, level), MOST) if checked.is_valid(value))
 
     def flat(self, schema: Any, level: int) -> Iterator[dict[str, Any]]:
-        """The schema without references and alternatives: each combination of these on its own."""
+        """Yield the schema without references and alternatives: each combination of these on its own."""
         if not isinstance(schema, Mapping):
             yield {}
             return
@@ -117,9 +117,9 @@ class _Values:
             choices += [[{"allOf": [schema["if"], schema["then"]]}, schema.get("else", {})]]
         if level > DEEPEST:
             return
-        yield from self._merged(own, choices, level)
+        yield from self._merge(own, choices, level)
 
-    def _merged(self, own: dict[str, Any], choices: list[list[Any]], level: int) -> Iterator[dict[str, Any]]:
+    def _merge(self, own: dict[str, Any], choices: list[list[Any]], level: int) -> Iterator[dict[str, Any]]:
         if not choices:
             yield own
             return
@@ -127,7 +127,7 @@ class _Values:
         for choice in first:
             if choice is not False:
                 for flat in islice(self.flat(choice, level + 1), MOST):
-                    yield from self._merged(_both(own, flat), rest, level)
+                    yield from self._merge(_both(own, flat), rest, level)
 
     def _target(self, reference: str) -> Any:
         if not reference.startswith("#/"):
@@ -138,14 +138,14 @@ class _Values:
             found = found[int(name)] if isinstance(found, list) else found.get(name, {})
         return found
 
-    def suggested(self, schema: dict[str, Any]) -> Iterator[Any]:
-        """The values that a schema names."""
+    def suggest(self, schema: dict[str, Any]) -> Iterator[Any]:
+        """Yield the values that a schema names."""
         yield from (schema[key] for key in ("const", "default", "example") if key in schema)
         for key in ("enum", "examples"):
             yield from schema.get(key) or ()
 
     def _candidates(self, schema: dict[str, Any], level: int) -> Iterator[Any]:
-        yield from self.suggested(schema)
+        yield from self.suggest(schema)
         for kind in _types(schema):
             yield from islice(self._of_type(kind, schema, level), MOST)
 
@@ -201,8 +201,8 @@ class _Values:
 _NONE = object()
 
 
-def _checked(schema: dict[str, Any]) -> JsonSchema:
-    """What a schema says about a value itself, whatever it says about its parts."""
+def _own_checks(schema: dict[str, Any]) -> JsonSchema:
+    """Keep what a schema demands of a value itself, whatever it demands of its parts."""
     return JsonSchema({key: value for key, value in schema.items() if key in _OWN})
 
 
@@ -218,7 +218,7 @@ _OWN = (
 
 
 def _both(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """Two schemas as one that is about as strict as both."""
+    """Combine two schemas into one that is about as strict as both."""
     merged = {**other, **one}
     for key in ("properties", "patternProperties"):
         if key in one and key in other:
@@ -260,7 +260,7 @@ def _types(schema: dict[str, Any]) -> list[str]:
 def _strings(schema: dict[str, Any]) -> Iterator[str]:
     least, most = schema.get("minLength", 0), schema.get("maxLength", math.inf)
     if isinstance(schema.get("pattern"), str):
-        yield from islice(matching(schema["pattern"], least), MOST)
+        yield from islice(matching_texts(schema["pattern"], least), MOST)
     if schema.get("format") in FORMATS:
         yield FORMATS[schema["format"]]
     if least <= LONGEST:

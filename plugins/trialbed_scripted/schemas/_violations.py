@@ -9,7 +9,7 @@ from trialbed.wire.json_schemas import JsonSchema
 
 
 def wrong_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
-    """These arguments changed so that they violate the schema: one is missing, else of a wrong type.
+    """Change arguments so that they violate the schema: one is missing, else of a wrong type.
 
     Where a schema allows every object, the result is a list.
 
@@ -26,7 +26,7 @@ def wrong_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> 
 
 
 def first_problem(schema: Any, value: Any, root: Any = None) -> str:
-    """What is wrong with a value, and where; empty if nothing is, or if the schema cannot be read.
+    """Say why and where a schema forbids a value; empty if it does not, or cannot be read.
 
     Args:
         root: what references in the schema start from; the schema itself by default.

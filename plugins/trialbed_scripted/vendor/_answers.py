@@ -27,8 +27,8 @@ FORMS = frozenset(("tool_choice", "response_format", "max_tokens", "max_completi
 """Parameters that say nothing about what is right, only about the form of an answer."""
 
 
-def decided_turn(request: Mapping[str, Any], share: float, *, inverted: bool = False) -> Turn:
-    """The answer to a request whose right answer is not known: a call of one of its tools, or a text.
+def decide_turn(request: Mapping[str, Any], share: float, *, inverted: bool = False) -> Turn:
+    """Answer a request whose right answer is not known: a call of one of its tools, or a text.
 
     Which of the two depends only on the conversation and the tools, so that two vendors agree, unless the
     decision of one of them is ``inverted``.
@@ -37,13 +37,13 @@ def decided_turn(request: Mapping[str, Any], share: float, *, inverted: bool = F
         share: of the requests with tools that get a call.
     """
     calls = (spare_call(request),) if possible_calls(request) and (_draw(request) < share) != inverted else ()
-    return _obedient(Turn(TEXT, calls), request)
+    return _obey(Turn(TEXT, calls), request)
 
 
-def solved_turn(
+def solve_turn(
     solution: Solution, request: Mapping[str, Any], chance: random.Random, *, inverted: bool = False
 ) -> Turn:
-    """The answer to a request whose right answer is known.
+    """Answer a request whose right answer is known.
 
     Args:
         chance: for what sampling decides.
@@ -54,12 +54,12 @@ def solved_turn(
     )
     if inverted:
         calls = () if calls else possible_calls({**request, "tool_choice": None})[:1]
-    text = _sampled(solution, request, chance)
-    return replace(_obedient(Turn(text, calls), request), instead=text)
+    text = _sample(solution, request, chance)
+    return replace(_obey(Turn(text, calls), request), instead=text)
 
 
 def possible_calls(request: Mapping[str, Any]) -> tuple[Call, ...]:
-    """A right call of each tool that the request lets the model call, as far as one can be made."""
+    """Make a right call of each tool that the request lets the model call, as far as there is one."""
     name = _chosen_name(request)
     functions = [item for item in offered_functions(request) if name in (None, item["name"])]
     found = [(item["name"], valid_json(item.get("parameters"))) for item in functions]
@@ -67,19 +67,19 @@ def possible_calls(request: Mapping[str, Any]) -> tuple[Call, ...]:
 
 
 def spare_call(request: Mapping[str, Any]) -> Call:
-    """A call that could be made, for a fault that needs one."""
+    """Make a call, for a fault that needs one."""
     possible = possible_calls(request)
     return possible[int(_draw(request) * 1000) % len(possible)] if possible else SPARE
 
 
 def usage_of(request: Mapping[str, Any], turn: Turn) -> dict[str, int]:
-    """The usage of an answer."""
+    """Count the tokens of a request and its answer."""
     length = sum(len(call.name) + len(call.arguments) for call in turn.calls) if turn.calls else len(turn.text or "")
     return usage_document(len(json.dumps(request)) // LETTERS, length // LETTERS)
 
 
 def digest_of(request: Mapping[str, Any]) -> str:
-    """Identifies the conversation and the tools of a request."""
+    """Identify the conversation and the tools of a request."""
     asked = [request.get("messages") or request.get("prompt"), request.get("tools")]
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
@@ -88,8 +88,8 @@ def _draw(request: Mapping[str, Any]) -> float:
     return int(digest_of(request)[:16], 16) / 2**64
 
 
-def _sampled(solution: Solution, request: Mapping[str, Any], chance: random.Random) -> str:
-    """The text, one of several where sampling decides: by the seed, or by chance unless the temperature is 0."""
+def _sample(solution: Solution, request: Mapping[str, Any], chance: random.Random) -> str:
+    """Choose the text, one of several where sampling decides: by the seed, or by chance unless the temperature is 0."""
     texts: Sequence[Any] = solution.get("variations") or [solution.get("text") or TEXT]
     if request.get("temperature") == 0 or len(texts) == 1:
         return str(texts[0])
@@ -98,15 +98,15 @@ def _sampled(solution: Solution, request: Mapping[str, Any], chance: random.Rand
     return str(draw.choice(texts))
 
 
-def _obedient(turn: Turn, request: Mapping[str, Any]) -> Turn:
-    """The turn in the form that the request demands."""
-    text, calls = _formatted(turn.text or "", request), _allowed(turn.calls, request)
+def _obey(turn: Turn, request: Mapping[str, Any]) -> Turn:
+    """Bring the turn into the form that the request demands."""
+    text, calls = _format(turn.text or "", request), _allow(turn.calls, request)
     said = Turn("" if calls else text, calls, instead=text)
-    cut = _limited(said, request)
+    cut = _limit(said, request)
     return replace(cut, usage=cut.usage or usage_of(request, cut), logprobs=_logprobs(cut.text or "", request))
 
 
-def _allowed(calls: tuple[Call, ...], request: Mapping[str, Any]) -> tuple[Call, ...]:
+def _allow(calls: tuple[Call, ...], request: Mapping[str, Any]) -> tuple[Call, ...]:
     choice, name = request.get("tool_choice"), _chosen_name(request)
     if choice == "none":
         return ()
@@ -124,7 +124,7 @@ def _chosen_name(request: Mapping[str, Any]) -> Any:
     return function.get("name") if isinstance(function, Mapping) else None
 
 
-def _formatted(text: str, request: Mapping[str, Any]) -> str:
+def _format(text: str, request: Mapping[str, Any]) -> str:
     wanted = request.get("response_format")
     kind = wanted.get("type") if isinstance(wanted, Mapping) else None
     if kind in ("json_object", "json_schema"):
@@ -139,7 +139,7 @@ def _formatted(text: str, request: Mapping[str, Any]) -> str:
     return text
 
 
-def _limited(turn: Turn, request: Mapping[str, Any]) -> Turn:
+def _limit(turn: Turn, request: Mapping[str, Any]) -> Turn:
     asked = [request.get(key) for key in ("max_completion_tokens", "max_tokens")]
     limits = [limit for limit in asked if isinstance(limit, int) and not isinstance(limit, bool) and limit > 0]
     letters = min(limits, default=0) * LETTERS

@@ -14,7 +14,7 @@ Solution = Mapping[str, Any]
 """``calls``, each with ``name`` and ``arguments``; ``text``; ``variations``, texts from which sampling chooses."""
 
 
-TOLD = ("content", "tool_calls", "tool_call_id", "name")
+FIELDS = ("content", "tool_calls", "tool_call_id", "name")
 """Fields of a message on which a right answer depends."""
 
 
@@ -45,7 +45,7 @@ class Solutions:
         return found
 
     def of(self, request: Mapping[str, Any]) -> Solution | None:
-        """The right answer to a request; None if it is not known."""
+        """Return the right answer to a request; None if it is not known."""
         return self._known.get(_key(request)) if self._known else None
 
     def _add(self, path: str, number: int, text: str) -> None:
@@ -62,17 +62,17 @@ class Solutions:
 
 
 def _key(request: Mapping[str, Any]) -> bytes:
-    """What a right answer depends on; the same however the request is sent."""
+    """Identify the parts of a request on which a right answer depends, however it is sent."""
     messages = request.get("messages")
-    told = [_told(message) for message in messages] if isinstance(messages, list) else messages
+    told = [_core(message) for message in messages] if isinstance(messages, list) else messages
     content = [told, request.get("tools")]
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def _told(message: Any) -> Any:
-    """A message without what adapters of models add to it or rename."""
+def _core(message: Any) -> Any:
+    """Leave out of a message what adapters of models add to it or rename."""
     if not isinstance(message, dict):
         return message
     role = "system" if message.get("role") == "_input" else message.get("role")
-    return {"role": role, **{key: message.get(key) for key in TOLD}}
+    return {"role": role, **{key: message.get(key) for key in FIELDS}}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from trialbed_scripted._draws import draw
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted._turns import Turn
-from trialbed_scripted.vendor._answers import decided_turn, digest_of, solved_turn
+from trialbed_scripted.vendor._answers import decide_turn, digest_of, solve_turn
 from trialbed_scripted.vendor._solutions import Solutions
 
 
@@ -48,14 +48,14 @@ class Vendor:
         self._solutions = Solutions.read(self._answers["test_set"])
 
     def __call__(self, request: ReceivedRequest) -> Turn:
-        """The right answer to a request."""
+        """Answer a request rightly."""
         document = request.document
         flipped = draw(b"flip", self._seed, request).random() < self._answers["flips"]
         inverted = flipped is not self._answers["invert"]
         solution = self._solutions.of(document)
         if solution is None:
-            turn = decided_turn(document, self._answers["share"], inverted=inverted)
+            turn = decide_turn(document, self._answers["share"], inverted=inverted)
         else:
-            turn = solved_turn(solution, document, draw(b"sample", self._seed, request), inverted=inverted)
+            turn = solve_turn(solution, document, draw(b"sample", self._seed, request), inverted=inverted)
         # Every answer has an id of its own, as a vendor's have that does not answer from a cache.
         return replace(turn, id=f"{digest_of(document)[:12]}-{request.attempt}")

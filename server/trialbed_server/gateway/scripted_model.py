@@ -8,7 +8,7 @@ from dataclasses import replace
 from trialbed.records import SCRIPTED
 from trialbed.wire import ModelRequest
 from trialbed.wire.dialects.chat_completions import Completion, usage_document
-from trialbed_scripted import POLICIES, PolicyModel, Turn, estimated_usage
+from trialbed_scripted import POLICIES, PolicyModel, Turn, estimate_usage
 from trialbed_server._clock import Clock
 from trialbed_server.gateway.response import EVENTS_TYPE, ResponseWriter
 from trialbed_server.trials import OpenTrial
@@ -79,5 +79,5 @@ def completion_of(turn: Turn, identity: str, *, created: int, model: str) -> Com
 
 def with_estimate(completion: Completion, request: ModelRequest) -> Completion:
     """The completion with an estimate of its usage."""
-    usage = estimated_usage(request, completion.message())
+    usage = estimate_usage(request, completion.message())
     return replace(completion, usage=usage_document(usage.prompt_tokens, usage.completion_tokens))

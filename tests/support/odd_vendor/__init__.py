@@ -6,16 +6,15 @@ events), RFC 9110 and 9112 (HTTP), RFC 8259 (JSON) and JSON Schema.
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from support.verification import TOOL, Quiet, rows, target
 
+from trialbed_scripted import ReceivedRequest, Response, serve
 from trialbed_verify.verification import TestSet, Verification, VerifyOptions
 
 Row = dict[str, Any]
@@ -145,27 +144,13 @@ async def answered(behaviours: Sequence[Odd], folder: Path, **options: Any) -> d
     ]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
     settings = {"retries": 0, "timeout": 120, "request_concurrency": 8, **options}
-    async with _serving([odd.answer for odd in behaviours]) as url:
+
+    def answer(request: ReceivedRequest) -> Response:
+        return Response.raw(behaviours[int(request.asked.messages[0].text.split()[1])].answer)
+
+    async with serve(answer) as model:
         with TestSet(file) as cases:
-            chosen = [target(url, folder)]
+            chosen = [target(model.url, folder)]
             await Verification(cases, chosen, VerifyOptions(**settings), Quiet()).run()
     found = {row["data_index"]: row for row in rows(folder / "results.jsonl")}
     return {odd.name: found[number] for number, odd in enumerate(behaviours, 1)}
-
-
-@asynccontextmanager
-async def _serving(answers: Sequence[bytes]) -> AsyncIterator[str]:
-    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError, asyncio.IncompleteReadError):
-            head = await reader.readuntil(b"\r\n\r\n")
-            size = next(int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
-            asked = json.loads(await reader.readexactly(size))
-            writer.write(answers[int(asked["messages"][0]["content"].split()[1])])
-            await writer.drain()
-        writer.close()
-
-    server = await asyncio.start_server(handle, "127.0.0.1", 0)
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-    finally:
-        server.close()

@@ -7,7 +7,7 @@ from typing import Any
 
 from trialbed.wire.dialects.chat_completions import read_body, read_stream
 from trialbed_scripted import FAULTS, Fault, FaultScript, ReceivedRequest, Response, Turn, ask, call, say
-from trialbed_scripted._server import written
+from trialbed_scripted._server import write_turn
 from trialbed_scripted.vendor import ANSWERS
 
 TOOL = {"type": "function", "function": {"name": "look", "parameters": {"required": ["city"]}}}
@@ -18,7 +18,7 @@ SETTINGS = {name: setting.default for name, setting in ANSWERS.items()}
 
 def response(said: Turn, fault: Fault, document: dict[str, Any], **fields: Any) -> Response:
     request = ReceivedRequest(0, {**document, **fields}, headers={"authorization": "Bearer key"})
-    right = written(fault.change_turn(said, request.document), 0, request.document, fault, SETTINGS)
+    right = write_turn(fault.change_turn(said, request.document), 0, request.document, fault, SETTINGS)
     return fault.change_response(right, request)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from trialbed.wire import Call
-from trialbed_scripted.vendor import decided_turn, usage_of
-from trialbed_scripted.vendor._answers import solved_turn
+from trialbed_scripted.vendor import decide_turn, usage_of
+from trialbed_scripted.vendor._answers import solve_turn
 
 TOOL = {"type": "function", "function": {"name": "look", "parameters": {"required": ["city"]}}}
 OTHER = {"type": "function", "function": {"name": "other"}}
@@ -21,60 +21,60 @@ def request(number: int = 0, **fields: Any) -> dict[str, Any]:
 
 
 def test_a_share_of_requests_gets_a_call_and_two_vendors_agree_on_which() -> None:
-    found = [bool(decided_turn(request(number), 0.45).calls) for number in range(400)]
-    assert found == [bool(decided_turn(request(number, model="other"), 0.45).calls) for number in range(400)]
+    found = [bool(decide_turn(request(number), 0.45).calls) for number in range(400)]
+    assert found == [bool(decide_turn(request(number, model="other"), 0.45).calls) for number in range(400)]
     assert 140 < found.count(True) < 220
-    assert all(decided_turn(request(number), 1.0).calls for number in range(9))
+    assert all(decide_turn(request(number), 1.0).calls for number in range(9))
 
 
 def test_an_inverted_decision_is_the_other_one() -> None:
     for number in range(20):
-        usual, turned = (decided_turn(request(number), 0.45, inverted=inverted) for inverted in (False, True))
+        usual, turned = (decide_turn(request(number), 0.45, inverted=inverted) for inverted in (False, True))
         assert bool(usual.calls) is not bool(turned.calls)
 
 
 @pytest.mark.parametrize("tools", [None, [], "x", [5], [{"type": "function"}], [{"function": {"name": 5}}]])
 def test_without_a_usable_tool_there_is_no_call(tools: Any) -> None:
-    assert decided_turn(request(tools=tools), 1.0).calls == ()
+    assert decide_turn(request(tools=tools), 1.0).calls == ()
 
 
 FORMAT = {"type": "json_schema", "json_schema": {"schema": {"properties": {"a": {"const": 7}}, "required": ["a"]}}}
 
 
 def test_right_answers_obey_their_request() -> None:
-    assert decided_turn(request(tool_choice="none"), 1.0).calls == ()
-    assert decided_turn(request(tool_choice="required"), 0.0).calls
+    assert decide_turn(request(tool_choice="none"), 1.0).calls == ()
+    assert decide_turn(request(tool_choice="required"), 0.0).calls
     for number in range(9):
-        (call,) = decided_turn(request(number, tools=[TOOL, OTHER], tool_choice=OTHER), 0.0).calls
+        (call,) = decide_turn(request(number, tools=[TOOL, OTHER], tool_choice=OTHER), 0.0).calls
         assert call.name == "other"
-    assert decided_turn(request(response_format=FORMAT), 0.0).text == '{"a": 7}'
-    assert json.loads(decided_turn(request(response_format={"type": "json_object"}), 0.0).text or "")
-    cut = decided_turn(request(max_tokens=2), 0.0)
+    assert decide_turn(request(response_format=FORMAT), 0.0).text == '{"a": 7}'
+    assert json.loads(decide_turn(request(response_format={"type": "json_object"}), 0.0).text or "")
+    cut = decide_turn(request(max_tokens=2), 0.0)
     assert (cut.text, cut.finish_reason, cut.usage and cut.usage["completion_tokens"]) == ("This nee", "length", 2)
-    assert decided_turn(request(stop=["absent", " needs"]), 0.0).text == "This"
+    assert decide_turn(request(stop=["absent", " needs"]), 0.0).text == "This"
 
 
 def test_known_answers_obey_their_request_too() -> None:
     known = {"calls": [{"name": "look", "arguments": {"city": "Oslo"}}, {"name": "look", "arguments": {}}]}
-    right = solved_turn(known, request(), random.Random(0))
+    right = solve_turn(known, request(), random.Random(0))
     assert right.calls == (Call("look", '{"city": "Oslo"}'), Call("look", "{}"))
-    assert len(solved_turn(known, request(parallel_tool_calls=False), random.Random(0)).calls) == 1
-    (other,) = solved_turn(known, request(tools=[TOOL, OTHER], tool_choice=OTHER), random.Random(0)).calls
+    assert len(solve_turn(known, request(parallel_tool_calls=False), random.Random(0)).calls) == 1
+    (other,) = solve_turn(known, request(tools=[TOOL, OTHER], tool_choice=OTHER), random.Random(0)).calls
     assert other.name == "other"
-    (cut,) = solved_turn(known, request(max_tokens=2), random.Random(0)).calls
+    (cut,) = solve_turn(known, request(max_tokens=2), random.Random(0)).calls
     assert cut == Call("look", '{"ci')
-    assert solved_turn(known, request(), random.Random(0), inverted=True).calls == ()
-    assert solved_turn({"text": "x"}, request(), random.Random(0), inverted=True).calls
+    assert solve_turn(known, request(), random.Random(0), inverted=True).calls == ()
+    assert solve_turn({"text": "x"}, request(), random.Random(0), inverted=True).calls
 
 
 def test_a_tool_that_cannot_be_called_rightly_is_not_called() -> None:
     impossible = {"type": "function", "function": {"name": "never", "parameters": {"enum": []}}}
-    assert decided_turn(request(tools=[impossible]), 1.0).calls == ()
+    assert decide_turn(request(tools=[impossible]), 1.0).calls == ()
     for number in range(9):
-        (call,) = decided_turn(request(number, tools=[impossible, TOOL]), 1.0).calls
+        (call,) = decide_turn(request(number, tools=[impossible, TOOL]), 1.0).calls
         assert call.name == "look"
 
 
 def test_usage_counts_what_is_said() -> None:
-    said = decided_turn(request(), 0.0)
+    said = decide_turn(request(), 0.0)
     assert usage_of(request(), said)["completion_tokens"] == len(said.text or "") // 4

@@ -12,7 +12,7 @@ from trialbed.records import Usage
 from trialbed.wire import DONE_EVENT, Call
 from trialbed.wire.dialects import dialect
 from trialbed.wire.dialects.chat_completions import Completion, usage_document
-from trialbed_scripted import Turn, estimated_usage
+from trialbed_scripted import Turn, estimate_usage
 from trialbed_server.gateway.observation import observe
 from trialbed_server.gateway.scripted_model import completion_of
 
@@ -61,7 +61,7 @@ def test_ids_are_the_same_for_the_same_call_and_different_for_another() -> None:
 def test_usage_is_a_token_per_four_bytes_rounded_up() -> None:
     message = {"content": "ü"}
     request = dialect().read_request({"messages": [], "tools": [], "model": "not counted"})
-    assert estimated_usage(request, message) == Usage(
+    assert estimate_usage(request, message) == Usage(
         prompt_tokens=-(-len('{"messages":[],"tools":[]}') // 4),
         completion_tokens=-(-len('{"content":"ü"}'.encode()) // 4),
     )
