@@ -15,7 +15,7 @@ FAULTY = "faulty-"
 
 ONCE = "-once"
 MARK = "/"
-"""Parts the name of a model from what tells its trial from others."""
+"""Separates the name of a model from the token of its trial."""
 
 FINAL_TEXT = "The stations measured what was expected."
 """The answer of the model after its fault."""

@@ -1,4 +1,4 @@
-"""Scripted tools: what the Api behind each answers."""
+"""Scripted tools, and the answers of the Apis behind them."""
 
 from __future__ import annotations
 
