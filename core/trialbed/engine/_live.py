@@ -76,7 +76,7 @@ class LiveAgent:
     def version(self) -> str:
         """Return the name of the function or class, with its module."""
         named = self.agent if hasattr(self.agent, "__qualname__") else type(self.agent)
-        return f"{named.__module__}.{named.__qualname__}"
+        return ".".join(filter(None, (named.__module__, named.__qualname__)))
 
     async def answer(self, spec: TrialSpec) -> Answer:
         """Return the agent's answer to the query of a trial."""

@@ -28,7 +28,7 @@ async def judged_score(context: ScoreContext) -> Score:
     """
     foreign = _foreign(context)
     if foreign:
-        return _not_asked_for(sorted(": ".join(pair) for pair in foreign))
+        return _not_asked_for(sorted(": ".join(filter(None, pair)) for pair in foreign))
     try:
         verdict = await context.judge.judge(context.query, context.answer, context.asked_wire)
     except JudgeError as error:

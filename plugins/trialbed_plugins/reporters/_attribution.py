@@ -76,5 +76,5 @@ def _first(summary: Summary, stage: str) -> str:
     for trial in summary.trials:
         for call in trial.gold_calls or ():
             if call.lost == stage:
-                return f"in query {trial.query_id}: {': '.join(call.gold.api.pair)} ({call.reason})."
+                return f"in query {trial.query_id}: {': '.join(filter(None, call.gold.api.pair))} ({call.reason})."
     return ""

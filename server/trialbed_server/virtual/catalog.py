@@ -33,8 +33,8 @@ class CallTarget:
 
     @property
     def path(self) -> str:
-        """``category/tool_name/api_name``, to name it in texts."""
-        return f"{self.ref.category}/{self.ref.tool_name}/{self.ref.api_name}"
+        """``category/tool_name/api_name``, to name it in texts; a function has no tool's name."""
+        return "/".join(filter(None, (self.ref.category, *self.ref.pair)))
 
     @property
     def frozen(self) -> bool:

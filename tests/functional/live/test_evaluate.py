@@ -354,3 +354,27 @@ def test_what_is_wrong_is_said_before_anything_runs(given: dict[str, Any], says:
 async def test_inside_an_event_loop_the_other_form_is_named() -> None:
     with pytest.raises(UsageError, match="await aevaluate"):
         evaluate(counting, Task("?"))
+
+
+def test_what_is_shown_of_an_agent_without_a_model_of_the_run_blames_no_call(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from trialbed.cli import main
+
+    report = evaluate(counting, [about("Paris")])
+    assert not Path("results").exists()
+    assert report["counting"].scores["sopr_score"].value == 1.0
+    assert "sopr_score" in str(report)
+    assert "<table" in report._repr_html_()
+    capsys.readouterr()
+    assert main(["show", "latest", "counting/1"]) == 0
+    shown = capsys.readouterr().out
+    assert "gold: population {" in shown
+    assert "no answer of the model asked for it" not in shown
+    assert "not called" not in shown
+
+
+def test_documents_are_written_where_they_are_asked_for() -> None:
+    evaluate(counting, [about("Paris")], output="documents")
+    document = json.loads(Path("documents/counting_tasks.json").read_text())
+    assert document["summary"]["average_sopr_score"] == 1.0

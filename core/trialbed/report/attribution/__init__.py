@@ -9,7 +9,7 @@ from trialbed.report.attribution._stages import (
     Stage,
     attribute,
 )
-from trialbed.report.attribution._trial import attribute_trial
+from trialbed.report.attribution._trial import attribute_trial, unrequested_calls
 from trialbed.report.attribution._waterfall import USED, Attribution, percentages, waterfall
 
 __all__ = [
@@ -24,5 +24,6 @@ __all__ = [
     "attribute",
     "attribute_trial",
     "percentages",
+    "unrequested_calls",
     "waterfall",
 ]

@@ -30,11 +30,11 @@ def attribute_trial(
         return None
     query_id = result.key.query_id
     offered = tools.get(query_id, ())
-    found = attribute(queries[query_id], offered, result, _unasked(result, offered))
+    found = attribute(queries[query_id], offered, result, unrequested_calls(result, offered))
     return tuple(replace(call, reason=redact(call.reason, secrets)) if call.reason else call for call in found)
 
 
-def _unasked(result: TrialResult, tools: Sequence[ToolSpec]) -> tuple[ApiCall, ...]:
+def unrequested_calls(result: TrialResult, tools: Sequence[ToolSpec]) -> tuple[ApiCall, ...]:
     """The calls that no answer of the model asked for; none where the scorers found none.
 
     They know what the wire does not tell: whether the agent may be led by a model that the gateway does not see.

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from trialbed.report.attribution import attribute
-from trialbed.tool_calls import asked_calls, compare_calls, unasked_calls
+from trialbed.report.attribution import attribute, unrequested_calls
+from trialbed.tool_calls import asked_calls, compare_calls
 from trialbed.wire_log import failed
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _of_request(where: str, call: ModelCall) -> Iterator[TrialProblem]:
 
 
 def _of_calls(result: TrialResult, tools: Sequence[ToolSpec], query: Query | None) -> Iterator[TrialProblem]:
-    without = unasked_calls(result.wire, tools)
+    without = unrequested_calls(result, tools)
     unasked = {id(call) for call in without}
     changed = {(call.api, call.started): call.sent for call in asked_calls(result.wire, tools, without) if call.sent}
     for place, call in enumerate(result.wire.api_calls, 1):
@@ -138,13 +138,13 @@ def _missing(result: TrialResult, tools: Sequence[ToolSpec], query: Query | None
 
 def _lost_gold(result: TrialResult, tools: Sequence[ToolSpec], query: Query) -> Iterator[TrialProblem]:
     refused = {call.api.pair for call in result.wire.api_calls if call.error or call.status != 200}
-    for found in attribute(query, tools, result, unasked_calls(result.wire, tools)):
+    for found in attribute(query, tools, result, unrequested_calls(result, tools)):
         pair = found.gold.api.pair
         # What the Api refused stands among the calls, with the arguments that are gold.
         if found.lost is None or (pair in refused and found.lost in ("wrong arguments", "api failed")):
             continue
         details = () if found.gold.arguments is None else (("gold", as_text(found.gold.arguments)),)
-        yield TrialProblem("gold", f"{'/'.join(pair)}: {found.lost}: {found.reason}", details)
+        yield TrialProblem("gold", f"{'/'.join(filter(None, pair))}: {found.lost}: {found.reason}", details)
 
 
 def _of_answer(result: TrialResult) -> Iterator[TrialProblem]:
@@ -171,14 +171,14 @@ def _of_claims(result: TrialResult) -> Iterator[TrialProblem]:
         return
     found = compare_calls(answer, result.wire)
     for pair in found.invented:
-        yield TrialProblem("claims", f"{'/'.join(pair)} is claimed, and was never called in this way")
+        yield TrialProblem("claims", f"{'/'.join(filter(None, pair))} is claimed, and was never called in this way")
     for pair in found.unreported:
-        yield TrialProblem("claims", f"{'/'.join(pair)} was called, and is not claimed in this way")
+        yield TrialProblem("claims", f"{'/'.join(filter(None, pair))} was called, and is not claimed in this way")
 
 
 def api_name(call: ApiCall) -> str:
     """The Api of a call as it is shown."""
-    return "/".join(call.api.pair)
+    return "/".join(filter(None, call.api.pair))
 
 
 def as_text(value: Json | Mapping[str, Any]) -> str:
