@@ -100,6 +100,7 @@ def _names_of(module: ModuleType) -> str:
         "NAME": "of the dialect",
         "Outcome": "the type of an outcome",
         "PATH": "of its requests, below `/v1`",
+        "TRANSIENT": "the HTTP statuses after which the same request may be answered",
         "PIECE": "characters of text or arguments in one chunk, where nothing else is said",
     }
     rows = [(f"`{name}`", constants.get(name) or first_paragraph(getattr(module, name))) for name in module.__all__]

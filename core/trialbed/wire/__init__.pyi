@@ -23,5 +23,6 @@ from ._readings import Reading as Reading
 from ._readings import failed as failed
 from ._recorded import recorded_answer as recorded_answer
 from ._recorded import recorded_request as recorded_request
-from ._retry_after import retry_after as retry_after
+from ._retries import TRANSIENT as TRANSIENT
+from ._retries import retry_after as retry_after
 from ._text_calls import text_calls as text_calls

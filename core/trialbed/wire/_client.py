@@ -13,7 +13,7 @@ from tenacity.wait import wait_base, wait_exponential, wait_random
 from trialbed.tools import tls_for
 from trialbed.wire._httpx import httpx
 from trialbed.wire._readings import Reading, failed
-from trialbed.wire._retry_after import retry_after
+from trialbed.wire._retries import TRANSIENT, retry_after
 from trialbed.wire.dialects import CHAT, Dialect, EventStream, dialect
 from trialbed.wire.redaction import redact
 
@@ -33,8 +33,8 @@ FINAL = "not_to_be_repeated"
 """The note of an answer whose header ``x-should-retry`` says that another attempt is of no use."""
 
 EVENTS_TYPE = "text/event-stream"
-RETRIED = ("transport", "timeout", "http_429", "http_5")
-"""Prefixes of the kinds of problems that another attempt may solve."""
+RETRIED = frozenset(("transport", "timeout", *(f"http_{status}" for status in TRANSIENT)))
+"""The kinds of problems that another attempt may solve."""
 
 
 class ChatClient:
@@ -171,7 +171,7 @@ def _is_worth_repeating(answer: _Answer) -> bool:
     reading, told = answer
     if reading.problem is None or FINAL in reading.notes or (told or 0.0) > LONGEST_WAIT:
         return False
-    return reading.problem.kind.startswith(RETRIED)
+    return reading.problem.kind in RETRIED
 
 
 def _last_answer(state: RetryCallState) -> _Answer:

@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from math import inf
 from time import monotonic
 
+from trialbed.wire import TRANSIENT
 from trialbed.wire.circuit import CircuitBreaker
 from trialbed_verify.verification.wire import Attempt
-
-RETRIED_STATUS = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529))
-"""HTTP statuses after which another attempt may succeed."""
 
 REFUSED_REQUEST = frozenset((400, 413, 422))
 """HTTP statuses that concern this one request, at a vendor that answers others."""
@@ -65,7 +63,7 @@ def _is_transient(attempt: Attempt) -> bool:
     outcome = attempt.reading.outcome
     if outcome == "timeout":
         return True
-    return outcome == "transport_error" and (attempt.status in RETRIED_STATUS or attempt.status in (None, 200))
+    return outcome == "transport_error" and (attempt.status in TRANSIENT or attempt.status in (None, 200))
 
 
 class VendorDown(Exception):

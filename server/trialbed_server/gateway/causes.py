@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 
 from trialbed.records import Cause
-from trialbed.wire import ModelRequest
-
-TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, *range(520, 600)})
-"""Statuses after which the same request may be answered."""
+from trialbed.wire import TRANSIENT, ModelRequest
 
 OVERLOADED = frozenset({503, 529})
 """Statuses of 5xx that say themselves that the endpoint has no capacity."""

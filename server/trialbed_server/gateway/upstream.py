@@ -14,12 +14,11 @@ from typing import Self
 import aiohttp
 
 from trialbed.records import EndpointStatus
-from trialbed.wire import retry_after
+from trialbed.wire import TRANSIENT, retry_after
 from trialbed_server._clock import Clock
 from trialbed_server.gateway.causes import (
     KEY_REFUSED,
     NOT_THERE,
-    TRANSIENT,
     blames_request,
     cause_of_status,
     repeats_a_broken_call,

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from trialbed.wire import TRANSIENT
 from trialbed.wire.dialects import dialect
 from trialbed_server.gateway.causes import (
-    TRANSIENT,
     blames_request,
     cause_of_problem,
     cause_of_status,

@@ -1,4 +1,4 @@
-"""Reads how long a busy endpoint asks its clients to wait."""
+"""Rules for another attempt: after which statuses, and how long a busy endpoint asks to wait."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from math import isfinite
+
+TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, *range(520, 600)})
+"""Statuses of HTTP after which the same request may be answered."""
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
