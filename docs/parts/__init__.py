@@ -17,6 +17,7 @@ from parts._python import (
     kit_names,
     public_names,
     reading,
+    scripted_names,
     wire_names,
 )
 from parts._runs import checks, document_keys, drivers, error_tree, failure_kinds, policies
@@ -58,6 +59,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "finding-kinds": finding_kinds,
     "hooks": hooks,
     "kit-names": kit_names,
+    "scripted-names": scripted_names,
     "metric-names": metric_names,
     "notebook": notebook,
     "outcomes": outcomes,

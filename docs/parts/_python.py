@@ -12,6 +12,7 @@ from typing import Any
 
 import trialbed
 import trialbed_adapter_lab
+import trialbed_scripted
 from parts._markdown import docstring, first_paragraph, table
 from trialbed import contracts, hookspecs, wire
 from trialbed.wire.dialects import chat_completions
@@ -95,16 +96,26 @@ def dialect_names() -> str:
 
 def _names_of(module: ModuleType) -> str:
     constants = {
+        "AFTER_THE_END": "the text of a model that is asked more often than its script has lines",
         "ANSWERED": "the outcomes that are answers",
         "DONE_EVENT": "the event that ends a stream",
+        "FAULTS": "the [faults](verification.md#faults) by name",
+        "Line": "the type of a line of a script",
         "NAME": "of the dialect",
         "Outcome": "the type of an outcome",
+        "POLICIES": "the policies by name",
         "PATH": "of its requests, below `/v1`",
         "TRANSIENT": "the HTTP statuses after which the same request may be answered",
         "PIECE": "characters of text or arguments in one chunk, where nothing else is said",
+        "USAGE": "the tokens that a turn reports unless it says otherwise",
     }
     rows = [(f"`{name}`", constants.get(name) or first_paragraph(getattr(module, name))) for name in module.__all__]
     return table(("name", "what it is"), rows)
+
+
+def scripted_names() -> str:
+    """Every name that ``trialbed_scripted`` offers."""
+    return _names_of(trialbed_scripted)
 
 
 def kit_names() -> str:

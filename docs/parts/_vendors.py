@@ -10,7 +10,9 @@ from typing import Any
 from parts._markdown import escaped, table
 from trialbed import contracts
 from trialbed.drivers import GROUPS
-from trialbed_scripted import ANSWERS, FAULTS, FaultKind
+from trialbed_scripted import FAULTS
+from trialbed_scripted.faults import FaultKind
+from trialbed_scripted.vendor import ANSWERS
 from trialbed_verify.findings import KINDS
 from trialbed_verify.suites import EXPECTATIONS, SUITES
 from trialbed_verify.verification.results import vocabulary

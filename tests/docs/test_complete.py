@@ -15,6 +15,7 @@ import click
 from support.truth import DECLARED, NATIVE
 
 import trialbed_adapter_lab
+import trialbed_scripted
 from trialbed import Answer, Query, ScoreContext, WireLog, errors, hookspecs
 from trialbed.cli import cli
 from trialbed.drivers import GROUPS, load_driver
@@ -178,6 +179,10 @@ def test_every_conformance_check_is_described() -> None:
 
 def test_every_name_of_the_conformance_kit_is_described() -> None:
     assert set(first_cells(section(page("conformance"), "In Python"))[1:]) == set(trialbed_adapter_lab.__all__)
+
+
+def test_every_name_of_scripted_models_is_described() -> None:
+    assert set(first_cells(section(page("scripted-models"), "In Python"))[1:]) == set(trialbed_scripted.__all__)
 
 
 def test_every_kind_of_failure_is_described() -> None:

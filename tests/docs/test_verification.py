@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 from support.warm import run_warm
 
-from trialbed_scripted import ANSWERS, FAULTS
+from trialbed_scripted import FAULTS
+from trialbed_scripted.vendor import ANSWERS
 from trialbed_verify.verification.results import vocabulary
 
 ROOT = Path(__file__).parents[2]

@@ -29,7 +29,8 @@ from trialbed.settings import data_dir
 from trialbed.wire import Call, OfferedTool
 from trialbed.wire.dialects.chat_completions import read_message
 from trialbed_plugins.datasets.mini import MiniSimulator
-from trialbed_scripted import POLICIES, PolicyInput, Tools
+from trialbed_scripted import POLICIES
+from trialbed_scripted.policies import PolicyInput, Tools
 
 MAX_STEPS = 7
 SIMULATOR = MiniSimulator()

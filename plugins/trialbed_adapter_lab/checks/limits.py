@@ -17,13 +17,13 @@ from trialbed_adapter_lab.checks._expectations import (
 from trialbed_adapter_lab.conformance import must, should
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import Gate, Harness, PreparedTrial, new_tasks, tool, wait_until
-from trialbed_scripted import Forever, ask, call, forever
+from trialbed_scripted import Line, ask, call, forever
 
 PROMPT = 5.0
 """Seconds in which a cancelled trial has to end; it usually takes a few milliseconds."""
 
 
-def _endless(text: str | None = None) -> Forever:
+def _endless(text: str | None = None) -> Line:
     return forever(ask(call("Echo_text", {"text": "more"}), text=text))
 
 

@@ -11,7 +11,7 @@ from trialbed.records import Cause, ModelCall
 from trialbed.wire.dialects import PATHS as DIALECTS
 from trialbed.wire.dialects import Dialect, dialect_at
 from trialbed.wire.estimates import BYTES_PER_TOKEN
-from trialbed_scripted import put_in
+from trialbed_scripted.faults import put_in
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, openai_error_response, read_body
 from trialbed_server._metrics import Metrics

@@ -8,7 +8,8 @@ from dataclasses import replace
 from trialbed.records import SCRIPTED
 from trialbed.wire import ModelRequest
 from trialbed.wire.dialects.chat_completions import Completion, usage_document
-from trialbed_scripted import POLICIES, PolicyModel, Turn, estimate_usage
+from trialbed_scripted import POLICIES, Turn
+from trialbed_scripted.policies import PolicyModel, estimate_usage
 from trialbed_server._clock import Clock
 from trialbed_server.gateway.response import EVENTS_TYPE, ResponseWriter
 from trialbed_server.trials import OpenTrial

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from trialbed.errors import UsageError
-from trialbed_scripted import ANSWERS, FAULTS, FaultScript, ReceivedRequest
+from trialbed_scripted import FAULTS, FaultScript, ReceivedRequest
+from trialbed_scripted.vendor import ANSWERS
 
 
 def request(number: int = 0, attempt: int = 0) -> ReceivedRequest:

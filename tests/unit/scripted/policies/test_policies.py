@@ -11,7 +11,8 @@ from jsonschema import Draft202012Validator
 from trialbed.records import ScriptedCall, finish_of
 from trialbed.wire import OfferedTool
 from trialbed.wire.dialects.chat_completions import read_message
-from trialbed_scripted import POLICIES, PolicyInput, Tools, Turn
+from trialbed_scripted import POLICIES, Turn
+from trialbed_scripted.policies import PolicyInput, Tools
 from trialbed_scripted.policies._policies import NO_RESULT_TEXT, NO_TOOL_TEXT
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

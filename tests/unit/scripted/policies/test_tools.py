@@ -10,7 +10,8 @@ import pytest
 from trialbed.records import ApiRef, ScriptedCall, ToolSpec
 from trialbed.wire import OfferedTool
 from trialbed.wire.dialects.chat_completions import read_message
-from trialbed_scripted import POLICIES, PolicyInput, Tools, Turn
+from trialbed_scripted import POLICIES, Turn
+from trialbed_scripted.policies import PolicyInput, Tools
 
 REF = ApiRef(category="c", tool_name="t", api_name="a")
 CITY: dict[str, Any] = {

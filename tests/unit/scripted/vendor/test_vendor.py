@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from trialbed_scripted import ReceivedRequest, Vendor
+from trialbed_scripted import ReceivedRequest
+from trialbed_scripted.vendor import Vendor
 
 TOOL = {"type": "function", "function": {"name": "look"}}
 

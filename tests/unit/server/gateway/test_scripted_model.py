@@ -12,7 +12,8 @@ from trialbed.records import Usage
 from trialbed.wire import DONE_EVENT, Call
 from trialbed.wire.dialects import dialect
 from trialbed.wire.dialects.chat_completions import Completion, usage_document
-from trialbed_scripted import Turn, estimate_usage
+from trialbed_scripted import Turn
+from trialbed_scripted.policies import estimate_usage
 from trialbed_server.gateway.observation import observe
 from trialbed_server.gateway.scripted_model import completion_of
 
