@@ -22,7 +22,7 @@ def extract_called_apis(answer: Mapping[str, Any] | Sequence[Any], tools: Sequen
 
     Args:
         answer: ``{"answer": {"answer_details": [node, ...]}}``, the inner object alone, or the list of nodes.
-        tools: what the agent was offered.
+        tools: on offer to the agent.
     """
     names = answer_names(tools)
     found = []
@@ -44,7 +44,7 @@ def api_call_score(called_apis: Iterable[Sequence[str]], gold_apis: Iterable[Seq
 
 
 def has_finish(answer: Mapping[str, Any] | Sequence[Any]) -> bool:
-    """Whether an answer's details have a call of ``Finish``, as the original means it.
+    """Return whether an answer's details have a call of ``Finish``, as the original means it.
 
     (The original looks for the details beside ``answer`` instead of in it, and so never finds any.)
     """

@@ -21,7 +21,7 @@ SHORT = 500
 
 
 def carries(answer: str, values: Iterable[str]) -> bool:
-    """Whether the answer says any of the values, in whatever spelling, and does not deny it where it does.
+    """Return whether the answer says any of the values, in whatever spelling, and does not deny it where it does.
 
     Case, white space, markup, separators of thousands, zeros at the end of a fraction, the space before a unit, and the
     form of times and dates do not matter. A value is said only as a whole: ``21.5`` is not in ``121.5``.
@@ -31,12 +31,12 @@ def carries(answer: str, values: Iterable[str]) -> bool:
 
 
 def carries_fact(answer: str, fact: str) -> bool:
-    """Whether the answer says this one reference fact, by the same rule."""
+    """Return whether the answer says this one reference fact, by the same rule."""
     return carries(answer, (fact,))
 
 
 def mentions(text: str, values: Iterable[str]) -> bool:
-    """Whether any of the values stands in the text, said or denied."""
+    """Return whether any of the values stands in the text, said or denied."""
     shown = read(text)
     return any(shown.has(value) for value in values)
 
@@ -55,7 +55,7 @@ def wanted(value: str) -> Wanted:
     days = [found.day for found in dates(shown) if shown.strip() == shown[found.start : found.end]]
     found = merged(tokens(shown), scaled(shown))
     readings = second_readings(shown)
-    # A value that is a number as a whole, such as "48 213", is told by it.
+    # A value that is a number as a whole, such as "48 213", is known by it.
     if len(readings) == 1 and shown.strip() == shown[readings[0].start : readings[0].end]:
         found = readings
     return Wanted([token.text for token in found], days)
@@ -106,11 +106,11 @@ class Text:
         return may_deny(self._text)
 
     def has(self, value: str) -> bool:
-        """Whether the value stands in it."""
+        """Return whether the value stands in it."""
         return self._has_marks(value) or next(self._places(value), None) is not None
 
     def says(self, value: str) -> bool:
-        """Whether the value stands in it at a place where it is not denied."""
+        """Return whether the value stands in it at a place where it is not denied."""
         if self._has_marks(value):
             return True
         places = islice(self._places(value), MOST)
@@ -119,7 +119,7 @@ class Text:
         return any(not is_denied(self._text, *place) for place in places)
 
     def _has_marks(self, value: str) -> bool:
-        """Whether the value is nothing but markup, and stands in it as it is."""
+        """Return whether the value is nothing but markup, and stands in it as it is."""
         if wanted(value).words:
             return False
         plain = " ".join(value.split())
@@ -135,7 +135,7 @@ class Text:
 
 
 def _runs(wanted: list[str], words: list[str]) -> Iterator[tuple[int, int]]:
-    """Where these words stand one after the other: the places of the first and the last."""
+    """Find these words one after the other: return the places of the first and the last."""
     width, place = len(wanted), -1
     for _ in range(words.count(wanted[0])):
         place = words.index(wanted[0], place + 1)

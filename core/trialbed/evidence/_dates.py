@@ -20,7 +20,7 @@ MONTHS = {
     11: "nov",
     12: "dec dez dic",
 }
-"""How months begin in English, German, French, Spanish, Italian, Portuguese and Dutch, without accents."""
+"""The beginnings of the months in English, German, French, Spanish, Italian, Portuguese and Dutch, without accents."""
 
 _BEGINNINGS = {name: month for month, names in MONTHS.items() for name in names.split()}
 _ACCENTS = str.maketrans("äéèûçã", "aeeuca")

@@ -1,7 +1,7 @@
 """Finds negations: places where a text denies a value that it names.
 
 By the words around the place: of English, and the words for *not* of German, French, Spanish, Italian, Portuguese and
-Dutch. What is not recognised counts as said.
+Dutch. Anything unknown counts as said.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 REACH = 4
-"""Words that may stand between a negation and what it denies: ``not in the city of Ellwang``."""
+"""Words that may stand between a negation and its subject: ``not in the city of Ellwang``."""
 
 REACH_OF_NO = 1
 """The same for ``no``, which belongs to the noun that follows."""
@@ -37,7 +37,7 @@ _CLAUSE = re.compile(
     r"|\b(?:but|however|and|while|although|though|instead|rather|yet|because|with|which|who"
     r"|und|aber|sondern|et|mais|pero|sino|ma|mas|maar)\b"
 )
-"""Where a clause ends, and a negation with it."""
+"""The ends of clauses, and of negations with them."""
 
 _SENTENCE = re.compile(r"[!?](?=\s|$)|\.(?=\s|$)|\n\s*\n")
 
@@ -70,7 +70,7 @@ _AFTER = re.compile(
 
 
 _REPLACED = re.compile(r"\b(?:instead of|rather than|as opposed to)(?: (?:the|a|an|by|on|at|in|for|from|to))* *$")
-"""Words right before what is not the case: ``43 instead of 42``."""
+"""Words right before a value that does not hold: ``43 instead of 42``."""
 
 _NEEDED = (
     *("no", "n't", "never", "neither", "hardly", "nicht", "kein", "pas", "jamais", "não", "niet", "geen"),
@@ -81,12 +81,12 @@ _NEEDED = (
 
 
 def may_deny(text: str) -> bool:
-    """Whether a text in lower case may deny anything; most have none of what every denial has."""
+    """Return whether a text in lower case may deny anything; most have none of what every denial has."""
     return any(part in text for part in _NEEDED)
 
 
 def is_denied(text: str, start: int, end: int) -> bool:
-    """Whether what stands between these places of a text in lower case is denied there."""
+    """Return whether what stands between these places of a text in lower case is denied there."""
     if _AFTER.match(text, end):
         return True
     sentence = _after_last(_SENTENCE, text[max(0, start - FAR) : start])
@@ -97,7 +97,7 @@ def is_denied(text: str, start: int, end: int) -> bool:
 
 
 def _is_negated(clause: str) -> bool:
-    """Whether a negation of this clause reaches its end."""
+    """Return whether a negation of this clause reaches its end."""
     found = list(_NEGATION.finditer(clause))
     if not found:
         return False

@@ -20,7 +20,7 @@ class Passages:
         self._texts = [read(text) for text in texts]
 
     def mention(self, value: str, start: int = 0) -> bool:
-        """Whether the value stands in any of the texts, said or denied.
+        """Return whether the value stands in any of the texts, said or denied.
 
         Args:
             start: the first text that counts.
@@ -44,7 +44,7 @@ class Passages:
 
 
 def _index(found: Iterable[Iterable[Hashable]]) -> dict[Hashable, Sequence[int]]:
-    """What is in the texts -> the places of those texts, ascending."""
+    """Each reading in the texts -> the places of those texts, ascending."""
     places: dict[Hashable, list[int]] = defaultdict(list)
     for place, items in enumerate(found):
         for item in set(items):

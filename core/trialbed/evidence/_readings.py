@@ -1,4 +1,4 @@
-"""Second readings of numbers and times, where more than one convention fits what is written."""
+"""Second readings of numbers and times, where more than one convention fits the text."""
 
 from __future__ import annotations
 

@@ -86,8 +86,8 @@ def _unescaped(entity: re.Match[str]) -> str:
 def tokens(text: str) -> list[Token]:
     """The tokens of a text that ``readable`` gave.
 
-    A number is told by its value: ``1,984``, ``1984`` and ``1984.0`` are one token, and a unit that follows is another.
-    A time of the day is told by its minute: ``08:05``, ``8:05 am`` and ``8:05:00`` are one token.
+    A number is known by its value: ``1,984``, ``1984`` and ``1984.0`` are one token, and a unit after it is another.
+    A time of the day is known by its minute: ``08:05``, ``8:05 am`` and ``8:05:00`` are one token.
     """
     return list(_tokens(text))
 

@@ -47,7 +47,7 @@ def _leaves(value: Any) -> Iterator[str]:
 
 
 def _has_digits(value: Any) -> bool:
-    """Whether a value is a number of at least two digits, as JSON writes it: 0.5 has two."""
+    """Return whether a value is a number of at least two digits, as JSON writes it: 0.5 has two."""
     if isinstance(value, float):
         return isfinite(value)
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) > 9

@@ -48,7 +48,7 @@ class Calibration(Record):
 
     @property
     def is_large(self) -> bool:
-        """Whether the cases are enough for reports to name the calibration."""
+        """True if the cases are enough for reports to name the calibration."""
         return self.cases >= MIN_CASES
 
     @property

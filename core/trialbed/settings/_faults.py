@@ -38,7 +38,7 @@ def plan_text(plan: FaultPlan) -> str:
 
 
 def is_fault_plan(text: str) -> bool:
-    """Whether a file, or JSON, is meant as a plan: it has the key ``tools`` or ``model``."""
+    """Return whether a file, or JSON, is meant as a plan: it has the key ``tools`` or ``model``."""
     try:
         content = text if text.lstrip().startswith("{") else Path(text).read_text(encoding="utf-8")
         found = json.loads(content)

@@ -32,7 +32,7 @@ class Setting:
 
     Attributes:
         option: the spellings of its option, the long one last.
-        help: what it does, for ``bench run --help`` and the documentation.
+        help: its effect, for ``bench run --help`` and the documentation.
         metavar: placeholder for its value there; None for the type's name.
         document: its key in the ``metadata`` of a result document; None for the field's name. Only settings of a
             run's identity are there.
@@ -50,7 +50,7 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True)
 class IdentitySettings:
-    """The settings that decide what a run measures: two runs in which they are equal are the same run.
+    """The settings of a run's identity: two runs in which they are equal are the same run.
 
     Attributes:
         frameworks: their names; ``NAME:PROFILE`` asks for a profile of a framework, ``NAME==VERSION`` for a release.
@@ -58,7 +58,7 @@ class IdentitySettings:
         dataset: ``NAME``, ``NAME:TEST_SET`` or the path of a JSON file.
         model_name: frameworks decide by a model's name what they send; the endpoint gets the model's own.
         base_url: an OpenAI-compatible endpoint for models that are not scripted, ending in ``/v1``.
-        catalog: what is added to the dataset's Apis, for selectors that choose from a catalog.
+        catalog: more Apis beside the dataset's, for selectors that choose from a catalog.
         judge: ``rule``, another judge's name, or a model.
         seed: every trial's own seed derives from it, the query and the repeat.
         sandbox: what keeps an adapter that is not trusted from the machine and from the run's data.
@@ -192,7 +192,7 @@ class IdentitySettings:
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings(IdentitySettings):
-    """The settings of a run: what it measures, and how it is carried out.
+    """The settings of a run: its identity, and how it is carried out.
 
     Attributes:
         limit: how many queries at most, in the dataset's order; None for all. The queries that are chosen are part of
@@ -202,14 +202,14 @@ class RunSettings(IdentitySettings):
         query_ids: only these queries; empty for all.
         against: the framework that the others are compared with; None for ``reference``, or the first.
         margin: set before the figures are seen: frameworks that are shown to differ by less are equivalent.
-        model_retries: what the gateway repeats counts for no framework. The gateway of a running server keeps its own.
+        model_retries: repetitions by the gateway count for no framework. The gateway of a running server keeps its own.
         endpoint_patience: for the repetitions of one request, and for an endpoint that only fails, before the run ends.
         api_key_env: the environment variable that holds the endpoint's key.
         judge_api_key_env: the variable of the judge's own endpoint.
-        max_helper_requests: of each helper, such as the judge; what it asks beyond that fails.
-        completions: a file; what was asked once, of the same endpoint, is not asked again.
+        max_helper_requests: of each helper, such as the judge; further ones fail.
+        completions: a file of replies; no endpoint is asked the same twice.
         server_url: a running server to use; None starts one and stops it afterwards.
-        tags, note: what the user calls the run, to find it again; a run that is continued gets them too.
+        tags, note: the user's words for the run, to find it again; a run that is continued gets them too.
         store: a file, or a database URL.
         output: folder of the result documents.
     """

@@ -25,7 +25,7 @@ _URL_WITH_PASSWORD = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s@]+@", re.I
 
 @lru_cache(maxsize=4096)
 def is_secret(name: str, value: str = "") -> bool:
-    """Whether an environment variable of this name (and value) is to be treated as a secret."""
+    """Return whether an environment variable of this name (and value) is to be treated as a secret."""
     return _NAME.search(name.upper()) is not None or _URL_WITH_PASSWORD.match(value) is not None
 
 

@@ -98,7 +98,7 @@ def sign_flip(differences: NDArray[Any], *, draws: int = 9_999, seed: int = 0) -
 def queries_needed(
     differences: Sequence[float], margin: float, *, comparisons: int = 1, power: float = 0.8
 ) -> int | None:
-    """About how many queries would be enough to tell, if differences go on as they are.
+    """Estimate how many queries would be enough for a verdict, if differences go on as they are.
 
     The lesser of the numbers at which a difference as large as the mean is found (two-sided, at 5 % divided by the
     number of comparisons) and at which the mean is shown to lie within the margin (by its 95 % interval), with

@@ -31,7 +31,7 @@ class Estimate:
 
     Attributes:
         value: None where it is undefined (no observation, a ratio without a denominator): missing, never 0.
-        interval: None where the value is, or where there is too little data to tell one.
+        interval: None where the value is, or where there is too little data for one.
         n: the observations: cases, answers or calls, as the figure says.
     """
 
@@ -76,7 +76,7 @@ class CaseBootstrap:
     def estimates(
         self, figures: Mapping[str, Figure], *columns: NDArray[Any], n: int | None = None, level: float = 0.95
     ) -> dict[str, Estimate]:
-        """Several figures of the same column sums, as ``estimate`` tells each."""
+        """Several figures of the same column sums, each as ``estimate`` gives it."""
         import numpy as np
 
         stated = self.cases if n is None else n

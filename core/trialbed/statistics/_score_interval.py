@@ -49,14 +49,14 @@ def paired_interval(differences: Sequence[float], level: float = 0.95, *, unseen
 
 
 def _bound(counts: Mapping[float, int], queries: int) -> float:
-    """What a query can differ by: the largest seen; more where more than half have it, and 1 where none differs."""
+    """Return the largest difference of a query: that seen; more where more than half have it, and 1 without any."""
     largest = max(map(abs, counts))
     share = (counts.get(largest, 0) + counts.get(-largest, 0)) / queries
     return min(1.0, largest * max(1.0, 2 * share)) if largest else 1.0
 
 
 def score_quantile(values: Iterable[float], queries: int, level: float = 0.95) -> float:
-    """How many standard errors the ends of the interval are away, for differences of these values.
+    """Return the distance of the interval's ends in standard errors, for differences of these values.
 
     The normal quantile where queries are won or lost as a whole. Others have one with which the interval is Student's
     where nothing is tilted; the quantile of his distribution is approximated as by M. Abramowitz and I. Stegun,

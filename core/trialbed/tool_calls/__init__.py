@@ -1,4 +1,4 @@
-"""Calls of tools: what a model asked for, what became of each call, and how well calls agree with those wanted.
+"""Calls of tools: those that a model asked for, the result of each, and their agreement with those wanted.
 
 ``asked_calls`` reads a trial's calls from the wire, ``compare_calls`` holds the agent's claims against them, and
 ``align_gold_calls`` finds the call that stands for each gold call. ``align`` and the rules below it compare any calls,

@@ -17,7 +17,7 @@ from ._diagnosis import ArgumentFinding as ArgumentFinding
 from ._diagnosis import CallFinding as CallFinding
 from ._diagnosis import Diagnosis as Diagnosis
 from ._diagnosis import MetricResult as MetricResult
-from ._diagnosis import counted as counted
+from ._diagnosis import quantity as quantity
 from ._gold_calls import AlignedCall as AlignedCall
 from ._gold_calls import align_gold_calls as align_gold_calls
 from ._reliance import relied_on as relied_on

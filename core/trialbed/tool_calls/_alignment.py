@@ -1,4 +1,4 @@
-"""Aligns the calls made with those wanted, and says what each pair gives."""
+"""Aligns the calls made with those wanted, and gives points to each pair."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def align(
     *,
     ordered: bool,
 ) -> tuple[CallFinding, ...]:
-    """The rows of the best alignment: pairs, then what is missing, where it is due, and what is extra.
+    """Return the rows of the best alignment: pairs, then missing calls, where they are due, and extra ones.
 
     Args:
         groups: the calls wanted; those of one group in any order.
@@ -68,7 +68,7 @@ def align(
 def compare_calls(
     made: ToolCall, right: ToolCall, schema: Schema, comparer: ValueComparer
 ) -> tuple[float, tuple[ArgumentFinding, ...], str]:
-    """What a pair of calls of one name gives: the points, the finding on each argument, and a note.
+    """Compare a pair of calls of one name: return the points, the finding on each argument, and a note.
 
     The points are the mean over the arguments that count: those of the reference, and those that are extra. Left out,
     an argument counts as its default, and ``null`` as left out.

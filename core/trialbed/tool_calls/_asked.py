@@ -9,11 +9,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 from trialbed.records import ApiCall, ApiRef, Json, SentCall, ToolSpec, WireLog
-from trialbed.tool_calls._calls import Pair, Signed, canonical, signed
+from trialbed.tool_calls._calls import Pair, Signed, canonical, signature_of
 from trialbed.wire_log import failed
 
 Place = tuple[float, int]
-"""When the model's answer was complete, and the place of a call in it."""
+"""The time at which the model's answer was complete, and the place of a call in it."""
 
 NOT_MADE = "the framework did not make the call"
 
@@ -28,9 +28,9 @@ class AskedCall:
         arguments: as the server got them, else as the model sent them; text where it does not parse.
         started: seconds since the trial was opened.
         reached: whether the virtual API saw it.
-        problem: why there is no result: the Api's error, what is wrong with the call, or that the framework did not
+        problem: why there is no result: the Api's error, the fault of the call, or that the framework did not
             make it. Empty if the Api accepted it.
-        response: what the Api gave back.
+        response: of the Api.
         asked: when the model's answer that asks for it was complete, in the same seconds; None where there is none, as
             for an agent with a model of its own.
         sent: the arguments as the model sent them, where the server got others; empty where they are the same.
@@ -48,7 +48,7 @@ class AskedCall:
 
     @property
     def accepted(self) -> bool:
-        """Whether an Api gave a result for it."""
+        """True if an Api gave a result for it."""
         return not self.problem
 
     @cached_property
@@ -72,7 +72,7 @@ def asked_calls(wire: WireLog, tools: Sequence[ToolSpec], unasked: Collection[Ap
     """
     excluded = {id(call) for call in unasked}
     seen = [call for call in wire.api_calls if id(call) not in excluded]
-    signs = [signed(call) for call in seen]
+    signs = [signature_of(call) for call in seen]
     refs = {tool.name: tool.api for tool in tools}
     requests = _requests(wire)
     possible = [
@@ -89,7 +89,7 @@ def asked_calls(wire: WireLog, tools: Sequence[ToolSpec], unasked: Collection[Ap
     ]
     found += [
         (place, AskedCall(call.name, refs[call.tool_name], call.arguments, place[0], False, NOT_MADE))
-        for place, call, _ in _unmatched(possible, Counter(signs))
+        for place, call, _ in _without_matched(possible, Counter(signs))
     ]
     return tuple(call for _, call in sorted(found, key=lambda item: item[0]))
 
@@ -111,7 +111,7 @@ def _requests(wire: WireLog) -> list[tuple[Place, SentCall]]:
 
 
 def _origins(signs: Sequence[Signed], possible: Sequence[_Possible]) -> dict[int, tuple[Place, str]]:
-    """Where the model asked for each call that an Api got, and the arguments that it sent if these are others.
+    """Find where the model asked for each call that an Api got, and the arguments that it sent if these are others.
 
     Args:
         signs: of the calls that an Api got.
@@ -140,7 +140,7 @@ def _of_api(call: ApiCall, origin: tuple[Place, str] | None) -> tuple[Place, Ask
     return place, AskedCall(*args)
 
 
-def _unmatched(possible: Sequence[_Possible], seen: Counter[Signed]) -> Iterator[_Possible]:
+def _without_matched(possible: Sequence[_Possible], seen: Counter[Signed]) -> Iterator[_Possible]:
     """The calls for which the virtual API saw none, first with the same arguments, then with any."""
     left = []
     for item in possible:

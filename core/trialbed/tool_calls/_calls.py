@@ -59,7 +59,7 @@ def observed_pairs(wire: WireLog) -> list[Pair]:
 def claimed_calls(answer: Answer) -> list[ClaimedCall]:
     """The claims that can be calls: those that name an Api, with arguments that are none or an object.
 
-    An agent that also reports what could not be called (an unknown tool, text that does not parse) reports
+    An agent that also reports calls that could not be made (of an unknown tool, of text that does not parse) reports
     truly; it does not claim to have called an Api.
     """
     return [call for call in answer.calls if call.api is not None and _possible(call.arguments)]
@@ -76,8 +76,8 @@ def compare_calls(answer: Answer, wire: WireLog) -> ClaimComparison:
     A claim with arguments needs a call with the same ones; a claim without takes any call that is left.
     """
     claims = claimed_calls(answer)
-    seen = sorted(signed(call) for call in wire.api_calls)
-    claimed = sorted(_claimed(call) for call in claims if call.arguments is not None)
+    seen = sorted(signature_of(call) for call in wire.api_calls)
+    claimed = sorted(_claim_signature(call) for call in claims if call.arguments is not None)
     if claimed == seen and len(claimed) == len(claims):
         return ClaimComparison(len(claims), (), ())
     observed, exact = Counter(seen), Counter(claimed)
@@ -114,13 +114,13 @@ def unasked_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[ApiCall, ..
         if call.tool_name in refs
     ]
     own = [time for time, call in requests if call.tool_name not in refs and call.problem != "unknown tool"]
-    exact = _unmatched(wire.api_calls, asked, signed)
-    left = _unmatched(exact, [(time, pair) for time, (pair, _) in asked], lambda call: call.api.pair)
+    exact = _not_matched(wire.api_calls, asked, signature_of)
+    left = _not_matched(exact, [(time, pair) for time, (pair, _) in asked], lambda call: call.api.pair)
     return tuple(call for call in left if call.started < min(own, default=float("inf")))
 
 
 def _offers_tools(turn: ModelCall) -> bool:
-    """Whether a request offers tools; those that cannot be read (cut in the log, for one) count as if they did."""
+    """Return whether a request offers tools; one that cannot be read (cut in the log) counts as if it did."""
     if not turn.text_calls:
         return True
     try:
@@ -130,7 +130,7 @@ def _offers_tools(turn: ModelCall) -> bool:
     return not isinstance(request, dict) or bool(request.get("tools"))
 
 
-def _unmatched(calls: Iterable[ApiCall], asked: list[tuple[float, T]], sign: Callable[[ApiCall], T]) -> list[ApiCall]:
+def _not_matched(calls: Iterable[ApiCall], asked: list[tuple[float, T]], sign: Callable[[ApiCall], T]) -> list[ApiCall]:
     """The calls for which nothing with the same sign was asked before; removes what was matched."""
     left = []
     for call in calls:
@@ -144,15 +144,15 @@ def _unmatched(calls: Iterable[ApiCall], asked: list[tuple[float, T]], sign: Cal
 
 
 def _possible(arguments: Json) -> bool:
-    return arguments is None or isinstance(_parsed(arguments), dict)
+    return arguments is None or isinstance(_parse(arguments), dict)
 
 
-def signed(call: ApiCall) -> Signed:
+def signature_of(call: ApiCall) -> Signed:
     """A call that the virtual API saw, as its Api and arguments."""
     return call.api.pair, canonical(call.arguments)
 
 
-def _claimed(call: ClaimedCall) -> Signed:
+def _claim_signature(call: ClaimedCall) -> Signed:
     pair = call.api.pair if call.api else ("", call.name)
     return pair, canonical(call.arguments)
 
@@ -162,14 +162,14 @@ def canonical(arguments: Json) -> str:
 
     Arguments that are nested too deeply to be read are their own text, or all equal where they are not text.
     """
-    value = _parsed(arguments)
+    value = _parse(arguments)
     try:
-        return _flat(value) or _encoded(_with_plain_numbers(value))
+        return _flat(value) or _encode(_with_plain_numbers(value))
     except RecursionError:
         return arguments if isinstance(arguments, str) else TOO_DEEP
 
 
-def _encoded(value: Json) -> str:
+def _encode(value: Json) -> str:
     return _flat(value) or _ENCODER.encode(value)
 
 
@@ -196,7 +196,7 @@ def _with_plain_numbers(value: Json) -> Json:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _parsed(arguments: Json) -> Json:
+def _parse(arguments: Json) -> Json:
     if not isinstance(arguments, str):
         return arguments
     try:

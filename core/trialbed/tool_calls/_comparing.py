@@ -31,12 +31,12 @@ DATE_WORDS = ("%d %B %Y", "%B %d, %Y", "%d %b %Y", "%b %d, %Y", "%Y/%m/%d", "%Y.
 """Dates that are not ISO 8601 and can be read in one way only."""
 
 Judgements = Mapping[tuple[str, str, str], bool]
-"""What a model said: (path, given, wanted) -> whether both mean the same; values as JSON."""
+"""A model's verdicts: (path, given, wanted) -> True if both mean the same; values as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedValue:
-    """How well a value agrees.
+    """The agreement of a value with the one wanted.
 
     Attributes:
         points: from 0 to 1.
@@ -56,7 +56,7 @@ class ValueComparer:
     Attributes:
         rules: ``tool.argument`` or ``argument`` -> rule, before what schemas ask for; ``argument`` may be a path, such
             as ``filter.city``.
-        judgements: what a model said where the rule is ``semantic``.
+        judgements: of a model, where the rule is ``semantic``.
     """
 
     rules: Mapping[str, str] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class ValueComparer:
         return self._own_rule(tool, path) or choose_rule(variant(schema, wanted), wanted)
 
     def ignores(self, tool: str, path: str) -> bool:
-        """Whether an argument does not count, which no schema asks for."""
+        """Return whether an argument does not count, which no schema asks for."""
         rule = self._own_rule(tool, path)
         return rule is not None and rule.name == "ignore"
 
@@ -79,7 +79,7 @@ class ValueComparer:
         return None if text is None else parse_rule(text)
 
     def compare(self, tool: str, path: str, given: Any, wanted: Any, schema: Schema = NO_SCHEMA) -> ComparedValue:
-        """How well the value given agrees with the one wanted.
+        """Compare the value given with the one wanted.
 
         Raises:
             UsageError: the rule cannot be applied.
@@ -147,7 +147,7 @@ class ValueComparer:
 
 
 def same_value(given: Any, wanted: Any) -> bool:
-    """Whether two values of JSON are the same. Numbers are compared by value; true and false are not numbers."""
+    """Return whether two values of JSON are the same. Numbers are compared by value; true and false are no numbers."""
     if isinstance(given, bool) or isinstance(wanted, bool):
         return given is wanted
     if is_number(given) and is_number(wanted):
@@ -160,7 +160,7 @@ def same_value(given: Any, wanted: Any) -> bool:
 
 
 def same_number(given: Any, wanted: Any, tolerance: str | None) -> tuple[bool, str]:
-    """Whether two values are equal numbers, and what is odd about them."""
+    """Return whether two values are equal numbers, with a note on anything odd."""
     one, other = _number(given), _number(wanted)
     if one is None or other is None:
         return same_value(given, wanted), ""
@@ -180,17 +180,17 @@ def _is_whole(value: float) -> bool:
 
 
 def same_text(given: Any, wanted: Any, _: str | None) -> tuple[bool, str]:
-    """Whether two texts are the same but for case, white space and Unicode's forms, and what is odd about them."""
+    """Return whether two texts are the same but for case, white space and Unicode's forms, with a note if odd."""
     if isinstance(given, str) and isinstance(wanted, str):
-        return given == wanted or _folded(given) == _folded(wanted), ""
+        return given == wanted or _fold(given) == _fold(wanted), ""
     if isinstance(given, str) != isinstance(wanted, str) and is_number(wanted if isinstance(given, str) else given):
-        same = _folded(_text(given)) == _folded(_text(wanted))
+        same = _fold(_text(given)) == _fold(_text(wanted))
         return same, f"{_kind(given)} where {_kind(wanted)} is due" if same else ""
     return same_value(given, wanted), ""
 
 
 def same_date(given: Any, wanted: Any, _: str | None) -> tuple[bool, str]:
-    """Whether two values are the same date or time; as texts where either is something else."""
+    """Return whether two values are the same date or time; texts are compared where either is something else."""
     one, other = _moment(given), _moment(wanted)
     if one is None or other is None:
         return same_text(given, wanted, None)
@@ -204,7 +204,7 @@ def same_date(given: Any, wanted: Any, _: str | None) -> tuple[bool, str]:
 
 
 def _taken_as(one: datetime | date, other: datetime | date) -> str:
-    """What is taken for granted where two dates or times of different kinds are the same."""
+    """Name the assumption by which two dates or times of different kinds are the same."""
     if isinstance(one, datetime) != isinstance(other, datetime):
         return "a date is taken as its midnight in UTC"
     if isinstance(one, datetime) and isinstance(other, datetime) and (one.tzinfo is None) != (other.tzinfo is None):
@@ -213,7 +213,7 @@ def _taken_as(one: datetime | date, other: datetime | date) -> str:
 
 
 def matches(given: Any, wanted: Any, pattern: str | None) -> tuple[bool, str]:
-    """Whether the whole of a value's text matches the pattern, or the reference as a pattern."""
+    """Return whether the whole of a value's text matches the pattern, or the reference as a pattern."""
     return matches_whole(_text(wanted) if pattern is None else pattern, _text(given)), ""
 
 
@@ -255,7 +255,7 @@ def _number(value: Any) -> int | float | None:
     return None
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 

@@ -1,4 +1,4 @@
-"""The diagnosis of a score: which call stands for which, what matched, what differed, and what each gave."""
+"""The diagnosis of a score: which call stands for which, their differences, and the points of each."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class CallFinding:
 
     Attributes:
         made: the place of the call made, from 0; ``right``: that of the reference. None where it is absent.
-        points: what the row gave, from 0 to 1.
+        points: of the row, from 0 to 1.
         arguments: of a pair; empty for other rows.
         args: the arguments of the call made, or, where it is missing, of the reference; None where they are not known.
         note: why it gave no more, where the arguments do not say so.
@@ -78,10 +78,10 @@ class CallFinding:
     def __str__(self) -> str:
         made = "-" if self.made is None else f"call {self.made + 1}"
         right = "-" if self.right is None else f"reference {self.right + 1}"
-        line = f"{made:<8} {right:<12} {self.name}{self._written()}: {self.status} {self.points:.2f}"
+        line = f"{made:<8} {right:<12} {self.name}{self._argument_text()}: {self.status} {self.points:.2f}"
         return f"{line}{f'; {self.note}' if self.note else ''}"
 
-    def _written(self) -> str:
+    def _argument_text(self) -> str:
         if self.args is None:
             return ""
         return shown_whole(", ".join(f"{name}={shown(value)}" for name, value in self.args.items()))
@@ -89,7 +89,7 @@ class CallFinding:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Why a score is what it is.
+    """The reasons for a score.
 
     Attributes:
         metric: its name, and ``order``, where it counts: ``strict`` or ``flexible``.
@@ -156,7 +156,7 @@ class MetricResult:
 
     @property
     def diagnosis(self) -> Diagnosis:
-        """Why the value is what it is."""
+        """The reasons for the value."""
         found = self._diagnosis
         if not isinstance(found, Diagnosis):
             made: Diagnosis = found[0](*found[1:])
@@ -180,7 +180,7 @@ def shown_whole(arguments: str) -> str:
     return f"({arguments if len(arguments) <= 2 * SHOWN else arguments[: 2 * SHOWN] + '…'})"
 
 
-def counted(number: float, word: str) -> str:
+def quantity(number: float, word: str) -> str:
     """A number of things: ``1 call``, ``2.5 points``."""
     return f"{number:.4g} {word}{'' if number == 1 else 's'}"
 

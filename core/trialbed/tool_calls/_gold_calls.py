@@ -37,12 +37,12 @@ class AlignedCall:
 
     @property
     def right(self) -> bool:
-        """Whether there is a call with the right arguments."""
+        """True if there is a call with the right arguments."""
         return self.call is not None and self.points == 1
 
     @property
     def difference(self) -> str:
-        """What differs between the arguments, in words; empty if nothing does."""
+        """The differences between the arguments, in words; empty without any."""
         if self.call is None:
             return "not called"
         return "; ".join(
@@ -73,7 +73,7 @@ def align_gold_calls(gold: Sequence[GoldCall], calls: Sequence[AskedCall], tools
 
     Args:
         calls: those that the model asked for, in order.
-        tools: what was offered, for the schemas of the arguments.
+        tools: those on offer, for the schemas of the arguments.
     """
     # Of pairs that are worth the same, the earlier is taken.
     places = sorted(range(len(calls)), key=lambda place: not calls[place].accepted)
@@ -81,7 +81,7 @@ def align_gold_calls(gold: Sequence[GoldCall], calls: Sequence[AskedCall], tools
     wanted = [ToolCall(_key(call.api), call.arguments) for call in gold]
     names = {call.name for call in wanted}
     schemas = {name: tool.parameters for tool in tools if (name := _key(tool.api)) in names}
-    made = [_made(call) for call in calls]
+    made = [_as_tool_call(call) for call in calls]
     groups = [(call,) for call in wanted]
     rows = align([made[place] for place in places], groups, schemas, ValueComparer(), ordered=False)
     f1 = f1_of(rows, len(made), len(wanted))
@@ -110,7 +110,7 @@ def _best(one: AlignedCall, calls: Sequence[AskedCall], taken: set[int]) -> Alig
     return replace(one, call=equal)
 
 
-def _made(call: AskedCall) -> ToolCall:
+def _as_tool_call(call: AskedCall) -> ToolCall:
     return ToolCall(_key(call.api), _arguments(call.arguments), problem=call.problem)
 
 
@@ -134,9 +134,9 @@ def _difference(found: ArgumentFinding) -> str:
         return f"{found.name} is missing"
     if found.status == "extra":
         return f"{found.name} is not in the gold call"
-    return f"{found.name}: {_shown(found.given)} instead of {_shown(found.wanted)}"
+    return f"{found.name}: {_value_text(found.given)} instead of {_value_text(found.wanted)}"
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"

@@ -35,16 +35,16 @@ def free_pairs(made: Sequence[int], right: Sequence[int], names: Names, worth: W
     for place in made:
         if names[0][place] in wanted:
             given.setdefault(names[0][place], []).append(place)
-    return [pair for name, rows in given.items() for pair in _assigned(rows, wanted[name], worth)]
+    return [pair for name, rows in given.items() for pair in _assign(rows, wanted[name], worth)]
 
 
 def are_given(names: Names) -> bool:
-    """Whether each name has one call made and one wanted at most, so that there is no choice of pairs."""
+    """Return whether each name has one call made and one wanted at most, so that there is no choice of pairs."""
     return all(len(set(own)) == len(own) for own in names)
 
 
 def are_in_order(pairs: Pairs) -> bool:
-    """Whether the calls of the pairs stand in the same order on both sides."""
+    """Return whether the calls of the pairs stand in the same order on both sides."""
     wanted = [right for _, right in sorted(pairs)]
     return wanted == sorted(wanted)
 
@@ -67,7 +67,7 @@ def ordered_pairs(groups: Sequence[Sequence[int]], names: Names, worth: Worth) -
 
 def _single(group: Sequence[int], names: Names, worth: Worth, before: list[Value]) -> tuple[list[Value], list[Pairs]]:
     right = group[0]
-    best, pairs = _begun([before[0]], [[]])
+    best, pairs = _start([before[0]], [[]])
     for end in range(1, len(before)):
         choices: list[tuple[Value, Pairs]] = [(before[end], []), (best[end - 1], pairs[end - 1])]
         if names[0][end - 1] == names[1][right]:
@@ -83,7 +83,7 @@ def _several(group: Sequence[int], names: Names, worth: Worth, before: list[Valu
     inside = {names[1][place] for place in group}
     places = [place for place, name in enumerate(names[0]) if name in inside]
     ends = {place + 1 for place in places}
-    best, pairs = _begun([], [])
+    best, pairs = _start([], [])
     for end in range(len(before)):
         choices: list[tuple[Value, Pairs]] = [(before[end], [])]
         if end and end not in ends:
@@ -112,7 +112,7 @@ def _stretch(
     return (before[0] + sum(worth(*pair) for pair in found), before[1] + len(found)), found
 
 
-def _begun(best: list[Value], pairs: list[Pairs]) -> tuple[list[Value], list[Pairs]]:
+def _start(best: list[Value], pairs: list[Pairs]) -> tuple[list[Value], list[Pairs]]:
     return best, pairs
 
 
@@ -131,11 +131,11 @@ def _walked_back(taken: list[list[Pairs]], end: int) -> Pairs:
     return found
 
 
-def _assigned(rows: Sequence[int], columns: Sequence[int], worth: Worth) -> Pairs:
+def _assign(rows: Sequence[int], columns: Sequence[int], worth: Worth) -> Pairs:
     if len(rows) == 1 and len(columns) == 1:
         return [(rows[0], columns[0])]
     if len(rows) <= SMALL and len(columns) <= SMALL:
-        return _tried(rows, columns, worth)
+        return _try_all(rows, columns, worth)
     from scipy.optimize import linear_sum_assignment
 
     table = [[worth(row, column) for column in columns] for row in rows]
@@ -143,7 +143,7 @@ def _assigned(rows: Sequence[int], columns: Sequence[int], worth: Worth) -> Pair
     return [(rows[row], columns[column]) for row, column in zip(*chosen, strict=True)]
 
 
-def _tried(rows: Sequence[int], columns: Sequence[int], worth: Worth) -> Pairs:
+def _try_all(rows: Sequence[int], columns: Sequence[int], worth: Worth) -> Pairs:
     if len(rows) <= len(columns):
         choices = [list(zip(rows, chosen, strict=True)) for chosen in permutations(columns, len(rows))]
     else:

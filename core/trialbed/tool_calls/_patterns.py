@@ -12,7 +12,7 @@ SECONDS = 0.5
 
 
 @lru_cache(maxsize=256)
-def compiled(pattern: str) -> Any:
+def compile_pattern(pattern: str) -> Any:
     """The pattern, ready to match.
 
     Raises:
@@ -30,13 +30,13 @@ def compiled(pattern: str) -> Any:
 
 
 def matches_whole(pattern: str, text: str) -> bool:
-    """Whether the whole text matches the pattern.
+    """Return whether the whole text matches the pattern.
 
     Raises:
         UsageError: the pattern is not a regular expression, or takes too long.
     """
     try:
-        return compiled(pattern).fullmatch(text, timeout=SECONDS) is not None
+        return compile_pattern(pattern).fullmatch(text, timeout=SECONDS) is not None
     except ValueError as error:
         raise UsageError(f"{pattern!r:.200} is not a regular expression: {error}") from None
     except TimeoutError:

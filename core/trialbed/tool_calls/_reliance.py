@@ -27,7 +27,7 @@ def relied_on(
     accepted = [call for call in unasked if call.status == 200 and not call.error]
     if not accepted:
         return ()
-    written = _written(answer, wire)
+    written = _time_of_answer(answer, wire)
     known = [" ".join(evidence_values(call.response)) for call in asked if call.accepted]
     uses, new = Uses(query, answer, asked), Uses(query, answer, asked, known)
     return tuple(
@@ -46,8 +46,8 @@ def _as_asked(call: ApiCall) -> AskedCall:
     return AskedCall(call.api.title, call.api, call.arguments, call.started, True, "", call.response)
 
 
-def _written(answer: str, wire: WireLog) -> float | None:
-    """When the model had written the whole answer, in seconds; None where it is not the model's last text."""
+def _time_of_answer(answer: str, wire: WireLog) -> float | None:
+    """Return the time at which the model had written the whole answer, in seconds; None if it is not its last text."""
     last, words = last_turn(wire), " ".join(answer.split())
     if last is None or not words:
         return None

@@ -11,7 +11,7 @@ from typing import Any
 
 from trialbed.errors import UsageError
 from trialbed.suggestions import closest, did_you_mean
-from trialbed.tool_calls._patterns import compiled
+from trialbed.tool_calls._patterns import compile_pattern
 
 RULES = {
     "exact": "the same JSON value; 1 and 1.0 are the same, 1 and true are not, the order of keys does not matter",
@@ -69,7 +69,7 @@ def parse_rule(text: str) -> Rule:
     if name not in PARAMETRIC:
         raise UsageError(f"the rule {name!r} takes no parameter: {text!r}")
     try:
-        _ = _tolerance(parameter) if name == "number" else compiled(parameter)
+        _ = _tolerance(parameter) if name == "number" else compile_pattern(parameter)
     except ValueError as error:
         raise UsageError(f"the rule {text!r} has a wrong parameter: {error}") from None
     return Rule(name, parameter)
@@ -99,7 +99,7 @@ def choose_rule(schema: Schema, wanted: Any) -> Rule:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a number of JSON."""
+    """Return whether a value is a number of JSON."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 

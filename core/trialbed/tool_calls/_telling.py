@@ -1,4 +1,4 @@
-"""What a framework told the model of the results of its calls, and the user of the model's answer."""
+"""Compares a framework's messages with its sources: results of calls for the model, the model's answer for the user."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def last_turn(wire: WireLog) -> ModelCall | None:
 
 
 def said(turn: ModelCall) -> Iterator[str]:
-    """What the model said: its text, and the texts in the arguments of calls, such as that of ``Finish``."""
+    """Return the model's words: its text, and the texts in the arguments of calls, such as that of ``Finish``."""
     answer = recorded_answer(turn).answer
     if answer.text:
         yield " ".join(answer.text.split())
@@ -30,7 +30,7 @@ def said(turn: ModelCall) -> Iterator[str]:
 
 
 def replaced(answer: str, wire: WireLog) -> bool:
-    """Whether an answer is another text than the one with which the model ended, and no part of it."""
+    """Return whether an answer is another text than the one with which the model ended, and no part of it."""
     last, words = last_turn(wire), " ".join(answer.split())
     if last is None or last.tool_calls:
         return False
@@ -39,9 +39,9 @@ def replaced(answer: str, wire: WireLog) -> bool:
 
 
 def was_told(wire: WireLog, arguments: Json, response: Json, started: float) -> bool | None:
-    """Whether a request that was sent after a call has something of the call's response.
+    """Return whether a request that was sent after a call has something of the call's response.
 
-    What the call's arguments or the requests before it already say does not count.
+    Values in the call's arguments or in the requests before it do not count.
 
     Returns:
         None where this cannot be seen: the response has no values to look for, there is no later request, or a request
@@ -54,7 +54,7 @@ def was_told(wire: WireLog, arguments: Json, response: Json, started: float) -> 
     before, after = Passages([*known, " ".join(evidence_values(arguments))]), None
     for value in islice(evidence_values(response), MAX_VALUES):
         if not before.mention(value):
-            # A conversation is sent again with each request; only what is new in it is read.
+            # A conversation is sent again with each request; only its new messages are read.
             after = after or Passages(
                 {text for later, request in requests if later for text in _texts(request)} - known
             )

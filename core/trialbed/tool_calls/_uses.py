@@ -21,23 +21,23 @@ class Uses:
     asked for without its result.
 
     Args:
-        query: what it says already does not count.
+        query: values in it do not count.
         answer: the trial's.
         calls: those of the trial.
         known: other texts whose values do not count.
     """
 
     def __init__(self, query: Query, answer: str, calls: Iterable[AskedCall], known: Iterable[str] = ()) -> None:
-        ordered = sorted(calls, key=_asked)
-        self._times = [_asked(call) for call in ordered]
+        ordered = sorted(calls, key=_time_of_asking)
+        self._times = [_time_of_asking(call) for call in ordered]
         self._asked = Passages(" ".join(evidence_values(call.arguments)) for call in ordered)
         self._answer = Passages([answer])
         self._query = Passages([query.text, *known])
 
     def of(self, call: AskedCall) -> bool | None:
-        """Whether something of a call's response is in the answer, or in the arguments of a later call.
+        """Return whether something of a call's response is in the answer, or in the arguments of a later call.
 
-        What the query or the call's own arguments already say does not count.
+        Values in the query or in the call's own arguments do not count.
 
         Returns:
             None where the response has no values to look for.
@@ -53,6 +53,6 @@ class Uses:
         return found
 
 
-def _asked(call: AskedCall) -> float:
-    """When it was asked for; where that is not known, when it was made."""
+def _time_of_asking(call: AskedCall) -> float:
+    """Return the time at which it was asked for; where that is not known, that at which it was made."""
     return call.started if call.asked is None else call.asked

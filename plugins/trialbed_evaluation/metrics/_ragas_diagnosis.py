@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trialbed.tool_calls import ArgumentFinding, CallFinding, Diagnosis, counted
+from trialbed.tool_calls import ArgumentFinding, CallFinding, Diagnosis, quantity
 from trialbed_evaluation.metrics import _ragas
 
 RULE = "str() of both"
@@ -94,7 +94,7 @@ def _formula(rows: Sequence[CallFinding], made: Sequence[Any], right: Sequence[A
         return "no calls were made, and none were expected"
     if _has_faults(rows):
         return "0, as the names of all calls are not the same in the same order"
-    return f"{counted(sum(row.points for row in rows), 'point')} / {counted(len(right), 'call')}"
+    return f"{quantity(sum(row.points for row in rows), 'point')} / {quantity(len(right), 'call')}"
 
 
 def _notes(made: Sequence[Any], right: Sequence[Any], rows: Sequence[CallFinding]) -> tuple[str, ...]:

@@ -39,12 +39,12 @@ class Pilot:
 
     @property
     def queries(self) -> int:
-        """How many the pilot has."""
+        """The number in the pilot."""
         return len(self.differences)
 
     @cached_property
     def repeats(self) -> float:
-        """Of its queries, as their harmonic mean."""
+        """The repeats of its queries, as their harmonic mean."""
         return 1 / fmean(1 / len(own) for own in self.differences)
 
     @cached_property
@@ -76,7 +76,7 @@ class Pilot:
         return math.gcd(*(int(part * whole) for part in parts)) / whole
 
     def error(self, repeats: int, difference: float) -> float:
-        """The relative standard error of the variance that the pilot tells for so many repeats."""
+        """The relative standard error of the variance that the pilot gives for this number of repeats."""
         return math.sqrt(self._variance(repeats, difference)[1])
 
     def variance(self, repeats: int, difference: float) -> float:
@@ -117,7 +117,7 @@ class Pilot:
         return max(0.25 * found, moved), error
 
     def _trust(self, difference: float) -> float:
-        """How well a mean agrees with that of the pilot, from 0 to 1."""
+        """Return the agreement of a mean with that of the pilot, from 0 to 1."""
         error = max(1e-12, float(self._means.var(ddof=1)) / self.queries)
         return math.exp(-((difference - float(self._means.mean())) ** 2) / (8 * error))
 
@@ -186,7 +186,7 @@ class Pilot:
     def _shift(
         self, weights: NDArray[Any], own_share: NDArray[Any], difference: float
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """What shares of differences are turned round, and then raised, to have the mean; the sign of the turned."""
+        """Return the shares of differences to turn round, and then to raise, for the mean; the sign of the turned."""
         import numpy as np
 
         mean = weights @ self._means

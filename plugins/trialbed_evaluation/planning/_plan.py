@@ -1,4 +1,4 @@
-"""The plan of a comparison: what a number of queries can show, by the spread of a pilot."""
+"""The plan of a comparison: the differences that a number of queries can show, by the spread of a pilot."""
 
 from __future__ import annotations
 

@@ -39,10 +39,10 @@ STEPS = 14
 """The most powers that are computed to find a number of queries or a difference."""
 
 CLOSE = 0.025
-"""How near a power's quantile must be to the one that is asked for: 0.7 points at 80 %."""
+"""The largest distance of a power's quantile from the one that is asked for: 0.7 points at 80 %."""
 
 FEWEST_QUERIES = 40
-"""Of a pilot that promises a power."""
+"""Queries of a pilot that promises a power."""
 
 LARGEST_ERROR = 0.35
 LARGEST_ERROR_WITHOUT = 0.15
@@ -52,7 +52,7 @@ points, on average over the pilots that promise it."""
 
 
 Spread = WholeQueries | Pilot
-"""How differences between two conditions vary."""
+"""The variation of differences between two conditions."""
 
 WORST_CASE = WholeQueries(1.0)
 """No scores in [0, 1] vary more."""
@@ -86,7 +86,7 @@ def promise_error(spread: Spread, repeats: int, difference: float) -> float | No
 
 
 def is_promised(spread: Spread, repeats: int, difference: float) -> bool:
-    """Whether the pilot is large enough for a power that holds within three points, on average over such pilots."""
+    """Return whether the pilot is large enough for a power within three points, on average over such pilots."""
     error = promise_error(spread, repeats, difference)
     if error is None:
         return False
@@ -99,7 +99,7 @@ def _largest_error(spread: Spread, repeats: int) -> float:
 
 
 def pilot_needed(spread: Spread, repeats: int, difference: float) -> int | None:
-    """About how many queries a pilot with as many repeats needs for a promise; None where that cannot be told."""
+    """About how many queries a pilot with as many repeats needs for a promise; None where that is not known."""
     error = promise_error(spread, repeats, difference)
     if error is None:
         return None
@@ -107,7 +107,7 @@ def pilot_needed(spread: Spread, repeats: int, difference: float) -> int | None:
 
 
 def variance_range(spread: Spread, repeats: int, difference: float) -> tuple[float, float]:
-    """The variances that a pilot leaves open nine times in ten, over the one that it tells."""
+    """The variances that a pilot leaves open nine times in ten, over the one that it gives."""
     if isinstance(spread, WholeQueries):
         # After n queries without a change, a share of three in n is as unlikely as 5 %.
         return (0.05, 1.5) if spread.queries else (1.0, 1.0)
@@ -281,7 +281,7 @@ def _search_queries(chance: Callable[[int], float], power: float, start: float, 
 
 
 def _search(chance: Callable[[float], float], power: float, start: float, most: float) -> float | None:
-    """Where an increasing chance has this power, by the secant of its quantiles; None where the most is too little.
+    """Find where an increasing chance has this power, by the secant of its quantiles; None if the most is too little.
 
     Args:
         start: a guess, greater than 0.
@@ -304,7 +304,7 @@ def _search(chance: Callable[[float], float], power: float, start: float, most: 
 
 
 def _next(points: Mapping[float, float], wanted: float, low: float, high: float, most: float) -> float:
-    """Where to look next: by the secant, or in the middle of what is left."""
+    """Return the next place to look at: by the secant, or in the middle of the rest."""
     ordered = sorted(points, key=lambda found: abs(points[found]))
     nearest, gap = ordered[0], points[ordered[0]]
     # As where the quantile is proportional to the place, until there is a second point.

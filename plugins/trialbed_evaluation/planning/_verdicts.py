@@ -36,7 +36,7 @@ def finds_better(
         differences: shape (comparisons, queries).
         alpha: of the two-sided test.
         step: what all differences are multiples of; 0 where they have no step.
-        largest: what a query can differ by.
+        largest: the largest difference of a query.
     """
     import numpy as np
 
@@ -71,7 +71,7 @@ def finds_equivalent(
 
 
 def _is_significant(differences: NDArray[Any], alpha: float, step: float, random: Generator) -> NDArray[Any]:
-    """Where the two-sided test is below alpha: McNemar's and the permutation test are both of flipped signs."""
+    """Find where the two-sided test is below alpha: McNemar's and the permutation test are both of flipped signs."""
     import numpy as np
 
     sums, squares, fourth = np.abs(differences.sum(1)), (differences**2).sum(1), (differences**4).sum(1)
@@ -106,7 +106,7 @@ def _widths(differences: NDArray[Any], largest: float) -> tuple[NDArray[Any], ND
 
 
 def _is_above(differences: NDArray[Any], value: float, bounds: NDArray[Any], quantiles: NDArray[Any]) -> NDArray[Any]:
-    """Where the lower end of the interval is above a value: the likeliest distribution with it as mean is too far."""
+    """Find where the interval begins above a value: the likeliest distribution with it as mean is too far."""
     import numpy as np
 
     def tilted(tilts: NDArray[Any]) -> NDArray[Any]:

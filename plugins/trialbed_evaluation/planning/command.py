@@ -83,7 +83,7 @@ def command(
     from trialbed_evaluation.planning import PlanOptions, plan, plan_sides
 
     sides, baseline = plan_sides(pilot, store, against)
-    # What repeats gain is told by a pilot that has some.
+    # Only a pilot with repeats shows their gain.
     usual = (1, 3) if baseline and all((side.about["repeat"] or 1) > 1 for side in sides) else (1,)
     options = PlanOptions(
         score=score,
@@ -152,7 +152,7 @@ def _notes(pilot: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[st
 
 
 def _doubts(pilot: Mapping[str, Any], power: float) -> Iterator[str]:
-    """How far the numbers can be trusted."""
+    """Say how far the numbers can be trusted."""
     for found in pilot["needed"]:
         repeats = _counted(found["repeats"], "repeat")
         if found["queries_promised"]:
@@ -179,7 +179,7 @@ def _doubts(pilot: Mapping[str, Any], power: float) -> Iterator[str]:
 
 
 def _cost(found: Mapping[str, Any], tokens: Mapping[str, float | None]) -> Iterator[str]:
-    """The tokens of the trials that are needed, where the pilot tells what a trial takes."""
+    """The tokens of the trials that are needed, where the pilot says how many a trial takes."""
     known = [value for value in tokens.values() if value is not None]
     if found["queries"] is not None and known:
         each = sum(known) * found["repeats"]

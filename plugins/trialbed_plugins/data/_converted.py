@@ -29,12 +29,12 @@ FINISH_FUNCTION: dict[str, Any] = {
 def converted_answer(text: str, tools: Sequence[ToolSpec], result: TrialResult) -> dict[str, Any]:
     """A trial as one entry of a file of converted answers.
 
-    The calls are those that the server saw, in order, with what it gave back. There is a ``Finish`` only if the trial
+    The calls are those that the server saw, in order, with its responses. There is a ``Finish`` only if the trial
     ended with an answer or by giving up, so that the evaluators count any other trial as unsolved.
 
     Args:
         text: the query's.
-        tools: what the agent was offered.
+        tools: on offer to the agent.
 
     Returns:
         ``{"query", "available_tools", "answer": {"method", "total_steps", "final_answer", "answer_details"}}``.

@@ -21,7 +21,7 @@ EVERY = 20
 
 
 class FileProgress(Protocol):
-    """Told how many files of how many are done."""
+    """Shows how many of the files are done."""
 
     def __call__(self, done: int, total: int) -> None:
         """This many are done."""
@@ -87,7 +87,7 @@ def _progress() -> Iterator[FileProgress]:
 
 
 class _Lines:
-    """Lines on standard error; none for what is done at once."""
+    """Write lines on standard error; none if it is done at once."""
 
     def __init__(self) -> None:
         self._shown = 0

@@ -178,7 +178,7 @@ def _say_incomplete(run: StoredRun) -> None:
 
 
 def _is_cache(folder: Path) -> bool:
-    """Whether a folder is by its name one of cached answers."""
+    """Return whether a folder is by its name one of cached answers."""
     return folder.resolve().name == "tool_response_cache"
 
 
