@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import click
 
-from trialbed.cli.options import SingleOption, make_option
+from trialbed.cli.options import SingleOption
 from trialbed.cli.setting_options import JUDGE_SETTINGS, option_list
 from trialbed.contracts import Comparer, Comparison
 
@@ -23,7 +23,6 @@ class RunComparer(Comparer):
     def options(self) -> Sequence[click.Option]:
         """Options that say where to look runs up, and how to judge their differences."""
         return [
-            make_option("--store", metavar="FILE|URL", help="Where runs are kept. [default: .trialbed/trialbed.db]"),
             SingleOption(
                 ["--fail-on-regression"], is_flag=True, help="Exit with 1 if a run's verdict on any score is worse."
             ),
@@ -43,9 +42,13 @@ class RunComparer(Comparer):
     def recognises(self, value: str) -> bool:
         """Return whether it is a result document or the id of a run."""
         from trialbed.report.comparison import document_file, is_document, is_run_name
+        from trialbed.store import run_kind
 
         path = document_file(value)
-        return is_run_name(value) if path is None else is_document(path)
+        if path is not None:
+            return is_document(path)
+        store = click.get_current_context().params.get("store")
+        return is_run_name(value) and run_kind(value, store) != "endpoints"
 
     def compare(self, values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
         """Compare the sides of the later values with the first value's side of the same framework, or its only one."""

@@ -32,6 +32,7 @@ from trialbed_pages.runs import (
     run_page,
     trial_page,
 )
+from trialbed_pages.verifications import VerificationPages
 
 POLICY = "; ".join(
     (
@@ -135,6 +136,7 @@ class _Pages:
         self._store = store
         self._cache = cache
         self._files = files
+        self._verifications = VerificationPages()
         self._reader: StoreReader | None = None
 
     def close(self) -> None:
@@ -181,6 +183,8 @@ class _Pages:
         run = self._open().run(run_id)
         if run.run_id != run_id:
             return RedirectResponse(f"{_base(request)}/runs/{run.run_id}")
+        if run.record.kind == "endpoints":
+            return self._render("verification.html", request, run=run, content=self._verifications.content(run))
         return self._render("run.html", request, **run_page(self._figures(run, score), score))
 
     def differences(self, request: Request, run_id: str) -> str:

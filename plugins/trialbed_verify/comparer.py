@@ -27,7 +27,7 @@ Document = Mapping[str, Any]
 class VendorComparer(Comparer):
     """Compares result files of vendors with those of a baseline."""
 
-    contents: ClassVar[str] = "vendors' result files (of bench verify and tools like it)"
+    contents: ClassVar[str] = "verifications (ids, or result files of bench verify and tools like it)"
 
     def options(self) -> Sequence[click.Option]:
         """Options that name the files' sides, set the margin of equivalence, and say what fails."""
@@ -66,9 +66,11 @@ class VendorComparer(Comparer):
         ]
 
     def recognises(self, value: str) -> bool:
-        """Whether it is a file of JSON lines, by its name or its first line."""
+        """Whether it is a file of JSON lines, by its name or its first line, or a verification in the store."""
         path = Path(value)
-        return path.is_file() and (path.suffix == ".jsonl" or _begins_with_json_line(path))
+        if path.is_file():
+            return path.suffix == ".jsonl" or _begins_with_json_line(path)
+        return _is_run(value, click.get_current_context().params)
 
     def compare(self, values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
         """Every vendor compared with the baseline."""
@@ -78,7 +80,11 @@ class VendorComparer(Comparer):
         if options["reply"] and not (options["page"] or options.get("form") == "html"):
             raise UsageError("--reply is shown on a page; name it with --page, or print it with --format html")
         thresholds = figure_thresholds(options["fail_under"])
-        baselines, vendors = _sides([Path(value) for value in values], options["baselines"], options["vendors"])
+        baselines, vendors = (_found(paths, options) for paths in _sides(values, options))
+        if not (options["baselines"] or options["vendors"]):
+            baselines, vendors = baselines[:1], [*baselines[1:], *vendors]
+        if not vendors:
+            raise UsageError(f"{values[0]} has one vendor; name another verification or file to compare it with")
         for path in (*baselines, *vendors):
             _check_file(path)
         _check_different(baselines, vendors)
@@ -135,17 +141,35 @@ def gate_margins(given: Sequence[str]) -> dict[str, float]:
     return found
 
 
-def _sides(
-    files: Sequence[Path], baselines: Sequence[Path], vendors: Sequence[Path]
-) -> tuple[Sequence[Path], Sequence[Path]]:
-    """The baseline's files and the vendors'."""
-    if files and (baselines or vendors):
+def _sides(values: Sequence[str], options: Mapping[str, Any]) -> tuple[Sequence[str], Sequence[str]]:
+    """What names the baseline's results, and what the vendors'."""
+    baselines, vendors = ([str(path) for path in options[name]] for name in ("baselines", "vendors"))
+    if values and (baselines or vendors):
         raise UsageError("name the files by --baseline and --vendor, or in this order without them; not both")
-    if len(files) >= 2:
-        return files[:1], files[1:]
+    if len(values) >= 2 or (values and not Path(values[0]).exists()):
+        return values[:1], values[1:]
     if not baselines or not vendors:
         raise UsageError("name the results of a baseline and of a vendor: --baseline FILE --vendor FILE")
     return baselines, vendors
+
+
+def _is_run(name: str, options: Mapping[str, Any]) -> bool:
+    """Whether it names a verification in the store."""
+    from trialbed.report.comparison import is_run_name
+    from trialbed.store import run_kind
+
+    return not Path(name).exists() and is_run_name(name) and run_kind(name, options.get("store")) == "endpoints"
+
+
+def _found(names: Sequence[str], options: Mapping[str, Any]) -> list[Path]:
+    """The results files that are meant; those of stored verifications stay until the command ends."""
+    if not any(_is_run(name, options) for name in names):
+        return list(map(Path, names))
+    from trialbed.files import temporary_folder
+    from trialbed_verify.stored import named_files
+
+    folder = click.get_current_context().with_resource(temporary_folder())
+    return named_files(names, options["store"], folder)
 
 
 def _page(documents: Sequence[Document], files: Sequence[Path], reply: Path | None) -> str:
@@ -157,7 +181,7 @@ def _page(documents: Sequence[Document], files: Sequence[Path], reply: Path | No
 def _check_file(path: Path) -> None:
     if not path.is_file():
         raise UsageError(f"{path}: no such file; name a result file of bench verify")
-    if path.suffix == ".json" and _is_run(path):
+    if path.suffix == ".json" and _is_document(path):
         raise UsageError(
             f"{path}: this is the document of a run of bench run, not a vendor's results; "
             "bench compare A.json B.json compares runs"
@@ -181,7 +205,7 @@ def _begins_with_json_line(path: Path) -> bool:
         return False
 
 
-def _is_run(path: Path) -> bool:
+def _is_document(path: Path) -> bool:
     try:
         document = json.loads(path.read_bytes())
     except (OSError, ValueError):

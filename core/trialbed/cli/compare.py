@@ -56,6 +56,7 @@ SHARED: tuple[click.Option, ...] = (
         help="Largest difference that counts as equivalent. [default: 0.05 in a run's scores, 0.02 in vendors' F1]",
     ),
     make_option("--seed", type=click.IntRange(min=0), default=0, help="Seed of all random draws."),
+    make_option("--store", metavar="FILE|URL", help="Where runs are kept. [default: .trialbed/trialbed.db]"),
     SingleOption(["--legend"], is_flag=True, help="Say below the tables what each figure means."),
 )
 """Options for whatever is compared."""

@@ -128,7 +128,7 @@ def _row(run: StoredRun) -> dict[str, Any]:
         "judge": config.judge,
         "queries": len(config.query_ids),
         "repeat": config.repeat,
-        "trials": len(config.query_ids) * config.repeat * len(config.frameworks),
+        "trials": run.record.planned,
         **ended,
         "overall_time": run.overall_time,
         "tags": list(run.tags),

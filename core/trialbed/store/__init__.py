@@ -3,6 +3,7 @@
 from trialbed.store._attempts import AttemptSummary, counted_attempts
 from trialbed.store._columns import RunColumns, RunVersion, ScoreKind, TrialColumns, TrialPlace
 from trialbed.store._commits import Commits
+from trialbed.store._kinds import require_frameworks, run_kind
 from trialbed.store._new_runs import new_run
 from trialbed.store._reader import StoredRun, StoreReader, open_run, open_store
 from trialbed.store._store import Store
@@ -27,6 +28,8 @@ __all__ = [
     "new_run",
     "open_run",
     "open_store",
+    "require_frameworks",
+    "run_kind",
     "verified_trials",
     "verify_store",
 ]

@@ -11,7 +11,7 @@ from trialbed.contracts import Comparison, Judge
 from trialbed.errors import UsageError
 from trialbed.scoring import judge_label
 from trialbed.settings import RunSettings
-from trialbed.store import StoredRun, StoreReader, open_store
+from trialbed.store import StoredRun, StoreReader, open_store, require_frameworks
 from trialbed_evaluation.preference._deciding import Contest, Decision, decide
 from trialbed_evaluation.preference._runs import contests_of, preference_document
 from trialbed_evaluation.preference._tables import preference_records, preference_table, undecided_lines
@@ -60,7 +60,7 @@ def compare_by_preference(
 def _side(reader: StoreReader, value: str) -> Side:
     """A run with its frameworks, or with the one that is named after a slash."""
     name, _, framework = value.partition("/")
-    run = reader.run(name)
+    run = require_frameworks(reader.run(name))
     return run, ((run.framework(framework),) if framework else run.config.frameworks)
 
 

@@ -83,13 +83,13 @@ async def _rescore(target: str, given: Mapping[str, Any]) -> tuple[Rescored, Rep
     from trialbed.engine import rejudge, rescore, run_queries
     from trialbed.report import build_report
     from trialbed.settings import RunSettings, store_file
-    from trialbed.store import Store, open_store
+    from trialbed.store import Store, open_store, require_frameworks
 
     values = {name: given[name] for name in (*OWN, *SETTINGS) if given[name] is not None}
     settings = RunSettings(**values)
     place = given["store"] or store_file()
     with open_store(place) as reader:
-        stored = reader.run(target)
+        stored = require_frameworks(reader.run(target))
         if stored.status == "running":
             raise UsageError(f"run {stored.run_id} is under way: score it again when it has ended")
         run, queries = stored.record, run_queries(stored.record.config, settings.data_dir)

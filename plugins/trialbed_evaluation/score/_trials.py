@@ -50,14 +50,14 @@ def _samples(target: str, given: Mapping[str, Any]) -> tuple[str, dict[str, list
     """The run's id, and the samples of each framework."""
     from trialbed.engine import run_queries
     from trialbed.settings import RunSettings, store_file
-    from trialbed.store import open_store
+    from trialbed.store import open_store, require_frameworks
     from trialbed.tool_calls import unasked_calls
     from trialbed_evaluation.metrics import trial_sample
 
     folder = RunSettings(**({"data_dir": given["data_dir"]} if given["data_dir"] else {})).data_dir
     found: dict[str, list[Sample]] = {}
     with open_store(given["store"] or store_file()) as reader:
-        run = reader.run(target)
+        run = require_frameworks(reader.run(target))
         queries = run_queries(run.config, folder)
         for trial in run.trials():
             if trial.status == "not measured":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +20,14 @@ if TYPE_CHECKING:
     from trialbed.records import Query
     from trialbed.store import StoredRun
 
-FORMATS = ("jsonl", "otel", "parquet")
+FORMATS = ("jsonl", "otel", "parquet", "results")
 
 EPILOG = """\b
 Examples:
   bench export latest --output trials.jsonl
   bench export latest --format otel --output spans.jsonl
   bench export 20261122T090211 --format parquet --output scores.parquet
+  bench export latest/acme --format results --output acme.jsonl
 """
 
 
@@ -48,14 +50,20 @@ def command(run: str, form: str | None, output: Path | None, store: str | None, 
     conventions for generative AI. parquet has a row for each trial and a column for each score; it needs the extra
     trialbed[parquet].
 
+    results is for verifications: the rows of their results files, of all vendors or of the one of RUN/VENDOR.
+
     RUN is an id, the beginning of one, or latest. The dataset and the frameworks need not be there any more.
     """
+    from trialbed.drivers import load_driver
     from trialbed.errors import UsageError
     from trialbed.store import open_store
 
     form = form or ("parquet" if output is not None and output.suffix == ".parquet" else "jsonl")
     with open_store(store) as reader:
-        found = reader.run(run)
+        run_id, _, label = run.partition("/")
+        found = reader.run(run_id)
+        if label and form != "results":
+            raise UsageError(f"{run} names one vendor, whose rows --format results writes; leave it out")
         _say_incomplete(found)
         if form == "parquet":
             if output is None:
@@ -63,6 +71,9 @@ def command(run: str, form: str | None, output: Path | None, store: str | None, 
             from trialbed_pages.exports._parquet import export_parquet
 
             click.echo(f"written: {output} ({export_parquet(found, output)} trials)", err=True)
+            return
+        if form == "results":
+            _write_lines(load_driver("components", "verification").lines(found, label or None), output)
             return
         _write(_values(found, form, data_dir), output)
 
@@ -84,6 +95,18 @@ def _queries(run: StoredRun, data_dir: Path | None) -> Mapping[int | str, Query]
 def _say_incomplete(run: StoredRun) -> None:
     if run.status != "finished":
         click.echo(f"INCOMPLETE: run {run.run_id} is {run.status}; trials that are missing are left out", err=True)
+
+
+def _write_lines(lines: Iterator[bytes], output: Path | None) -> None:
+    from trialbed.errors import DataError
+
+    try:
+        with open(output, "wb") if output else nullcontext(sys.stdout.buffer) as file:
+            count = sum(1 for line in lines if file.write(line))
+    except OSError as error:
+        raise DataError(f"{output} cannot be written: {error.strerror}; name another file with --output") from error
+    if output is not None:
+        click.echo(f"written: {output} ({count} row{'s' * (count != 1)})", err=True)
 
 
 def _write(values: Iterator[dict[str, Any]], output: Path | None) -> None:

@@ -63,5 +63,4 @@ def _choices(every: Sequence[StoredRun]) -> dict[str, Any]:
 
 
 def _row(run: StoredRun, cache: FigureCache) -> dict[str, Any]:
-    total = len(run.config.query_ids) * run.config.repeat * len(run.config.frameworks)
-    return {"run": run, "total": total, **cache.headline(run)}
+    return {"run": run, "total": run.record.planned, **cache.headline(run)}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli.options import FILE, json_option, plain_option
+from trialbed.cli.stored import store_option
 from trialbed_verify.cli._options import seed_option
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ Examples:
     type=FILE,
     multiple=True,
     metavar="FILE",
-    help="Results of one vendor instead of those that were recorded; repeatable.",
+    help="Results of one vendor instead of those in the store; repeatable.",
 )
 @plain_option(
     "--false-alarms-every",
@@ -43,8 +44,11 @@ Examples:
 )
 @plain_option("--fail-if-changed", is_flag=True, help="Exit with 1 if the newest verification shows a change.")
 @seed_option
+@store_option
 @json_option
-def command(model: str | None, vendor: str | None, files: tuple[Path, ...], *, as_json: bool, **given: Any) -> int:
+def command(
+    model: str | None, vendor: str | None, files: tuple[Path, ...], *, store: str | None, as_json: bool, **given: Any
+) -> int:
     """Say whether a vendor's answers changed, and since when.
 
     Every bench verify is a dated point of the history of its model and vendor. Each point is compared with the earlier
@@ -53,16 +57,18 @@ def command(model: str | None, vendor: str | None, files: tuple[Path, ...], *, a
     """
     import json
 
+    from trialbed.files import temporary_folder
     from trialbed_verify.history import HistoryOptions, follow
 
     if not files and (model is None or vendor is None):
-        return _list(model, as_json=as_json)
-    found = _points(model, vendor, files)
-    document = {
-        "model": found[0].model,
-        "vendor": found[0].vendor,
-        **follow(found, HistoryOptions(given["false_alarms_every"], given["seed"])),
-    }
+        return _list(model, store, as_json=as_json)
+    with temporary_folder() as folder:
+        found = _points(model, vendor, files, store, folder)
+        document = {
+            "model": found[0].model,
+            "vendor": found[0].vendor,
+            **follow(found, HistoryOptions(given["false_alarms_every"], given["seed"])),
+        }
     if as_json:
         click.echo(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2))
     else:
@@ -74,31 +80,38 @@ def command(model: str | None, vendor: str | None, files: tuple[Path, ...], *, a
     return 1 if given["fail_if_changed"] and newest else 0
 
 
-def _points(model: str | None, vendor: str | None, files: tuple[Path, ...]) -> list[Point]:
-    from trialbed.settings import state_dir
-    from trialbed_verify.history import history_file, points, points_of_files
+def _points(
+    model: str | None, vendor: str | None, files: tuple[Path, ...], store: str | None, folder: Path
+) -> list[Point]:
+    from trialbed.store import open_store
+    from trialbed_verify.history import points_of_files
+    from trialbed_verify.stored import stored_points
 
     if files:
         if model is not None:
             raise click.UsageError("--file names the results themselves; leave out MODEL and VENDOR")
         return points_of_files(files)
-    file = history_file(state_dir())
-    found = points(file, str(model), str(vendor))
-    if not found:
-        raise click.UsageError(
-            f"{file} has no verification of {model} at {vendor}; bench history lists those that there are, and --file "
-            "names results files"
-        )
-    return found
+    with open_store(store) as reader:
+        found = stored_points(reader, str(model), str(vendor), folder)
+        if not found:
+            raise click.UsageError(
+                f"{reader.place} has no verification of {model} at {vendor}; bench history lists those that there are, "
+                "and --file names results files"
+            )
+        return found
 
 
-def _list(model: str | None, *, as_json: bool) -> int:
+def _list(model: str | None, store: str | None, *, as_json: bool) -> int:
     import json
 
-    from trialbed.settings import state_dir
-    from trialbed_verify.history import history_file, known_vendors
+    from trialbed.settings import store_file
+    from trialbed.store import open_store
+    from trialbed_verify.stored import known_vendors
 
-    known = [pair for pair in known_vendors(history_file(state_dir())) if model in (None, pair[0])]
+    known: list[tuple[str, str]] = []
+    if store is not None or Path(store_file()).exists():
+        with open_store(store) as reader:
+            known = [pair for pair in known_vendors(reader) if model in (None, pair[0])]
     if as_json:
         click.echo(json.dumps([{"model": one, "vendor": other} for one, other in known], ensure_ascii=False))
         return 0

@@ -10,6 +10,7 @@ import click
 
 from trialbed.cli.formats import chosen_format, format_option, records_text
 from trialbed.cli.options import FiniteRange, json_option, option, plain_option
+from trialbed.cli.stored import store_option
 from trialbed_verify.cli._options import resamples_option, seed_option
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ AVAILABLE = "available"
 
 
 @click.command("rank", epilog=EPILOG)
-@click.argument("files", nargs=-1, required=True, metavar="TABLE.csv|[VENDOR=]FILE...")
+@click.argument("files", nargs=-1, required=True, metavar="TABLE.csv|[VENDOR=]FILE|RUN...")
 @plain_option(
     "--baseline",
     "baselines",
@@ -58,15 +59,16 @@ AVAILABLE = "available"
 )
 @resamples_option
 @seed_option
+@store_option
 @format_option("table", "json", "csv", "markdown", "html")
 @json_option
 def command(files: tuple[str, ...], **given: Any) -> None:
     """Rank vendors by Inverse Rank Fusion over six metrics.
 
-    The input is result files of bench verify, or a table with the columns model, vendor, success_rate, f1, tps,
-    schema_accuracy, ttft_ms and avg_token. A vendor that fails too often or lacks a metric is not ranked (--metrics
-    chooses those that count); one whose decisions are no better than chance is placed last. Ranks from result files
-    have intervals.
+    The input is verifications in the store (RUN, or RUN/VENDOR for one vendor), result files, or a table with the
+    columns model, vendor, success_rate, f1, tps, schema_accuracy, ttft_ms and avg_token. A vendor that fails too often
+    or lacks a metric is not ranked (--metrics chooses those that count); one whose decisions are no better than chance
+    is placed last. Ranks from results have intervals.
     """
     from trialbed_verify.ranking import Gates, RankOptions, rank
 
@@ -112,10 +114,28 @@ def _table(files: tuple[str, ...], given: dict[str, Any], metrics: tuple[str, ..
 def _results(files: tuple[str, ...], given: dict[str, Any]) -> list[Candidate]:
     from trialbed_verify.ranking import FileOptions, candidates, marked_baselines, read_sources
 
-    sources = read_sources(files)
+    sources = read_sources(_with_files(files, given["store"]))
     baselines = given["baselines"] or marked_baselines(sources)
     options = FileOptions(baselines, given["model"], given["force"], given["resamples"], given["seed"])
     return candidates(sources, options)
+
+
+def _with_files(sources: tuple[str, ...], store: str | None) -> list[str]:
+    """The sources, with the results files of stored verifications in the place of their ids."""
+    from trialbed.files import temporary_folder
+    from trialbed_verify.stored import named_files
+
+    folder = click.get_current_context().with_resource(temporary_folder())
+    found = []
+    for source in sources:
+        name, given, file = source.rpartition("=")
+        own = (
+            [source]
+            if Path(source).exists()
+            else [f"{name}{given}{path}" for path in named_files([file], store, folder)]
+        )
+        found += own
+    return found
 
 
 def _write(document: dict[str, Any], form: str) -> None:

@@ -1,6 +1,6 @@
 """A vendor's history: every verification is a dated point, and a sequential test finds changes and since when.
 
-``record`` adds a point, ``points`` reads them, and ``follow`` tests them. The names are loaded when first used.
+``follow`` tests the points of one vendor. The names are loaded when first used.
 """
 
 import lazy_loader

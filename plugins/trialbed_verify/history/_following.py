@@ -91,7 +91,7 @@ def _night(answers: Sequence[Sequence[Measures]]) -> Night:
 def _shown(point: Point, reading: Reading | None, reason: str | None) -> dict[str, Any]:
     return {
         "at": point.at,
-        "results": point.results,
+        "results": point.name or point.results,
         "cases": point.cases,
         "trials": point.trials,
         "success_rate": point.success_rate,

@@ -24,6 +24,7 @@ from trialbed_verify.verification.results import (
     Row,
     Tally,
     check_files,
+    figures,
     summary,
     trial_result,
     write_rows,
@@ -238,8 +239,10 @@ class Verification:
             TrialbedError: a file cannot be written, or a case was lost.
         """
         target, queue = part.target, part.queue
-        ended = {"began": record.began, "ended": datetime.now(UTC), "not_sent": queue.left, "failure": queue.failure}
-        info = record.endpoints[part.label].model_copy(update=ended)
+        now = datetime.now(UTC)
+        info = record.endpoints[part.label].model_copy(
+            update={"began": record.began, "ended": now, "not_sent": queue.left, "failure": queue.failure}
+        )
         info = Redaction(target.secrets).record(info)
 
         def note(digest: str) -> None:
@@ -251,6 +254,8 @@ class Verification:
             queue.check_counts(part.unchanged, tally.total)
             document = summary(info, tally)
             self._summaries.append(document)
+            exports = record.endpoints[part.label].exports
+            record.note(info.model_copy(update={**figures(document), "exports": exports}))
             write_summary(target.summary, document)
         except OSError as error:
             raise TrialbedError(

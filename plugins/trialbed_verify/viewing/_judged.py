@@ -10,12 +10,19 @@ from trialbed.views import Disclosures, IntervalPlot, PlotPoint, Table
 from trialbed_verify.comparison import read_one
 from trialbed_verify.publication import differences, excess_plot
 from trialbed_verify.ranking import VerifiedFile, compare_and_rank, marked_baselines
+from trialbed_verify.viewing._vendors import verified
 from trialbed_verify.views import comparison_tables, ranking_tables, verified_tables
 
 Part: TypeAlias = Table | IntervalPlot | Disclosures
 Document = Mapping[str, Any]
 
 UNMARKED = "No vendor of {model} is marked as the baseline; the one of the first file is taken: {vendor}."
+
+
+def verification_parts(files: Sequence[Path]) -> list[Any]:
+    """All about the vendors of one verification: what each answered, how they differ, and the ranks."""
+    parts = list[Any](verified(files))
+    return parts if len(files) == 1 else [*parts, *compared(files), *ranked(files)]
 
 
 def compared(files: Sequence[Path]) -> list[Part]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from trialbed.cli.completion import completes, runs, stored_frameworks
-from trialbed.cli.formats import chosen_format, run_format_option
+from trialbed.cli.formats import RUN_FORMATS, chosen_format, run_format_option
 from trialbed.cli.options import json_option, plain_option
 from trialbed.cli.setting_options import data_dir_option
 from trialbed.cli.stored import complete_trial, legend_option, store_option
@@ -71,9 +71,15 @@ def command(
 
     with open_store(store) as reader:
         found = reader.run(run)
-        queries = known_queries(found.config, data_dir or default_folder())
+        is_verification = found.record.kind == "endpoints"
+        queries = None if is_verification else known_queries(found.config, data_dir or default_folder())
         if trial is None and framework is None and query is None:
             _refuse_parts({"--repeat": repeat, "--attempt": attempt, "--full": full or None})
+            if is_verification:
+                if form not in RUN_FORMATS:
+                    raise click.UsageError(f"--format {form} is for runs of frameworks; this is a verification")
+                load_driver("components", "verification").show_run(found, form)
+                return
             if form == "html":
                 click.echo(load_driver("components", "pages").run_report(found, data_dir=data_dir))
                 return

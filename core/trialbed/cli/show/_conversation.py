@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trialbed.cli.show._text import Line
@@ -121,3 +121,11 @@ def _reason(score: Any) -> str:
         return f": {reason}" + (f" (judge {method})" if method else "")
     known = {key: value for key, value in score.detail.items() if value not in NOTHING and key not in LISTED}
     return f": {as_text(known)}" if known else ""
+
+
+def findings(verified: Mapping[str, Any]) -> Iterator[Line]:
+    """How a case of a verification ended, and what is wrong or odd about the endpoint's answer."""
+    yield Line(f"outcome: {verified['outcome']}", 1)
+    for found in verified["findings"]:
+        evidence = f": {found['evidence']}" if found["evidence"] else ""
+        yield Line(f"{found['kind']} ({found['severity']}): {found['message']}{evidence}", 1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.show._conversation import claims, conversation, scores
+from trialbed.cli.show._conversation import claims, conversation, findings, scores
 from trialbed.cli.show._text import Line, is_cut, written
 from trialbed.cli.stored import print_json
 from trialbed.report.inspection import TrialProblem, as_text, problems
@@ -51,6 +51,9 @@ def _lines(run: StoredRun, result: TrialResult, found: Sequence[TrialProblem], q
         ended = answer.finish or "did not finish"
         counted = ended if result.status == "answered" else "does not count, as the trial failed"
         yield from _titled(f"Answer ({counted})", [Line(answer.final_answer or "(empty)", 1)])
+    if result.verified is not None:
+        yield from _titled("What was found", list(findings(result.verified)))
+        return
     yield from _titled("What the agent claims", list(claims(result)))
     yield from _titled("Scores", scores(result) or [Line("None, as the trial did not end with an answer.", 1)])
     failure = result.outcome.failure

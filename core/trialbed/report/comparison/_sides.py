@@ -331,11 +331,11 @@ def _offered(names: Sequence[str] | None) -> frozenset[str] | None:
 
 def _of_run(value: str, store: str | None) -> list[Side]:
     """The sides of a run in the store: all of its frameworks, or the one that is named after a slash."""
-    from trialbed.store import open_store
+    from trialbed.store import open_store, require_frameworks
 
     name, _, framework = value.partition("/")
     with open_store(store) as reader:
-        run = reader.run(name)
+        run = require_frameworks(reader.run(name))
         labels = (run.framework(framework),) if framework else run.config.frameworks
         return list(_sides_of(run, labels))
 

@@ -143,7 +143,6 @@ def command(file: Path | None, *, as_json: bool, **given: Any) -> int:
         checked_files(targets, path, given)
         warn(cases, targets)
         summaries = _sent(cases, targets, chosen_options(given))
-    _record(summaries, targets)
     return _reported(summaries, targets, given, form)
 
 
@@ -165,20 +164,8 @@ async def _verify(cases: TestSet, targets: list[Target], options: VerifyOptions)
         return await Verification(cases, targets, options, progress).run()
 
 
-def _record(summaries: list[dict[str, Any]], targets: list[Target]) -> None:
-    """Make each verification a point of its vendor's history; the results are worth more than the record."""
-    from trialbed.errors import UsageError
-    from trialbed.settings import state_dir
-    from trialbed_verify.history import history_file, record
-
-    try:
-        record(history_file(state_dir()), summaries, [target.output for target in targets])
-    except UsageError as error:
-        click.echo(f"Not recorded for bench history: {error}", err=True)
-
-
 def _reported(summaries: list[dict[str, Any]], targets: list[Target], given: dict[str, Any], form: str) -> int:
-    from trialbed_verify.cli.verify._report import VerifyReport, compared_targets
+    from trialbed_verify.report import VerifyReport, compared_targets
 
     comparisons = compared_targets(targets) if given["config"] else None
     report = VerifyReport(summaries, comparisons)

@@ -62,6 +62,13 @@ def summary(endpoint: EndpointInfo, tally: Tally) -> dict[str, Any]:
     }
 
 
+def figures(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures of a summary that a run has of its endpoint, for lists and histories."""
+    rates = (document["success_rate"], document["schema_accuracy_per_response"])
+    success, schema = (rate["value"] if rate else None for rate in rates)
+    return {"last_row_at": document["last_row_at"], "success_rate": success, "schema_accuracy": schema}
+
+
 def provenance(target: Target, cases: TestSet, options: VerifyOptions) -> dict[str, Any]:
     """The test set, configuration, drivers and options behind the results, without secrets."""
     return {

@@ -69,7 +69,6 @@ def _call(row: Row, waiting: float, duration: float) -> ModelCall:
         duration=duration,
         first_token=None if first_token is None else first_token / 1000,
         status=last["status"] or 0,
-        stream=bool((row["request"] | row["extra_body"]).get("stream")),
         request=request.decode(),
         response=response.decode(),
         request_bytes=len(request),

@@ -11,7 +11,7 @@ import pytest
 from support.vendor_rows import own_row, write_rows
 from support.verification import summarised
 
-from trialbed_verify.cli.verify._report import VerifyReport
+from trialbed_verify.report import VerifyReport
 
 
 @pytest.fixture

@@ -1,0 +1,86 @@
+"""A stored verification as ``bench show`` prints it, and as its page shows it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+
+from trialbed.cli.stored import moment, seconds
+from trialbed.errors import UsageError
+from trialbed.files import temporary_folder
+from trialbed.store import StoredRun
+from trialbed.views import printable
+from trialbed.wire import dump_json
+from trialbed_verify.ranking import VerifiedFile, compare_and_rank
+from trialbed_verify.report import VerifyReport
+from trialbed_verify.stored._files import result_files
+from trialbed_verify.verification.results import stored_rows, stored_summaries
+
+
+def show_run(run: StoredRun, form: str) -> None:
+    """Print a verification: what it is, and what ``bench verify`` printed of it.
+
+    Args:
+        form: a choice of ``--format``.
+    """
+    with temporary_folder() as folder:
+        files = result_files(run, folder, run.config.frameworks)
+        comparisons = compared(run, files)
+        report = VerifyReport(stored_summaries(run), comparisons)
+        if form == "json":
+            document = {"run": run.record.model_dump(mode="json"), "summaries": report.summaries, **(comparisons or {})}
+            text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
+            click.echo(text.encode("utf-8", "backslashreplace"))
+            return
+        if form == "table":
+            for line in _about(run):
+                click.echo(printable(line))
+            click.echo()
+        report.print(form, files)
+
+
+def page_parts(run: StoredRun) -> Sequence[Any]:
+    """What the page of a verification shows: tables, plots and examples."""
+    from trialbed_verify.viewing import verification_parts
+
+    with temporary_folder() as folder:
+        return verification_parts(result_files(run, folder, run.config.frameworks))
+
+
+def lines(run: StoredRun, label: str | None) -> Iterator[bytes]:
+    """The lines of a verification's results files, of all endpoints or of one.
+
+    Raises:
+        UsageError: the run is no verification, or has no such vendor.
+    """
+    if run.record.kind != "endpoints":
+        raise UsageError(f"run {run.run_id} is about frameworks, and has no results of vendors")
+    labels = run.config.frameworks if label is None else (label,)
+    if not set(labels) <= set(run.config.frameworks):
+        raise UsageError(f"run {run.run_id} has no vendor {label}; it has {', '.join(run.config.frameworks)}")
+    return (dump_json(row) + b"\n" for own in labels for row in stored_rows(run, own))
+
+
+def compared(run: StoredRun, files: Sequence[Any]) -> dict[str, Any] | None:
+    """The comparisons and ranks of a run's vendors; None for a single endpoint."""
+    endpoints = run.record.endpoints
+    if len(endpoints) == 1 and not endpoints[0].is_baseline:
+        return None
+    return compare_and_rank(
+        [
+            VerifiedFile(endpoint.model, endpoint.vendor, path, endpoint.is_baseline)
+            for endpoint, path in zip(endpoints, files, strict=True)
+        ]
+    )
+
+
+def _about(run: StoredRun) -> Iterator[str]:
+    took = f", took {seconds(run.overall_time)}" if run.overall_time else ""
+    yield f"run   {run.run_id}: {run.status}, began {moment(run.created_at)} UTC{took}"
+    if run.tags:
+        yield f"tags  {', '.join(run.tags)}"
+    if run.note:
+        yield f"note  {run.note}"
