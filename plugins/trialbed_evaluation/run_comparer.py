@@ -56,7 +56,7 @@ class RunComparer(Comparer):
             return _compared_by_preference(values, options)
         from trialbed.plugins import described_scores
         from trialbed.report.comparison import (
-            CompareOptions,
+            ComparisonOptions,
             compare_groups,
             comparison_records,
             comparison_tables,
@@ -65,7 +65,7 @@ class RunComparer(Comparer):
         )
         from trialbed.settings import MARGIN
 
-        how = CompareOptions(
+        how = ComparisonOptions(
             margin=options["margin"] or MARGIN,
             force=options["force"],
             resamples=options["resamples"],

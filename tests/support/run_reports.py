@@ -29,26 +29,26 @@ from trialbed.records import (
 )
 from trialbed.report import (
     Claims,
-    Compared,
+    ClaimTotals,
     Counts,
     Figures,
-    Mean,
     Reason,
     Repeated,
     Report,
     ReportedTrial,
+    ScoreMean,
     ScoreSummary,
     Success,
     Summary,
-    Tally,
     Times,
     Tokens,
     WireFigures,
+    WireTally,
     build_report,
     legacy_document,
 )
 from trialbed.report.attribution import AttributedCall, Attribution
-from trialbed.report.comparison import Finding, FrameworkComparison
+from trialbed.report.comparison import FrameworkComparison, ScoreFinding
 from trialbed.statistics import Interval
 from trialbed.store import new_run
 
@@ -158,7 +158,7 @@ def summary(document: Mapping[str, Any]) -> Summary:
         tokens=Tokens(0, 0, 0, found.get("totals", {}).get("model_requests", 0), 0),
         claims=Claims(
             *(claims[kind] for kind in ("invented", "unreported", "unasked")),
-            **{what: Compared(**claims.get(what, NO_CLAIMS)) for what in ("tokens", "turns")},
+            **{what: ClaimTotals(**claims.get(what, NO_CLAIMS)) for what in ("tokens", "turns")},
         ),
         wire=_wire(found),
         times=Times(None, 0, None, 0, None, first["count"], first["kept_apart"], first["averages"]),
@@ -234,14 +234,14 @@ def _scores(found: Mapping[str, Any]) -> dict[str, ScoreSummary]:
 
 def _figures(found: Mapping[str, Any]) -> Figures:
     means = {
-        name: Mean(value, found["intervals"].get(name), found["denominators"].get(name, 0))
+        name: ScoreMean(value, found["intervals"].get(name), found["denominators"].get(name, 0))
         for name, value in found.get("averages", {}).items()
     }
     return Figures(found.get("trials", 0), means)
 
 
-def _mean(found: Mapping[str, Any]) -> Mean:
-    return Mean(found["value"], None, 1)
+def _mean(found: Mapping[str, Any]) -> ScoreMean:
+    return ScoreMean(found["value"], None, 1)
 
 
 def _wire(found: Mapping[str, Any]) -> WireFigures:
@@ -250,11 +250,11 @@ def _wire(found: Mapping[str, Any]) -> WireFigures:
     cut, written = found.get("truncated", {}), found.get("text_calls", {})
     return WireFigures(
         finish_reasons=found.get("finish_reasons", {}),
-        truncated=Tally(cut.get("answers", 0), cut.get("trials", 0)),
-        text_calls=Tally(written.get("calls", 0), written.get("trials", 0)),
-        refused=Tally(refused["requests"], refused["trials"], refused.get("limits", {})),
-        lost=Tally(0, 0),
-        filled=Tally(0, 0),
+        truncated=WireTally(cut.get("answers", 0), cut.get("trials", 0)),
+        text_calls=WireTally(written.get("calls", 0), written.get("trials", 0)),
+        refused=WireTally(refused["requests"], refused["trials"], refused.get("limits", {})),
+        lost=WireTally(0, 0),
+        filled=WireTally(0, 0),
         api_calls=cached["calls"],
         cached=cached["cached"],
     )
@@ -265,10 +265,10 @@ def _comparison(found: Mapping[str, Any]) -> FrameworkComparison:
     return FrameworkComparison(found["kind"], found["against"], scores, found.get("causes", {}))
 
 
-def finding(score: str, found: Mapping[str, Any]) -> Finding:
+def finding(score: str, found: Mapping[str, Any]) -> ScoreFinding:
     """A finding with these figures."""
     interval = Interval(found["low"], found["high"], 0.95)
-    return Finding(
+    return ScoreFinding(
         baseline="",
         candidate="",
         score=score,

@@ -1,4 +1,4 @@
-"""Reports of runs: what was measured, as typed records, and the documents and texts that are made of them."""
+"""Reports of runs as typed records, and the documents and texts that are made of them."""
 
 from trialbed.report._build import build_report, read_report, summary_side
 from trialbed.report._document import legacy_document, legacy_documents, legacy_metadata, legacy_summary
@@ -7,55 +7,55 @@ from trialbed.report._reasons import reason_lines
 from trialbed.report._records import (
     LEVEL,
     Claims,
-    Compared,
+    ClaimTotals,
     Counts,
     Figures,
-    Mean,
     Reason,
     Repeated,
     Report,
+    ScoreMean,
     ScoreSummary,
     Success,
     Summary,
-    Tally,
     Times,
     Tokens,
     WireFigures,
+    WireTally,
 )
 from trialbed.report._schema import document_schema
 from trialbed.report._trials import Claimed, ReportedTrial, WireCounts
 from trialbed.report._worst import WorstQuery, trial_name, worst_queries
 from trialbed.report.attribution import AttributedCall, Attribution
-from trialbed.report.comparison import Finding, FrameworkComparison, Side, Trial
+from trialbed.report.comparison import ComparedTrial, FrameworkComparison, ScoreFinding, Side
 from trialbed.statistics import Interval
 
 __all__ = [
     "LEVEL",
     "AttributedCall",
     "Attribution",
+    "ClaimTotals",
     "Claimed",
     "Claims",
-    "Compared",
+    "ComparedTrial",
     "Counts",
     "Figures",
-    "Finding",
     "FrameworkComparison",
     "Interval",
-    "Mean",
     "Reason",
     "Repeated",
     "Report",
     "ReportedTrial",
+    "ScoreFinding",
+    "ScoreMean",
     "ScoreSummary",
     "Side",
     "Success",
     "Summary",
-    "Tally",
     "Times",
     "Tokens",
-    "Trial",
     "WireCounts",
     "WireFigures",
+    "WireTally",
     "WorstQuery",
     "build_report",
     "check_folder",

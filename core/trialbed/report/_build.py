@@ -143,10 +143,10 @@ def _report(
     summaries = []
     for framework in run.config.frameworks:
         own = [trial for trial in attempts if trial.key.framework == framework]
-        counting = _ordered(queries, [trial for trial in own if id(trial) in counted])
+        counting = _sort_trials(queries, [trial for trial in own if id(trial) in counted])
         earlier = [trial for trial in own if id(trial) not in counted]
         summaries.append(summarised(framework=framework, trials=counting, earlier=earlier))
-    compared = _compared(summaries, trials, whole, against=against, margin=margin)
+    compared = _add_comparisons(summaries, trials, whole, against=against, margin=margin)
     return _with_figures_of_plugins(Report(run, compared, queries, described, gold or {}, each), listeners)
 
 
@@ -158,7 +158,7 @@ def _short(each: Iterable[TrialResult], queries: Queries, tools: Tools | None) -
         yield short(result, attribute_trial(result, queries, tools, secrets) if known and tools is not None else None)
 
 
-def _ordered(queries: Queries, trials: Sequence[ReportedTrial]) -> list[ReportedTrial]:
+def _sort_trials(queries: Queries, trials: Sequence[ReportedTrial]) -> list[ReportedTrial]:
     places = {query_id: place for place, query_id in enumerate(queries)}
     for trial in trials:
         if trial.query_id not in places:
@@ -178,7 +178,7 @@ def summary_side(summary: Summary) -> Side:
     )
 
 
-def _compared(
+def _add_comparisons(
     summaries: Sequence[Summary],
     trials: Sequence[ReportedTrial],
     whole: Callable[[TrialKey], TrialResult],
@@ -211,7 +211,7 @@ def _compared(
 
 
 def _first_apart(run: Run, trials: Sequence[ReportedTrial], common: frozenset[Pair] | None) -> bool:
-    """Whether the times of all frameworks leave out first trials, over all trials and over those in common."""
+    """Return whether the times of all frameworks leave out first trials, over all and over those in common."""
     names = run.config.frameworks
     shared = [trial for trial in trials if common is None or trial.pair in common]
     return all(
@@ -221,7 +221,7 @@ def _first_apart(run: Run, trials: Sequence[ReportedTrial], common: frozenset[Pa
 
 
 def _common(run: Run, trials: Sequence[ReportedTrial]) -> frozenset[Pair] | None:
-    """What was measured for every framework, where something is missing."""
+    """Return the queries and repeats that were measured for every framework, where some were not."""
     frameworks = run.config.frameworks
     if run.status == "finished" or len(frameworks) == 1:
         return None

@@ -10,7 +10,7 @@ from trialbed.errors import DataError
 from trialbed.records import TrialResult
 from trialbed.report._entries import entry
 from trialbed.report._metadata import metadata
-from trialbed.report._records import LEVEL, Compared, Figures, Mean, Reason, Report, Summary
+from trialbed.report._records import LEVEL, ClaimTotals, Figures, Reason, Report, ScoreMean, Summary
 from trialbed.report._scores import without_arguments, zero_scores
 from trialbed.report.attribution import AttributedCall
 from trialbed.report.comparison import FrameworkComparison
@@ -125,8 +125,8 @@ def _summary(summary: Summary) -> dict[str, Any]:
             "invented": summary.claims.invented,
             "unreported": summary.claims.unreported,
             "unasked": summary.claims.unasked,
-            "tokens": _claimed(summary.claims.tokens),
-            "turns": _claimed(summary.claims.turns),
+            "tokens": _claim_figures(summary.claims.tokens),
+            "turns": _claim_figures(summary.claims.turns),
         },
         **_wire_figures(summary),
         "totals": {
@@ -141,7 +141,7 @@ def _summary(summary: Summary) -> dict[str, Any]:
 
 
 def _found_beside(summary: Summary) -> dict[str, Any]:
-    """What became of the gold calls, and how the framework compares with others of the run."""
+    """Return the attribution of the gold calls, and the comparisons with other frameworks of the run."""
     found: dict[str, Any] = {}
     lost = summary.attribution
     if lost is not None:
@@ -199,11 +199,11 @@ def _figures(found: Figures) -> dict[str, Any]:
     }
 
 
-def _intervals(scores: Mapping[str, Mean]) -> dict[str, Any]:
+def _intervals(scores: Mapping[str, ScoreMean]) -> dict[str, Any]:
     return {name: found.interval for name, found in scores.items() if found.interval}
 
 
-def _estimate(found: Mean) -> dict[str, Any]:
+def _estimate(found: ScoreMean) -> dict[str, Any]:
     low, high = found.interval or (None, None)
     return {"value": found.value, "low": low, "high": high, "n": found.denominator}
 
@@ -220,7 +220,7 @@ def _denominators(summary: Summary) -> dict[str, int]:
     }
 
 
-def _claimed(found: Compared) -> dict[str, int]:
+def _claim_figures(found: ClaimTotals) -> dict[str, int]:
     return {
         "claimed": found.claimed,
         "observed": found.observed,

@@ -33,7 +33,7 @@ def entry(
 
     Args:
         quality: the scores that a failed trial has as 0.
-        gold: what the query's gold calls were answered, where the run made them.
+        gold: the answers to the query's gold calls, where the run made them.
     """
     answer = result.outcome.answer or NO_ANSWER
     if result.status != "answered":  # what an agent makes of a refusal does not count; its claims stay

@@ -1,4 +1,4 @@
-"""What documents and comparisons say of a run and one of its frameworks."""
+"""The metadata of a run and one of its frameworks, for documents and comparisons."""
 
 from __future__ import annotations
 

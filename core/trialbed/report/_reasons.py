@@ -21,7 +21,7 @@ Found = tuple[int, ReportedTrial, Failure]
 def failure_reasons(trials: Sequence[ReportedTrial]) -> tuple[Reason, ...]:
     """One for each kind of failure of trials, the most frequent first."""
     found = [(place, trial, trial.failure) for place, trial in enumerate(trials) if trial.failure is not None]
-    return tuple(map(_reason, _grouped(found, lambda item: item[2].kind)))
+    return tuple(map(_reason, _group(found, lambda item: item[2].kind)))
 
 
 def untold_reasons(trials: Sequence[ReportedTrial]) -> tuple[Reason, ...]:
@@ -35,7 +35,7 @@ def untold_reasons(trials: Sequence[ReportedTrial]) -> tuple[Reason, ...]:
     return tuple(_reason(own, name) for name, own in found.items())
 
 
-def _grouped(found: Iterable[Found], key: Callable[[Found], Hashable]) -> list[list[Found]]:
+def _group(found: Iterable[Found], key: Callable[[Found], Hashable]) -> list[list[Found]]:
     groups: dict[Hashable, list[Found]] = {}
     for item in found:
         groups.setdefault(key(item), []).append(item)

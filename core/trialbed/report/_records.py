@@ -1,4 +1,4 @@
-"""What a report says of a run: typed, and the only thing that tables, pages, documents and exit codes are made of."""
+"""The records of a report, of which tables, documents, pages and exit codes are made."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Mean:
+class ScoreMean:
     """The mean of a score over trials.
 
     Attributes:
@@ -40,7 +40,7 @@ class Mean:
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreSummary(Mean):
+class ScoreSummary(ScoreMean):
     """One score over the trials of a framework that were measured.
 
     Attributes:
@@ -74,12 +74,12 @@ class Figures:
     """The means over a part of the trials, and how many these are."""
 
     trials: int
-    scores: Mapping[str, Mean]
+    scores: Mapping[str, ScoreMean]
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How the trials of a framework ended.
+    """The ends of the trials of a framework.
 
     Attributes:
         trials: those that were attempted; ``not_measured`` has those that were never begun too.
@@ -113,7 +113,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why trials ended without an answer, or scores have no value, in the words of the first of them.
+    """The reason why trials have no answer, or scores no value, in the words of the first of them.
 
     Attributes:
         status: how these trials ended.
@@ -134,8 +134,8 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
-    """What happened on the wire: how often, in how many trials, and of which kinds."""
+class WireTally:
+    """A count of events on the wire, of the trials with any, and of their kinds."""
 
     count: int
     trials: int
@@ -151,17 +151,17 @@ class WireFigures:
         truncated: answers that were cut at a limit of tokens.
         text_calls: calls that the model wrote as text.
         refused: requests past a limit of the trial.
-        lost: calls that could not be made with what the framework offered.
+        lost: calls that the framework's offer made impossible.
         filled: optional arguments that had to be made up.
         api_calls, cached: calls that reached an Api, and those of them that were answered from the cache.
     """
 
     finish_reasons: Mapping[str, int]
-    truncated: Tally
-    text_calls: Tally
-    refused: Tally
-    lost: Tally
-    filled: Tally
+    truncated: WireTally
+    text_calls: WireTally
+    refused: WireTally
+    lost: WireTally
+    filled: WireTally
     api_calls: int
     cached: int
 
@@ -182,8 +182,8 @@ class Tokens:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """What agents claim beside what was observed, over the trials for which both are known.
+class ClaimTotals:
+    """The claims of agents beside the observed numbers, over the trials for which both are known.
 
     Attributes:
         differ: in how many of these trials they are not the same.
@@ -202,13 +202,13 @@ class Claims:
     invented: int
     unreported: int
     unasked: int
-    tokens: Compared
-    turns: Compared
+    tokens: ClaimTotals
+    turns: ClaimTotals
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Mean times, in seconds.
+    """ScoreMean times, in seconds.
 
     Attributes:
         gold: of making the gold calls, where the run did, over ``gold_trials``.
@@ -235,8 +235,8 @@ class Success:
         any: pass@k, in any of k trials; ``each``: pass^k, in each of k.
     """
 
-    any: Mapping[int, Mean]
-    each: Mapping[int, Mean]
+    any: Mapping[int, ScoreMean]
+    each: Mapping[int, ScoreMean]
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +255,7 @@ class Summary:
         info: the framework as the workers found it; None where none has begun.
         scores: over the trials that were measured, failed ones as 0 in scores of quality.
         over_answered: the means over the trials with an answer alone.
-        common: the means over what was measured for every framework, where that was asked for and something is missing.
+        common: the means over the queries and repeats that were measured for every framework, if some were not.
         failures: why trials failed or were not measured, the most frequent first; ``untold``: why scores have no value.
         attribution: what became of the gold calls; None where the queries are not known.
         ranks: score -> the best and the worst rank that the comparisons leave open; None in an incomplete run.
@@ -286,18 +286,18 @@ class Summary:
 
     @property
     def incomplete(self) -> bool:
-        """Whether the run has ended without all of its trials measured."""
+        """Return whether the run has ended without all of its trials measured."""
         return self.run.status == "incomplete"
 
     @property
     def profile(self) -> str | None:
-        """``native`` or ``controlled``; None for what is no adapter."""
+        """``native`` or ``controlled``; None for anything but an adapter."""
         return framework_profile(self.framework) if self.framework in self.run.config.adapter_versions else None
 
 
 @dataclass(frozen=True)
 class Report:
-    """What was measured in a run.
+    """The report of a run.
 
     Attributes:
         run: its settings and its state.
@@ -325,7 +325,7 @@ class Report:
 
     @property
     def incomplete(self) -> bool:
-        """Whether the run has ended without all of its trials measured."""
+        """Return whether the run has ended without all of its trials measured."""
         return self.run.status == "incomplete"
 
     def trials(self, framework: str | None = None) -> Iterator[TrialResult]:

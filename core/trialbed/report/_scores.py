@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 
 from trialbed.records import Query, Score, ScoreDescription
-from trialbed.report._records import LEVEL, Figures, Mean, ScoreSummary
+from trialbed.report._records import LEVEL, Figures, ScoreMean, ScoreSummary
 from trialbed.report._trials import QueryId, ReportedTrial
 from trialbed.scoring import ALWAYS
 from trialbed.statistics import bounded_mean_interval, quantile
@@ -35,9 +35,9 @@ class ScoreValues:
         return [value for repeats in self.values.values() for value in repeats]
 
     @property
-    def mean(self) -> Mean:
+    def mean(self) -> ScoreMean:
         """The mean over trials, with its interval if values lie in [0, 1]."""
-        return Mean(*self._mean())
+        return ScoreMean(*self._mean())
 
     def summary(self, *, quality: bool, untold: int, description: ScoreDescription | None) -> ScoreSummary:
         """The mean, and the median and the quartiles of a score that is not bounded."""
@@ -89,11 +89,11 @@ def score_values(
     Args:
         quality: the scores in which a trial that failed counts as 0; in others only trials with an answer count.
         bare: the queries whose gold calls have no arguments.
-        first_apart: as ``timed`` takes it.
+        first_apart: as ``timed_trials`` takes it.
     """
     given = (score.name for trial in trials if trial.status == "answered" for score in trial.scores)
     names = dict.fromkeys([*ALWAYS, *given, *quality])
-    times = timed(trials, first_apart=first_apart)
+    times = timed_trials(trials, first_apart=first_apart)
     everything, timed_only = _by_name(trials, quality, bare), _by_name(times, quality, bare)
     return [_values(name, timed_only if name in TIMES else everything) for name in names]
 
@@ -111,7 +111,7 @@ def figures(
 
 
 def first_trials_apart(groups: Iterable[Sequence[ReportedTrial]]) -> bool:
-    """Whether the times of each worker's first trial can be left out for all frameworks alike.
+    """Return whether the times of each worker's first trial can be left out for all frameworks alike.
 
     They cannot if any framework has no other times: it alone would be shown with the start-up of its workers.
 
@@ -122,7 +122,7 @@ def first_trials_apart(groups: Iterable[Sequence[ReportedTrial]]) -> bool:
     return all(any(not trial.first for trial in group) for group in answered if group)
 
 
-def timed(trials: Sequence[ReportedTrial], *, first_apart: bool | None = None) -> list[ReportedTrial]:
+def timed_trials(trials: Sequence[ReportedTrial], *, first_apart: bool | None = None) -> list[ReportedTrial]:
     """The trials with an answer whose times count.
 
     Args:

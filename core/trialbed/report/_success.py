@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 
-from trialbed.report._records import Mean, Success
+from trialbed.report._records import ScoreMean, Success
 from trialbed.report._trials import ReportedTrial
 from trialbed.scoring import JUDGED
 from trialbed.statistics import bounded_mean_interval, pass_at_k, pass_hat_k
@@ -25,7 +25,7 @@ def success(measured: Sequence[ReportedTrial]) -> Success:
     """
     outcomes: dict[int | str, list[bool]] = defaultdict(list)
     for trial in measured:
-        solved = _solved(trial)
+        solved = _is_solved(trial)
         if solved is not None:
             outcomes[trial.query_id].append(solved)
     most = max(map(len, outcomes.values()), default=0)
@@ -36,15 +36,15 @@ def success(measured: Sequence[ReportedTrial]) -> Success:
     )
 
 
-def _solved(trial: ReportedTrial) -> bool | None:
+def _is_solved(trial: ReportedTrial) -> bool | None:
     if trial.status == "failed":
         return False
     score = trial.score(JUDGED)
     return None if score is None or score.value is None else score.label == SOLVED
 
 
-def _figure(outcomes: Mapping[int | str, Sequence[bool]], k: int, estimate: Estimator) -> Mean:
+def _figure(outcomes: Mapping[int | str, Sequence[bool]], k: int, estimate: Estimator) -> ScoreMean:
     """The mean over the queries that have k trials; each counts once, so its repeats do not narrow the interval."""
     values = {query_id: [estimate(len(own), sum(own), k)] for query_id, own in outcomes.items() if len(own) >= k}
     low, high, _ = bounded_mean_interval(values)
-    return Mean(fmean(value for (value,) in values.values()), (low, high), len(values))
+    return ScoreMean(fmean(value for (value,) in values.values()), (low, high), len(values))

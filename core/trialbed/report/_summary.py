@@ -10,17 +10,17 @@ from trialbed.records import GoldAnswer, Query, Run, Score, ScoreDescription, Us
 from trialbed.report._reasons import failure_reasons, untold_reasons
 from trialbed.report._records import (
     Claims,
-    Compared,
+    ClaimTotals,
     Counts,
     Repeated,
     ScoreSummary,
     Summary,
-    Tally,
     Times,
     Tokens,
     WireFigures,
+    WireTally,
 )
-from trialbed.report._scores import TIMES, figures, score_values, timed, without_arguments
+from trialbed.report._scores import TIMES, figures, score_values, timed_trials, without_arguments
 from trialbed.report._success import success
 from trialbed.report._trials import Pair, QueryId, ReportedTrial
 from trialbed.report.attribution import Attribution, waterfall
@@ -53,7 +53,7 @@ def summarise(
         common: the queries and repeats that were measured for every framework, where some were not.
         earlier: attempts that do not count; what they used is in the tokens.
         first_apart: whether times leave out each worker's first trial; None for wherever there are others.
-        gold: what the gold calls of queries were answered, where the run made them.
+        gold: the answers to the gold calls of queries, where the run made them.
         attributed: whether the trials say what became of the gold calls.
         described: the descriptions of scores by name.
     """
@@ -76,18 +76,18 @@ def summarise(
         wire=_wire(trials),
         times=_times(trials, answered, gold or {}, first_apart),
         success=success(measured),
-        repeated=_repeated(trials, earlier),
+        repeated=_count_repeated(trials, earlier),
         attribution=_attribution(trials) if attributed else None,
         trials=tuple(trials),
     )
 
 
 def _counts(run: Run, trials: Sequence[ReportedTrial], measured: Sequence[ReportedTrial]) -> Counts:
-    """How the trials ended; one that never began was not measured either."""
+    """Count the ends of trials; one that never began was not measured either."""
     ends = Counter(trial.status for trial in trials)
     planned = max(len(run.config.query_ids) * run.config.repeat, len(trials))
-    verdicts = Counter(score.label for score in _known(JUDGED, measured))
-    finishes = _known("has_finish", measured)
+    verdicts = Counter(score.label for score in _known_scores(JUDGED, measured))
+    finishes = _known_scores("has_finish", measured)
     return Counts(
         queries=len({trial.query_id for trial in trials}),
         trials=len(trials),
@@ -103,7 +103,7 @@ def _counts(run: Run, trials: Sequence[ReportedTrial], measured: Sequence[Report
     )
 
 
-def _known(name: str, trials: Iterable[ReportedTrial]) -> list[Score]:
+def _known_scores(name: str, trials: Iterable[ReportedTrial]) -> list[Score]:
     scores = (trial.score(name) for trial in trials if trial.status == "answered")
     return [score for score in scores if score is not None and score.value is not None]
 
@@ -143,14 +143,14 @@ def _claims(answered: Sequence[ReportedTrial]) -> Claims:
         invented=sum(one.invented for one in claimed),
         unreported=sum(one.unreported for one in claimed),
         unasked=sum(one.unasked for one in claimed),
-        tokens=_compared(one.tokens for one in claimed),
-        turns=_compared(one.turns for one in claimed),
+        tokens=_compare_claims(one.tokens for one in claimed),
+        turns=_compare_claims(one.turns for one in claimed),
     )
 
 
-def _compared(pairs: Iterable[tuple[int, int] | None]) -> Compared:
+def _compare_claims(pairs: Iterable[tuple[int, int] | None]) -> ClaimTotals:
     known = [pair for pair in pairs if pair is not None]
-    return Compared(
+    return ClaimTotals(
         claimed=sum(claimed for claimed, _ in known),
         observed=sum(observed for _, observed in known),
         trials=len(known),
@@ -160,9 +160,9 @@ def _compared(pairs: Iterable[tuple[int, int] | None]) -> Compared:
 
 def _wire(trials: Sequence[ReportedTrial]) -> WireFigures:
     wires = [trial.wire for trial in trials]
-    refused = _summed(wire.refused for wire in wires)
+    refused = _sum(wire.refused for wire in wires)
     return WireFigures(
-        finish_reasons=_summed(wire.finish_reasons for wire in wires),
+        finish_reasons=_sum(wire.finish_reasons for wire in wires),
         truncated=_tally(wire.truncated for wire in wires),
         text_calls=_tally(wire.text_calls for wire in wires),
         refused=_tally((sum(wire.refused.values()) for wire in wires), refused),
@@ -173,13 +173,13 @@ def _wire(trials: Sequence[ReportedTrial]) -> WireFigures:
     )
 
 
-def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+def _sum(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     return dict(sum(map(Counter, counts), Counter()))
 
 
-def _tally(counts: Iterable[int], kinds: Mapping[str, int] | None = None) -> Tally:
+def _tally(counts: Iterable[int], kinds: Mapping[str, int] | None = None) -> WireTally:
     numbers = list(counts)
-    return Tally(sum(numbers), sum(1 for number in numbers if number), dict(kinds or {}))
+    return WireTally(sum(numbers), sum(1 for number in numbers if number), dict(kinds or {}))
 
 
 def _times(
@@ -189,7 +189,7 @@ def _times(
     first_apart: bool | None,
 ) -> Times:
     gold_times = [gold[trial.query_id].seconds for trial in trials if trial.query_id in gold]
-    counted = timed(answered, first_apart=first_apart)
+    counted = timed_trials(answered, first_apart=first_apart)
     first = [trial for trial in answered if trial.first]
     return Times(
         gold=_mean(gold_times),
@@ -207,8 +207,8 @@ def _mean(values: Sequence[float]) -> float | None:
     return fmean(values) if values else None
 
 
-def _repeated(trials: Sequence[ReportedTrial], earlier: Sequence[ReportedTrial]) -> Repeated:
-    """How many trials were measured several times, and of how many a later attempt counts."""
+def _count_repeated(trials: Sequence[ReportedTrial], earlier: Sequence[ReportedTrial]) -> Repeated:
+    """Count the trials that were measured several times, and those of which a later attempt counts."""
     others = {(other.key, other.attempt) for other in earlier if other.status != "not measured"}
     keys = {key for key, _ in others}
     replaced = [trial for trial in trials if any((trial.key, number) in others for number in range(trial.attempt))]

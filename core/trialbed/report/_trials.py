@@ -1,4 +1,4 @@
-"""One trial of a report: what figures, comparisons and tables are made of, without what was asked and answered."""
+"""The trials of a report in short, without requests and answers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class WireCounts:
         usage: the tokens that the model reported; ``unreported`` counts the answers without a report.
         sent_invalid: calls that the model sent and that cannot be made.
         refused: how many requests were past which limit.
-        lost: the reasons of calls that could not be made with what the framework offered.
+        lost: the reasons of calls that the framework's offer made impossible.
         filled: optional arguments that had to be made up.
     """
 
@@ -59,7 +59,7 @@ class WireCounts:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """What an agent says of its trial beside what was observed.
+    """The claims of an agent beside the observed numbers.
 
     Attributes:
         invented, unreported, unasked: numbers of calls.
@@ -140,7 +140,7 @@ class Shortener:
     """Makes trials short; equal parts of many trials are kept once.
 
     Args:
-        secrets: what is redacted in words.
+        secrets: redacted in words.
     """
 
     secrets: Collection[str] = ()
@@ -167,7 +167,7 @@ class Shortener:
             reason=redact(_reason(judged), self.secrets),
             finished=is_finished(result),
             wire=_counts(result.wire),
-            claimed=_claimed(result),
+            claimed=_read_claims(result),
             gold_calls=gold_calls,
         )
 
@@ -189,7 +189,7 @@ class Shortener:
 
 
 def is_finished(result: TrialResult) -> bool:
-    """Whether the agent ended by itself, with an answer that counts."""
+    """Return whether the agent ended by itself, with an answer that counts."""
     answer = result.outcome.answer
     return result.status == "answered" and answer is not None and answer.finish is not None
 
@@ -225,7 +225,7 @@ def _counts(wire: WireLog) -> WireCounts:
     )
 
 
-def _claimed(result: TrialResult) -> Claimed:
+def _read_claims(result: TrialResult) -> Claimed:
     answer = result.outcome.answer
     score = result.score(CLAIMS)
     detail = score.detail if score else {}

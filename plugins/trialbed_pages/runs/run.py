@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trialbed.report.comparison import HEADLINE as COMPARED
-from trialbed.report.comparison import Side, chosen_baseline, open_ranks, paired_findings
-from trialbed.report.comparison import Trial as ComparedTrial
+from trialbed.report.comparison import ComparedTrial, Side, chosen_baseline, open_ranks, paired_findings
 from trialbed.settings import MARGIN
 from trialbed.views import UNKNOWN, Bar, BarPlot, IntervalPlot, Mark, PlotPoint, ScatterPlot, compact, number
 from trialbed.wire.redaction import shown_url

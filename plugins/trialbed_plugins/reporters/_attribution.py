@@ -63,7 +63,7 @@ def _legend(lost: Sequence[str]) -> Iterator[str]:
 
 
 def _examples(report: Report, lost: Sequence[str]) -> Iterator[str]:
-    """Where each framework lost most, with its first call."""
+    """Yield the stage at which each framework lost most, with its first call."""
     for summary in report.frameworks:
         counts = summary.attribution.counts if summary.attribution else {}
         most = max(lost, key=lambda stage: counts.get(stage, 0))

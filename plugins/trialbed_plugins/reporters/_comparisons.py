@@ -9,9 +9,9 @@ from trialbed.records import NATIVE, PROFILE
 from trialbed.report import Report
 from trialbed.report.comparison import (
     FrameworkComparison,
+    difference_text,
     finding_cells,
     rank_notes,
-    signed,
     verdict_notes,
 )
 from trialbed.views import Table, TableRow
@@ -42,7 +42,7 @@ def _ranks(report: Report) -> dict[str, dict[str, tuple[int, int]]]:
 
 
 def _untold(table: Table, earlier: Sequence[Table]) -> list[str]:
-    """The legend of a table without what is below an earlier one."""
+    """The legend of a table without the notes of earlier ones."""
     told = {note for other in earlier for note in other.legend}
     return [note for note in table.legend if note not in told]
 
@@ -62,8 +62,8 @@ def _rows(kind: str, score: str, found: Sequence[Compared]) -> Iterator[TableRow
     for framework, comparison in found:
         finding = comparison.scores.get(score)
         if finding is not None:
-            changed = f"{len(finding.changed)} of {finding.n}"
-            yield TableRow(f"  {_label(kind, framework)}", (signed(finding), changed, *finding_cells(finding)))
+            changed = f"{len(finding.changed_queries)} of {finding.n}"
+            yield TableRow(f"  {_label(kind, framework)}", (difference_text(finding), changed, *finding_cells(finding)))
 
 
 def _label(kind: str, framework: str) -> str:
@@ -82,7 +82,7 @@ def _legend(kind: str, found: Sequence[Compared]) -> Iterator[str]:
 
 
 def _causes(found: Sequence[Compared]) -> Iterator[str]:
-    """Why native profiles are lower, with the first query of each cause."""
+    """Yield the causes of lower native profiles, each with its first query."""
     for framework, comparison in found:
         for cause, queries in comparison.causes.items():
             many = "1 query" if len(queries) == 1 else f"{len(queries)} queries"

@@ -1,11 +1,11 @@
-"""The notes below a run's table: what must be known beside it; and its legend, which says how to read it."""
+"""The notes below a run's table, and its legend, which explains the figures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
 from trialbed.records import Run
-from trialbed.report import LEVEL, Claims, Mean, Repeated, Success, Summary, reason_lines
+from trialbed.report import LEVEL, Claims, Repeated, ScoreMean, Success, Summary, reason_lines
 from trialbed.scoring import JUDGED, judge_note
 from trialbed.views import compact, counts, estimate
 from trialbed_plugins.reporters._columns import Column, telling_names
@@ -21,7 +21,7 @@ USUAL_REASONS = frozenset({"stop", "tool_calls"})
 
 
 def run_notes(columns: Sequence[Column]) -> Iterator[str]:
-    """What must be known beside the figures."""
+    """Yield the notes that belong beside the figures."""
     shown = telling_names(columns)
     summaries = [column.summary for column in columns]
     yield from _on_incomplete(summaries, shown)
@@ -36,7 +36,7 @@ def run_notes(columns: Sequence[Column]) -> Iterator[str]:
 
 
 def run_legend(columns: Sequence[Column]) -> Iterator[str]:
-    """How the figures are to be read."""
+    """Yield the explanations of the figures."""
     shown = telling_names(columns)
     if shown:
         yield (
@@ -68,7 +68,7 @@ def _on_incomplete(summaries: Sequence[Summary], shown: Sequence[str]) -> Iterat
 
 
 def _on_cached(summaries: Sequence[Summary]) -> Iterator[str]:
-    """Who waited for answers to be made, where frameworks differ in it."""
+    """Yield the shares of answers from the cache, where frameworks differ in them."""
     shares = {
         summary.framework: summary.wire.cached / summary.wire.api_calls
         for summary in summaries
@@ -83,7 +83,7 @@ def _on_cached(summaries: Sequence[Summary]) -> Iterator[str]:
 
 
 def _on_judge(run: Run) -> Iterator[str]:
-    """How far the judge can be trusted."""
+    """Yield the calibration of the judge."""
     note = judge_note(run.config.judge, run.judge or None)
     if note:
         yield note
@@ -191,7 +191,7 @@ def _on_repeated(repeated: Repeated) -> Iterator[str]:
         yield f"{trials} repeated: the first attempt counts{later}"
 
 
-def mean_text(mean: Mean) -> str:
+def mean_text(mean: ScoreMean) -> str:
     """A mean with its interval, of two digits."""
     low, high = mean.interval or (None, None)
     return estimate({"value": mean.value, "low": low, "high": high}, 2)

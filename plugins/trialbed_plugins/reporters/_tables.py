@@ -24,7 +24,7 @@ REFERENCE = "reference"
 
 
 OVERHEAD = "framework_time"
-"""What it costs to use a framework, which stands before all that is read less often."""
+"""The cost of a framework itself, which stands before all that is read less often."""
 
 MOST_COLUMNS = 4
 """Frameworks from more than which on a terminal that is too narrow shows them as rows."""
@@ -149,9 +149,9 @@ def _heading(report: Report) -> str:
 def _rows(columns: Sequence[Column]) -> list[TableRow]:
     return [
         TableRow("version", tuple(_version(column.summary) or UNKNOWN for column in columns)),
-        TableRow("trials answered", tuple(_answered(column.summary) for column in columns)),
-        *_ended("failed", columns),
-        *_ended("not measured", columns),
+        TableRow("trials answered", tuple(_answered_text(column.summary) for column in columns)),
+        *_end_rows("failed", columns),
+        *_end_rows("not measured", columns),
         *_all_verdicts(columns),
         *(row for name in telling_names(columns) for row in _score(name, columns)),
     ]
@@ -161,11 +161,11 @@ def _version(summary: Summary) -> str | None:
     return summary.info.version if summary.info else None
 
 
-def _answered(summary: Summary) -> str:
+def _answered_text(summary: Summary) -> str:
     return f"{summary.counts.answered} of {summary.counts.planned}"
 
 
-def _ended(status: str, columns: Sequence[Column]) -> list[TableRow]:
+def _end_rows(status: str, columns: Sequence[Column]) -> list[TableRow]:
     """The trials that failed or were not measured, by kind, if there are any."""
     cells = tuple(_ends(status, column) for column in columns)
     return [TableRow(status, cells, alarming=True)] if any(cells) else []

@@ -29,7 +29,7 @@ Stage = Literal[
     "trial failed",  # the trial ended in an error, before the call or after it
     "not used",  # nothing of the response is in the answer or in a later call
 ]
-"""Where a gold call was lost, in the order of its way to the answer."""
+"""The place where a gold call was lost, in the order of its way to the answer."""
 
 STAGES: tuple[Stage, ...] = get_args(Stage)
 
@@ -37,16 +37,16 @@ Loss = tuple[Stage, str]
 """A stage, and the reason in words."""
 
 ENDED = "the framework ended the run at a call that cannot be made"
-"""How the reason of a loss begins where a framework did not tell the model what is wrong with its call."""
+"""The beginning of the reason of a loss where the framework did not report an invalid call to the model."""
 
 OF_THE_OFFER = "the framework's offer"
-"""How the reason of a loss begins that the framework's offer of tools made."""
+"""The beginning of the reason of a loss that the framework's offer of tools made."""
 
 UNTOLD = "the framework did not tell the model of its response"
 REPLACED = "the framework gave another answer than the model's last text, which has something of its response"
 
 BY_FRAMEWORK = (ENDED, OF_THE_OFFER, UNTOLD, REPLACED)
-"""How the reasons begin of losses that are the framework's, at whatever stage they are."""
+"""The beginnings of the reasons of losses that are the framework's, at whatever stage they are."""
 
 NOT_BY_FRAMEWORK = ("limit", "model", "endpoint", "server", "tool")
 """Kinds of failure that end a run without the framework's doing."""
@@ -85,14 +85,14 @@ def attribute(
     names = {tool.api: tool.name for tool in tools}
     schemas = {tool.api: tool.parameters for tool in tools}
     impossible = {lost.tool: lost for lost in result.wire.lost}
-    ended = _ended(result)
+    ended = _final_problem(result)
     found = []
     for aligned in align_gold_calls(query.gold_calls, calls, tools).gold:
         name = names.get(aligned.gold.api)
         loss = (
             _before_the_call(aligned, name, impossible.get(name or ""), result)
-            or _changed(aligned, tools)
-            or _required(aligned, name, result)
+            or _loss_by_change(aligned, tools)
+            or _loss_by_requirement(aligned, name, result)
             or _after_it(aligned, schemas.get(aligned.gold.api, {}), query, result, calls)
         )
         if loss and ended and _was_to_be_repeated(aligned.call, loss, result):
@@ -133,10 +133,10 @@ def _after_it(
         return stage, call.problem
     if result.outcome.failure is not None:
         return "trial failed", f"after the call{_failure(result)}"
-    return _unused(call, query, result, calls)
+    return _loss_by_disuse(call, query, result, calls)
 
 
-def _changed(aligned: AlignedCall, tools: Sequence[ToolSpec]) -> Loss | None:
+def _loss_by_change(aligned: AlignedCall, tools: Sequence[ToolSpec]) -> Loss | None:
     """The loss of a call that the model sent with the right arguments, and the framework made with others."""
     call = aligned.call
     if call is None or aligned.right or not call.sent:
@@ -147,7 +147,7 @@ def _changed(aligned: AlignedCall, tools: Sequence[ToolSpec]) -> Loss | None:
     return "not made", f"the framework changed the arguments that the model sent: {aligned.difference}{_error(call)}"
 
 
-def _required(aligned: AlignedCall, name: str | None, result: TrialResult) -> Loss | None:
+def _loss_by_requirement(aligned: AlignedCall, name: str | None, result: TrialResult) -> Loss | None:
     """The loss of a call that is wrong only by arguments that the framework made the model send."""
     call = aligned.call
     wrong = {found.name for found in aligned.arguments if found.points is not None and found.points < 1}
@@ -161,8 +161,8 @@ def _error(call: AskedCall) -> str:
     return f"; it failed: {call.problem}" if call.problem else ""
 
 
-def _ended(result: TrialResult) -> str:
-    """What is wrong with the model's last calls, where none of them can be made and the framework did not say so."""
+def _final_problem(result: TrialResult) -> str:
+    """Return the problem of the model's last calls, where none can be made and the framework did not say so."""
     turns, failure = result.wire.model_calls, result.outcome.failure
     if not turns or failed(turns[-1]) or (failure is not None and failure.kind in NOT_BY_FRAMEWORK):
         return ""
@@ -171,7 +171,7 @@ def _ended(result: TrialResult) -> str:
 
 
 def _was_to_be_repeated(call: AskedCall | None, loss: Loss, result: TrialResult) -> bool:
-    """Whether the model could have made a lost call after its last answer: it was in that, or was yet to come."""
+    """Return whether the model could have made a lost call after its last answer, or in that one."""
     last = result.wire.model_calls[-1]
     return (
         loss[0] == "not called" if call is None else not call.reached and call.started >= last.started + last.duration
@@ -179,7 +179,7 @@ def _was_to_be_repeated(call: AskedCall | None, loss: Loss, result: TrialResult)
 
 
 def _violates(call: AskedCall, schema: Mapping[str, Any]) -> bool:
-    """Whether the arguments of a call violate its tool's schema; a schema that cannot be read forbids nothing."""
+    """Return whether the arguments of a call violate its tool's schema; an unreadable one forbids nothing."""
     from jsonschema import Draft202012Validator
 
     try:
@@ -188,7 +188,7 @@ def _violates(call: AskedCall, schema: Mapping[str, Any]) -> bool:
         return False
 
 
-def _unused(call: AskedCall, query: Query, result: TrialResult, calls: Sequence[AskedCall]) -> Loss | None:
+def _loss_by_disuse(call: AskedCall, query: Query, result: TrialResult, calls: Sequence[AskedCall]) -> Loss | None:
     answer = result.outcome.answer
     if answer is None or answer.finish is None:
         return "not used", "the agent did not finish"

@@ -1,4 +1,4 @@
-"""What became of the gold calls of one trial."""
+"""The attribution of one trial."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def attribute_trial(
     tools: Mapping[QueryId, Sequence[ToolSpec]],
     secrets: Collection[str] = (),
 ) -> tuple[AttributedCall, ...] | None:
-    """What became of the gold calls of a trial; None where it was not measured.
+    """Attribute the gold calls of a trial; None where it was not measured.
 
     Args:
         result: the trial, bodies included.

@@ -14,7 +14,7 @@ USED = "used"
 
 @dataclass(frozen=True)
 class Attribution:
-    """What became of the gold calls of many trials.
+    """The gold calls of many trials by the stage at which they were lost, or used.
 
     Attributes:
         counts: every stage in order, then ``used`` -> the gold calls that were lost there, or used.

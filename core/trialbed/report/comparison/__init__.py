@@ -4,15 +4,15 @@
 frameworks of one run, and ``_groups`` compares several runs.
 """
 
-from trialbed.report.comparison._differences import CompareOptions, RunComparison
-from trialbed.report.comparison._findings import ALPHA, HEADLINE, Finding, paired_findings
+from trialbed.report.comparison._differences import ComparisonOptions, RunComparison
+from trialbed.report.comparison._findings import ALPHA, HEADLINE, ScoreFinding, paired_findings
 from trialbed.report.comparison._groups import compare_groups, complete_sides, regression_lines, regressions
 from trialbed.report.comparison._ranks import Ranks, open_ranks, rank_notes
 from trialbed.report.comparison._run import FrameworkComparison, chosen_baseline, compare_frameworks
 from trialbed.report.comparison._sides import (
+    ComparedTrial,
     QueryId,
     Side,
-    Trial,
     are_same_trials,
     document_file,
     incomplete_note,
@@ -25,22 +25,22 @@ from trialbed.report.comparison._sides import (
 from trialbed.report.comparison._tables import (
     comparison_records,
     comparison_tables,
+    difference_text,
     finding_cells,
-    signed,
     verdict_notes,
 )
 
 __all__ = [
     "ALPHA",
     "HEADLINE",
-    "CompareOptions",
-    "Finding",
+    "ComparedTrial",
+    "ComparisonOptions",
     "FrameworkComparison",
     "QueryId",
     "Ranks",
     "RunComparison",
+    "ScoreFinding",
     "Side",
-    "Trial",
     "are_same_trials",
     "chosen_baseline",
     "compare_frameworks",
@@ -48,6 +48,7 @@ __all__ = [
     "comparison_records",
     "comparison_tables",
     "complete_sides",
+    "difference_text",
     "document_file",
     "finding_cells",
     "incomplete_note",
@@ -60,7 +61,6 @@ __all__ = [
     "regression_lines",
     "regressions",
     "run_side",
-    "signed",
     "told_apart",
     "verdict_notes",
 ]

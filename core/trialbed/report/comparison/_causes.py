@@ -48,7 +48,7 @@ def _causes(native: TrialResult, controlled: TrialResult) -> Iterator[str]:
     yield from _doings(native, controlled, parting)
     if native.wire.filled:
         yield "optional arguments that the framework offered as required"
-    if _renames(native) and any(call.problem == "unknown tool" for call in _sent(native)):
+    if _renames(native) and any(call.problem == "unknown tool" for call in _sent_calls(native)):
         yield "renamed tools: the model called one by another name"
     if parting is not None:
         yield "; ".join([OTHER_CALLS, *islice(_doings(native, controlled, None), 1)])
@@ -61,14 +61,14 @@ def _causes(native: TrialResult, controlled: TrialResult) -> Iterator[str]:
 
 
 def _doings(native: TrialResult, controlled: TrialResult, parting: int | None) -> Iterator[str]:
-    """What the framework did to calls and their results, and the controlled profile did not.
+    """Yield the changes that the framework made to calls and results, and the controlled profile did not.
 
     Args:
         parting: the answer of the model from which on it asked for other calls. What the framework did to these may
             come from them, and is left out.
     """
     one, other = _until(native, parting), _until(controlled, parting)
-    changed = _changed(one, {canonical(call.arguments) for call in controlled.wire.api_calls})
+    changed = _changed_calls(one, {canonical(call.arguments) for call in controlled.wire.api_calls})
     if any(call.error for call in changed):
         yield "calls whose arguments the framework changed, and the Api then refused"
     if _not_made(one) > _not_made(other):
@@ -83,7 +83,7 @@ def _until(result: TrialResult, parting: int | None) -> TrialResult:
     """A trial without what came from an answer of the model on; the whole trial if there is none such."""
     if parting is None:
         return result
-    last = _answered(result)[parting]
+    last = _answered_turns(result)[parting]
     end = last.started + last.duration
     wire = result.wire.model_copy(
         update={
@@ -95,7 +95,7 @@ def _until(result: TrialResult, parting: int | None) -> TrialResult:
 
 
 def _untold(part: TrialResult, whole: TrialResult) -> int:
-    """How many results of calls no later request to the model has anything of."""
+    """Count the results of calls of which no later request to the model has anything."""
     calls = [call for call in part.wire.api_calls if not call.error and call.status == 200]
     return sum(was_told(whole.wire, call.arguments, call.response, call.started) is False for call in calls)
 
@@ -107,35 +107,37 @@ def _replaces(result: TrialResult) -> bool:
 
 def _turns(result: TrialResult) -> list[list[tuple[str, str]]]:
     """The calls of each answer of the model."""
-    return [[(call.tool_name, canonical(call.arguments)) for call in turn.tool_calls] for turn in _answered(result)]
+    return [
+        [(call.tool_name, canonical(call.arguments)) for call in turn.tool_calls] for turn in _answered_turns(result)
+    ]
 
 
-def _sent(result: TrialResult) -> list[SentCall]:
+def _sent_calls(result: TrialResult) -> list[SentCall]:
     """The calls of the trial's tools that the model sent, and those of tools that do not exist."""
     known = result.selected_tools
-    calls = (call for turn in _answered(result) for call in turn.tool_calls)
+    calls = (call for turn in _answered_turns(result) for call in turn.tool_calls)
     return [call for call in calls if call.problem is not None or call.tool_name in known]
 
 
 def _renames(result: TrialResult) -> bool:
-    return any(call.tool for call in _sent(result))
+    return any(call.tool for call in _sent_calls(result))
 
 
 def _not_made(result: TrialResult) -> int:
-    """How many of the calls that the model sent, and that can be made, no Api got."""
-    possible = sum(1 for call in _sent(result) if call.problem is None)
+    """Count the calls that the model sent and that can be made, but that no Api got."""
+    possible = sum(1 for call in _sent_calls(result) if call.problem is None)
     return max(0, possible - len(result.wire.api_calls))
 
 
-def _changed(result: TrialResult, harmless: Collection[str]) -> list[ApiCall]:
+def _changed_calls(result: TrialResult, harmless: Collection[str]) -> list[ApiCall]:
     """The calls whose arguments neither the model had sent nor the Apis get under the controlled profile."""
-    sent = {canonical(call.arguments) for call in _sent(result)}
+    sent = {canonical(call.arguments) for call in _sent_calls(result)}
     return [call for call in result.wire.api_calls if canonical(call.arguments) not in sent | set(harmless)]
 
 
 def _early_ends(native: TrialResult) -> Iterator[str]:
     """Ends of runs whose last answer of the model asked for calls: the model never saw their results."""
-    answered = _answered(native)
+    answered = _answered_turns(native)
     calls = answered[-1].tool_calls if answered else ()
     if any(call.problem in ("invalid json", "not an object") for call in calls):
         yield "the run ended at arguments that are not a JSON object"
@@ -145,7 +147,7 @@ def _early_ends(native: TrialResult) -> Iterator[str]:
         yield "the run ended after calls, without asking the model about their results"
 
 
-def _answered(result: TrialResult) -> list[ModelCall]:
+def _answered_turns(result: TrialResult) -> list[ModelCall]:
     return [call for call in result.wire.model_calls if call.cause is None]
 
 

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from trialbed.errors import UsageError
-from trialbed.report.comparison._findings import HEADLINE, Finding, paired_findings
+from trialbed.report.comparison._findings import HEADLINE, ScoreFinding, paired_findings
 from trialbed.report.comparison._ranks import Ranks
 from trialbed.report.comparison._recovery import Recovery, recovery
 from trialbed.report.comparison._sides import Side, compared_settings, incomplete_note, shared_trials
@@ -22,7 +22,7 @@ FEW = 10
 
 
 @dataclass(frozen=True)
-class CompareOptions:
+class ComparisonOptions:
     """Options of a comparison.
 
     Attributes:
@@ -80,9 +80,9 @@ class RunComparison:
     only_candidate: int
     settings: Mapping[str, Sequence[Any]]
     scores: Mapping[str, ScoreDifference]
-    findings: Mapping[str, Finding]
+    findings: Mapping[str, ScoreFinding]
     recovery: Recovery | None
-    options: CompareOptions
+    options: ComparisonOptions
     notes: Sequence[str]
     ranks: Ranks = field(default_factory=dict)
 
@@ -112,7 +112,7 @@ class RunComparison:
         }
 
 
-def compare(baseline: Side, candidate: Side, options: CompareOptions) -> RunComparison:
+def compare(baseline: Side, candidate: Side, options: ComparisonOptions) -> RunComparison:
     """Compare a candidate with the baseline.
 
     Raises:
@@ -120,7 +120,7 @@ def compare(baseline: Side, candidate: Side, options: CompareOptions) -> RunComp
     """
     check_complete((baseline, candidate), allowed=options.allow_incomplete)
     baseline, candidate = shared_trials(baseline, candidate)
-    notes = list(_checked(baseline, candidate, options))
+    notes = list(_check_sides(baseline, candidate, options))
     ours, theirs = set(baseline.queries), set(candidate.queries)
     names = [name for name in baseline.scores if name in set(candidate.scores)]
     if not options.force and judges_differ(baseline, candidate):
@@ -155,7 +155,7 @@ def check_complete(sides: Sequence[Side], *, allowed: bool) -> None:
             )
 
 
-def _checked(baseline: Side, candidate: Side, options: CompareOptions) -> list[str]:
+def _check_sides(baseline: Side, candidate: Side, options: ComparisonOptions) -> list[str]:
     """Notes on conditions that distort the figures; raises where the figures would mean nothing."""
     notes = [
         f"INCOMPLETE: {note}; the figures are over the queries and repeats that both have measured"
@@ -203,7 +203,7 @@ def _unlike_queries(baseline: Side, candidate: Side, common: Collection[Any]) ->
 
 
 def judges_differ(baseline: Side, candidate: Side) -> bool:
-    """Whether the verdicts of two sides are of different judges."""
+    """Return whether the verdicts of two sides are of different judges."""
     keys = ("evaluator_model", "judge_model", "judge_prompt")
     if any(baseline.about.get(key) != candidate.about.get(key) for key in keys):
         return True
@@ -237,7 +237,7 @@ def _settings(baseline: Side, candidate: Side) -> dict[str, list[Any]]:
     }
 
 
-def _score(name: str, baseline: Side, candidate: Side, options: CompareOptions) -> ScoreDifference:
+def _score(name: str, baseline: Side, candidate: Side, options: ComparisonOptions) -> ScoreDifference:
     ours, theirs = baseline.values(name), candidate.values(name)
     # In one order, so that the same trials give the same draws wherever they are read from.
     common = sorted((query_id for query_id in ours if query_id in theirs), key=repr)
@@ -265,11 +265,11 @@ def _score_json(found: ScoreDifference) -> dict[str, Any]:
     }
 
 
-def _findings(names: Sequence[str], baseline: Side, candidate: Side, options: CompareOptions) -> list[Finding]:
+def _findings(names: Sequence[str], baseline: Side, candidate: Side, options: ComparisonOptions) -> list[ScoreFinding]:
     return paired_findings([(baseline, candidate)], options.margin, [name for name in HEADLINE if name in names])
 
 
-def _difference(differences: Mapping[Any, float], options: CompareOptions, *, bounded: bool) -> Estimate:
+def _difference(differences: Mapping[Any, float], options: ComparisonOptions, *, bounded: bool) -> Estimate:
     if not differences:
         return Estimate(None, None, 0)
     if bounded:

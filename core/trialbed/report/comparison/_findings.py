@@ -19,7 +19,7 @@ Verdict = Literal["better", "worse", "equivalent", "identical", "too few"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class ScoreFinding:
     """The finding on one score of one candidate.
 
     Attributes:
@@ -56,7 +56,7 @@ class Finding:
     needed: int | None = None
 
     @property
-    def changed(self) -> tuple[QueryId, ...]:
+    def changed_queries(self) -> tuple[QueryId, ...]:
         """The queries on which the sides differ."""
         return (*self.worse, *self.better)
 
@@ -82,7 +82,7 @@ class Finding:
 
 def paired_findings(
     pairs: Sequence[tuple[Side, Side]], margin: float, scores: Sequence[str] = HEADLINE
-) -> list[Finding]:
+) -> list[ScoreFinding]:
     """The findings on every pair of a baseline and a candidate, and every score that both have.
 
     The p-values are adjusted over those in which anything changed, so that there is any false ``better`` or ``worse``
@@ -95,19 +95,19 @@ def paired_findings(
         finding
         for baseline, candidate in pairs
         for score in scores
-        if (finding := _paired(baseline, candidate, score, margin)) is not None
+        if (finding := _pair(baseline, candidate, score, margin)) is not None
     ]
     # Where nothing changed, the test can find nothing, and does not count as one (R. E. Tarone, "A Modified Bonferroni
     # Method for Discrete Data", Biometrics 46 (1990), 515-522).
-    tested = {place: finding.p for place, finding in enumerate(found) if finding.changed}
+    tested = {place: finding.p for place, finding in enumerate(found) if finding.changed_queries}
     adjusted = holm(tested)
     return [
-        _judged(finding, adjusted.get(place, 1.0), comparisons=max(1, len(tested)))
+        _judge(finding, adjusted.get(place, 1.0), comparisons=max(1, len(tested)))
         for place, finding in enumerate(found)
     ]
 
 
-def _paired(baseline: Side, candidate: Side, score: str, margin: float) -> Finding | None:
+def _pair(baseline: Side, candidate: Side, score: str, margin: float) -> ScoreFinding | None:
     """The figures of one score; None where no query has it on both sides."""
     ours, theirs = baseline.values(score), candidate.values(score)
     differences = {
@@ -116,7 +116,7 @@ def _paired(baseline: Side, candidate: Side, score: str, margin: float) -> Findi
     if not differences:
         return None
     column = list(differences.values())
-    return Finding(
+    return ScoreFinding(
         baseline=baseline.name,
         candidate=candidate.name,
         score=score,
@@ -135,7 +135,7 @@ def _paired(baseline: Side, candidate: Side, score: str, margin: float) -> Findi
     )
 
 
-def _judged(finding: Finding, p_adjusted: float, *, comparisons: int) -> Finding:
+def _judge(finding: ScoreFinding, p_adjusted: float, *, comparisons: int) -> ScoreFinding:
     """The finding with its verdict, as one of a number of comparisons that are made together."""
     finding = replace(finding, p_adjusted=p_adjusted)
     verdict = _verdict(finding)
@@ -144,8 +144,8 @@ def _judged(finding: Finding, p_adjusted: float, *, comparisons: int) -> Finding
     return replace(finding, needed=queries_needed(finding.differences, finding.margin, comparisons=comparisons))
 
 
-def _verdict(finding: Finding) -> Verdict:
-    if not finding.changed:
+def _verdict(finding: ScoreFinding) -> Verdict:
+    if not finding.changed_queries:
         return "identical"
     low, high, _ = finding.wider
     # The permutation test alone finds too much where few queries lose a lot and many gain little.

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from trialbed.errors import UsageError
-from trialbed.report.comparison._differences import CompareOptions, RunComparison, check_complete, compare
+from trialbed.report.comparison._differences import ComparisonOptions, RunComparison, check_complete, compare
 from trialbed.report.comparison._findings import HEADLINE
 from trialbed.report.comparison._ranks import open_ranks
 from trialbed.report.comparison._sides import Side, are_same_trials, read_sides, told_apart
 
 
-def compare_groups(groups: Sequence[Sequence[Side]], how: CompareOptions) -> list[RunComparison]:
+def compare_groups(groups: Sequence[Sequence[Side]], how: ComparisonOptions) -> list[RunComparison]:
     """Compare the sides of later runs with the first run's side of the same framework, or with its only one.
 
     Raises:
@@ -39,13 +39,13 @@ def complete_sides(value: str, store: str | None) -> list[Side]:
 
 
 def regressions(baseline: Sequence[Side], sides: Sequence[Side], margin: float) -> list[str]:
-    """What is worse in a run than in a baseline, a line for each framework and score.
+    """Return a line for each framework and score of a run that is worse than in a baseline.
 
     Raises:
         UsageError: they cannot be compared, such as over different datasets.
     """
-    # The figures of a run that lacks trials were accepted by --allow-incomplete, or its exit code tells.
-    how = CompareOptions(margin=margin, allow_incomplete=True)
+    # The figures of a run that lacks trials were accepted by --allow-incomplete, or its exit code says so.
+    how = ComparisonOptions(margin=margin, allow_incomplete=True)
     pairs = _pairs([baseline, sides])
     return list(regression_lines([compare(first, second, how) for first, second in pairs]))
 

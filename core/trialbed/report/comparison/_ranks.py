@@ -51,12 +51,12 @@ def rank_notes(ranks: Ranks) -> Iterator[str]:
         bands: dict[tuple[int, int], list[str]] = {}
         for name, rank in sorted(found.items(), key=lambda item: item[1]):
             bands.setdefault(rank, []).append(name)
-        texts = (f"{_shown(rank)} {', '.join(names)}" for rank, names in bands.items())
+        texts = (f"{_rank_text(rank)} {', '.join(names)}" for rank, names in bands.items())
         yield f"ranks by {score}: {'; '.join(texts)}."
     if ranks:
         yield "Frameworks share ranks where no difference between them is shown, over all pairs."
 
 
-def _shown(rank: tuple[int, int]) -> str:
+def _rank_text(rank: tuple[int, int]) -> str:
     low, high = rank
     return str(low) if low == high else f"{low} to {high}"

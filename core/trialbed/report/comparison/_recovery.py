@@ -43,7 +43,7 @@ def recovery(baseline: Side, candidate: Side) -> Recovery | None:
     """
     if baseline.about.get("faults") or not candidate.about.get("faults"):
         return None
-    without, with_faults = _solved(baseline), _solved(candidate)
+    without, with_faults = _solved_pairs(baseline), _solved_pairs(candidate)
     common = without.keys() & with_faults.keys()
     if not common:
         return None
@@ -80,7 +80,7 @@ def recovery_table(found: Recovery, baseline: str, candidate: str) -> Table:
     return Table.of(f"recovery of {candidate} from faults, against {baseline}", ("", candidate), rows, notes)
 
 
-def _solved(side: Side) -> dict[Pair, bool]:
+def _solved_pairs(side: Side) -> dict[Pair, bool]:
     return {pair: value == 1 for pair, value in side.each(JUDGED).items()}
 
 

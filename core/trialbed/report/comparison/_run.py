@@ -18,7 +18,7 @@ from trialbed.records import (
 )
 from trialbed.report._trials import QueryId, ReportedTrial
 from trialbed.report.comparison._causes import loss_cause
-from trialbed.report.comparison._findings import HEADLINE, Finding, paired_findings
+from trialbed.report.comparison._findings import HEADLINE, ScoreFinding, paired_findings
 from trialbed.report.comparison._sides import Side
 
 REFERENCE = "reference"
@@ -40,7 +40,7 @@ class FrameworkComparison:
 
     kind: Literal["reference", "profile"]
     against: str
-    scores: Mapping[str, Finding]
+    scores: Mapping[str, ScoreFinding]
     causes: Mapping[str, Sequence[QueryId]] = field(default_factory=dict)
 
 
@@ -131,7 +131,7 @@ def _with_controlled(sides: Mapping[str, Side], adapters: Collection[str]) -> Pa
     return [(sides[controlled[_package(name)]], sides[name]) for name in native if _package(name) in controlled]
 
 
-def _findings(pairs: Pairs, margin: float) -> Iterator[tuple[str, str, dict[str, Finding]]]:
+def _findings(pairs: Pairs, margin: float) -> Iterator[tuple[str, str, dict[str, ScoreFinding]]]:
     found = paired_findings(pairs, margin)
     for baseline, candidate in pairs:
         own = [one for one in found if (one.baseline, one.candidate) == (baseline.name, candidate.name)]

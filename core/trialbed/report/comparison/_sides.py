@@ -29,7 +29,7 @@ RUN_NAME = re.compile(r"(latest|\d{4,8}|\d{8}T\d{0,6}|\d{8}T\d{6}-[0-9a-f]{0,6})
 """A run's id, the beginning of one, or ``latest``; and one of its frameworks, where only that is meant."""
 
 DOCUMENTS = Path("results", "tools")
-"""Where the documents are that are meant by their names alone."""
+"""The folder of documents that are meant by their names alone."""
 
 CALLED = {
     "test_set": "dataset",
@@ -61,12 +61,12 @@ def compared_settings() -> Mapping[str, Any]:
 
 
 def setting_label(key: str) -> str:
-    """What a compared setting is called."""
+    """Return the name of a compared setting, in words."""
     return CALLED.get(key, key.replace("_", " "))
 
 
 @dataclass(frozen=True)
-class Trial:
+class ComparedTrial:
     """One trial: its scores as numbers, and the kind of its failure; empty if it ended with an answer.
 
     Attributes:
@@ -100,7 +100,7 @@ class Side:
     source: str
     name: str
     about: Mapping[str, Any]
-    trials: Sequence[Trial]
+    trials: Sequence[ComparedTrial]
     bounded: frozenset[str]
     quality: frozenset[str]
     missing: int = 0
@@ -129,15 +129,15 @@ class Side:
         measured counts nowhere.
         """
         found: dict[QueryId, list[float]] = {}
-        for trial, value in self._known(score):
+        for trial, value in self._known_values(score):
             found.setdefault(trial.query_id, []).append(value)
         return {query_id: fmean(values) for query_id, values in found.items()}
 
     def each(self, score: str) -> dict[tuple[QueryId, int], float]:
         """A score of each query and repeat for which it is known, as ``values`` takes them."""
-        return {(trial.query_id, trial.repeat): value for trial, value in self._known(score)}
+        return {(trial.query_id, trial.repeat): value for trial, value in self._known_values(score)}
 
-    def _known(self, score: str) -> Iterator[tuple[Trial, float]]:
+    def _known_values(self, score: str) -> Iterator[tuple[ComparedTrial, float]]:
         for trial in self.trials:
             if trial.failure and trial.measured and score in self.quality:
                 yield trial, 0.0
@@ -145,7 +145,7 @@ class Side:
                 yield trial, trial.scores[score]
 
     @property
-    def measured(self) -> set[tuple[QueryId, int]]:
+    def measured_pairs(self) -> set[tuple[QueryId, int]]:
         """The queries and repeats that were measured."""
         return {(trial.query_id, trial.repeat) for trial in self.trials if trial.measured}
 
@@ -156,7 +156,7 @@ class Side:
 
 
 def is_document(path: Path) -> bool:
-    """Whether a file is a result document, or the list of them that ``bench run --json`` prints."""
+    """Return whether a file is a result document, or the list of them that ``bench run --json`` prints."""
     try:
         with path.open("rb") as file:
             return file.read(1) in (b"{", b"[") and _are_documents(json.loads(path.read_bytes()))
@@ -165,7 +165,7 @@ def is_document(path: Path) -> bool:
 
 
 def is_run_name(value: str) -> bool:
-    """Whether a text has the form of a run's id, of its beginning or ``latest``, with a framework or without."""
+    """Return whether a text has the form of a run's id, of its beginning or ``latest``, with a framework or without."""
     return RUN_NAME.fullmatch(value) is not None
 
 
@@ -194,7 +194,7 @@ def told_apart(sides: Sequence[Side]) -> list[Side]:
 
 
 def are_same_trials(one: Side, other: Side) -> bool:
-    """Whether two sides are one framework in one run, under one judge, wherever they are read from."""
+    """Return whether two sides are one framework in one run, under one judge, wherever they are read from."""
     keys = ("run_id", "agent_name", "evaluator_model", "judge_model", "judge_prompt")
     return bool(one.about["run_id"]) and all(one.about.get(key) == other.about.get(key) for key in keys)
 
@@ -203,7 +203,7 @@ def shared_trials(baseline: Side, candidate: Side) -> tuple[Side, Side]:
     """Both sides, with the queries and repeats alone that were measured for both where either lacks trials."""
     if not (baseline.missing or candidate.missing):
         return baseline, candidate
-    shared = baseline.measured & candidate.measured
+    shared = baseline.measured_pairs & candidate.measured_pairs
     first, second = (
         replace(side, trials=[trial for trial in side.trials if (trial.query_id, trial.repeat) in shared])
         for side in (baseline, candidate)
@@ -212,10 +212,10 @@ def shared_trials(baseline: Side, candidate: Side) -> tuple[Side, Side]:
 
 
 def incomplete_note(side: Side) -> str:
-    """How much of a side's trials there is; empty where there is all of it."""
+    """Return a note on the missing trials of a side; empty where there are none."""
     if not side.missing:
         return ""
-    measured, about = len(side.measured), side.about
+    measured, about = len(side.measured_pairs), side.about
     trials = f"{measured:,} of {measured + side.missing:,} trials"
     return f"run {about['run_id']} is {about['status']}, with {trials} of {about['agent_name']} measured"
 
@@ -258,7 +258,7 @@ def _of_document(source: str, document: Mapping[str, Any]) -> Side:
 
 
 def _about(found: Mapping[str, Any]) -> dict[str, Any]:
-    """What the metadata of a run say of a side."""
+    """Pick the settings and the judge of a side from the metadata of its run."""
     judge = found.get("judge") or {}
     return {
         **{key: found.get(key) for key in ("agent_name", *_ABOUT)},
@@ -275,7 +275,7 @@ NEAR = 1e-9
 _ABOUT = ("framework_version", "run_id", "status", "dataset_digest")
 
 
-def _missing(status: str | None, queries: int | None, repeat: int | None, trials: Sequence[Trial]) -> int:
+def _missing(status: str | None, queries: int | None, repeat: int | None, trials: Sequence[ComparedTrial]) -> int:
     """The trials that a run has still to measure; documents of the first version do not tell its status."""
     if status in (None, "finished"):
         return 0
@@ -283,7 +283,7 @@ def _missing(status: str | None, queries: int | None, repeat: int | None, trials
     return max((queries or 0) * (repeat or 1), len(trials)) - measured
 
 
-def _trials(entries: Sequence[Mapping[str, Any]]) -> list[Trial]:
+def _trials(entries: Sequence[Mapping[str, Any]]) -> list[ComparedTrial]:
     counts: Counter[QueryId] = Counter()
     trials = []
     for entry in entries:
@@ -294,7 +294,7 @@ def _trials(entries: Sequence[Mapping[str, Any]]) -> list[Trial]:
 
 
 def _check(
-    source: str, entries: Sequence[Mapping[str, Any]], trials: Sequence[Trial], bounded: Collection[str]
+    source: str, entries: Sequence[Mapping[str, Any]], trials: Sequence[ComparedTrial], bounded: Collection[str]
 ) -> None:
     """Check that each trial is there once, and that its scores can be compared.
 
@@ -314,18 +314,20 @@ def _check(
                 raise DataError(f"{source}: query {entry['query_id']!r}: {name} is {value!r}, not a number")
 
 
-def _trial(entry: Mapping[str, Any], repeat: int) -> Trial:
+def _trial(entry: Mapping[str, Any], repeat: int) -> ComparedTrial:
     scores = {name: float(value) for name, value in entry["scores"].items() if isinstance(value, (int, float))}
     failure = entry["error"]["kind"] if "error" in entry else ""
     measured = entry["status"] != "not measured" if "status" in entry else failure not in (*NOT_MEASURED, UNCLEAR)
-    return Trial(entry["query_id"], scores, failure, measured, repeat, _offered(entry.get("selected_tools")))
+    return ComparedTrial(
+        entry["query_id"], scores, failure, measured, repeat, _offered_tools(entry.get("selected_tools"))
+    )
 
 
 def _task(entry: Mapping[str, Any]) -> str:
     return json.dumps([entry["query_text"], entry.get("gold_apis")])
 
 
-def _offered(names: Sequence[str] | None) -> frozenset[str] | None:
+def _offered_tools(names: Sequence[str] | None) -> frozenset[str] | None:
     return frozenset(names) if names else None
 
 
@@ -370,13 +372,13 @@ def run_side(
     )
 
 
-def _trial_of(trial: ReportedTrial | StoredTrial, quality: Collection[str]) -> Trial:
+def _trial_of(trial: ReportedTrial | StoredTrial, quality: Collection[str]) -> ComparedTrial:
     given = {score.name: score.value for score in trial.scores if score.value is not None}
-    return Trial(
+    return ComparedTrial(
         trial.key.query_id,
         dict.fromkeys(quality, 0.0) if trial.status == "failed" else given,
         trial.failure.kind if trial.failure else "",
         trial.status != "not measured",
         trial.key.repeat,
-        _offered(trial.selected_tools),
+        _offered_tools(trial.selected_tools),
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from trialbed.records import ScoreDescription
 from trialbed.report.comparison._differences import RunComparison, ScoreDifference
-from trialbed.report.comparison._findings import Finding
+from trialbed.report.comparison._findings import ScoreFinding
 from trialbed.report.comparison._ranks import rank_notes
 from trialbed.report.comparison._recovery import recovery_table
 from trialbed.report.comparison._sides import Side, setting_label
@@ -77,7 +77,7 @@ def _table(found: RunComparison, described: Mapping[str, ScoreDescription]) -> T
     return replace(table, narrow=replace(short, narrow=fewer))
 
 
-def finding_cells(finding: Finding | None) -> tuple[str, str]:
+def finding_cells(finding: ScoreFinding | None) -> tuple[str, str]:
     """The adjusted p-value and the verdict of a finding; empty for scores without one."""
     if finding is None:
         return "", ""
@@ -88,8 +88,8 @@ def finding_cells(finding: Finding | None) -> tuple[str, str]:
     return "<0.001" if p < 0.001 else f"{p:.3f}", f"{finding.verdict}{needed}"
 
 
-def verdict_notes(findings: Sequence[Finding]) -> Iterator[str]:
-    """How the verdicts that are among these findings are to be read."""
+def verdict_notes(findings: Sequence[ScoreFinding]) -> Iterator[str]:
+    """Yield the notes that explain the verdicts among these findings."""
     told = {finding.verdict for finding in findings}
     tested = sum(1 for finding in findings if finding.verdict != "identical")
     if tested:
@@ -105,13 +105,13 @@ def verdict_notes(findings: Sequence[Finding]) -> Iterator[str]:
         yield "too few: too few queries to tell; in brackets, about how many would be enough."
 
 
-def changed(finding: Finding) -> str:
-    """The queries of a finding that changed, in words; empty where none did."""
+def changes_text(finding: ScoreFinding) -> str:
+    """The queries of a finding that changes_text, in words; empty where none did."""
     found = {"worse": finding.worse, "better": finding.better}
-    return "; ".join(f"{kind} on {_listed(queries)}" for kind, queries in found.items() if queries)
+    return "; ".join(f"{kind} on {_queries_text(queries)}" for kind, queries in found.items() if queries)
 
 
-def _listed(queries: Sequence[int | str]) -> str:
+def _queries_text(queries: Sequence[int | str]) -> str:
     ordered = sorted(queries, key=lambda query: (isinstance(query, str), query))
     shown = ", ".join(map(str, ordered[:MOST_QUERIES]))
     more = f" and {len(queries) - MOST_QUERIES:,} more (--json has all)" if len(queries) > MOST_QUERIES else ""
@@ -124,15 +124,15 @@ def _label(name: str, described: Mapping[str, ScoreDescription]) -> str:
 
 def _cells(found: ScoreDifference) -> tuple[str, str, str, str]:
     shown = number if found.bounded else compact
-    return shown(found.baseline), shown(found.candidate), _signed(found), str(found.n)
+    return shown(found.baseline), shown(found.candidate), _difference_text(found), str(found.n)
 
 
-def signed(finding: Finding) -> str:
+def difference_text(finding: ScoreFinding) -> str:
     """The difference of a finding with its interval, of two digits."""
     return f"{finding.difference:+.2f} [{finding.interval.low:+.2f}, {finding.interval.high:+.2f}]"
 
 
-def _signed(found: ScoreDifference) -> str:
+def _difference_text(found: ScoreDifference) -> str:
     value, interval = found.difference.value, found.difference.interval
     if value is None:
         return UNKNOWN
@@ -159,7 +159,7 @@ def _notes(found: RunComparison) -> Iterator[str]:
     sides = (found.baseline, found.candidate)
     if JUDGED in found.scores:
         yield from dict.fromkeys(filter(None, map(_on_judge, sides)))
-    yield from (f"{name}: {text}." for name, finding in found.findings.items() if (text := changed(finding)))
+    yield from (f"{name}: {text}." for name, finding in found.findings.items() if (text := changes_text(finding)))
     for side, only in zip(sides, (found.only_baseline, found.only_candidate), strict=True):
         if only:
             yield f"{only} queries are left out, as only {side.name} has them."

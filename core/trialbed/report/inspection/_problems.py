@@ -47,7 +47,7 @@ def problems(result: TrialResult, tools: Sequence[ToolSpec], query: Query | None
         *_ending(result),
         *_of_requests(result.wire.model_calls),
         *_of_calls(result, tools, query),
-        *_lost(result),
+        *_lost_calls(result),
         *_missing(result, tools, query),
         *_of_answer(result),
         *_of_claims(result),
@@ -114,7 +114,7 @@ def _gold_arguments(call: ApiCall, query: Query | None) -> Iterator[tuple[str, s
             yield "gold", as_text(gold.arguments)
 
 
-def _lost(result: TrialResult) -> Iterator[TrialProblem]:
+def _lost_calls(result: TrialResult) -> Iterator[TrialProblem]:
     for lost in result.wire.lost:
         detail = f": {lost.detail}" if lost.detail else ""
         yield TrialProblem("gold", f"{lost.tool} could not be called ({lost.reason}){detail}")

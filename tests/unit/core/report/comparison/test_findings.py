@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trialbed.report.comparison import paired_findings
-from trialbed.report.comparison._findings import Finding
-from trialbed.report.comparison._sides import Side, Trial
+from trialbed.report.comparison._findings import ScoreFinding
+from trialbed.report.comparison._sides import ComparedTrial, Side
 from trialbed.statistics import mcnemar, paired_interval, queries_needed
 
 SCORE = "sopr_score"
@@ -21,7 +21,7 @@ MARGIN = 0.05
 
 def side(name: str, values: Mapping[int, float | Sequence[float]]) -> Side:
     trials = [
-        Trial(query, {SCORE: value})
+        ComparedTrial(query, {SCORE: value})
         for query, repeats in values.items()
         for value in (repeats if isinstance(repeats, Sequence) else [repeats])
     ]
@@ -29,7 +29,7 @@ def side(name: str, values: Mapping[int, float | Sequence[float]]) -> Side:
     return Side("r", name, about, trials, frozenset({SCORE}), frozenset({SCORE}))
 
 
-def finding(baseline: Mapping[int, Any], candidate: Mapping[int, Any], margin: float = MARGIN) -> Finding:
+def finding(baseline: Mapping[int, Any], candidate: Mapping[int, Any], margin: float = MARGIN) -> ScoreFinding:
     (found,) = paired_findings([(side("a", baseline), side("b", candidate))], margin, [SCORE])
     return found
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from trialbed.report.comparison._differences import CompareOptions, RunComparison, compare
+from trialbed.report.comparison._differences import ComparisonOptions, RunComparison, compare
 from trialbed.report.comparison._sides import read_sides
 from trialbed.report.comparison._tables import comparison_tables
 
@@ -25,7 +25,7 @@ def compared(write: Write) -> Callable[..., RunComparison]:
             for run_id, trials, plan in zip(("A", "B"), (without, with_faults), plans, strict=True)
         ]
         (first,), (second,) = (read_sides(str(path), None) for path in paths)
-        return compare(first, second, CompareOptions(resamples=100))
+        return compare(first, second, ComparisonOptions(resamples=100))
 
     return compared
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from trialbed.errors import UsageError
-from trialbed.report.comparison import FrameworkComparison, Side, Trial, chosen_baseline, compare_frameworks
+from trialbed.report.comparison import ComparedTrial, FrameworkComparison, Side, chosen_baseline, compare_frameworks
 
 ONES, ZEROS = dict.fromkeys(range(12), 1.0), dict.fromkeys(range(12), 0.0)
 SOPR = frozenset({"sopr_score"})
 
 
 def side(name: str, values: Mapping[int, float] = ONES) -> Side:
-    trials = [Trial(query, {"sopr_score": value}) for query, value in values.items()]
+    trials = [ComparedTrial(query, {"sopr_score": value}) for query, value in values.items()]
     return Side("r", name, {}, trials, SOPR, SOPR)
 
 

@@ -12,7 +12,7 @@ from support.trials import ended, run_config
 
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Run
-from trialbed.report.comparison._differences import CompareOptions, compare
+from trialbed.report.comparison._differences import ComparisonOptions, compare
 from trialbed.report.comparison._sides import is_run_name, read_sides
 from trialbed.store import Store
 from trialbed_evaluation.run_comparer import RunComparer
@@ -90,10 +90,10 @@ def test_tasks_and_tools_that_differ_are_said(write: Any) -> None:
         document["results"][0] |= {"query_text": text, "gold_apis": [], "selected_tools": tools}
         path.write_text(json.dumps(document))
         sides += read_sides(str(path), None)
-    notes = compare(*sides, CompareOptions()).notes
+    notes = compare(*sides, ComparisonOptions()).notes
     assert "the text or the gold Apis differ in 1 of the 2 common queries" in notes
     assert "the offered tools differ in 1 of the 2 common queries" in notes
-    assert not any("differ in" in note for note in compare(sides[0], sides[0], CompareOptions()).notes)
+    assert not any("differ in" in note for note in compare(sides[0], sides[0], ComparisonOptions()).notes)
 
 
 @pytest.mark.parametrize("value", [5.0, -0.5, "1.0", float("nan"), float("inf"), [1]])

@@ -6,13 +6,13 @@ from typing import Any
 
 from support.run_reports import finding
 
-from trialbed.report.comparison._tables import changed
+from trialbed.report.comparison._tables import changes_text
 
 FIGURES = {"n": 1, "difference": 0, "low": 0, "high": 0, "margin": 0, "p_adjusted": 1, "verdict": "worse"}
 
 
 def words(**found: Any) -> str:
-    return changed(finding("sopr_score", {**FIGURES, "queries_needed": None, **found}))
+    return changes_text(finding("sopr_score", {**FIGURES, "queries_needed": None, **found}))
 
 
 def test_queries_that_changed_are_in_order_and_some_are_left_to_the_document() -> None:
