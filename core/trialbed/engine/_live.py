@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from trialbed.answers import answer_names, read_answer
 from trialbed.contracts import BaseAgent, Executor
 from trialbed.errors import AnswerError, NothingMeasured, UsageError
-from trialbed.records import Answer, Failure, FailureKind, FrameworkInfo, Outcome, TrialSpec
+from trialbed.records import IN_PROCESS, Answer, Failure, FailureKind, FrameworkInfo, Outcome, TrialSpec
 
 if TYPE_CHECKING:
     from trialbed.tools import Tool
@@ -121,7 +121,7 @@ class LiveExecutor(Executor):
         return FrameworkInfo(
             name=framework,
             version=self._agents[framework].version,
-            adapter="in process",
+            adapter=IN_PROCESS,
             adapter_version=version("trialbed"),
             python=platform.python_version(),
         )

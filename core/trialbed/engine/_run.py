@@ -70,6 +70,8 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: 
     """
     options = with_endpoint(with_profiles(options, objects.agents), own_judge=objects.judge is not None)
     LiveExecutor(objects.agents)  # refuses what is no agent
+    if options.gold_answers and (objects.bodies or not isinstance(objects.simulator, str | None)):
+        raise UsageError("gold_answers: the gold calls of tools that are functions or objects cannot be made apart")
     commands = agent_commands(options.commands, Path.cwd())
     options = with_commands(options, commands)
     dataset = objects.dataset or open_dataset(options.dataset, options.data_dir)

@@ -7,6 +7,7 @@ from trialbed.records._endpoints import EndpointInfo
 from trialbed.records._faults import FaultPlan, ModelFault, ModelFaults, ToolFault, ToolFaults
 from trialbed.records._frameworks import (
     CONTROLLED,
+    IN_PROCESS,
     NATIVE,
     PIN,
     PROFILE,
@@ -54,6 +55,7 @@ from trialbed.records._wire import (
 __all__ = [
     "CONTROLLED",
     "GIVE_UP",
+    "IN_PROCESS",
     "NATIVE",
     "NOT_MEASURED",
     "PIN",

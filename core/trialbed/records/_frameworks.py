@@ -19,6 +19,9 @@ PROFILE = ":"
 NATIVE = "native"
 """The profile that a framework's name alone stands for: the program that its own documentation teaches."""
 
+IN_PROCESS = "in process"
+"""The adapter of an agent that is an object of the program that makes a run."""
+
 CONTROLLED = "controlled"
 """The profile with everything but the framework's engine made equal."""
 

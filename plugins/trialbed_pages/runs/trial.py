@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from trialbed.records import ModelCall, Query, TrialResult
+from trialbed.records import IN_PROCESS, ModelCall, Query, TrialResult
 from trialbed.report import trial_name
 from trialbed.report.inspection import Exchange, ModelExchange, ToolExchange, api_name, as_text, exchanges, problems
 from trialbed.store import StoredRun, StoredTrial
@@ -118,10 +118,17 @@ def _failed(call: ModelCall) -> bool:
     return bool(call.error) or not 200 <= call.status < 300
 
 
-def run_command(run: StoredRun, trial: StoredTrial) -> str:
-    """The command that runs the trial's query again, with the run's main settings."""
+def run_command(run: StoredRun, trial: StoredTrial) -> str | None:
+    """Return the command that runs the trial's query again, with the run's main settings.
+
+    None for an agent that was an object of the program that made the run.
+    """
     config, key = run.config, trial.key
-    words = ["bench", "run", "-f", key.framework, "-d", config.dataset, "--query-id", str(key.query_id)]
+    if any(info.name == key.framework and info.adapter == IN_PROCESS for info in run.frameworks):
+        return None
+    program = config.command(key.framework)
+    agent = ["-f", key.framework] if program is None else ["--command", f"{key.framework}={program}"]
+    words = ["bench", "run", *agent, "-d", config.dataset, "--query-id", str(key.query_id)]
     words += ["--model", config.model, "--seed", str(config.seed)]
     words += ["--base-url", shown_url(config.base_url)] if config.base_url else []
     words += ["--temperature", f"{config.temperature:g}"] if config.temperature is not None else []

@@ -378,3 +378,21 @@ def test_documents_are_written_where_they_are_asked_for() -> None:
     evaluate(counting, [about("Paris")], output="documents")
     document = json.loads(Path("documents/counting_tasks.json").read_text())
     assert document["summary"]["average_sopr_score"] == 1.0
+
+
+def test_the_page_of_a_trial_runs_programs_and_frameworks_again_and_no_object(tmp_path: Path) -> None:
+    from trialbed_pages.runs.trial import run_command
+
+    (tmp_path / "agent.py").write_text("print('Paris')")
+    evaluate([counting, "reference"], Task("?"), commands=["mine=python agent.py"])
+    with open_store() as store:
+        run = store.run("latest")
+        commands = {trial.key.framework: run_command(run, trial) for trial in run.trials()}
+    assert commands["counting"] is None
+    assert str(commands["reference"]).startswith("bench run -f reference -d ")
+    assert str(commands["mine"]).startswith("bench run --command 'mine=python agent.py' -d ")
+
+
+def test_gold_calls_of_functions_are_not_made_apart() -> None:
+    with pytest.raises(UsageError, match="gold_answers: the gold calls of tools that are functions"):
+        evaluate(counting, [about("Paris")], gold_answers=True)
