@@ -36,9 +36,7 @@ def find_run(store: Store, prepared: Prepared) -> Run | None:
         return _latest_of(store, config)
     if options.extend is not None:
         return _extended(store, config, options.extend)
-    # Older versions did not record the adapters' code, so that nothing tells whether it changed.
-    unrecorded = config.model_copy(update={"adapter_digests": {}})
-    return store.unfinished_run(config_digest(config)) or store.unfinished_run(config_digest(unrecorded))
+    return store.unfinished_run(config_digest(config))
 
 
 def remarks(store: Store, prepared: Prepared) -> Iterator[str]:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any
-
-from pydantic import model_validator
 
 from trialbed.records._base import Record
 
@@ -124,11 +121,3 @@ class FrameworkInfo(Record):
     lock: str = ""
     lock_digest: str = ""
     sandbox: tuple[str, ...] = ()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_old_name(cls, data: Any) -> Any:
-        """Read records that still call deviations capabilities: in old stores, and from older environments."""
-        if isinstance(data, dict) and "capabilities" in data:
-            return {"deviations" if key == "capabilities" else key: value for key, value in data.items()}
-        return data

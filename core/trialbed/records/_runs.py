@@ -22,12 +22,12 @@ class RunConfig(Record, IdentitySettings):
     Attributes:
         adapter_versions: ``framework -> adapter distribution and version``, or the lock of its environment.
         adapter_digests: ``framework -> SHA-256`` over the files of its adapter and the versions of what that needs;
-            empty for a live object, and in stores of versions before it.
+            empty for a live object.
         dataset: as given on the command line; ``dataset_digest`` is the SHA-256 of its queries.
         code_digest: the SHA-256 of the source of agents, tools, scorers and the like that are objects of the program
             that made the run; None without any.
         catalog_digest: the SHA-256 of the Apis that the selector chooses from, and ``catalog_apis`` how many they are;
-            None for a selector that knows the query's own only, and in stores of versions before it.
+            None for a selector that knows the query's own only.
     """
 
     model_config = ConfigDict(allow_inf_nan=False)
@@ -73,7 +73,7 @@ class Run(Record):
         environment: ``name==version`` of everything installed in the engine's interpreter, sorted;
             ``environment_digest`` is the SHA-256 over it.
         overall_time: seconds over all sessions of the run.
-        judge: describes its judge and the judge's calibration; empty in stores of versions before it.
+        judge: describes its judge and the judge's calibration.
         tags, note: the user's names for the run.
         endpoints: those that a verification is about, in the order of their labels in ``config.frameworks``; empty
             where the subjects are frameworks.

@@ -67,7 +67,7 @@ class Outcome(Record):
         first: whether it was the first trial of its worker process, which does once what later trials find done.
         cpu_time: processor seconds of the worker in that time, user and system, in all threads, and those of children
             that it waited for in it; as the worker itself says. None where it did not say, where the agent is an object
-            of the caller's process, and in trials of versions before it.
+            of the caller's process.
     """
 
     started_at: datetime

@@ -123,7 +123,7 @@ class ModelCall(Record):
             5xx every time, because of the request), ``endpoint`` (capacity, connection, no answer), ``limit``
             (past one of the trial's limits), ``gateway`` (Trialbed's own), ``gone`` (the framework closed the
             connection). None where the call succeeded.
-        limit: the setting past which it was refused; None where it was not, and in logs of versions before it.
+        limit: the setting past which it was refused; None where it was not.
         attempts: the earlier attempts of the gateway, which failed and were repeated.
         waited: seconds of ``duration`` spent in failed attempts and in waiting for the next; no framework's time.
         fault: the fault that was put in on purpose; empty without one. Such a request has no cause.
@@ -185,7 +185,7 @@ class WireLog(Record):
     """Everything the server saw of one trial, in order of arrival.
 
     Attributes:
-        model_name: the name of the model that the agent was given; empty in logs of versions before it.
+        model_name: the name of the model that the agent was given.
         lost: the calls of its script that a scripted model could not make in this trial.
         filled: the arguments that it made up.
         state: the trial's world after the calls; None where the Apis change nothing.

@@ -52,5 +52,4 @@ def _framework(run: Run, name: str) -> dict[str, Any]:
         "lock_digest": (info.lock_digest or None) if info else None,
         "sandbox_mechanisms": list(info.sandbox) if info else [],
         "deviations": deviations,
-        "capabilities": deviations,
     }

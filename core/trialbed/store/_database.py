@@ -1,4 +1,4 @@
-"""Opens a database: finds it, sets it up or brings it up to date, and explains its errors."""
+"""Opens a database: finds it, sets it up, and explains its errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BUSY_SECONDS = 60
 """Seconds that a writer waits for another process's transaction."""
 
 SETUP_LOCK = 0x7472_6961
-"""Names the advisory lock under which PostgreSQL creates or migrates the schema once."""
+"""Names the advisory lock under which PostgreSQL creates the schema once."""
 
 
 class Database:
@@ -65,7 +65,7 @@ def open_database(url_or_path: str, *, read_only: bool = False) -> Database:
 
     Raises:
         UsageError: the URL is malformed or its driver is not installed.
-        DataError: the database is damaged, not a store, or written by a newer Trialbed; or it does not exist and is to
+        DataError: the database is damaged, not a store, or written by another Trialbed; or it does not exist and is to
             be read only.
     """
     url = _url(url_or_path)
@@ -188,15 +188,15 @@ def _create(database: Database) -> None:
     try:
         with database.read() as connection:
             version = _version(connection, database.where)
-        if version != SCHEMA_VERSION:  # only then is the lock needed: readers never wait for writers
-            _create_or_migrate(database)
+        if version is None:  # only then is the lock needed: readers never wait for writers
+            _create_tables(database)
     except DataError as error:
         if isinstance(error.__cause__, OperationalError) and "locked" in str(error.__cause__):
             raise _Busy(str(error)) from error
         raise
 
 
-def _create_or_migrate(database: Database) -> None:
+def _create_tables(database: Database) -> None:
     with database.write() as connection:
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": SETUP_LOCK})
@@ -205,17 +205,13 @@ def _create_or_migrate(database: Database) -> None:
         if version is None:
             metadata.create_all(connection)
             connection.execute(about.insert().values(schema_version=SCHEMA_VERSION))
-        elif version < SCHEMA_VERSION:
-            from trialbed.store._migrations import migrate
-
-            migrate(connection, version)
 
 
 def _version(connection: Connection, where: str) -> int | None:
     """The schema's version, None for an empty database.
 
     Raises:
-        DataError: it is another program's database, or a newer Trialbed's.
+        DataError: it is another program's database, or another Trialbed's.
     """
     tables = set(inspect(connection).get_table_names())
     if about.name not in tables:
@@ -225,10 +221,10 @@ def _version(connection: Connection, where: str) -> int | None:
     version = int(connection.scalar(select(about.c.schema_version)) or 0)
     if version < 1:
         raise DataError(f"the store {where} is damaged: it has no schema version; restore a copy of it")
-    if version > SCHEMA_VERSION:
+    if version != SCHEMA_VERSION:
         raise DataError(
-            f"the store {where} has schema version {version}, this Trialbed reads up to {SCHEMA_VERSION}; "
-            "update Trialbed, or name another store"
+            f"the store {where} has schema version {version}, and this Trialbed reads version {SCHEMA_VERSION}; "
+            "use the Trialbed that wrote it, or name another store"
         )
     return version
 

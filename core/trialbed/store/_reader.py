@@ -43,7 +43,7 @@ RECORDED: dict[RunStatus, tuple[RunStatus, ...]] = {"interrupted": ("running",)}
 def open_store(url_or_path: str | None = None) -> StoreReader:
     """Open a store to read its runs and trials; best in a ``with`` statement.
 
-    Nothing is ever changed, except that a store of an older version of Trialbed is brought up to date first.
+    Nothing is ever changed.
     Runs that are under way can be read: they show what was committed when they are asked for.
 
     Args:

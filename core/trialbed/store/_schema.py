@@ -21,8 +21,11 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 5
-"""Incremented with every change of the tables or of a stored record; ``_migrations`` has the steps between versions."""
+SCHEMA_VERSION = 1
+"""Incremented with a change of the tables, or of a stored record that does not read older ones.
+
+A new field of a record needs none where it has a default: records that lack it are read with that.
+"""
 
 metadata = MetaData()
 

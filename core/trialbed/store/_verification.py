@@ -48,7 +48,7 @@ class StoreReport:
 def verify_store(url_or_path: str) -> StoreReport:
     """Check every record and body of a store.
 
-    Nothing is changed, except that a store of an older version is brought up to date first.
+    Nothing is changed.
 
     Raises:
         UsageError: the URL is malformed or its driver is not installed.

@@ -45,13 +45,10 @@ CALLED = {
 BESIDE_SETTINGS = ("judge_prompt", "judge_rules", "catalog_digest", "trialbed_version")
 """Keys of a document's metadata that settings led to, and that are compared like them."""
 
-UNCLEAR = "model"
-"""A kind of failure that documents of version 0.1.0 also give to an endpoint that was out."""
-
 
 @cache
 def compared_settings() -> Mapping[str, Any]:
-    """Key of a document's metadata -> its value in documents of versions before it.
+    """Key of a document's metadata -> its default, for documents that lack it.
 
     The settings of a run's identity; two sides may differ in them, as that can be what is compared. The test set stands
     for the dataset, whose name may be a path.
@@ -317,7 +314,7 @@ def _check(
 def _trial(entry: Mapping[str, Any], repeat: int) -> ComparedTrial:
     scores = {name: float(value) for name, value in entry["scores"].items() if isinstance(value, (int, float))}
     failure = entry["error"]["kind"] if "error" in entry else ""
-    measured = entry["status"] != "not measured" if "status" in entry else failure not in (*NOT_MEASURED, UNCLEAR)
+    measured = entry["status"] != "not measured" if "status" in entry else failure not in NOT_MEASURED
     return ComparedTrial(
         entry["query_id"], scores, failure, measured, repeat, _offered_tools(entry.get("selected_tools"))
     )

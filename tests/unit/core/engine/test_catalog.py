@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.trials import run_config
 
 from trialbed.engine import RunOptions, config_digest, open_catalog, open_dataset, prepare
 from trialbed.errors import UsageError
@@ -58,11 +57,6 @@ def test_the_catalog_is_part_of_a_runs_identity(tools: Path, tmp_path: Path) -> 
     (tools / "Weather" / "skies.json").write_text('{"tool_name": "Skies", "api_list": [{"name": "pollen"}]}')
     changed = prepared(tmp_path, selector="bm25", catalog=(str(tools),))
     assert len({config_digest(each.config) for each in (own, more, changed)}) == 3
-
-
-def test_the_datasets_own_catalog_does_not_change_which_run_a_command_resumes() -> None:
-    told = run_config(catalog_digest="d", catalog_apis=110)
-    assert config_digest(told) == config_digest(run_config())
 
 
 def test_a_selector_that_knows_the_querys_own_apis_takes_no_catalog(tmp_path: Path) -> None:

@@ -74,11 +74,6 @@ def test_the_same_command_continues_an_unfinished_run_and_no_finished_one(store:
         assert find_run(store, prepared()) == run
 
 
-def test_a_run_of_a_version_that_did_not_record_the_adapters_code_is_continued(store: Store, add_run: AddRun) -> None:
-    run = add_run("old", "interrupted", adapter_digests={})
-    assert find_run(store, prepared()) == run
-
-
 @pytest.mark.parametrize("code", [OTHER_CODE, {"adapter_versions": {"reference": "trialbed 0.2.0"}}])
 def test_a_run_of_another_adapter_is_not_continued_and_the_user_is_told(
     store: Store, add_run: AddRun, code: dict[str, object]

@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 from support.trials import run_config
 
 from trialbed.engine import config_digest, new_trial_token, trial_seed
-from trialbed.engine._identity import FIRST_FIELDS
 from trialbed.records import RunConfig, TrialKey
 
 CONFIG = run_config()
@@ -43,15 +42,3 @@ def test_tokens_never_repeat_and_fit_a_path() -> None:
     tokens = {new_trial_token() for _ in range(1000)}
     assert len(tokens) == 1000
     assert all(8 <= len(token) <= 64 and token.replace("-", "").replace("_", "").isalnum() for token in tokens)
-
-
-def test_the_settings_of_the_first_version_are_all_still_there() -> None:
-    assert set(RunConfig.model_fields) >= FIRST_FIELDS
-
-
-def test_no_temperature_is_zero_only_where_every_framework_sends_that() -> None:
-    zero = CONFIG.model_copy(update={"temperature": 0.0})
-    unset = CONFIG.model_copy(update={"temperature": None})
-    assert config_digest(unset) == config_digest(zero)
-    native = {"frameworks": ("reference", "langgraph:native")}
-    assert config_digest(unset.model_copy(update=native)) != config_digest(zero.model_copy(update=native))

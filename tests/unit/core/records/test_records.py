@@ -14,9 +14,7 @@ from trialbed.records import (
     ApiCall,
     ApiRef,
     ClaimedCall,
-    Deviation,
     Failure,
-    FrameworkInfo,
     GoldCall,
     Limits,
     ModelCall,
@@ -127,16 +125,3 @@ def test_usage_adds_up() -> None:
 def test_limits_must_leave_room(limits: dict[str, float]) -> None:
     with pytest.raises(ValidationError):
         Limits.model_validate(limits)
-
-
-def test_frameworks_are_read_under_the_old_name_of_deviations():
-    now = FrameworkInfo(
-        name="acme",
-        version="1",
-        adapter="trialbed-acme",
-        adapter_version="2",
-        python="3.11",
-        deviations=(Deviation(text="sorts tools"),),
-    )
-    old = now.model_dump_json().replace('"deviations"', '"capabilities"')
-    assert FrameworkInfo.model_validate_json(old) == now

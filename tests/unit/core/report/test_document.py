@@ -59,12 +59,11 @@ def test_metadata_say_what_was_measured_with_what(document: dict[str, Any]) -> N
     found = document["metadata"]
     assert found["agent_name"] == found["framework"] == "reference"
     assert found["timestamp"] == "2026-01-02T12:00:00+00:00"
-    assert (found["framework_version"], found["adapter"], found["capabilities"]) == (
+    assert (found["framework_version"], found["adapter"], found["deviations"]) == (
         "1.2",
         "trialbed",
         ["adds a prompt"],
     )
-    assert found["deviations"] == found["capabilities"]
     assert (found["num_queries"], found["overall_time"], found["evaluator_model"]) == (2, 9.5, "rule")
     assert found["base_url"] == "https://example.org/v1"
 

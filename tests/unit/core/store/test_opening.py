@@ -65,11 +65,11 @@ def test_another_programs_database_is_left_alone(path: Path) -> None:
         Store.open(str(path))
 
 
-def test_the_store_of_a_newer_trialbed_is_left_alone(path: Path) -> None:
+def test_the_store_of_another_trialbed_is_left_alone(path: Path) -> None:
     Store.open(str(path)).close()
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE trialbed_store SET schema_version = 99")
-    with pytest.raises(DataError, match=r"schema version 99, this Trialbed reads up to \d+; update Trialbed"):
+    with pytest.raises(DataError, match=r"schema version 99, and this Trialbed reads version \d+; use the"):
         Store.open(str(path))
 
 

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import math
+import sqlite3
 import threading
 import zlib
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +17,7 @@ from support.examples import examples
 from trialbed.errors import DataError
 from trialbed.records import Failure, Run, Score, TrialKey, TrialResult
 from trialbed.store import Store
+from trialbed.store._checksums import checksum
 from trialbed.store._json import decode, encode
 
 MakeRun = Callable[..., Run]
@@ -184,3 +188,25 @@ def test_scores_are_stored_without_loss(store: Store, make_run: MakeRun, make_tr
     (found,) = store.results("r1")
     expected = list(value) if isinstance(value, tuple) else value
     assert repr(found.scores[0].detail["value"]) == repr(expected)
+
+
+def test_a_field_with_a_default_that_a_record_lacks_has_the_default(
+    tmp_path: Path, make_run: MakeRun, make_trial: MakeTrial
+) -> None:
+    """So a field can be added to a stored record without a change of the tables."""
+    path = tmp_path / "store.db"
+    with Store.open(str(path)) as store:
+        store.create_run(make_run("r1", note="a note"))
+        store.add_trial("r1", make_trial().model_copy(update={"topped_up_tools": ("a",)}))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.row_factory = sqlite3.Row
+        for table, lacking in (("trials", ("$.topped_up_tools", "$.outcome.cpu_time")), ("runs", ("$.note",))):
+            for name in lacking:
+                connection.execute(f"UPDATE {table} SET record = json_remove(record, '{name}')")
+            row = dict(connection.execute(f"SELECT * FROM {table}").fetchone())
+            connection.execute(f"UPDATE {table} SET checksum = ?", (checksum([row]),))
+            assert lacking[0][2:] not in row["record"]
+    with Store.open(str(path)) as store:
+        assert store.run("r1").note == ""
+        (trial,) = store.results("r1")
+        assert (trial.topped_up_tools, trial.outcome.cpu_time) == ((), None)

@@ -205,12 +205,6 @@ def test_only_a_trial_that_was_not_measured_is_left_out(write) -> None:
     assert (found["n"], found["candidate"]) == (3, pytest.approx(1 / 3))
 
 
-def test_a_document_of_an_older_version_does_not_tell_whose_fault_a_models_failure_is(write) -> None:
-    b = write("b", {1: scores(1.0), 2: "model"})
-    (found,) = compared(write("a", dict.fromkeys((1, 2), scores(1.0))), b).document
-    assert found["scores"]["sopr_score"]["n"] == 1
-
-
 def test_a_regression_fails_only_where_that_is_asked_for(write) -> None:
     a = write("a", {number: scores(1.0) for number in range(20)})
     b = write("b", {number: scores(float(number > 8)) for number in range(20)})
