@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import httpx
 
 from trialbed import Answer, BaseAgent, ClaimedCall, Limits, ModelEndpoint, ModelFailed, Tool, Usage, finish_of
 from trialbed.tools import tls_for
-from trialbed.wire.dialects.chat_completions import first_message, read_body, usage_of
+from trialbed.wire.dialects.chat_completions import first_message, read_body
 
 MAX_ERROR_TEXT = 500
 
@@ -107,10 +107,10 @@ class ReferenceAgent(BaseAgent):
         except (LookupError, TypeError, AttributeError) as error:
             text = response.text[:MAX_ERROR_TEXT]
             raise ModelFailed(f"the model's endpoint did not answer with a completion ({error!r}): {text}") from error
-        self._count(usage_of(reading.response))
+        self._count(reading.answer.usage or {})
         return message
 
-    def _count(self, usage: dict[str, int]) -> None:
+    def _count(self, usage: Mapping[str, int]) -> None:
         if not usage or self._usage is None:
             self._usage = None
             return

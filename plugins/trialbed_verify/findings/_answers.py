@@ -11,7 +11,7 @@ from trialbed.wire.dialects.chat_completions import (
     first_choice,
     first_message,
     offered_functions,
-    usage_of,
+    read_answer,
     wants_usage,
 )
 
@@ -108,9 +108,9 @@ class Answer:
         return [function["name"] for function in offered_functions({"tools": self.tools})]
 
     @cached_property
-    def usage(self) -> dict[str, int]:
+    def usage(self) -> Mapping[str, int]:
         """The token counts that are whole numbers."""
-        return usage_of(self.response)
+        return read_answer(self.response).usage or {}
 
     @cached_property
     def reported_usage(self) -> dict[str, Json]:

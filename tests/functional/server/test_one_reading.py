@@ -14,7 +14,7 @@ from support.examples import examples
 from tenacity import wait_none
 
 from trialbed.wire import ChatClient, Reading
-from trialbed.wire.dialects.chat_completions import StreamReader, read_body, read_stream, sent_calls
+from trialbed.wire.dialects.chat_completions import StreamReader, read_body, read_stream
 from trialbed_server.gateway.exchange import Exchange
 from trialbed_server.trials import LogBudget
 
@@ -109,7 +109,7 @@ def by_gateway(pieces: list[bytes], *, events: bool) -> tuple[str | None, list[t
 
 
 def found(reading: Reading) -> tuple[str | None, list[tuple[str, str]]]:
-    return reading.finish_reason, [(call.name, call.arguments) for call in sent_calls(reading.response)]
+    return reading.finish_reason, [(call.name, call.arguments) for call in reading.answer.calls]
 
 
 @settings(max_examples=examples(0.6))

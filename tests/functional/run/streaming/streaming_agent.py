@@ -8,7 +8,7 @@ from typing import Any
 
 from trialbed import Answer, BaseAgent, ClaimedCall, ModelFailed, Tool, Usage
 from trialbed.wire import ChatClient
-from trialbed.wire.dialects.chat_completions import first_message, usage_of
+from trialbed.wire.dialects.chat_completions import first_message
 
 
 class StreamingAgent(BaseAgent):
@@ -32,7 +32,7 @@ class StreamingAgent(BaseAgent):
                 reading = await client.complete(self._request(messages))
                 if reading.problem is not None:
                     raise ModelFailed(reading.problem.message)
-                counts = usage_of(reading.response)
+                counts = reading.answer.usage or {}
                 usage += Usage(
                     prompt_tokens=counts.get("prompt_tokens", 0), completion_tokens=counts.get("completion_tokens", 0)
                 )

@@ -9,7 +9,7 @@ import pytest
 from tenacity import wait_none
 
 from trialbed.wire import Call, ChatClient, Reading, event_bytes
-from trialbed.wire.dialects.chat_completions import Completion, first_message, sent_calls
+from trialbed.wire.dialects.chat_completions import Completion, first_message
 
 HELLO = Completion(model="m", id="i", content="hello")
 EVENTS = b"".join(HELLO.events())
@@ -88,7 +88,7 @@ async def test_a_streamed_answer_is_read_with_the_names_on_offer() -> None:
 
     tools = [{"type": "function", "function": {"name": "look"}}]
     reading, _ = await ask(repeated, request={**REQUEST, "stream": True, "tools": tools})
-    assert sent_calls(reading.response) == (Call("look", "{}"),)
+    assert reading.answer.calls == (Call("look", "{}"),)
 
 
 async def test_what_came_of_a_stream_that_breaks_is_kept() -> None:

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any, TypeGuard
 
 from trialbed.wire._bodies import oddities, read_object, shown
-from trialbed.wire._exchange import Call, Document, ModelAnswer
+from trialbed.wire._exchange import Document, ModelAnswer
 from trialbed.wire._readings import Problem, Reading, outcome_of
 from trialbed.wire.dialects.chat_completions._errors import reports_error
-from trialbed.wire.dialects.chat_completions._requests import message_calls, message_reasoning
+from trialbed.wire.dialects.chat_completions._requests import REASONING, message_calls, message_reasoning
 
 MOST_TOKENS = 10**9
 """Tokens that an answer can have; larger counts are ignored."""
@@ -31,9 +31,12 @@ def read_body(body: bytes, content_type: str = "application/json") -> Reading:
 
 def read_answer(document: Document | None) -> ModelAnswer:
     """Read the answer in a completion, as far as it is one; without a message its ``source`` is None."""
-    choice, message = first_choice(document), first_message(document)
-    head, reason, refusal = document or {}, choice.get("finish_reason"), message.get("refusal")
+    head, choice = document or {}, first_choice(document)
+    found = choice.get("message")
+    message = found if isinstance(found, dict) else {}
+    usages = _usages(head, choice)
     model, identity, created = head.get("model"), head.get("id"), head.get("created")
+    reason, refusal = choice.get("finish_reason"), message.get("refusal")
     return ModelAnswer(
         model=model if isinstance(model, str) else "",
         id=identity if isinstance(identity, str) else "",
@@ -41,8 +44,8 @@ def read_answer(document: Document | None) -> ModelAnswer:
         content=message.get("content") if message else choice.get("text"),
         calls=message_calls(message),
         finish_reason=reason if isinstance(reason, str) and reason else None,
-        usage=usage_of(document) or None,
-        hidden_tokens=hidden_tokens(document),
+        usage=_usage(usages) or None,
+        hidden_tokens=_hidden_tokens(message, usages),
         reasoning=message_reasoning(message),
         refusal=refusal if isinstance(refusal, str) else "",
         source=message or None,
@@ -65,11 +68,6 @@ def first_message(response: Document | None) -> Document:
     return message if isinstance(message, dict) else {}
 
 
-def sent_calls(response: Document | None) -> tuple[Call, ...]:
-    """Return the tool calls of the first choice, in order; arguments that are no text are written as JSON."""
-    return message_calls(first_message(response))
-
-
 def answered_calls(response: Document | None) -> list[Any]:
     """Return the calls of the first choice as they came; a legacy ``function_call`` is a call without an id."""
     message = first_message(response)
@@ -77,26 +75,6 @@ def answered_calls(response: Document | None) -> list[Any]:
     if isinstance(calls, list) and calls:
         return calls
     return [{"type": "function", "function": function}] if isinstance(function, dict) and function else []
-
-
-def usage_of(response: Document | None) -> dict[str, int]:
-    """Return the token counts of a completion, wherever it has them; only those that are whole numbers."""
-    found: dict[str, int] = {}
-    for place in _usages(response or {}):
-        found |= {key: value for key, value in place.items() if key.endswith("_tokens") and _is_count(value)}
-    if "total_tokens" not in found and {"prompt_tokens", "completion_tokens"} <= found.keys():
-        found["total_tokens"] = found["prompt_tokens"] + found["completion_tokens"]
-    return found
-
-
-def hidden_tokens(response: Document | None) -> int:
-    """Return the tokens of reasoning that was not sent; they were generated before the first token came."""
-    message = first_message(response)
-    if any(message.get(key) for key in ("reasoning_content", "reasoning", "reasoning_details")):
-        return 0
-    details = [place.get("completion_tokens_details") for place in _usages(response or {})]
-    counts: list[Any] = [found.get("reasoning_tokens") for found in details if isinstance(found, dict)]
-    return next((count for count in reversed(counts) if _is_count(count)), 0)
 
 
 def _read_completion(document: Document, body: bytes) -> Reading:
@@ -120,15 +98,29 @@ def _broken(kind: str, message: str, document: Document, reason: Any = None) -> 
     return Reading("protocol_error", known, document, problem, answer=read_answer(document))
 
 
-def _usages(response: Document) -> list[Document]:
+def _usages(response: Document, choice: Document) -> list[Document]:
     """The places where vendors put usage, least trusted first."""
     groq = response.get("x_groq")
-    places = [
-        first_choice(response).get("usage"),
-        groq.get("usage") if isinstance(groq, dict) else None,
-        response.get("usage"),
-    ]
+    places = (choice.get("usage"), groq.get("usage") if isinstance(groq, dict) else None, response.get("usage"))
     return [place for place in places if isinstance(place, dict)]
+
+
+def _usage(places: list[Document]) -> dict[str, int]:
+    """The token counts that are whole numbers."""
+    found: dict[str, int] = {}
+    for place in places:
+        found |= {key: value for key, value in place.items() if key.endswith("_tokens") and _is_count(value)}
+    if "total_tokens" not in found and {"prompt_tokens", "completion_tokens"} <= found.keys():
+        found["total_tokens"] = found["prompt_tokens"] + found["completion_tokens"]
+    return found
+
+
+def _hidden_tokens(message: Document, places: list[Document]) -> int:
+    details = [found for place in places if isinstance(found := place.get("completion_tokens_details"), dict)]
+    if not details or any(message.get(key) for key in (*REASONING, "reasoning_details")):
+        return 0
+    counts: list[Any] = [found.get("reasoning_tokens") for found in details]
+    return next((count for count in reversed(counts) if _is_count(count)), 0)
 
 
 def _is_count(value: Any) -> TypeGuard[int]:

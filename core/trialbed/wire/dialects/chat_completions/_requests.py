@@ -40,6 +40,11 @@ class ChatRequest(ModelRequest):
         """The tools on offer; those without a name are left out."""
         return tuple(map(read_function, offered_functions(self.document)))
 
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of the tools on offer; every request to the gateway is read this far."""
+        return frozenset(function["name"] for function in offered_functions(self.document))
+
     @property
     def tool_choice(self) -> ToolChoice:
         """Return whether the model may call them."""
@@ -108,12 +113,13 @@ def read_message(message: Any) -> ModelMessage:
 def message_calls(message: Mapping[str, Any]) -> tuple[Call, ...]:
     """Return the calls of a message, in order; arguments that are no text are written as JSON."""
     calls = message.get("tool_calls")
-    return tuple(_call(call) for call in (calls if isinstance(calls, list) else ()) if isinstance(call, dict))
+    return tuple([_call(call) for call in calls if isinstance(call, dict)]) if isinstance(calls, list) else ()
 
 
 def message_reasoning(message: Mapping[str, Any]) -> str:
     """Return the reasoning that a message has as text."""
-    return "\n".join(text for key in REASONING if isinstance(text := message.get(key), str) and text)
+    found = [text for key in REASONING if isinstance(text := message.get(key), str) and text]
+    return "\n".join(found) if found else ""
 
 
 def read_function(function: Mapping[str, Any]) -> OfferedTool:

@@ -15,7 +15,6 @@ from trialbed.wire.dialects.chat_completions import (
     first_message,
     read_body,
     read_stream,
-    sent_calls,
     usage_document,
 )
 
@@ -43,7 +42,7 @@ def test_a_stream_says_the_same_as_the_document(completion: Completion, piece: i
     assert streamed.problem is None
     assert whole.outcome == streamed.outcome
     assert first_message(whole.response)["content"] == first_message(streamed.response)["content"]
-    assert sent_calls(whole.response) == sent_calls(streamed.response) == completion.calls
+    assert whole.answer.calls == streamed.answer.calls == completion.calls
     assert (whole.response or {}).get("usage") == (streamed.response or {}).get("usage")
 
 

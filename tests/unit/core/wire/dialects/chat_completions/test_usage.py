@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from trialbed.wire.dialects.chat_completions import hidden_tokens, usage_of
+from trialbed.wire.dialects.chat_completions import read_answer
 
 COUNTS = {"prompt_tokens": 3, "completion_tokens": 4}
 
@@ -14,26 +14,28 @@ COUNTS = {"prompt_tokens": 3, "completion_tokens": 4}
     [{"usage": COUNTS}, {"choices": [{"usage": COUNTS}]}, {"x_groq": {"usage": COUNTS}}],
 )
 def test_usage_is_found_where_vendors_put_it(response: dict[str, Any]) -> None:
-    assert usage_of(response) == {**COUNTS, "total_tokens": 7}
+    assert read_answer(response).usage == {**COUNTS, "total_tokens": 7}
 
 
 def test_the_response_itself_is_trusted_most() -> None:
-    assert usage_of({"usage": {"total_tokens": 9}, "choices": [{"usage": {"total_tokens": 1}}]})["total_tokens"] == 9
+    assert (read_answer({"usage": {"total_tokens": 9}, "choices": [{"usage": {"total_tokens": 1}}]}).usage or {})[
+        "total_tokens"
+    ] == 9
 
 
 @pytest.mark.parametrize("value", [None, "4", True, 1.5, -1, 10**9 + 1, 10**400, {}, []])
 def test_what_is_no_count_is_unknown(value: Any) -> None:
-    assert usage_of({"usage": {"completion_tokens": value}}) == {}
+    assert read_answer({"usage": {"completion_tokens": value}}).usage is None
 
 
 @pytest.mark.parametrize("response", [None, {}, {"usage": None}, {"usage": 3}, {"x_groq": "x"}, {"choices": "x"}])
 def test_where_there_is_none_nothing_is_known(response: Any) -> None:
-    assert usage_of(response) == {}
-    assert hidden_tokens(response) == 0
+    assert read_answer(response).usage is None
+    assert read_answer(response).hidden_tokens == 0
 
 
 def test_reasoning_is_hidden_where_it_was_counted_and_not_sent() -> None:
     usage = {**COUNTS, "completion_tokens_details": {"reasoning_tokens": 3}}
-    assert hidden_tokens({"usage": usage, "choices": [{"message": {"content": "x"}}]}) == 3
+    assert read_answer({"usage": usage, "choices": [{"message": {"content": "x"}}]}).hidden_tokens == 3
     shown = {"message": {"content": "x", "reasoning_content": "hm"}}
-    assert hidden_tokens({"usage": usage, "choices": [shown]}) == 0
+    assert read_answer({"usage": usage, "choices": [shown]}).hidden_tokens == 0
