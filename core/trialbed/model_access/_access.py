@@ -13,6 +13,7 @@ from trialbed.model_access._budget import ModelBudget, ModelUse
 from trialbed.model_access._cache import CompletionCache
 from trialbed.records import ModelEndpoint
 from trialbed.wire import ChatClient, Reading
+from trialbed.wire.dialects import dialect
 
 Messages = Sequence[Mapping[str, Any]]
 T = TypeVar("T")
@@ -126,11 +127,11 @@ class ModelAccess:
             found = read(reply)
         except ValueError as problem:
             again = [
-                *request["messages"],
+                *messages,
                 {"role": "assistant", "content": reply},
                 {"role": "user", "content": correction.replace("{problem}", str(problem))},
             ]
-            reply = await self._reply({**request, "messages": again}, schema)
+            reply = await self._reply(self._request(again, seed, settings), schema)
             found = _read_again(read, reply)
         if self._cache is not None:
             await asyncio.to_thread(self._cache.keep, self._origin, _key(request, schema), reply)
@@ -174,15 +175,15 @@ class ModelAccess:
 
     def _request(self, messages: Messages, seed: int | None, settings: Mapping[str, Any]) -> dict[str, Any]:
         endpoint = self.endpoint
-        request: dict[str, Any] = {
-            "model": endpoint.model,
+        own: dict[str, Any] = {
             "temperature": endpoint.temperature or 0.0,
-            "messages": [_sendable(message) for message in messages],
             "seed": endpoint.seed if seed is None else seed,
         }
         if endpoint.max_tokens is not None:
-            request["max_tokens"] = endpoint.max_tokens
-        return request | dict(settings)
+            own["max_tokens"] = endpoint.max_tokens
+        return dialect().write_request(
+            endpoint.model, [_sendable(message) for message in messages], own | dict(settings)
+        )
 
     async def _look_up(self, request: dict[str, Any], schema: Mapping[str, Any] | None) -> str | None:
         if self._cache is None:
@@ -190,7 +191,7 @@ class ModelAccess:
         return await asyncio.to_thread(self._cache.find, self._origin, _key(request, schema))
 
     async def _reply(self, request: dict[str, Any], schema: Mapping[str, Any] | None) -> str:
-        formats = [*_formats(schema), {}] if schema is not None else [{}]
+        formats = [*dialect().reply_formats(schema), {}] if schema is not None else [{}]
         while True:
             self.budget.take_request()
             step = min(self._format, len(formats) - 1)
@@ -219,14 +220,6 @@ class ModelAccess:
                 endpoint.base_url, endpoint.api_key or None, timeout=self._timeout, wait=self._wait
             )
         return self._client
-
-
-def _formats(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
-    described = {"name": "reply", "strict": True, "schema": dict(schema)}
-    return [
-        {"response_format": {"type": "json_schema", "json_schema": described}},
-        {"response_format": {"type": "json_object"}},
-    ]
 
 
 def _key(request: Mapping[str, Any], schema: Mapping[str, Any] | None) -> dict[str, Any]:

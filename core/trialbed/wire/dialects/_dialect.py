@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from trialbed.wire._exchange import Document, ModelAnswer, ModelRequest
@@ -44,6 +44,17 @@ class Dialect(Protocol):
 
     def read_request(self, document: Mapping[str, Any], problem: str = "") -> ModelRequest:
         """Read a request; ``problem``: why its body is not a JSON object."""
+
+    def write_request(self, model: str, messages: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> Document:
+        """Return a request.
+
+        Args:
+            messages: each with a ``role`` and a ``content``.
+            settings: further fields, by the dialect's own names.
+        """
+
+    def reply_formats(self, schema: Mapping[str, Any]) -> Sequence[Document]:
+        """Return the settings that ask for a reply of this JSON Schema, the strictest first."""
 
     def read_answer(self, document: Document | None) -> ModelAnswer:
         """Read an answer from its document, as far as it is one; without a message its ``source`` is None."""

@@ -23,7 +23,9 @@ from trialbed.wire.dialects.chat_completions._requests import (
     read_function,
     read_message,
     read_request,
+    reply_formats,
     wants_usage,
+    write_request,
 )
 from trialbed.wire.dialects.chat_completions._streams import StreamReader, open_stream, read_stream
 
@@ -45,9 +47,11 @@ __all__ = [
     "read_message",
     "read_request",
     "read_stream",
+    "reply_formats",
     "usage_document",
     "wants_usage",
     "write_document",
     "write_error",
     "write_events",
+    "write_request",
 ]

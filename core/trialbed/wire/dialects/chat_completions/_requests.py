@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -77,6 +77,20 @@ class ChatRequest(ModelRequest):
 def read_request(document: Mapping[str, Any], problem: str = "") -> ChatRequest:
     """Read a request; ``problem``: why its body is not a JSON object."""
     return ChatRequest(document, problem)
+
+
+def write_request(model: str, messages: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> Document:
+    """Return a request; ``settings`` are its further fields."""
+    return {"model": model, "messages": list(messages), **settings}
+
+
+def reply_formats(schema: Mapping[str, Any]) -> list[Document]:
+    """Return the settings that ask for a reply of this JSON Schema, the strictest first."""
+    described = {"name": "reply", "strict": True, "schema": dict(schema)}
+    return [
+        {"response_format": {"type": "json_schema", "json_schema": described}},
+        {"response_format": {"type": "json_object"}},
+    ]
 
 
 def offered_functions(request: Any) -> Iterator[Document]:
