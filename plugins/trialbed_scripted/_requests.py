@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from trialbed.wire import ModelRequest
-from trialbed.wire.dialects import dialect
+from trialbed.wire.dialects import CHAT, dialect
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,7 @@ class ReceivedRequest:
         headers: names in lower case.
         attempt: how often the same body came before.
         repeats: whether it came before and met a fault then.
+        dialect: the name of the dialect in which it is written.
     """
 
     number: int
@@ -30,8 +31,9 @@ class ReceivedRequest:
     headers: Mapping[str, str] = field(default_factory=dict)
     attempt: int = 0
     repeats: bool = False
+    dialect: str = CHAT
 
     @cached_property
     def asked(self) -> ModelRequest:
         """The request as it is read: its conversation, its tools."""
-        return dialect().read_request(self.document)
+        return dialect(self.dialect).read_request(self.document)

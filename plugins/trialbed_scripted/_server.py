@@ -17,9 +17,10 @@ from typing import Any, Self
 from aiohttp import web
 
 from trialbed.errors import ServerUnavailable
+from trialbed.wire.dialects import CHAT, PATHS, dialect
 from trialbed.wire.dialects.chat_completions import wants_usage
 from trialbed_scripted._requests import ReceivedRequest
-from trialbed_scripted._responses import Response, fail
+from trialbed_scripted._responses import EVENTS, Response, fail
 from trialbed_scripted._scripts import Model, ask_model
 from trialbed_scripted._threads import ThreadLoop
 from trialbed_scripted._turns import Turn
@@ -85,8 +86,8 @@ class ScriptedServer:
 
     async def __aenter__(self) -> Self:
         application = web.Application(client_max_size=MAX_BODY)
-        application.router.add_post("/v1/chat/completions", self._handle)
-        application.router.add_post("/v1/completions", self._handle)
+        for path in (*PATHS, "completions"):
+            application.router.add_post(f"/v1/{path}", self._handle)
         self._ended = asyncio.Event()
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.5)
         await self._runner.setup()
@@ -119,32 +120,34 @@ class ScriptedServer:
         sent = request.headers.get("Authorization", "").encode(errors="surrogateescape")
         if self._expected is not None and not hmac.compare_digest(sent, self._expected):
             return await send(request, fail(401, NO_TOKEN, "authentication_error"), self._ended)
-        response = await self._respond(await request.read(), request.headers)
+        spoken = PATHS.get(request.path.removeprefix("/v1/"), CHAT)
+        response = await self._respond(await request.read(), request.headers, spoken)
         try:
             return await send(request, response, self._ended)
         except ConnectionResetError:
             # The client has left.
             return web.Response(status=499)
 
-    async def _respond(self, body: bytes, headers: Mapping[str, str]) -> Response:
+    async def _respond(self, body: bytes, headers: Mapping[str, str], spoken: str) -> Response:
         try:
             document = json.loads(body)
         except (ValueError, RecursionError) as error:
             return fail(400, f"not JSON: {error}", "invalid_request_error")
         if not isinstance(document, dict):
             return fail(400, "not a JSON object", "invalid_request_error")
-        request, fault = self._receive(document, body, headers)
+        request, fault = self._receive(document, body, headers, spoken)
         refusal = fault.refuse(document)
         return refusal or fault.change_response(await self._answer(request, fault), request)
 
     def _receive(
-        self, document: dict[str, Any], body: bytes, headers: Mapping[str, str]
+        self, document: dict[str, Any], body: bytes, headers: Mapping[str, str], spoken: str
     ) -> tuple[ReceivedRequest, Fault]:
         """Count a request, and draw the fault that it meets."""
         known = hashlib.blake2b(body, digest_size=16).digest()
         attempt, met = self._attempts.get(known, (0, Fault()))
         lowered = {name.lower(): value for name, value in headers.items()}
-        request = ReceivedRequest(self._received, document, body, lowered, attempt, repeats=met != Fault())
+        repeats = met != Fault()
+        request = ReceivedRequest(self._received, document, body, lowered, attempt, repeats, spoken)
         self._received += 1
         fault = self.faults.fault(request)
         self._attempts[known] = (attempt + 1, fault)
@@ -153,31 +156,36 @@ class ScriptedServer:
         return request, fault
 
     async def _answer(self, request: ReceivedRequest, fault: Fault) -> Response:
-        seen = fault.shorten(request.document)
-        said = await ask_model(self._model, replace(request, document=seen))
+        seen = replace(request, document=fault.shorten(request.document))
+        said = await ask_model(self._model, seen)
         if isinstance(said, Response):
             return said
-        return write_turn(fault.change_turn(said, seen), request.number, seen, fault, self.faults.answers)
+        return write_turn(fault.change_turn(said, seen.document), seen, fault, self.faults.answers)
 
 
-def write_turn(
-    turn: Turn, number: int, request: Mapping[str, Any], fault: Fault, answers: Mapping[str, Any]
-) -> Response:
-    """Write a turn as the response to a request, whole or streamed."""
+def write_turn(turn: Turn, request: ReceivedRequest, fault: Fault, answers: Mapping[str, Any]) -> Response:
+    """Write a turn as the response to a request, whole or streamed.
+
+    Faults of the form are those of chat completions; other dialects are written by their own module.
+    """
+    document, spoken = request.document, dialect(request.dialect)
     completion = turn.completion(
-        raw="prompt" in request,
-        model=str(request.get("model")),
-        id=f"chatcmpl-{turn.id or number}",
+        raw="prompt" in document,
+        model=str(document.get("model")),
+        id=f"chatcmpl-{turn.id or request.number}",
         choice_fields={} if turn.logprobs is None else {"logprobs": turn.logprobs},
         fields={"system_fingerprint": "fp_scripted"},
     )
-    first, gap = answers["first_token"], answers["gap"]
-    if not request.get("stream"):
-        document = repeat_choices([completion.document()], _count_choices(request))[0]
-        return replace(Response.document(fault.change_document(document)), wait=first)
-    chunks = fault.change_chunks(
-        repeat_choices(completion.chunks(with_usage=wants_usage(request)), _count_choices(request))
-    )
+    first, gap, number = answers["first_token"], answers["gap"], _count_choices(document)
+    if spoken.NAME != CHAT and not request.asked.stream:
+        return replace(Response.document(spoken.write_document(completion)), wait=first)
+    if spoken.NAME != CHAT:
+        events = spoken.write_events(completion, with_usage=request.asked.wants_usage)
+        return Response(tuple(events), content_type=EVENTS, sized=False, first=first, gap=gap)
+    if not document.get("stream"):
+        whole = repeat_choices([completion.document()], number)[0]
+        return replace(Response.document(fault.change_document(whole)), wait=first)
+    chunks = fault.change_chunks(repeat_choices(completion.chunks(with_usage=wants_usage(document)), number))
     return replace(Response.events(chunks), first=first, gap=gap)
 
 

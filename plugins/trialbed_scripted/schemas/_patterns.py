@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 ALPHABET = string.ascii_lowercase + string.digits + string.ascii_uppercase + " -_.@/:"
+LONGEST = 100_000
+"""Characters of the longest text that is made; nested repetitions can ask for any number."""
+
 WIDEST = 3
 """Repetitions beyond the least that are tried."""
 
@@ -52,7 +55,10 @@ def _part(kind: str, value: Any, extra: int, groups: dict[int, str]) -> str:
             return next((letter for letter in _candidates(value) if _is_in(letter, value)), "a")
         case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
             least, most, inner = value
-            return "".join(_text(inner, 0, groups) for _ in range(min(int(most), least + extra)))
+            part, times = _text(inner, 0, groups), min(int(most), int(least) + extra)
+            if len(part) * times > LONGEST:
+                raise NotImplementedError("a text of this length")
+            return part * times
         case "SUBPATTERN":
             number, _, _, inner = value
             text = _text(inner, extra, groups)

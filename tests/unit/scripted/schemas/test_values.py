@@ -58,7 +58,12 @@ def test_arguments_are_valid(schema: Any) -> None:
     assert JsonSchema(schema).is_valid(json.loads(arguments))
 
 
-@pytest.mark.parametrize("schema", [{"type": "string", "minLength": 10**12}, {"allOf": [False]}, {"enum": []}])
+VERY_LONG = {"type": "string", "pattern": "^(a{400}){400}$"}
+
+
+@pytest.mark.parametrize(
+    "schema", [{"type": "string", "minLength": 10**12}, {"allOf": [False]}, {"enum": []}, VERY_LONG]
+)
 def test_where_nothing_can_be_valid_there_are_no_arguments(schema: Any) -> None:
     assert valid_json(schema) is None
 
