@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
-from trialbed.wire.dialects.chat_completions import write_error
+from trialbed.wire.dialects import dialect
 
 LINGER_SECONDS, LINGER_BYTES = 5.0, 256 * 2**20
 """Seconds, and bytes, that are still read of a request that was refused for its size."""
@@ -47,7 +47,7 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
 
 def openai_error_response(message: str, status: int, kind: str = "invalid_request_error") -> JSONResponse:
     """An error as OpenAI's clients read it."""
-    return JSONResponse(write_error(message, kind, code=str(status)), status)
+    return JSONResponse(dialect().write_error(message, kind, code=str(status)), status)
 
 
 async def send_json(body: bytes, status: int, send: Send, more: Sequence[tuple[bytes, bytes]] = ()) -> None:

@@ -20,8 +20,8 @@ from trialbed_verify.verification._sender import Sender
 from trialbed_verify.verification._sessions import exchange_with, new_session
 from trialbed_verify.verification.cases import Case, TestSet
 from trialbed_verify.verification.results import (
-    Redaction,
     Row,
+    RowRedaction,
     Tally,
     check_files,
     figures,
@@ -170,7 +170,7 @@ class Verification:
         if todo:
             # Loads what a tokenizer needs, and finds a broken driver before anything is sent.
             await asyncio.to_thread(sender.dry_run, self.cases.case(0))
-        redaction = Redaction(target.secrets)
+        redaction = RowRedaction(target.secrets)
 
         def keep(key: Key, row: Row) -> None:
             attempt = kept.attempts.get(key, 0)
@@ -243,7 +243,7 @@ class Verification:
         info = record.endpoints[part.label].model_copy(
             update={"began": record.began, "ended": now, "not_sent": queue.left, "failure": queue.failure}
         )
-        info = Redaction(target.secrets).record(info)
+        info = RowRedaction(target.secrets).record(info)
 
         def note(digest: str) -> None:
             # Noted first: a file that is there is one that the run has.

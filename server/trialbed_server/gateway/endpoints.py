@@ -16,7 +16,7 @@ from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, openai_error_response, read_body
 from trialbed_server._metrics import Metrics
 from trialbed_server.gateway.connection import ProxiedRequest
-from trialbed_server.gateway.exchange import Exchange
+from trialbed_server.gateway.exchange import RecordedExchange
 from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.renaming import with_model
 from trialbed_server.gateway.response import ResponseWriter, while_connected
@@ -97,7 +97,7 @@ class Gateway:
             self._count(trial, exchange)
         self._metrics.model_request(exchange.status)
 
-    def _count(self, trial: OpenTrial, exchange: Exchange) -> None:
+    def _count(self, trial: OpenTrial, exchange: RecordedExchange) -> None:
         """Count what a request took of the trial's limits, now that it has ended."""
         call = exchange.record()
         if call.usage is not None:
@@ -107,18 +107,20 @@ class Gateway:
         if exchange.step and exchange.cause in UNANSWERED:
             trial.give_back_step()
 
-    def _note_untagged(self, exchange: Exchange, scope: Scope) -> None:
+    def _note_untagged(self, exchange: RecordedExchange, scope: Scope) -> None:
         call = exchange.record()
         if scope["path_params"]["path"] != MODELS:
             self._untagged.add_model_call(call)
         tokens = f"{call.usage.prompt_tokens} + {call.usage.completion_tokens}" if call.usage else "unknown"
         logger.info("no trial: %s %.100r, status %s, tokens %s", scope["method"], scope["path"], call.status, tokens)
 
-    def _exchange(self, trial: OpenTrial | None, body: bytes, spoken: Dialect | None) -> Exchange:
+    def _exchange(self, trial: OpenTrial | None, body: bytes, spoken: Dialect | None) -> RecordedExchange:
         redactor = self._upstream.redactor() if self._upstream is not None else Redactor(None)
         if trial is None:
-            return Exchange(self._untagged.elapsed, self._untagged.budget(), redactor.whole(body), spoken=spoken)
-        return Exchange(trial.elapsed, trial.budget, redactor.whole(body), trial.registration.tools, spoken)
+            return RecordedExchange(
+                self._untagged.elapsed, self._untagged.budget(), redactor.whole(body), spoken=spoken
+            )
+        return RecordedExchange(trial.elapsed, trial.budget, redactor.whole(body), trial.registration.tools, spoken)
 
     async def _answer(self, trial: OpenTrial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
         path = scope["path_params"]["path"]
@@ -158,7 +160,7 @@ class Gateway:
         await writer.response(put_in(fault, writer.exchange.dialect))
         return True
 
-    def _takes_step(self, trial: OpenTrial, exchange: Exchange) -> bool:
+    def _takes_step(self, trial: OpenTrial, exchange: RecordedExchange) -> bool:
         exchange.limit = trial.take_step()
         exchange.step = exchange.limit is None
         return exchange.step
@@ -180,7 +182,7 @@ def _unreported_tokens(call: ModelCall) -> int:
     return call.request_bytes // BYTES_PER_TOKEN + written
 
 
-def _past_limit(trial: OpenTrial, exchange: Exchange) -> str:
+def _past_limit(trial: OpenTrial, exchange: RecordedExchange) -> str:
     """Return the reason why a request is refused.
 
     Frameworks take some words for a reason to ask again or to condense the conversation: those about rates, about too

@@ -20,7 +20,7 @@ GONE = "the framework closed the connection before the answer was complete"
 SILENT = "the endpoint had not answered when the connection was closed"
 
 
-class Exchange:
+class RecordedExchange:
     """Watches one request from arrival to end; in flight until ``end``.
 
     Args:

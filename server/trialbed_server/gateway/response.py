@@ -12,7 +12,7 @@ from starlette.types import Receive, Send
 
 from trialbed.records import Cause
 from trialbed_scripted import Response
-from trialbed_server.gateway.exchange import Exchange
+from trialbed_server.gateway.exchange import RecordedExchange
 
 Header = tuple[bytes, bytes]
 
@@ -26,7 +26,7 @@ EVENTS_TYPE: Header = (b"content-type", b"text/event-stream; charset=utf-8")
 class ResponseWriter:
     """Sends one response, each piece as soon as it is there."""
 
-    def __init__(self, send: Send, exchange: Exchange) -> None:
+    def __init__(self, send: Send, exchange: RecordedExchange) -> None:
         self.exchange = exchange
         self.started = False
         self._send = send
@@ -77,7 +77,7 @@ class ResponseWriter:
         await self.document(error, status, [FINAL])
 
 
-async def while_connected(receive: Receive, exchange: Exchange, work: Coroutine[Any, Any, None]) -> None:
+async def while_connected(receive: Receive, exchange: RecordedExchange, work: Coroutine[Any, Any, None]) -> None:
     """Do the work unless the framework goes away first, which ends it and is recorded."""
     task = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(_disconnect(receive))

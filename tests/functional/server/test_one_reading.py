@@ -15,7 +15,7 @@ from tenacity import wait_none
 
 from trialbed.wire import ChatClient, Reading
 from trialbed.wire.dialects.chat_completions import StreamReader, read_body, read_stream
-from trialbed_server.gateway.exchange import Exchange
+from trialbed_server.gateway.exchange import RecordedExchange
 from trialbed_server.trials import LogBudget
 
 NAMES = ("look", "find")
@@ -100,7 +100,7 @@ async def by_client(pieces: list[bytes], content_type: str) -> Reading:
 
 
 def by_gateway(pieces: list[bytes], *, events: bool) -> tuple[str | None, list[tuple[str, str]]]:
-    exchange = Exchange(lambda: 0.0, LogBudget(), json.dumps(REQUEST).encode())
+    exchange = RecordedExchange(lambda: 0.0, LogBudget(), json.dumps(REQUEST).encode())
     exchange.began(200, events=events)
     for piece in pieces:
         exchange.wrote(piece)

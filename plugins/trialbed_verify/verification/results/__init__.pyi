@@ -2,7 +2,7 @@ from ._completed import CompletedCase as CompletedCase
 from ._completed import result_row as result_row
 from ._files import check_files as check_files
 from ._rates import CaseRate as CaseRate
-from ._redaction import Redaction as Redaction
+from ._redaction import RowRedaction as RowRedaction
 from ._rows import ANSWERS as ANSWERS
 from ._rows import Decision as Decision
 from ._rows import ResultRow as ResultRow

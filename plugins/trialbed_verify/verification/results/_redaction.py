@@ -19,7 +19,7 @@ ENDS = (b'"', b"\\u2026", "…".encode())
 """Marks that follow a text that was cut off: the end of its string, or an ellipsis."""
 
 
-class Redaction:
+class RowRedaction:
     """Replaces secrets in JSON texts.
 
     A secret is found however it is escaped or encoded, and truncated: its prefix counts at the end of a text.

@@ -13,7 +13,7 @@ from trialbed.drivers import driver_info
 from trialbed.files import replacing
 from trialbed.records import EndpointInfo
 from trialbed_verify.verification.cases import TestSet
-from trialbed_verify.verification.results._redaction import Redaction
+from trialbed_verify.verification.results._redaction import RowRedaction
 from trialbed_verify.verification.results._tally import Tally
 from trialbed_verify.verification.targets import Target, VerifyOptions
 
@@ -38,7 +38,7 @@ def endpoint_info(target: Target, label: str, cases: TestSet, options: VerifyOpt
         prices=dict(target.prices),
         results=str(target.output.resolve()),
     )
-    return Redaction(target.secrets).record(info)
+    return RowRedaction(target.secrets).record(info)
 
 
 def summary(endpoint: EndpointInfo, tally: Tally) -> dict[str, Any]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from trialbed_server.gateway.exchange import Exchange
+from trialbed_server.gateway.exchange import RecordedExchange
 from trialbed_server.trials import LogBudget
 
 
 def test_a_closed_connection_is_told_as_the_silence_of_the_endpoint_where_it_was_that() -> None:
     def left(*, silent: bool) -> tuple[str | None, str | None]:
-        exchange = Exchange(lambda: 0.0, LogBudget(), b"{}")
+        exchange = RecordedExchange(lambda: 0.0, LogBudget(), b"{}")
         exchange.attempt_began(lambda: silent)
         exchange.left()
         record = exchange.record()

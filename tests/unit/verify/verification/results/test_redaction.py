@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import pytest
 
-from trialbed_verify.verification.results._redaction import Redaction
+from trialbed_verify.verification.results._redaction import RowRedaction
 
 KEY = 'sk-aB3/+dE5"gH7=jK9'
 
@@ -25,7 +25,7 @@ KEY = 'sk-aB3/+dE5"gH7=jK9'
     ],
 )
 def test_a_secret_is_found_however_it_is_spelt(said: str) -> None:
-    redaction = Redaction((KEY, KEY.replace('"', "")))
+    redaction = RowRedaction((KEY, KEY.replace('"', "")))
     kept = json.loads(redaction.line(json.dumps({"said": said}, ensure_ascii=False).encode()))["said"]
     assert "[redacted]" in kept
     assert KEY[:9] not in kept
@@ -36,4 +36,4 @@ def test_a_secret_is_found_however_it_is_spelt(said: str) -> None:
 @pytest.mark.parametrize("said", ["sk-aB3/+", "sk-aB3/+dE and more", "nothing"])
 def test_what_only_begins_alike_stays(said: str) -> None:
     line = json.dumps({"said": said + " "}).encode()
-    assert Redaction((KEY, "short")).line(line) is line
+    assert RowRedaction((KEY, "short")).line(line) is line
