@@ -9,7 +9,7 @@ from trialbed.store._reader import StoredRun, StoreReader, open_run, open_store
 from trialbed.store._store import Store
 from trialbed.store._stored_trial import StoredTrial
 from trialbed.store._verification import StoreReport, verify_store
-from trialbed.store._verified import verified_trials
+from trialbed.store._verified import VerifiedCase, verified_cases
 
 __all__ = [
     "AttemptSummary",
@@ -24,12 +24,13 @@ __all__ = [
     "StoredTrial",
     "TrialColumns",
     "TrialPlace",
+    "VerifiedCase",
     "counted_attempts",
     "new_run",
     "open_run",
     "open_store",
     "require_frameworks",
     "run_kind",
-    "verified_trials",
+    "verified_cases",
     "verify_store",
 ]

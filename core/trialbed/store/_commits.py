@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 from trialbed.records import TrialResult
 from trialbed.store._store import Store
@@ -25,15 +26,21 @@ class Commits:
     Args:
         committed: called for each trial once it is committed, in the order in which they ended.
         gathering: seconds.
+        masked: whether there are no secrets in the trials any more.
     """
 
     def __init__(
-        self, store: Store, run_id: str, committed: Callable[[TrialResult], None], *, gathering: float = GATHERING
+        self,
+        store: Store,
+        run_id: str,
+        committed: Callable[[TrialResult], None],
+        *,
+        gathering: float = GATHERING,
+        masked: bool = False,
     ) -> None:
-        self._store = store
-        self._run_id = run_id
         self._committed = committed
         self._gathering = gathering
+        self._add = partial(store.add_trials, run_id, masked=True) if masked else partial(store.add_trials, run_id)
         self._ended: list[TrialResult] = []
         self._waiting = 0
         self._room = asyncio.Event()
@@ -82,7 +89,7 @@ class Commits:
         ended, self._ended = self._ended, []
         if not ended:
             return
-        transaction = asyncio.ensure_future(asyncio.to_thread(self._store.add_trials, self._run_id, ended))
+        transaction = asyncio.ensure_future(asyncio.to_thread(self._add, ended))
         try:
             await asyncio.shield(transaction)
         finally:

@@ -173,21 +173,24 @@ class Store:
         """
         self.add_trials(run_id, (result,))
 
-    def add_trials(self, run_id: str, results: Sequence[TrialResult]) -> None:
+    def add_trials(self, run_id: str, results: Sequence[TrialResult], *, masked: bool = False) -> None:
         """Commit attempts that have ended, in this order and in one transaction: all of them, or none.
 
         Secrets of this process's environment are masked in them.
 
+        Args:
+            masked: whether they have been masked already.
+
         Raises:
             DataError: as for ``add_trial``, for one of them.
         """
-        redaction = redaction_of(secret_values())
-        masked = [redaction.record(result) for result in results]
+        redaction = redaction_of(() if masked else secret_values())
+        shown = [redaction.record(result) for result in results]
         try:
             with self._database.write() as connection:
-                insert_trials(connection, run_id, masked)
+                insert_trials(connection, run_id, shown)
         except IntegrityError as error:
-            raise DataError(self._refusal(run_id, masked)) from error
+            raise DataError(self._refusal(run_id, shown)) from error
 
     def add_scores(self, run_id: str, result: TrialResult, scores: Sequence[Score]) -> None:
         """Add scores to an attempt that is committed; those of the same name are replaced.

@@ -121,21 +121,25 @@ def each_result(connection: Connection, run_id: str, framework: str | None = Non
     row_ids = connection.scalars(every.with_only_columns(trials.c.id)).all()
     for first in range(0, len(row_ids), IN_ONE):
         own = row_ids[first : first + IN_ONE]
-        yield from _results(connection, every.where(trials.c.id.between(own[0], own[-1])))
+        chosen = every.where(trials.c.id.between(own[0], own[-1]))
+        rows, found = _read(connection, chosen)
+        model_calls, api_calls = _read_calls(connection, rows, chosen)
+        for row in rows:
+            yield _result(row, found[row.id], model_calls[row.id], api_calls[row.id])
 
 
-def read_rows(connection: Connection, row_ids: Sequence[int]) -> list[TrialResult]:
-    """The attempts in these rows, complete, in this order."""
-    chosen = select(trials).where(trials.c.id.in_(row_ids)).order_by(trials.c.id)
-    found = dict(zip(sorted(row_ids), _results(connection, chosen), strict=True))
+def read_exchanges(connection: Connection, row_ids: Sequence[int]) -> list[tuple[dict[str, Any], str, str]]:
+    """The JSON of attempts with one request each, its body and its answer's, in this order; no records are made."""
+    chosen = select(trials).where(trials.c.id.in_(row_ids))
+    own = _grouped(connection.execute(_calls_of(_ids(chosen))))
+    bodies = _bodies_of(connection, chosen)
+    found = {}
+    for row in connection.execute(chosen):
+        _check_row(row)
+        _check_calls(row, own[row.id])
+        (call,) = own[row.id]
+        found[row.id] = decode(row.record), body_of(bodies, call.request), body_of(bodies, call.response)
     return [found[row_id] for row_id in row_ids]
-
-
-def _results(connection: Connection, chosen: Select[Any]) -> Iterator[TrialResult]:
-    rows, found = _read(connection, chosen)
-    model_calls, api_calls = _read_calls(connection, rows, chosen)
-    for row in rows:
-        yield _result(row, found[row.id], model_calls[row.id], api_calls[row.id])
 
 
 def read_trials(connection: Connection, run_id: str, **columns: Any) -> list[tuple[int, TrialResult]]:
@@ -293,9 +297,7 @@ def _call_row(call: ModelCall | ApiCall, kind: str, place: int) -> dict[str, Any
 
 def _read_calls(connection: Connection, rows: Sequence[Row[Any]], chosen: Select[Any]) -> tuple[ByTrial, ByTrial]:
     """The calls of trials and their bodies, each checked to be as it was written."""
-    of_trials = calls.c.trial_id.in_(_ids(chosen))
-    digests = union(select(calls.c.request).where(of_trials), select(calls.c.response).where(of_trials))
-    bodies = read_bodies(connection, select(digests.subquery()))
+    bodies = _bodies_of(connection, chosen)
     found = _grouped(connection.execute(_calls_of(_ids(chosen))))
     model_calls: ByTrial = defaultdict(list)
     api_calls: ByTrial = defaultdict(list)
@@ -305,6 +307,12 @@ def _read_calls(connection: Connection, rows: Sequence[Row[Any]], chosen: Select
         model_calls[trial.id] = [_model_call(call, bodies) for call in own if call.kind == MODEL]
         api_calls[trial.id] = [_api_call(call, bodies) for call in own if call.kind == API]
     return model_calls, api_calls
+
+
+def _bodies_of(connection: Connection, chosen: Select[Any]) -> dict[str, str]:
+    of_trials = calls.c.trial_id.in_(_ids(chosen))
+    digests = union(select(calls.c.request).where(of_trials), select(calls.c.response).where(of_trials))
+    return read_bodies(connection, select(digests.subquery()))
 
 
 def _model_call(row: Row[Any], bodies: Mapping[str, str]) -> ModelCall:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import Connection, select
 
-from trialbed.records import TrialResult
 from trialbed.store._json import decode_id
 from trialbed.store._schema import trials
-from trialbed.store._trials import read_rows
+from trialbed.store._trials import read_exchanges
 
 if TYPE_CHECKING:
     from trialbed.store._reader import StoredRun
@@ -22,12 +21,21 @@ Place = tuple[int, int]
 """The case's line in the test set, and the number of the trial."""
 
 
-def verified_trials(run: StoredRun, label: str) -> Iterator[TrialResult]:
-    """The trials of an endpoint in the order of the test set, each as its last session left it, a part at a time."""
+class VerifiedCase(NamedTuple):
+    """A case of a verification as it is stored: what was found, and the JSON of its request and of its response."""
+
+    verified: dict[str, Any]
+    request: str
+    response: str
+
+
+def verified_cases(run: StoredRun, label: str) -> Iterator[VerifiedCase]:
+    """The cases of an endpoint in the order of the test set, each as its last session left it, a part at a time."""
     with run._store._open().read() as connection:
         rows = _rows(connection, run.run_id, label)
         for first in range(0, len(rows), IN_ONE):
-            yield from read_rows(connection, rows[first : first + IN_ONE])
+            for record, request, response in read_exchanges(connection, rows[first : first + IN_ONE]):
+                yield VerifiedCase(record["verified"], request, response)
 
 
 def _rows(connection: Connection, run_id: str, label: str) -> list[int]:

@@ -132,6 +132,7 @@ class Verification:
             record.run.run_id,
             lambda result: self.progress.advance(named[result.key.framework], result),
             gathering=GATHERING,
+            masked=True,
         )
         parts: list[Part] = []
         status: RunStatus = "interrupted"

@@ -9,7 +9,7 @@ from typing import Any
 
 from trialbed.files import replacing
 from trialbed.records import EndpointInfo
-from trialbed.store import StoredRun, verified_trials
+from trialbed.store import StoredRun, verified_cases
 from trialbed.wire import dump_json
 from trialbed_verify.verification.results._summaries import summary
 from trialbed_verify.verification.results._tally import Tally
@@ -18,7 +18,7 @@ from trialbed_verify.verification.results._trials import Row, row_of
 
 def stored_rows(run: StoredRun, label: str) -> Iterator[Row]:
     """The rows of an endpoint, in the order of the test set."""
-    return map(row_of, verified_trials(run, label))
+    return map(row_of, verified_cases(run, label))
 
 
 def stored_summaries(run: StoredRun) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ from trialbed.records import (
     Usage,
     WireLog,
 )
+from trialbed.store import VerifiedCase
 from trialbed.wire import ANSWERED, dump_json, parse_json_fast
 
 Row = dict[str, Any]
@@ -52,11 +53,11 @@ def trial_result(label: str, row: Row, *, attempt: int, session: str) -> TrialRe
     )
 
 
-def row_of(result: TrialResult) -> Row:
-    """The row of a trial, with its keys in the order of results files."""
-    (call,), rest = result.wire.model_calls, result.verified or {}
-    row = {"data_index": rest.get("data_index"), "request": parse_json_fast(call.request.encode())}
-    row |= {"extra_body": rest.get("extra_body"), "response": parse_json_fast(call.response.encode())}
+def row_of(case: VerifiedCase) -> Row:
+    """The row of a stored case, with its keys in the order of results files."""
+    rest = case.verified
+    row = {"data_index": rest["data_index"], "request": parse_json_fast(case.request.encode())}
+    row |= {"extra_body": rest["extra_body"], "response": parse_json_fast(case.response.encode())}
     return row | rest
 
 

@@ -12,7 +12,7 @@ from support.examples import examples
 from support.trials import run_config
 from support.verification import target
 
-from trialbed.store import Store, new_run, open_store
+from trialbed.store import Store, VerifiedCase, new_run, open_store
 from trialbed.wire import Problem, Reading, dump_json
 from trialbed.wire.dialects.chat_completions import StreamReader, read_body
 from trialbed_verify.verification import CallVerdict, Case
@@ -108,7 +108,9 @@ def test_whatever_a_vendor_sends_becomes_a_row(value: Any) -> None:
     for found in (read_body(body, "application/json"), stream.end(2.0)):
         made = row(Path(), found)
         assert made["outcome"] == found.outcome
-        assert dump_json(row_of(trial_result("acme", made, attempt=0, session="s"))) == dump_json(made)
+        trial = trial_result("acme", made, attempt=0, session="s")
+        (call,) = trial.wire.model_calls
+        assert dump_json(row_of(VerifiedCase(trial.verified or {}, call.request, call.response))) == dump_json(made)
 
 
 @settings(max_examples=examples(0.1), suppress_health_check=[HealthCheck.function_scoped_fixture])
