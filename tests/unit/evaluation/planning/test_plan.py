@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from trialbed.errors import DataError, UsageError
-from trialbed.report.comparison import Side, Trial, paired_findings
+from trialbed.report.comparison import ComparedTrial, Side, paired_findings
 from trialbed_evaluation.planning import (
     PlanOptions,
     WholeQueries,
@@ -39,7 +39,7 @@ def _fewer_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def side(name: str, values: NDArray[Any]) -> Side:
     trials = [
-        Trial(place, {SCORE: float(value)}, repeat=repeat)
+        ComparedTrial(place, {SCORE: float(value)}, repeat=repeat)
         for place, row in enumerate(values)
         for repeat, value in enumerate(row)
     ]

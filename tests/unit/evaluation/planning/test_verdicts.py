@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from trialbed.report.comparison import Side, Trial, paired_findings
+from trialbed.report.comparison import ComparedTrial, Side, paired_findings
 from trialbed_evaluation.planning import finds_better, finds_equivalent
 
 SCORE = "sopr_score"
@@ -22,7 +22,7 @@ def verdict(differences: NDArray[Any]) -> str:
             name,
             name,
             {"run_id": name},
-            [Trial(place, {SCORE: float(value)}, repeat=0) for place, value in enumerate(values)],
+            [ComparedTrial(place, {SCORE: float(value)}, repeat=0) for place, value in enumerate(values)],
             frozenset({SCORE}),
             frozenset({SCORE}),
         )
