@@ -172,6 +172,15 @@ def test_the_original_form_of_the_guide_runs(tmp_path: Path) -> None:
     assert document["summary"]["average_has_finish"] == 1.0
 
 
+def test_the_scripted_models_of_the_guide_answer(tmp_path: Path) -> None:
+    *examples, conftest = blocks(DOCS / "how-to" / "test-with-a-scripted-model.md", "python")
+    (tmp_path / "conftest.py").write_text(conftest)
+    examples.append("def test_fixture(scripted):\n    assert scripted('done').url")
+    for number, code in enumerate(examples):
+        (tmp_path / f"test_{number}.py").write_text(code)
+    python(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path))
+
+
 def test_the_dataset_of_the_guide_runs_and_is_solved(tmp_path: Path) -> None:
     (tmp_path / "parcels.json").write_text(blocks(DOCS / "how-to" / "write-a-dataset.md", "json")[0])
     printed = bench(tmp_path, "run", "--dataset", "parcels.json", "--json")
