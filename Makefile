@@ -15,7 +15,7 @@ QUICKLY := $(PYTEST) --dist worksteal
 MORE_JOBS ?= $(shell expr `getconf _NPROCESSORS_ONLN` + 1)
 SLOWLY := $(BIN)/python -m pytest -n $(MORE_JOBS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 # Where slow tests are: each worker would take seconds to import the thousands of others.
-SLOW := tests/browser tests/docs tests/functional tests/packaging tests/suites tests/unit/core/store tests/unit/adapter_lab/cli
+SLOW := tests/browser tests/docs tests/functional tests/golden tests/packaging tests/suites tests/unit/core/store tests/unit/adapter_lab/cli
 SOURCES := setup.py setup.cfg pyproject.toml adapters/langgraph/pyproject.toml adapters/vendors/pyproject.toml
 
 # Without bytecode, every program that is started would compile all that it imports anew.

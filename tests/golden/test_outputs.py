@@ -25,6 +25,8 @@ from support.served_pages import served_pages
 
 from trialbed.store import Store
 
+pytestmark = pytest.mark.slow(90)
+
 PLUGIN = """
 from trialbed import Score, ScoreDescription, hookimpl
 
