@@ -1,5 +1,5 @@
 from ._pilots import Pilot as Pilot
-from ._plan import PlanOptions as PlanOptions
+from ._plan import QueryPlanOptions as QueryPlanOptions
 from ._plan import plan as plan
 from ._plan import plan_sides as plan_sides
 from ._power import WORST_CASE as WORST_CASE

@@ -42,7 +42,7 @@ FEWEST = 6
 
 
 @dataclass(frozen=True)
-class PlanOptions:
+class QueryPlanOptions:
     """The aim of a comparison.
 
     Attributes:
@@ -63,7 +63,7 @@ class PlanOptions:
     margin: float = MARGIN
 
 
-def plan(sides: Sequence[Side], baseline: Side | None, options: PlanOptions) -> dict[str, Any]:
+def plan(sides: Sequence[Side], baseline: Side | None, options: QueryPlanOptions) -> dict[str, Any]:
     """The plan as JSON.
 
     Args:
@@ -124,7 +124,7 @@ def tokens_per_trial(side: Side) -> float | None:
 
 
 def _pilot(
-    baseline: Side | None, candidate: Side | None, spread: Spread, options: PlanOptions, alpha: float
+    baseline: Side | None, candidate: Side | None, spread: Spread, options: QueryPlanOptions, alpha: float
 ) -> dict[str, Any]:
     known = spread if isinstance(spread, Pilot) else None
     return {
@@ -145,7 +145,7 @@ def _pilot(
     }
 
 
-def _smallest(spread: Spread, queries: int, repeats: int, options: PlanOptions, alpha: float) -> dict[str, Any]:
+def _smallest(spread: Spread, queries: int, repeats: int, options: QueryPlanOptions, alpha: float) -> dict[str, Any]:
     """The smallest difference, and those that are as likely where the pilot is too small for a promise."""
     found = smallest_difference(spread, queries, repeats=repeats, power=options.power, alpha=alpha)
     row = {"queries": queries, "repeats": repeats, "difference": found, "low": None, "high": None, "promised": True}
@@ -155,7 +155,7 @@ def _smallest(spread: Spread, queries: int, repeats: int, options: PlanOptions, 
     return {**row, "low": low, "high": high, "promised": False}
 
 
-def _needed(spread: Spread, repeats: int, options: PlanOptions, alpha: float) -> dict[str, Any]:
+def _needed(spread: Spread, repeats: int, options: QueryPlanOptions, alpha: float) -> dict[str, Any]:
     power, size, margin = options.power, options.difference, options.margin
     chances = power_range(spread, repeats, size, power=power, alpha=alpha)
     finding = queries_for(spread, size, repeats=repeats, power=power, alpha=alpha)

@@ -80,12 +80,12 @@ def command(
     How much its queries and repeats differ tells how small a difference more of them can show. Without a pilot, the
     worst case is taken, in which every query is won or lost as a whole; most runs need far fewer queries.
     """
-    from trialbed_evaluation.planning import PlanOptions, plan, plan_sides
+    from trialbed_evaluation.planning import QueryPlanOptions, plan, plan_sides
 
     sides, baseline = plan_sides(pilot, store, against)
     # Only a pilot with repeats shows their gain.
     usual = (1, 3) if baseline and all((side.about["repeat"] or 1) > 1 for side in sides) else (1,)
-    options = PlanOptions(
+    options = QueryPlanOptions(
         score=score,
         queries=tuple(sorted(set(queries or QUERIES))),
         repeats=tuple(sorted(set(repeats or usual))),

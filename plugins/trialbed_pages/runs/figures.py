@@ -38,7 +38,7 @@ FRESH = 3.0
 
 
 @dataclass(frozen=True)
-class ScoreMean:
+class FigureMean:
     """A mean over trials: its value, its 95 % interval where the score is bounded, and how many values it is of."""
 
     value: float | None
@@ -110,7 +110,7 @@ class RunFigures:
     def _scored_queries(self) -> dict[str, frozenset[QueryId]]:
         return {}
 
-    def mean(self, framework: str, score: str) -> ScoreMean:
+    def mean(self, framework: str, score: str) -> FigureMean:
         """The mean of a score over a framework's trials."""
         return self.once(("mean", framework, score), lambda: self._mean(framework, score))
 
@@ -120,7 +120,7 @@ class RunFigures:
             self._known[key] = make()
         return cast("T", self._known[key])
 
-    def _mean(self, framework: str, score: str) -> ScoreMean:
+    def _mean(self, framework: str, score: str) -> FigureMean:
         values: dict[QueryId, list[float]] = {}
         for trial in self.by_framework.get(framework, ()):
             value = self.value(trial, score)
@@ -129,7 +129,7 @@ class RunFigures:
         every = [value for repeats in values.values() for value in repeats]
         kind = self.columns.kinds.get(score)
         bounded = kind is not None and kind.bounded and all(0 <= value <= 1 for value in every)
-        return ScoreMean(
+        return FigureMean(
             fmean(every) if every else None, bounded_mean_interval(values) if every and bounded else None, len(every)
         )
 

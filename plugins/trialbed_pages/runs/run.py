@@ -10,7 +10,7 @@ from trialbed.report.comparison import ComparedTrial, Side, chosen_baseline, ope
 from trialbed.settings import MARGIN
 from trialbed.views import UNKNOWN, Bar, BarPlot, IntervalPlot, Mark, PlotPoint, ScatterPlot, compact, number
 from trialbed.wire.redaction import shown_url
-from trialbed_pages.runs.figures import HEADLINE, TIMES, TOKENS, RunFigures, ScoreMean
+from trialbed_pages.runs.figures import HEADLINE, TIMES, TOKENS, FigureMean, RunFigures
 
 WORST = 5
 """Queries that are named as the worst."""
@@ -123,7 +123,7 @@ def _settings(figures: RunFigures) -> list[tuple[str, str]]:
     return [(name, text) for name, text in given.items() if text]
 
 
-def mean_text(mean: ScoreMean) -> str:
+def mean_text(mean: FigureMean) -> str:
     """A mean with its interval."""
     if mean.value is None:
         return UNKNOWN

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from trialbed.errors import DataError, UsageError
 from trialbed.report.comparison import ComparedTrial, Side, paired_findings
 from trialbed_evaluation.planning import (
-    PlanOptions,
+    QueryPlanOptions,
     WholeQueries,
     difference_power,
     difference_spread,
@@ -128,7 +128,7 @@ def test_a_pilot_tells_the_plan(write: Any) -> None:
     other = {query: {"sopr_score": 1 if query % 4 else 0, "total_tokens": 300} for query in range(1, 41)}
     values = [str(write("reference", found)), str(write("langgraph", other))]
     sides, baseline = plan_sides(values, None, None)
-    document = plan(sides, baseline, PlanOptions(queries=(20, 200), difference=0.2))
+    document = plan(sides, baseline, QueryPlanOptions(queries=(20, 200), difference=0.2))
     (pilot,) = document["pilots"]
     assert (pilot["baseline"], pilot["candidate"], pilot["queries"]) == ("reference", "langgraph", 40)
     assert pilot["changed"] == 0.25
@@ -138,15 +138,16 @@ def test_a_pilot_tells_the_plan(write: Any) -> None:
     assert pilot["needed"][0]["queries"] < 100
     assert document["tokens_per_trial"] == {"reference": 100, "langgraph": 300}
     turned, _ = plan_sides(values, None, "langgraph")
-    assert plan(turned, turned[1], PlanOptions())["pilots"][0]["candidate"] == "reference"
+    assert plan(turned, turned[1], QueryPlanOptions())["pilots"][0]["candidate"] == "reference"
 
 
 def test_without_two_sides_the_worst_case_is_planned(write: Any) -> None:
-    nothing = plan(*plan_sides((), None, None), PlanOptions())
+    nothing = plan(*plan_sides((), None, None), QueryPlanOptions())
     assert nothing["pilots"][0]["changed"] == 1
     assert nothing["tokens_per_trial"] == {}
     one = plan(
-        *plan_sides([str(write("reference", {1: {"sopr_score": 1, "total_tokens": 50}}))], None, None), PlanOptions()
+        *plan_sides([str(write("reference", {1: {"sopr_score": 1, "total_tokens": 50}}))], None, None),
+        QueryPlanOptions(),
     )
     assert one["tokens_per_trial"] == {"reference": 50}
     assert one["pilots"] == nothing["pilots"]
@@ -156,10 +157,10 @@ def test_a_pilot_that_tells_nothing_is_refused(write: Any) -> None:
     values = [str(write(name, {1: {"sopr_score": 1}})) for name in ("a", "b")]
     sides, baseline = plan_sides(values, None, None)
     with pytest.raises(DataError, match="at least two"):
-        plan(sides, baseline, PlanOptions())
+        plan(sides, baseline, QueryPlanOptions())
     with pytest.raises(DataError, match="no score of quality 'wall_time'; it has api_f1, sopr_score"):
-        plan(sides, baseline, PlanOptions(score="wall_time"))
+        plan(sides, baseline, QueryPlanOptions(score="wall_time"))
     with pytest.raises(UsageError, match="--against"):
         plan_sides(values, None, "c")
     with pytest.raises(DataError, match="no score of quality 'wall_time'"):
-        plan(sides[:1], None, PlanOptions(score="wall_time"))
+        plan(sides[:1], None, QueryPlanOptions(score="wall_time"))

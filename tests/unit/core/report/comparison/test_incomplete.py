@@ -13,7 +13,7 @@ from trialbed.errors import UsageError
 from trialbed.records import Run, RunStatus
 from trialbed.store import Store
 from trialbed.views import markdown
-from trialbed_evaluation.planning import PlanOptions, plan, plan_sides
+from trialbed_evaluation.planning import QueryPlanOptions, plan, plan_sides
 from trialbed_evaluation.run_comparer import RunComparer
 
 OLD, NEW, EMPTY = "20260101T120000-aaaaaa", "20260202T120000-bbbbbb", "20260303T120000-cccccc"
@@ -70,8 +70,8 @@ def test_a_framework_that_lacks_none_is_compared(store: str) -> None:
 
 def test_a_plan_says_that_its_pilot_lacks_trials(store: str) -> None:
     sides, baseline = plan_sides([f"{OLD}/langgraph", f"{NEW}/reference"], store, None)
-    assert plan(sides, baseline, PlanOptions())["incomplete"] == []
-    (note,) = plan(*plan_sides([f"{NEW}/langgraph"], store, None), PlanOptions())["incomplete"]
+    assert plan(sides, baseline, QueryPlanOptions())["incomplete"] == []
+    (note,) = plan(*plan_sides([f"{NEW}/langgraph"], store, None), QueryPlanOptions())["incomplete"]
     assert note == f"run {NEW} is incomplete, with 1 of 2 trials of langgraph:native measured"
 
 
