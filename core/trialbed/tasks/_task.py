@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -15,6 +16,7 @@ from trialbed.records import Api, ApiRef, GoldCall, Json, Query, ScriptedCall, T
 from trialbed.settings import make_folder, state_dir
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.tasks._functions import STATE, ToolBody, function_tools
+from trialbed.wire import Call
 
 FOLDER = "tasks"
 """The folder of tasks in the state folder, in which ``bench show`` finds the tasks of a run again."""
@@ -23,7 +25,7 @@ TASKS = "tasks"
 """The name of tasks that have none."""
 
 Tools = Iterable[Callable[..., Any] | Api | ToolSpec] | Callable[..., Any]
-Calls = Iterable[str | GoldCall | ScriptedCall]
+Calls = Iterable[str | GoldCall | ScriptedCall | Call]
 
 
 def call(tool: str, /, **arguments: Json) -> ScriptedCall:
@@ -129,9 +131,17 @@ def _apis(tool: Any, bodies: dict[ApiRef, ToolBody], where: str) -> Iterable[Api
 def _gold_call(item: Any, apis: Sequence[Api], where: str) -> GoldCall:
     if isinstance(item, GoldCall):
         return item
-    name, arguments = (item, None) if isinstance(item, str) else (item.name, dict(item.arguments))
+    name, arguments = (item, None) if isinstance(item, str) else (item.name, _arguments(item.arguments, where))
     named = {api.api_name: api.ref for api in reversed(apis)} | {api.ref.title: api.ref for api in reversed(apis)}
     if name not in named:
         close = did_you_mean(closest(name, named))
         raise UsageError(f"{where}: calls: the task has no tool {name!r}{close}")
     return GoldCall(api=named[name], arguments=arguments)
+
+
+def _arguments(given: Any, where: str) -> dict[str, Json]:
+    """Return the arguments of a call, which are text where a scripted model writes it."""
+    try:
+        return dict(json.loads(given) if isinstance(given, str) else given)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{where}: calls: the arguments {given!r:.60} are no JSON object") from error

@@ -12,6 +12,7 @@ from trialbed.errors import UsageError
 from trialbed.records import Api, ApiRef, GoldCall, Query, ToolSpec
 from trialbed.tasks import Task, call, compile_tasks, write_queries
 from trialbed.tools import Tool
+from trialbed_scripted import call as played
 
 STARS = Api(category="Data", tool_name="Stars", api_name="by_id")
 
@@ -29,6 +30,13 @@ def test_a_task_is_a_query() -> None:
     assert [api.ref for api in query.apis] == [found, STARS.ref]
     assert query.gold_calls == (GoldCall(api=found, arguments={"city": "Oslo"}), GoldCall(api=STARS.ref))
     assert set(bodies) == {found}
+
+
+def test_a_call_of_a_scripted_model_is_an_expected_one() -> None:
+    ((query,), _) = compile_tasks([Task("?", tools=[find], calls=[played("find", city="Oslo")])])
+    assert query.gold_calls[0].arguments == {"city": "Oslo"}
+    with pytest.raises(UsageError, match="task 1: calls: the arguments '\\[' are no JSON object"):
+        compile_tasks([Task("?", tools=[find], calls=[played("find", "[")])])
 
 
 def test_tasks_are_numbered_and_queries_are_taken_as_they_are() -> None:
