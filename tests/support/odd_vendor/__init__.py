@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from support.verification import TOOL, Quiet, rows, target
+from support.verification import TOOL, rows, target, verify
 
 from trialbed_scripted import ReceivedRequest, Response, serve
-from trialbed_verify.verification import TestSet, Verification, VerifyOptions
 
 Row = dict[str, Any]
 
@@ -149,8 +148,6 @@ async def answered(behaviours: Sequence[Odd], folder: Path, **options: Any) -> d
         return Response.raw(behaviours[int(request.asked.messages[0].text.split()[1])].answer)
 
     async with serve(answer) as model:
-        with TestSet(file) as cases:
-            chosen = [target(model.url, folder)]
-            await Verification(cases, chosen, VerifyOptions(**settings), Quiet()).run()
+        await verify(file, target(model.url, folder), **settings)
     found = {row["data_index"]: row for row in rows(folder / "results.jsonl")}
     return {odd.name: found[number] for number, odd in enumerate(behaviours, 1)}
