@@ -141,7 +141,7 @@ def test_a_check_that_holds_is_exit_code_0(bench: Bench, official: Path, acme: P
     [
         (
             (),
-            "name two or more of a kind: runs (ids, latest, or result documents of bench run) or vendors' result files",
+            "name two or more of a kind: runs (ids, latest, or result documents of bench run) or verifications (ids, ",
         ),
         (("official.jsonl",), "name the results of a baseline and of a vendor"),
         (("official.jsonl", "acme.jsonl", "--vendor", "acme.jsonl"), "not both"),
@@ -150,8 +150,7 @@ def test_a_check_that_holds_is_exit_code_0(bench: Bench, official: Path, acme: P
         (("--baseline", "official.jsonl", "--vendor", "other.jsonl"), "other.jsonl: no such file"),
         (("--baseline", "official.jsonl", "--vendor", "run.json"), "bench compare A.json B.json compares runs"),
         (("official.jsonl", "run.json"), "compare things of one kind"),
-        (("official.jsonl", "acme.jsonl", "--store", "x.db"), "--store about runs"),
-        (("run.json", "run.json", "--vendor", "acme.jsonl"), "--vendor about vendors' result files"),
+        (("run.json", "run.json", "--vendor", "acme.jsonl"), "--vendor about verifications"),
         (("README.txt",), "README.txt: cannot be compared; what can be compared: runs"),
         (("official.jsonl", "set.jsonl"), "set.jsonl, line 1: not a result row"),
         (("official.jsonl", "acme.jsonl", "--fail-under", "beauty=1"), "unknown figure 'beauty'; choose from f1,"),
