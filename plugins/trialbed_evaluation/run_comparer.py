@@ -47,7 +47,8 @@ class RunComparer(Comparer):
         path = document_file(value)
         if path is not None:
             return is_document(path)
-        store = click.get_current_context().params.get("store")
+        context = click.get_current_context(silent=True)
+        store = context.params.get("store") if context else None
         return is_run_name(value) and run_kind(value, store) != "endpoints"
 
     def compare(self, values: Sequence[str], options: Mapping[str, Any]) -> Comparison:

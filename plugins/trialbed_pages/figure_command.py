@@ -45,12 +45,12 @@ def command(run: str, kind: str, output: Path, score: str, store: str | None, da
     """
     from trialbed.errors import UsageError
     from trialbed.settings import data_dir as default_folder
-    from trialbed.store import open_store
+    from trialbed.store import open_store, require_frameworks
     from trialbed_pages.figures import write_figure
     from trialbed_pages.runs import FigureCache
 
     with open_store(store) as reader:
-        figures = FigureCache(data_dir or default_folder()).of(reader.run(run), score)
+        figures = FigureCache(data_dir or default_folder()).of(require_frameworks(reader.run(run)), score)
         if figures.columns.kinds and score not in figures.columns.kinds:
             raise UsageError(f"--score: run {figures.run.run_id} has {', '.join(figures.quality)}, but no {score!r}")
         try:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from trialbed.drivers import load_driver
 from trialbed.settings import data_dir as default_folder
 from trialbed.store import StoredRun
+from trialbed.views import html_page
 from trialbed_pages.rendering import render
 from trialbed_pages.runs import FigureCache, GridFilter, differences, grid_page, run_page, trial_page
 
@@ -15,6 +17,8 @@ DETAILED = 10
 
 def run_report(run: StoredRun, score: str = "sopr_score", data_dir: Path | None = None) -> str:
     """The page of a run with the worst trials, without scripts and without anything from outside the file."""
+    if run.record.kind == "endpoints":
+        return html_page(f"Verification {run.run_id}", load_driver("components", "verification").page_parts(run))
     cache = FigureCache(data_dir or default_folder())
     figures = cache.of(run, score)
     queries = cache.queries(run)

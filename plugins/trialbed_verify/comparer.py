@@ -70,7 +70,8 @@ class VendorComparer(Comparer):
         path = Path(value)
         if path.is_file():
             return path.suffix == ".jsonl" or _begins_with_json_line(path)
-        return _is_run(value, click.get_current_context().params)
+        context = click.get_current_context(silent=True)
+        return _is_run(value, context.params if context else {})
 
     def compare(self, values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
         """Every vendor compared with the baseline."""

@@ -18,7 +18,7 @@ from trialbed.report.attribution import attribute_trial
 from trialbed.report.comparison import FrameworkComparison, Side, compare_frameworks, open_ranks, run_side
 from trialbed.scoring import quality_scores
 from trialbed.settings import MARGIN, secret_values
-from trialbed.store import StoredRun, counted_attempts
+from trialbed.store import StoredRun, counted_attempts, require_frameworks
 
 Queries = Mapping[QueryId, Query]
 Tools = Mapping[QueryId, Sequence[ToolSpec]]
@@ -89,7 +89,7 @@ def read_report(
     Raises:
         UsageError, DataError: as ``build_report`` says.
     """
-    run = stored.record
+    run = require_frameworks(stored).record
     ended = run if run.status == "finished" else run.model_copy(update={"status": "incomplete"})
     known = queries or {query_id: Query(query_id=query_id, text="", apis=()) for query_id in run.config.query_ids}
     return _report(

@@ -11,6 +11,7 @@ from fastapi.testclient import TestClient
 from support.bench import Finished
 from support.verification import store_in, written_set
 
+from trialbed.store import open_store
 from trialbed_pages import create_app
 from trialbed_scripted import serve
 
@@ -99,10 +100,17 @@ async def test_it_has_a_page_by_its_id(printed: str, tmp_path: Path) -> None:
     assert trial.status_code == 200
 
 
+async def test_in_a_notebook_it_shows_itself(printed: str, tmp_path: Path) -> None:
+    with open_store(str(store_in(tmp_path))) as reader:
+        shown = reader.run("latest")._repr_html_()
+    assert "success rate" in shown
+    assert "careless" in shown
+
+
 async def test_what_is_about_frameworks_refuses_it(printed: str, bench: Run) -> None:
     assert "is a verification" in (await bench("score", "latest", code=2)).err
-    run = ("run", "--fail-on-regression", "latest")
-    assert "is a verification" in (await bench(*run, code=2)).err
+    for command in (("run", "--fail-on-regression", "latest"), ("figure", "latest", "ranks", "--output", "ranks.svg")):
+        assert "is a verification" in (await bench(*command, code=2)).err
 
 
 async def test_it_is_a_point_of_its_vendors_history_and_can_be_removed(printed: str, bench: Run) -> None:
