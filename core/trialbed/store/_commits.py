@@ -26,6 +26,7 @@ class Commits:
     Args:
         committed: called for each trial once it is committed, in the order in which they ended.
         gathering: seconds.
+        most: how many may wait to be committed.
         masked: whether there are no secrets in the trials any more.
     """
 
@@ -36,10 +37,12 @@ class Commits:
         committed: Callable[[TrialResult], None],
         *,
         gathering: float = GATHERING,
+        most: int = MOST,
         masked: bool = False,
     ) -> None:
         self._committed = committed
         self._gathering = gathering
+        self._most = most
         self._add = partial(store.add_trials, run_id, masked=True) if masked else partial(store.add_trials, run_id)
         self._ended: list[TrialResult] = []
         self._waiting = 0
@@ -101,7 +104,7 @@ class Commits:
 
     def _count(self, more: int) -> None:
         self._waiting += more
-        if self._waiting > MOST:
+        if self._waiting > self._most:
             self._room.clear()
         else:
             self._room.set()

@@ -38,6 +38,9 @@ BLOCK = 4
 GATHERING = 0.05
 """Seconds in which answers are gathered to be committed together: those that a crash may cost."""
 
+WAITING = 1024
+"""Answers that may wait to be committed before further requests wait for them; a fast vendor gives many in a moment."""
+
 
 class VerifyProgress(Protocol):
     """Receives the progress of a verification."""
@@ -132,6 +135,7 @@ class Verification:
             record.run.run_id,
             lambda result: self.progress.advance(named[result.key.framework], result),
             gathering=GATHERING,
+            most=WAITING,
             masked=True,
         )
         parts: list[Part] = []
