@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from trialbed.records._apis import Api, ApiRef
 from trialbed.records._base import Json, Record
@@ -24,6 +24,7 @@ class Query(Record):
         query_id: as the dataset spells it; unique within the dataset.
         apis: the Apis on offer, gold and distractors, each identity once.
         gold_calls: in the order in which they solve the query; empty where no tool is needed.
+        states_calls: whether the query says which calls solve it. Where it does not, calls have no right or wrong.
         reference_answer: a right answer in words, if the dataset has one.
         reference_facts: texts that a right answer contains, each checkable by a rule.
         initial_state: the first state of the Apis' world; None for the simulator's own.
@@ -34,10 +35,19 @@ class Query(Record):
     text: str
     apis: tuple[Api, ...]
     gold_calls: tuple[GoldCall, ...] = ()
+    states_calls: bool = True
     reference_answer: str | None = None
     reference_facts: tuple[str, ...] = ()
     initial_state: Json = None
     final_state: Json = None
+
+    @model_serializer(mode="wrap")
+    def _leave_out_stated_calls(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Digests of data whose queries all state their calls stay as they were.
+        document: dict[str, Any] = serialize(self)
+        if self.states_calls:
+            document.pop("states_calls", None)
+        return document
 
     @property
     def gold_apis(self) -> tuple[ApiRef, ...]:

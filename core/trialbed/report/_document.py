@@ -11,7 +11,7 @@ from trialbed.records import TrialResult
 from trialbed.report._entries import entry
 from trialbed.report._metadata import metadata
 from trialbed.report._records import LEVEL, ClaimTotals, Figures, Reason, Report, ScoreMean, Summary
-from trialbed.report._scores import without_arguments, zero_scores
+from trialbed.report._scores import absent_scores, zero_scores
 from trialbed.report.attribution import AttributedCall
 from trialbed.report.comparison import FrameworkComparison
 from trialbed.settings import secret_values
@@ -65,12 +65,12 @@ def legacy_metadata(summary: Summary) -> dict[str, Any]:
 def _document(report: Report, summary: Summary, results: Sequence[TrialResult]) -> dict[str, Any]:
     secrets = secret_values()
     quality = [score.name for score in summary.scores.values() if score.quality]
-    bare = without_arguments(report.queries.values())
+    absent = absent_scores(report.queries.values())
     whole = {(result.key, result.attempt): result for result in results}
     entries = []
     for trial in summary.trials:
         query = report.queries[trial.query_id]
-        zeros = zero_scores(quality, trial.query_id, bare)
+        zeros = zero_scores(quality, trial.query_id, absent)
         found = clean(entry(query, whole[trial.key, trial.attempt], zeros, report.gold.get(trial.query_id)), secrets)
         if trial.gold_calls is not None:
             found["gold_calls"] = list(map(_gold_call, trial.gold_calls))

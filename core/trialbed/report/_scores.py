@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
+from types import MappingProxyType
 
 from trialbed.records import Query, Score, ScoreDescription
 from trialbed.report._records import LEVEL, Figures, ScoreMean, ScoreSummary
@@ -14,8 +15,14 @@ from trialbed.report._trials import QueryId, ReportedTrial
 from trialbed.scoring import ALWAYS
 from trialbed.statistics import bounded_mean_interval, quantile
 
+OF_GOLD_CALLS = ("api_call_score", "api_precision", "api_f1")
+"""Scores that there are only of queries that say which calls solve them."""
+
 OF_GOLD_ARGUMENTS = ("argument_accuracy", "tool_call_f1", "tool_call_accuracy")
 """Scores that there are only of queries whose gold calls have arguments."""
+
+NONE_ABSENT: Mapping[QueryId, Collection[str]] = MappingProxyType({})
+"""For queries whose trials can have every score."""
 
 TIMES = ("wall_time", "model_time", "tool_time", "framework_time")
 """Scores in which a worker's first trial, which does once what later ones find done, is kept apart."""
@@ -63,24 +70,33 @@ class ScoreValues:
         return fmean(values), None if found is None else (found.low, found.high), len(values)
 
 
-def without_arguments(queries: Iterable[Query]) -> frozenset[QueryId]:
-    """The queries whose gold calls have no arguments."""
-    return frozenset(query.query_id for query in queries if all(call.arguments is None for call in query.gold_calls))
+def absent_scores(queries: Iterable[Query]) -> dict[QueryId, Collection[str]]:
+    """The scores that trials of a query cannot have, for the queries of which there are some."""
+    return {query.query_id: names for query in queries if (names := _absent_scores(query))}
 
 
-def zero_scores(quality: Collection[str], query_id: QueryId, bare: Collection[QueryId]) -> list[str]:
+def _absent_scores(query: Query) -> Collection[str]:
+    if not query.states_calls:
+        return (*OF_GOLD_CALLS, *OF_GOLD_ARGUMENTS)
+    return OF_GOLD_ARGUMENTS if all(call.arguments is None for call in query.gold_calls) else ()
+
+
+def zero_scores(
+    quality: Collection[str], query_id: QueryId, absent: Mapping[QueryId, Collection[str]] = NONE_ABSENT
+) -> list[str]:
     """The scores of quality that a failed trial of a query has as 0.
 
     Args:
-        bare: the queries whose gold calls have no arguments.
+        absent: the scores that trials of a query cannot have.
     """
-    return [name for name in quality if name not in OF_GOLD_ARGUMENTS or query_id not in bare]
+    left_out = absent.get(query_id, ())
+    return [name for name in quality if name not in left_out]
 
 
 def score_values(
     trials: Sequence[ReportedTrial],
     quality: Collection[str],
-    bare: Collection[QueryId] = (),
+    absent: Mapping[QueryId, Collection[str]] = NONE_ABSENT,
     *,
     first_apart: bool | None = None,
 ) -> list[ScoreValues]:
@@ -88,25 +104,25 @@ def score_values(
 
     Args:
         quality: the scores in which a trial that failed counts as 0; in others only trials with an answer count.
-        bare: the queries whose gold calls have no arguments.
+        absent: the scores that trials of a query cannot have.
         first_apart: as ``timed_trials`` takes it.
     """
     given = (score.name for trial in trials if trial.status == "answered" for score in trial.scores)
     names = dict.fromkeys([*ALWAYS, *given, *quality])
     times = timed_trials(trials, first_apart=first_apart)
-    everything, timed_only = _by_name(trials, quality, bare), _by_name(times, quality, bare)
+    everything, timed_only = _by_name(trials, quality, absent), _by_name(times, quality, absent)
     return [_values(name, timed_only if name in TIMES else everything) for name in names]
 
 
 def figures(
     trials: Sequence[ReportedTrial],
     quality: Collection[str] = (),
-    bare: Collection[QueryId] = (),
+    absent: Mapping[QueryId, Collection[str]] = NONE_ABSENT,
     *,
     first_apart: bool | None = None,
 ) -> Figures:
     """The means over a part of the trials."""
-    found = score_values(trials, quality, bare, first_apart=first_apart)
+    found = score_values(trials, quality, absent, first_apart=first_apart)
     return Figures(len(trials), {score.name: score.mean for score in found})
 
 
@@ -135,15 +151,15 @@ def timed_trials(trials: Sequence[ReportedTrial], *, first_apart: bool | None = 
 
 
 def _by_name(
-    trials: Sequence[ReportedTrial], quality: Collection[str], bare: Collection[QueryId]
+    trials: Sequence[ReportedTrial], quality: Collection[str], absent: Mapping[QueryId, Collection[str]]
 ) -> list[tuple[QueryId, Mapping[str, Score]]]:
     """The query of each trial and its scores by name; of a failed one those that it has as 0."""
-    zeros = {query: _zeros(quality, query, bare) for query in {trial.query_id for trial in trials}}
+    zeros = {query: _zeros(quality, query, absent) for query in {trial.query_id for trial in trials}}
     return [(trial.query_id, _scores(trial, zeros)) for trial in trials]
 
 
-def _zeros(quality: Collection[str], query: QueryId, bare: Collection[QueryId]) -> dict[str, Score]:
-    return {name: Score(name=name, value=0.0) for name in zero_scores(quality, query, bare)}
+def _zeros(quality: Collection[str], query: QueryId, absent: Mapping[QueryId, Collection[str]]) -> dict[str, Score]:
+    return {name: Score(name=name, value=0.0) for name in zero_scores(quality, query, absent)}
 
 
 def _scores(trial: ReportedTrial, zeros: Mapping[QueryId, Mapping[str, Score]]) -> Mapping[str, Score]:

@@ -20,7 +20,7 @@ from trialbed.report._records import (
     WireFigures,
     WireTally,
 )
-from trialbed.report._scores import TIMES, figures, score_values, timed_trials, without_arguments
+from trialbed.report._scores import TIMES, absent_scores, figures, score_values, timed_trials
 from trialbed.report._success import success
 from trialbed.report._trials import Pair, QueryId, ReportedTrial
 from trialbed.report.attribution import Attribution, waterfall
@@ -57,7 +57,7 @@ def summarise(
         attributed: whether the trials say what became of the gold calls.
         described: the descriptions of scores by name.
     """
-    bare = without_arguments(queries.values())
+    absent = absent_scores(queries.values())
     measured = [trial for trial in trials if trial.status != "not measured"]
     answered = [trial for trial in trials if trial.status == "answered"]
     shared = None if common is None else [trial for trial in measured if trial.pair in common]
@@ -66,9 +66,9 @@ def summarise(
         framework=framework,
         info=next((info for info in run.frameworks if info.name == framework), None),
         counts=_counts(run, trials, measured),
-        scores=_scores(measured, answered, quality, bare, first_apart, described or {}),
+        scores=_scores(measured, answered, quality, absent, first_apart, described or {}),
         over_answered=figures(answered, first_apart=first_apart),
-        common=None if shared is None else figures(shared, quality, bare, first_apart=first_apart),
+        common=None if shared is None else figures(shared, quality, absent, first_apart=first_apart),
         failures=failure_reasons(trials),
         untold=untold_reasons(trials),
         tokens=_tokens([*trials, *earlier]),
@@ -112,7 +112,7 @@ def _scores(
     measured: Sequence[ReportedTrial],
     answered: Sequence[ReportedTrial],
     quality: Collection[str],
-    bare: Collection[QueryId],
+    absent: Mapping[QueryId, Collection[str]],
     first_apart: bool | None,
     described: Mapping[str, ScoreDescription],
 ) -> dict[str, ScoreSummary]:
@@ -121,7 +121,7 @@ def _scores(
         found.name: found.summary(
             quality=found.name in quality, untold=untold[found.name], description=described.get(found.name)
         )
-        for found in score_values(measured, quality, bare, first_apart=first_apart)
+        for found in score_values(measured, quality, absent, first_apart=first_apart)
     }
 
 

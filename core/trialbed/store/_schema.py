@@ -21,10 +21,11 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 6
 """Incremented with a change of the tables, or of a stored record that does not read older ones.
 
-A new field of a record needs none where it has a default: records that lack it are read with that.
+A new field of a record needs none where it has a default: records that lack it are read with that. Stores of versions
+1 to 5 are refused: they were written before the first release that keeps what it has written.
 """
 
 metadata = MetaData()

@@ -43,7 +43,8 @@ class Task:
             methods are the tools; ``Api``, which the simulator answers for; or the ``Tool`` of another program.
         expect: a fact, or facts, that a right answer must hold.
         calls: the calls that solve the task, in order: ``call("find", id=7)``; a tool's name where any arguments will
-            do; or a ``GoldCall``. Scripted models play these.
+            do; or a ``GoldCall``. Scripted models play these. Empty: a right agent calls nothing. None: the task says
+            nothing about calls, and they are not scored.
         answer: a right answer in words, for judges that read one.
         state: the first state of the world that the tools act on. A class of tools gets it as ``state``, if it has a
             parameter of this name.
@@ -55,7 +56,7 @@ class Task:
     _: KW_ONLY
     tools: Tools = ()
     expect: str | Sequence[str] = ()
-    calls: Calls = ()
+    calls: Calls | None = None
     answer: str | None = None
     state: Json = None
     final_state: Json = None
@@ -103,7 +104,8 @@ def _query(task: Task, place: int, bodies: dict[ApiRef, ToolBody]) -> Query:
         query_id=place if task.id is None else task.id,
         text=task.text,
         apis=tuple(apis),
-        gold_calls=tuple(_gold_call(item, apis, where) for item in task.calls),
+        gold_calls=tuple(_gold_call(item, apis, where) for item in task.calls or ()),
+        states_calls=task.calls is not None,
         reference_answer=task.answer,
         reference_facts=(task.expect,) if isinstance(task.expect, str) else tuple(task.expect),
         initial_state=task.state,

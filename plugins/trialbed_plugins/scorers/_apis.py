@@ -13,8 +13,11 @@ def score_api_calls(context: ScoreContext) -> Iterable[Score]:
 
     Called are those that the server saw and the model had asked for, failed calls too; order, arguments and repeats do
     not matter. A query without gold Apis is right with no call at all: all three are then 1, and 0 after any call.
-    Where there is gold and nothing was called, precision is 0.
+    Where there is gold and nothing was called, precision is 0. A query that does not say which calls solve it has
+    none of the three.
     """
+    if not context.query.states_calls:
+        return
     called = {ref.pair for ref in context.called_apis}
     gold = {ref.pair for ref in context.query.gold_apis}
     both = called & gold

@@ -129,3 +129,17 @@ def test_the_answer_of_a_failed_trial_is_empty(make: Make, run: Run, queries: Qu
     (found,) = result_document(run, "reference", queries, [failed], {})["results"]
     assert (found["final_answer"], found["system_answer"]) == ("", {"final_answer": "", "has_finish": False})
     assert found["answer_details"]
+
+
+def test_a_failed_trial_has_no_score_of_calls_where_its_query_states_none(
+    make: Make, run: Run, queries: Queries
+) -> None:
+    made = make(1)
+    failed = made.model_copy(
+        update={"outcome": made.outcome.model_copy(update={"failure": Failure(kind="agent", message="no")})}
+    )
+    silent = {key: query.model_copy(update={"states_calls": False}) for key, query in queries.items()}
+    for known, value in ((queries, 0.0), (silent, None)):
+        document = result_document(run, "reference", known, [failed], {})
+        assert document["results"][0]["scores"]["api_call_score"] == value
+        assert document["summary"]["average_api_call_score"] == value

@@ -32,6 +32,13 @@ def test_a_task_is_a_query() -> None:
     assert set(bodies) == {found}
 
 
+def test_no_calls_are_another_task_than_none_stated() -> None:
+    (silent, empty), _ = compile_tasks([Task("?", tools=[find], expect="x"), Task("?", tools=[find], calls=[])])
+    assert (silent.states_calls, empty.states_calls) == (False, True)
+    assert Query.model_validate_json(silent.model_dump_json()) == silent
+    assert "states_calls" not in empty.model_dump_json()
+
+
 def test_a_call_of_a_scripted_model_is_an_expected_one() -> None:
     ((query,), _) = compile_tasks([Task("?", tools=[find], calls=[played("find", city="Oslo")])])
     assert query.gold_calls[0].arguments == {"city": "Oslo"}

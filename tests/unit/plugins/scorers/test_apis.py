@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.scoring import api_call, claim, context, scores, values
 
-from trialbed_plugins.scorers._apis import score_offer
+from trialbed_plugins.scorers._apis import score_api_calls, score_offer
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,13 @@ async def test_api_scores(gold: str, called: str, recall: float, precision: floa
     assert found["api_call_score"] == pytest.approx(recall)
     assert found["api_precision"] == pytest.approx(precision)
     assert found["api_f1"] == pytest.approx(f1)
+
+
+async def test_a_query_that_says_nothing_about_calls_has_none_of_their_scores() -> None:
+    trial = context("", [api_call("a")])
+    silent = dataclasses.replace(trial, query=trial.query.model_copy(update={"states_calls": False}))
+    assert list(score_api_calls(trial))
+    assert not list(score_api_calls(silent))
 
 
 async def test_api_scores_rest_on_the_wire_not_on_claims_and_count_failed_calls() -> None:
