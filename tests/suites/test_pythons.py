@@ -50,7 +50,7 @@ def test_the_unit_tests_pass(
 @pytest.mark.slow
 def test_the_parts_of_the_parameters_have_each_test_and_are_together_all() -> None:
     def collected(part: str) -> set[str]:
-        command = [sys.executable, "-m", "pytest", "tests/unit/core/test_redaction.py", "--part", part]
+        command = [sys.executable, "-m", "pytest", "tests/unit/core/wire/test_redaction.py", "--part", part]
         arguments = ("--collect-only", "-q", "-p", "no:cacheprovider")
         done = subprocess.run([*command, *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
         return {line for line in done.stdout.splitlines() if "::" in line}

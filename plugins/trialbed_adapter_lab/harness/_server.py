@@ -96,10 +96,14 @@ class TrialSession:
         self.requests.append(seen)
         try:
             reply = await self._reply(seen)
+            response = await send(request, reply if isinstance(reply, Response) else _response(reply, seen))
         except asyncio.CancelledError:
             seen.dropped = True
             raise
-        response = await send(request, reply if isinstance(reply, Response) else _response(reply, seen))
+        except ConnectionError:
+            # The adapter has hung up in the moment in which it would have been answered.
+            seen.dropped = True
+            return web.Response()
         seen.ended = time.perf_counter()
         return response
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
+import struct
 import threading
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
 from trialbed import ApiRef, Usage
-from trialbed_adapter_lab import Barrier, CheckFailed, Gate, Harness, breaks, errs, returns, tool
+from trialbed_adapter_lab import Barrier, CheckFailed, Gate, Harness, breaks, errs, returns, tool, wait_until
 from trialbed_plugins.frameworks.reference import ReferenceAgent
 from trialbed_scripted import Response, ask, call, fail, forever, say
 
@@ -203,6 +206,33 @@ async def test_an_agent_that_blocks_the_loop_still_gets_its_answers():
 
     with Harness(Blocking) as harness:
         assert (await harness.run("served")).answer.final_answer == "served"
+
+
+async def test_a_request_whose_client_hangs_up_during_the_answer_is_over():
+    class HangsUp(ReferenceAgent):
+        async def answer(self, query):
+            body = json.dumps(self._request([{"role": "user", "content": query}])).encode()
+            address = urlsplit(self.endpoint.base_url)
+            head = f"POST {address.path}/chat/completions HTTP/1.1\r\nHost: h\r\nContent-Length: {len(body)}\r\n\r\n"
+            _, writer = await asyncio.open_connection(address.hostname, address.port)
+            writer.write(head.encode() + body)
+            await writer.drain()
+            await begun.wait()
+            raw = writer.get_extra_info("socket")
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            writer.transport.abort()
+            return self._finish("", 1)
+
+    with Harness(HangsUp) as harness:
+        begun, begin = asyncio.Event(), asyncio.get_running_loop().call_soon_threadsafe
+
+        def reply(request):
+            begin(begun.set)
+            return say("x" * 50_000_000)
+
+        trial = harness.prepare(reply)
+        await trial.run()
+        assert await wait_until(lambda: trial.requests[0].dropped)
 
 
 def test_tools_stand_for_apis():
