@@ -38,7 +38,7 @@ BLOCK = 4
 GATHERING = 0.05
 """Seconds in which answers are gathered to be committed together: those that a crash may cost."""
 
-WAITING = 1024
+WAITING = 256
 """Answers that may wait to be committed before further requests wait for them; a fast vendor gives many in a moment."""
 
 
