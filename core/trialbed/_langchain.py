@@ -12,7 +12,7 @@ from trialbed.records import ApiRef, ToolSpec
 
 
 class CallableTool(Protocol):
-    """What is needed of a ``trialbed.Tool``."""
+    """The part of a ``trialbed.Tool`` that is needed here."""
 
     @property
     def spec(self) -> ToolSpec: ...

@@ -129,13 +129,13 @@ def _agents(given: Agents) -> tuple[tuple[str, ...], dict[str, Any]]:
     """Return the labels of a run, and the agents of this process among them.
 
     Raises:
-        UsageError: two have the same name, or one is no agent.
+        UsageError: two have the same name.
     """
     if isinstance(given, Mapping):
         pairs = list(given.items())
         renamed = next((label for label, agent in pairs if isinstance(agent, str) and agent != label), None)
         if renamed is not None:
-            raise UsageError(f"agents: a framework goes by its own label: {given[renamed]!r}, not {renamed!r}")
+            raise UsageError(f"agents: a framework keeps its own label: write {given[renamed]!r}, not {renamed!r}")
     else:
         several = given if isinstance(given, (list, tuple, set, frozenset)) else [given]
         pairs = [(agent if isinstance(agent, str) else _name_of(agent), agent) for agent in several]
@@ -177,7 +177,7 @@ def _plugins(scorers: Sequence[Any]) -> dict[str, object]:
         if name in plugins:
             raise UsageError(f"scorers: two are called {name!r}; name one with @scorer(name=…)")
         if not hasattr(plugin, "score_trial"):
-            raise UsageError(f"scorers: {given!r:.60} is no function and has no score_trial(context)")
+            raise UsageError(f"scorers: {given!r:.60} is neither a function nor an object with score_trial(context)")
         plugins[name] = plugin
     return plugins
 

@@ -35,7 +35,7 @@ from trialbed.wire.addresses import is_loopback
 log = logging.getLogger("trialbed")
 
 OWN = ("frameworks", "commands", "profiles", "executor", "environments", "concurrency", "server_port", "server_url")
-"""Settings that mean nothing for an agent object in this process, or are told otherwise."""
+"""Settings that mean nothing for an agent object in this process, or have parameters of their own."""
 
 MODEL_SELECTOR = "llm"
 """The selector that a model's name stands for."""

@@ -95,7 +95,7 @@ def _escaped(character: str) -> str:
 
 
 def complete_trial(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """What click calls to complete a trial of the run that stands before it; never an error."""
+    """Complete a trial of the run that stands before it, for click; never raises."""
     try:
         found = trials_of(str(context.params.get("run") or LATEST), context.params.get("store"), incomplete)
     except Exception:  # noqa: BLE001 - an error would appear in the middle of what the user types

@@ -73,7 +73,7 @@ class CallbackServer:
             self._trials[trial] = _Trial(query, self._bodies, self._simulator)
 
     def close(self, trial: str) -> tuple[Json, Failure | None]:
-        """Return the state in which a trial ended, and the failure of a tool that is no fault of the agent."""
+        """Return the state in which a trial ended, and the failure of a tool, which is not the agent's fault."""
         ended = self._trials.pop(trial, None)
         return (None, None) if ended is None else (ended.state(), ended.failure)
 
@@ -108,7 +108,7 @@ class _Trial:
                 if body.owner is not None and body.owner not in self._owners:
                     self._owners[body.owner] = body.make_owner(state)
             self._world = None if simulator is None else simulator.world_from(state)
-        except Exception as error:  # noqa: BLE001 - foreign code: its fault is no agent's
+        except Exception as error:  # noqa: BLE001 - the user's code: its fault is not the agent's
             self._fail("making the tools", error)
 
     async def answer(self, ref: ApiRef, arguments: Json) -> str:
@@ -127,7 +127,7 @@ class _Trial:
             return _answer("", response, provenance)
         except (ApiRefused, SimulationError) as error:
             return _answer(str(error))
-        except Exception as error:  # noqa: BLE001 - foreign code: its fault is no agent's
+        except Exception as error:  # noqa: BLE001 - the user's code: its fault is not the agent's
             return _answer(self._fail(ref.title, error))
 
     async def _simulate(self, simulator: Simulator, api: Api, arguments: Any) -> Json:
@@ -146,7 +146,7 @@ class _Trial:
                 return self._world.state()
             states = {type(owner).__name__: owner.state() for owner in self._owners.values() if hasattr(owner, "state")}
             json.dumps(states, allow_nan=False)
-        except Exception as error:  # noqa: BLE001 - foreign code: its fault is no agent's
+        except Exception as error:  # noqa: BLE001 - the user's code: its fault is not the agent's
             self._fail("state()", error)
             return None
         return next(iter(states.values())) if len(states) == 1 else states or None

@@ -63,7 +63,9 @@ class LiveAgent:
         self.is_class = isinstance(agent, type) and callable(getattr(agent, "answer", None))
         self.is_object = not self.is_class and callable(getattr(agent, "answer", None))
         if not (self.is_class or self.is_object or (callable(agent) and not isinstance(agent, type))):
-            raise UsageError(f"{label}: {type(agent).__name__} is no agent: it is no function and has no answer(query)")
+            raise UsageError(
+                f"{label}: {type(agent).__name__} is not an agent: neither a function nor an object with answer(query)"
+            )
         self.answering = agent.answer if self.is_class or self.is_object else agent
         self._asked = _name_arguments(label, self.answering, method=self.is_class)
         made_by_name = self.is_class and not issubclass(agent, BaseAgent)

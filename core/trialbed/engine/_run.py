@@ -69,7 +69,7 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: 
         UsageError, DataError, DriverError: something asked for is not there or not usable.
     """
     options = with_endpoint(with_profiles(options, objects.agents), own_judge=objects.judge is not None)
-    LiveExecutor(objects.agents)  # refuses what is no agent
+    LiveExecutor(objects.agents)  # refuses objects that are not agents
     if options.gold_answers and (objects.bodies or not isinstance(objects.simulator, str | None)):
         raise UsageError("gold_answers: the gold calls of tools that are functions or objects cannot be made apart")
     commands = agent_commands(options.commands, Path.cwd())

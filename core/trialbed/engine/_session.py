@@ -204,7 +204,7 @@ class RunSession:
                     yield runner
 
     def _workers(self, given: Executor | None) -> Executor:
-        """The executor of all frameworks that are no objects of this process."""
+        """The executor of all frameworks that run in workers."""
         prepared, options = self._prepared, self._prepared.options
         if set(self._run.config.frameworks) <= set(prepared.objects.agents):
             return LiveExecutor({})

@@ -54,5 +54,7 @@ def as_judge(given: Judge | JudgeFunction) -> Judge:
     if isinstance(given, Judge):
         return given
     if not callable(given) or isinstance(given, type):
-        raise UsageError(f"judge: {given!r:.60} is no judge; give a name, a Judge, or a function (query, answer, wire)")
+        raise UsageError(
+            f"judge: {given!r:.60} is not a judge; give a name, a Judge, or a function (query, answer, wire)"
+        )
     return FunctionJudge(given)

@@ -22,7 +22,7 @@ FUNCTIONS = "functions"
 """The category of Apis that are functions. The category of methods is the name of their class."""
 
 STATE = "state"
-"""The method of a class of tools that is no tool: it returns the state in which the calls of a trial leave it."""
+"""The method of a class of tools that is not a tool: it returns the state after the calls of a trial."""
 
 MAX_DOCUMENT = 20_000
 """Characters of a docstring that are read."""

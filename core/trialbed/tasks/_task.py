@@ -76,7 +76,7 @@ def compile_tasks(tasks: Iterable[Task | Query]) -> tuple[tuple[Query, ...], dic
             queries.append(task)
             continue
         if not isinstance(task, Task):
-            raise UsageError(f"tasks: {task!r:.60} is no task; write Task({str(task)[:40]!r}, …)")
+            raise UsageError(f"tasks: {task!r:.60} is not a task; write Task({str(task)[:40]!r}, …)")
         queries.append(_query(task, place, bodies))
     if not queries:
         raise UsageError("tasks: there are none to run")
@@ -86,7 +86,7 @@ def compile_tasks(tasks: Iterable[Task | Query]) -> tuple[tuple[Query, ...], dic
 def write_queries(queries: Sequence[Query], name: str) -> Path:
     """Keep queries as a dataset's file in the state folder, and return its path; equal ones are one file."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._ -]{0,99}", name):
-        raise UsageError(f"name: {name!r} is no name of tasks: it has letters, digits, '.', '_', '-' and spaces")
+        raise UsageError(f"name: {name!r} cannot name tasks: use letters, digits, '.', '_', '-' and spaces")
     body = ", ".join(query.model_dump_json() for query in queries)
     digest = hashlib.sha256(body.encode()).hexdigest()[:12]
     folder = state_dir() / FOLDER
@@ -120,7 +120,7 @@ def _apis(tool: Any, bodies: dict[ApiRef, ToolBody], where: str) -> Iterable[Api
     if isinstance(spec, ToolSpec):
         return [Api(**spec.api.model_dump(), description=spec.description, json_schema=spec.parameters)]
     if not callable(tool):
-        raise UsageError(f"{where}: {tool!r:.60} is no tool; give a function, a class, an Api or a Tool")
+        raise UsageError(f"{where}: {tool!r:.60} is not a tool; give a function, a class, an Api or a Tool")
     found = list(function_tools(tool))
     for api, body in found:
         if bodies.setdefault(api.ref, body) != body:
@@ -146,4 +146,4 @@ def _arguments(given: Any, where: str) -> dict[str, Json]:
     try:
         return dict(json.loads(given) if isinstance(given, str) else given)
     except (TypeError, ValueError) as error:
-        raise UsageError(f"{where}: calls: the arguments {given!r:.60} are no JSON object") from error
+        raise UsageError(f"{where}: calls: the arguments {given!r:.60} are not a JSON object") from error

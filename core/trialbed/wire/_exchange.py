@@ -174,7 +174,7 @@ class ModelRequest(ABC):
 
     @abstractmethod
     def _problem(self) -> str:
-        """Return the reason why the document is no request of the dialect; empty if it is one."""
+        """Return the reason why the document is not a request of the dialect; empty if it is."""
 
 
 def _texts(content: Any) -> Iterable[str]:

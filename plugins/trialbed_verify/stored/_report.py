@@ -54,7 +54,7 @@ def lines(run: StoredRun, label: str | None) -> Iterator[bytes]:
     """The lines of a verification's results files, of all endpoints or of one.
 
     Raises:
-        UsageError: the run is no verification, or has no such vendor.
+        UsageError: the run is not a verification, or lacks this vendor.
     """
     if run.record.kind != "endpoints":
         raise UsageError(f"run {run.run_id} is about frameworks, and has no results of vendors")

@@ -146,13 +146,13 @@ def test_queries_and_tasks_are_a_test_set(server_url: str) -> None:
     assert document["metadata"]["test_set"] == "tasks"
     (result,) = document["results"]
     assert (result["query_id"], result["scores"]["answer_status"]) == ("q", "Solved")
-    with pytest.raises(UsageError, match=r"tasks: 'What\?' is no task"):
+    with pytest.raises(UsageError, match=r"tasks: 'What\?' is not a task"):
         run_benchmark(capital, ["What?"], server_url=server_url)  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize("agent", [3, object()])
 def test_what_is_no_agent_is_said(server_url: str, agent: object) -> None:
-    with pytest.raises(UsageError, match="is no agent: it is no function and has no answer"):
+    with pytest.raises(UsageError, match="is not an agent: neither a function nor an object with answer"):
         run_benchmark(agent, "mini", 1, server_url)
 
 

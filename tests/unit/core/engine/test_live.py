@@ -252,8 +252,8 @@ async def test_what_a_thread_raises_is_the_callers() -> None:
 @pytest.mark.parametrize(
     ("agent", "says"),
     [
-        (3, "mine: int is no agent"),
-        (dict, "mine: type is no agent"),
+        (3, "mine: int is not an agent"),
+        (dict, "mine: type is not an agent"),
         (
             lambda query, secret: "",
             "mine: unknown parameter 'secret' of .*; agents get what their parameters name: tools, ",

@@ -48,5 +48,5 @@ async def test_what_is_no_verdict_is_said(found: Any) -> None:
 
 def test_what_is_no_judge_is_said() -> None:
     for given in (3, FunctionJudge):
-        with pytest.raises(UsageError, match="is no judge; give a name, a Judge, or a function"):
+        with pytest.raises(UsageError, match="is not a judge; give a name, a Judge, or a function"):
             as_judge(given)  # type: ignore[arg-type]

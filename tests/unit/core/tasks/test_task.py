@@ -42,7 +42,7 @@ def test_no_calls_are_another_task_than_none_stated() -> None:
 def test_a_call_of_a_scripted_model_is_an_expected_one() -> None:
     ((query,), _) = compile_tasks([Task("?", tools=[find], calls=[played("find", city="Oslo")])])
     assert query.gold_calls[0].arguments == {"city": "Oslo"}
-    with pytest.raises(UsageError, match="task 1: calls: the arguments '\\[' are no JSON object"):
+    with pytest.raises(UsageError, match="task 1: calls: the arguments '\\[' are not a JSON object"):
         compile_tasks([Task("?", tools=[find], calls=[played("find", "[")])])
 
 
@@ -79,8 +79,8 @@ def test_one_function_may_be_a_tool_of_several_tasks_and_two_of_one_name_may_not
     ("tasks", "says"),
     [
         ([], "tasks: there are none"),
-        ([3], "tasks: 3 is no task"),
-        ([Task("?", tools=["find"])], "task 1: 'find' is no tool"),
+        ([3], "tasks: 3 is not a task"),
+        ([Task("?", tools=["find"])], "task 1: 'find' is not a tool"),
         ([Task("?", tools=type("Empty", (), {}))], "task 1: Empty has no public method"),
         (
             [Task("?", tools=[find], calls=["fnid"], id="x")],
@@ -102,5 +102,5 @@ def test_queries_are_kept_in_a_file_that_their_content_names(tmp_path: Path, mon
     document = json.loads(path.read_text(encoding="utf-8"))
     assert document["name"] == "mine"
     assert tuple(map(Query.model_validate, document["queries"])) == queries
-    with pytest.raises(UsageError, match=r"name: '\.\./x' is no name"):
+    with pytest.raises(UsageError, match=r"name: '\.\./x' cannot name"):
         write_queries(queries, "../x")

@@ -16,7 +16,7 @@ REASONING = ("reasoning_content", "reasoning")
 """Keys under which endpoints give the reasoning of a model."""
 
 READ = frozenset(("model", "messages", "tools", "tool_choice", "stream", "stream_options"))
-"""Fields of a request that are no settings."""
+"""Fields of a request that are not settings."""
 
 
 class ChatRequest(ModelRequest):
@@ -109,7 +109,7 @@ def wants_usage(request: Mapping[str, Any]) -> bool:
 
 
 def read_message(message: Any) -> ModelMessage:
-    """Read a message, however careless; a value that is no object is the content of a message without a role."""
+    """Read a message, however careless; a value that is not an object is the content of a message without a role."""
     if not isinstance(message, Mapping):
         return ModelMessage(role="", content=message, source=message)
     role, call_id = message.get("role"), message.get("tool_call_id")
@@ -125,7 +125,7 @@ def read_message(message: Any) -> ModelMessage:
 
 
 def message_calls(message: Mapping[str, Any]) -> tuple[Call, ...]:
-    """Return the calls of a message, in order; arguments that are no text are written as JSON."""
+    """Return the calls of a message, in order; arguments that are not text are written as JSON."""
     calls = message.get("tool_calls")
     return tuple([_call(call) for call in calls if isinstance(call, dict)]) if isinstance(calls, list) else ()
 
