@@ -16,7 +16,7 @@ NAMES = ("scores", "cost", "latency", "waterfall", "ranks")
 EPILOG = """\b
 Examples:
   bench figure latest scores -o scores.svg
-  bench figure latest cost --score api_call_score -o cost.pdf
+  bench figure latest cost --score api_call_score -o cost.png
 """
 
 
@@ -24,7 +24,7 @@ Examples:
 @click.argument("run", shell_complete=completes(runs))
 @click.argument("kind", type=click.Choice(NAMES))
 @plain_option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File: .svg, .png or .pdf."
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File: .svg or .png."
 )
 @plain_option(
     "--score",
@@ -41,7 +41,7 @@ def command(run: str, kind: str, output: Path, score: str, store: str | None, da
 
     scores: a score of each framework with its interval. cost: the score against tokens. latency: how long trials took.
     waterfall: where gold calls were lost. ranks: the ranks that are left open. RUN is an id, the beginning of one, or
-    latest. Needs the extra trialbed[figures].
+    latest. PNG needs the extra trialbed[figures].
     """
     from trialbed.errors import UsageError
     from trialbed.settings import data_dir as default_folder

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from trialbed.views import UNKNOWN, compact, number, printable, svg
 from trialbed.wire.redaction import redact
-from trialbed_pages.runs.run import mean_text
+from trialbed_pages.runs.plots import mean_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -18,6 +18,7 @@ from ._html import Plot as Plot
 from ._html import html_page as html_page
 from ._html import html_parts as html_parts
 from ._html import svg as svg
+from ._html import svg_file as svg_file
 from ._junit import TestCase as TestCase
 from ._junit import TestOutcome as TestOutcome
 from ._junit import TestSuite as TestSuite

@@ -10,6 +10,9 @@ from trialbed.views._scale import Scale
 
 LABELS, AREA, FIGURES = 200, 420, 140
 ROW, HEAD, AXIS = 28, 30, 26
+LEGEND_COLUMN, LEGEND_ROW = 110, 18
+SHORT, WIDE_COLUMN = 12, 138
+"""Characters of a name that has room in the legend, and the width of its columns where one is longer."""
 
 
 @dataclass(frozen=True)
@@ -19,10 +22,12 @@ class Bar:
     Attributes:
         label: its name.
         parts: name of the part -> its size, 0 or more.
+        text: shown beside the bar; None is the sum of its parts.
     """
 
     label: str
     parts: Mapping[str, float]
+    text: str | None = None
 
     @property
     def total(self) -> float:
@@ -53,7 +58,22 @@ class BarPlot:
     @property
     def bottom(self) -> int:
         """The vertical position of the axis."""
-        return HEAD + ROW * len(self.bars)
+        return self.top + ROW * len(self.bars)
+
+    @property
+    def top(self) -> int:
+        """The vertical position of the first bar, below the legend."""
+        return max([HEAD, *(HEAD - 6 + y for _, _, y in self.legend)])
+
+    @property
+    def legend(self) -> list[tuple[str, int, int]]:
+        """The name of each part with the position of its mark."""
+        column = LEGEND_COLUMN if all(len(name) <= SHORT for name in self.names) else WIDE_COLUMN
+        columns = (self.width - LABELS) // column
+        return [
+            (name, LABELS + column * (place % columns), 6 + LEGEND_ROW * (place // columns))
+            for place, name in enumerate(self.names)
+        ]
 
     @property
     def scale(self) -> Scale:
@@ -76,7 +96,7 @@ class BarPlot:
                 start = self.scale.at(begun)
                 begun += size
                 parts.append((self.names.index(name), name, start, round(self.scale.at(begun) - start, 1), size))
-            found.append((bar, HEAD + ROW * place, parts))
+            found.append((bar, self.top + ROW * place, parts))
         return found
 
     @property

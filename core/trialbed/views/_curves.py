@@ -11,6 +11,8 @@ from trialbed.views._figures import compact
 from trialbed.views._scale import Scale
 
 LEFT, RIGHT = 64, 176
+SHORT, LONG_RIGHT = 18, 250
+"""Characters of a label that has room on the right, and the room where one is longer."""
 TOP, BOTTOM = 24, 44
 AREA_WIDTH, AREA_HEIGHT = 480, 240
 STEPS = 200
@@ -39,16 +41,22 @@ class DistributionPlot:
     Attributes:
         title: names the contents.
         x_title: names the values, with their unit.
+        y_title: names the shares.
     """
 
     title: str
     x_title: str
     curves: Sequence[Curve]
+    y_title: str = "share of answers"
 
     template = "curves"
-    width = LEFT + AREA_WIDTH + RIGHT
     left, top = LEFT, TOP
     right, bottom = LEFT + AREA_WIDTH, TOP + AREA_HEIGHT
+
+    @property
+    def width(self) -> int:
+        """The width of the drawing, with room for the labels of the curves."""
+        return self.right + (RIGHT if all(len(curve.label) <= SHORT for curve in self.curves) else LONG_RIGHT)
 
     @property
     def height(self) -> int:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
+SHOWN, PRINTED = 5, 8
+"""Colours of parts and curves on a screen and in print."""
+
 Plot: TypeAlias = IntervalPlot | ScatterPlot | BarPlot | Timeline | DistributionPlot
 
 
@@ -54,8 +57,18 @@ def svg(plot: Plot, name: str) -> Markup:
     """
     from markupsafe import Markup
 
-    drawn = _environment().get_template(f"svg/{plot.template}.html").render(plot=plot, id=name)
+    drawn = _environment().get_template(f"svg/{plot.template}.html").render(plot=plot, id=name, colours=SHOWN)
     return Markup(drawn)  # noqa: S704 - the template escaped every text
+
+
+def svg_file(plot: Plot) -> str:
+    """A plot as a drawing of its own for print: as wide as the text of an A4 page, with its title above it.
+
+    Its colours can be distinguished by people with any form of colour blindness, and with the dashes, shapes and
+    hatches also in black and white.
+    """
+    drawn = _environment().get_template(f"svg/{plot.template}.html").render(plot=plot, id="figure", colours=PRINTED)
+    return _environment().get_template("svg/print.html").render(plot=plot, drawn=drawn)
 
 
 def _kinds(parts: Sequence[Table | Plot | Disclosures]) -> list[tuple[str, Table | Plot | Disclosures]]:

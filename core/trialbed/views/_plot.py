@@ -57,7 +57,7 @@ class IntervalPlot:
 
     @property
     def width(self) -> int:
-        """The height of the drawing."""
+        """The width of the drawing."""
         return LABELS + AREA + FIGURES
 
     @property

@@ -22,12 +22,14 @@ class Mark:
         label: its name, beside it and in the legend.
         x, y: None draws no mark.
         text: the figures in words.
+        interval: of ``y``; None where there is none.
     """
 
     label: str
     x: float | None
     y: float | None
     text: str = ""
+    interval: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)

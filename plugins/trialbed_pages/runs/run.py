@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from trialbed.report.comparison import HEADLINE as COMPARED
 from trialbed.report.comparison import ComparedTrial, Side, chosen_baseline, open_ranks, paired_findings
 from trialbed.settings import MARGIN
-from trialbed.views import UNKNOWN, Bar, BarPlot, IntervalPlot, Mark, PlotPoint, ScatterPlot, compact, number
 from trialbed.wire.redaction import shown_url
-from trialbed_pages.runs.figures import HEADLINE, TIMES, TOKENS, FigureMean, RunFigures
+from trialbed_pages.runs.figures import HEADLINE, TIMES, TOKENS, RunFigures
+from trialbed_pages.runs.plots import cost_plot, rank_plot, time_plot
 
 WORST = 5
 """Queries that are named as the worst."""
-
-PARTS = {"model_time": "model", "tool_time": "tools", "framework_time": "framework"}
 
 
 def run_page(figures: RunFigures, score: str) -> dict[str, Any]:
@@ -31,14 +29,15 @@ def _run_page(figures: RunFigures, score: str) -> dict[str, Any]:
     run = figures.run
     # The best first; those of one mean stay in the run's order.
     rows = sorted((_row(figures, name, score) for name in run.config.frameworks), key=_place)
+    names = [row["name"] for row in rows]
     return {
         "run": run,
         "score": score,
         "scores": figures.quality or [score],
         "rows": rows,
         "settings": _settings(figures),
-        "cost_plot": _cost(rows, score),
-        "time_plot": _times(figures, [row["name"] for row in rows]),
+        "cost_plot": cost_plot(figures, score, names, intervals=False),
+        "time_plot": time_plot(figures, names),
         "worst": _worst(figures, score),
         "has_tasks": figures.queries is not None,
         "answered": sum(row["answered"] for row in rows),
@@ -70,21 +69,9 @@ def _differences(figures: RunFigures) -> dict[str, Any]:
         "scores": [name for name in COMPARED if any(one.score == name for one in found)],
         "findings": found,
         "ranks": ranks,
-        "rank_plots": [_bands(score, own) for score, own in ranks.items()],
+        "rank_plots": [rank_plot(score, own) for score, own in ranks.items()],
         "margin": MARGIN,
     }
-
-
-def _bands(score: str, ranks: Mapping[str, tuple[int, int]]) -> IntervalPlot:
-    """The ranks that are left open to each framework, the best first."""
-    ordered = sorted(ranks.items(), key=lambda item: item[1])
-    points = [
-        PlotPoint(name, low if low == high else None, low, high, str(low) if low == high else f"{low} to {high}")
-        for name, (low, high) in ordered
-    ]
-    return IntervalPlot(
-        f"Ranks by {score}; frameworks overlap where no difference is shown", points, (0.5, len(ranks) + 0.5)
-    )
 
 
 def _row(figures: RunFigures, name: str, score: str) -> dict[str, Any]:
@@ -121,33 +108,6 @@ def _settings(figures: RunFigures) -> list[tuple[str, str]]:
         "Trialbed": config.trialbed_version,
     }
     return [(name, text) for name, text in given.items() if text]
-
-
-def mean_text(mean: FigureMean) -> str:
-    """A mean with its interval."""
-    if mean.value is None:
-        return UNKNOWN
-    ends = f" [{number(mean.interval.low, 2)}, {number(mean.interval.high, 2)}]" if mean.interval else ""
-    return f"{number(mean.value, 2)}{ends}"
-
-
-def _cost(rows: Sequence[Mapping[str, Any]], score: str) -> ScatterPlot:
-    marks = [
-        Mark(
-            row["name"],
-            row["tokens"],
-            row["chosen"].value,
-            f"{score} {mean_text(row['chosen'])} for {compact(row['tokens'])} tokens",
-        )
-        for row in rows
-    ]
-    title = f"{score} against tokens per trial"
-    return ScatterPlot(title, "tokens per trial, median", score, marks, y_limits=(0.0, 1.0))
-
-
-def _times(figures: RunFigures, names: Sequence[str]) -> BarPlot:
-    bars = [Bar(name, {part: figures.median(name, score) or 0.0 for score, part in PARTS.items()}) for name in names]
-    return BarPlot("Where the time of a trial goes: medians, in seconds", bars)
 
 
 def _worst(figures: RunFigures, score: str) -> list[dict[str, Any]]:

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed.views import Bar, BarPlot, BarSpan, IntervalPlot, Mark, Plot, PlotPoint, ScatterPlot, Timeline, svg
+from trialbed.views import (
+    Bar,
+    BarPlot,
+    BarSpan,
+    IntervalPlot,
+    Mark,
+    Plot,
+    PlotPoint,
+    ScatterPlot,
+    Timeline,
+    svg,
+    svg_file,
+)
 from trialbed.views._scale import Scale
 
 HOSTILE = "</svg><script>alert(1)</script>\x1b[2J"
@@ -29,6 +42,31 @@ def test_a_plot_is_one_drawing_with_its_title_and_words(plot: Plot) -> None:
     assert drawing.find(f"{SPACE}title") is not None
     assert not list(drawing.iter(f"{SPACE}script"))
     assert (drawing.find(f"{SPACE}desc").text or "") == plot.description.replace("\x1b", "?")  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("plot", [*PLOTS, *EMPTY], ids=lambda plot: type(plot).__name__)
+def test_a_drawing_for_print_is_a_file_of_its_own(plot: Plot) -> None:
+    drawing = ElementTree.fromstring(svg_file(plot).encode())
+    assert drawing.get("width") == "160mm"
+    assert not list(drawing.iter(f"{SPACE}script"))
+    ids = [found for element in drawing.iter() if (found := element.get("id"))]
+    assert set(re.findall(r"url\(#([^)]+)\)", svg_file(plot))) <= set(ids) or plot.template != "bars"
+
+
+def test_the_parts_of_many_bars_are_named_without_overlap_and_each_has_its_fill_in_print() -> None:
+    names = ["used", *(f"lost at stage {place}" for place in range(7))]
+    plot = BarPlot("waterfall", [Bar("a", dict.fromkeys(names, 1.0), "half")])
+    places = [(x, y) for _, x, y in plot.legend]
+    assert len(set(places)) == 8
+    assert max(y for _, y in places) + 12 < plot.top
+    assert len(set(re.findall(r'rect class="(part-\d)"', svg_file(plot)))) == 8
+
+
+def test_a_mark_is_drawn_with_its_interval() -> None:
+    marks = [Mark("a", 1.0, 0.5, interval=(0.25, 0.75)), Mark("b", 1.0, 0.5)]
+    plot = ScatterPlot("cost", "tokens", "score", marks, y_limits=(0.0, 1.0))
+    ((low, high),) = re.findall(r'class="ends" d="M\S+ ([\d.]+)h8m-4 0V([\d.]+)', svg(plot, "x"))
+    assert (float(low), float(high)) == (plot.y_scale.at(0.75), plot.y_scale.at(0.25))
 
 
 def test_two_drawings_of_a_page_have_ids_of_their_own() -> None:

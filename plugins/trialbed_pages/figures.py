@@ -1,0 +1,75 @@
+"""Figures for print: the plots of the pages, written into files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from trialbed.errors import UsageError
+from trialbed.views import Plot, svg_file
+from trialbed_pages.runs import RunFigures, differences
+from trialbed_pages.runs.plots import cost_plot, latency_plot, rank_plot, score_plot, waterfall_plot
+
+FORMATS = ("svg", "png")
+
+RESOLUTION = 200
+"""Dots per inch of a PNG."""
+
+
+def write_figure(figures: RunFigures, kind: str, path: Path, score: str) -> None:
+    """Draw a figure of a run into a file; its ending is the format.
+
+    Raises:
+        UsageError: there is no such kind or format, the run has nothing to draw, or the extra is not installed.
+        OSError: the file cannot be written.
+    """
+    if kind not in KINDS:
+        raise UsageError(f"there is no figure {kind!r}; there are {', '.join(KINDS)}")
+    ending = path.suffix.lower().lstrip(".")
+    if ending not in FORMATS:
+        raise UsageError(
+            f"{path}: figures are written as {' or '.join(FORMATS)}; give the file one of these endings "
+            "(rsvg-convert, Inkscape and browsers make PDF from SVG)"
+        )
+    drawn = svg_file(KINDS[kind](figures, score))
+    path.write_bytes(drawn.encode() if ending == "svg" else _png(drawn))
+
+
+def _png(drawn: str) -> bytes:
+    try:
+        from resvg_py import svg_to_bytes
+    except ImportError as error:
+        raise UsageError(
+            f"PNG needs resvg_py, which is not installed ({error}); install it with: pip install 'trialbed[figures]', "
+            "or write the figure as .svg"
+        ) from error
+    picture = svg_to_bytes(svg_string=drawn, dpi=RESOLUTION)
+    if picture == svg_to_bytes(svg_string=drawn, dpi=RESOLUTION, skip_system_fonts=True):
+        raise UsageError(
+            "the figure would have no texts: install a font, such as DejaVu Sans (apt install fonts-dejavu-core), "
+            "or write the figure as .svg"
+        )
+    return bytes(picture)
+
+
+def _cost(figures: RunFigures, score: str) -> Plot:
+    return cost_plot(figures, score, figures.run.config.frameworks, intervals=True)
+
+
+def _ranks(figures: RunFigures, score: str) -> Plot:
+    ranks = differences(figures)["ranks"].get(score)
+    if not ranks:
+        raise UsageError(
+            f"run {figures.run.run_id} has no ranks by {score}: they are by sopr_score or api_call_score, and need "
+            "three frameworks and a finished run"
+        )
+    return rank_plot(score, ranks)
+
+
+KINDS: Mapping[str, Callable[[RunFigures, str], Plot]] = {
+    "scores": score_plot,
+    "cost": _cost,
+    "latency": lambda figures, _: latency_plot(figures),
+    "waterfall": lambda figures, _: waterfall_plot(figures),
+    "ranks": _ranks,
+}

@@ -1,0 +1,111 @@
+"""The plots of a run, for its page and for ``bench figure``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from trialbed.errors import UsageError
+from trialbed.report import read_report
+from trialbed.report.attribution import STAGES, USED
+from trialbed.views import (
+    UNKNOWN,
+    Bar,
+    BarPlot,
+    Curve,
+    DistributionPlot,
+    IntervalPlot,
+    Mark,
+    PlotPoint,
+    ScatterPlot,
+    compact,
+    number,
+)
+from trialbed_pages.runs.figures import TOKENS, FigureMean, RunFigures
+
+TIME_PARTS = {"model_time": "model", "tool_time": "tools", "framework_time": "framework"}
+
+
+def mean_text(mean: FigureMean) -> str:
+    """Return a mean with its interval as text."""
+    if mean.value is None:
+        return UNKNOWN
+    ends = f" [{number(mean.interval.low, 2)}, {number(mean.interval.high, 2)}]" if mean.interval else ""
+    return f"{number(mean.value, 2)}{ends}"
+
+
+def score_plot(figures: RunFigures, score: str) -> IntervalPlot:
+    """Plot a score of each framework with its interval."""
+    points = []
+    for name in figures.run.config.frameworks:
+        mean = figures.mean(name, score)
+        low, high = mean.interval[:2] if mean.interval else (None, None)
+        points.append(PlotPoint(name, mean.value, low, high, mean_text(mean)))
+    return IntervalPlot(f"{score}, mean with its 95 % interval", points, (0.0, 1.0))
+
+
+def cost_plot(figures: RunFigures, score: str, frameworks: Sequence[str], *, intervals: bool) -> ScatterPlot:
+    """Plot a score against tokens, with the intervals of the score where they are asked for."""
+    marks = []
+    for name in frameworks:
+        mean, tokens = figures.mean(name, score), figures.median(name, TOKENS)
+        text = f"{score} {mean_text(mean)} for {compact(tokens)} tokens"
+        ends = mean.interval[:2] if intervals and mean.interval else None
+        marks.append(Mark(name, tokens, mean.value, text, ends))
+    title = f"{score} against tokens per trial"
+    return ScatterPlot(title, "tokens per trial, median", score, marks, y_limits=(0.0, 1.0))
+
+
+def time_plot(figures: RunFigures, frameworks: Sequence[str]) -> BarPlot:
+    """Plot the medians of the time of a trial by the party that took it."""
+    bars = [
+        Bar(name, {part: figures.median(name, score) or 0.0 for score, part in TIME_PARTS.items()})
+        for name in frameworks
+    ]
+    return BarPlot("Where the time of a trial goes: medians, in seconds", bars)
+
+
+def latency_plot(figures: RunFigures) -> DistributionPlot:
+    """Plot the share of trials that took no longer than a time."""
+    values = figures.columns.values.get("wall_time", {})
+    curves = [
+        Curve(name, [time for trial in figures.by_framework[name] if (time := values.get(trial.row, 0.0)) > 0])
+        for name in figures.run.config.frameworks
+    ]
+    title = "Share of trials that took no longer than a time"
+    return DistributionPlot(title, "wall time of a trial with an answer, in seconds", curves, "share of trials")
+
+
+def waterfall_plot(figures: RunFigures) -> BarPlot:
+    """Plot the stages at which gold calls were lost.
+
+    Raises:
+        UsageError: the stages are not known, as the dataset is out of reach or has no gold calls.
+    """
+    summaries = read_report(figures.run, figures.queries).frameworks
+    shares = {
+        summary.framework: summary.attribution.shares
+        for summary in summaries
+        if summary.attribution is not None and summary.attribution.gold_calls
+    }
+    if not shares or len(shares) < len(summaries):
+        raise UsageError(
+            f"run {figures.run.run_id}: where gold calls were lost is not known; its dataset is out of reach, "
+            "or has no gold calls"
+        )
+    stages = [USED, *(stage for stage in STAGES if any(own[stage] for own in shares.values()))]
+    bars = [
+        Bar(name, {stage: own[stage] or 0.0 for stage in stages}, f"{100 * (own[USED] or 0.0):.1f} % used")
+        for name, own in shares.items()
+    ]
+    return BarPlot("Share of gold calls that were used, or lost at a stage", bars)
+
+
+def rank_plot(score: str, ranks: Mapping[str, tuple[int, int]]) -> IntervalPlot:
+    """Plot the ranks that are left open to each framework, the best first."""
+    ordered = sorted(ranks.items(), key=lambda item: item[1])
+    points = [
+        PlotPoint(name, low if low == high else None, low, high, str(low) if low == high else f"{low} to {high}")
+        for name, (low, high) in ordered
+    ]
+    title = f"Ranks by {score}; frameworks overlap where no difference is shown"
+    return IntervalPlot(title, points, (0.5, len(ranks) + 0.5))
