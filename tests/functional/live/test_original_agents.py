@@ -30,8 +30,8 @@ class FrameworkAgent(BaseAgent):
         called = []
         for tool in self.tools:
             assert tool.metadata["original_name"] == f"{tool.metadata['tool_name']}_{tool.metadata['api_name']}"
-            assert tool.args_schema["type"] == "object"
-            tool.run(dict.fromkeys(tool.args_schema.get("required", ()), "x"))
+            assert tool.parameters["type"] == "object"
+            tool.run(dict.fromkeys(tool.parameters.get("required", ()), "x"))
             called.append([tool.metadata["tool_name"], tool.metadata["api_name"]])
         return {"answer": {"final_answer": query, "answer_details": []}, "called_apis": called}
 
@@ -96,6 +96,36 @@ def test_tools_go_into_langchain_as_they_are(server_url: str, tmp_path: Path) ->
     assert ended.returncode == 0, ended.stderr
 
 
+STRUCTURED = """
+import sys
+from langchain_core.tools import StructuredTool
+from trialbed import BaseAgent, run_benchmark
+
+class FrameworkAgent(BaseAgent):
+    def bind_tools(self, tools=None, tools_dir=None, server_url=None):
+        assert all(isinstance(tool, StructuredTool) for tool in tools)
+        self.tools = tools
+
+    def answer(self, query):
+        for tool in self.tools:
+            fields = tool.args_schema.model_fields
+            required = {name: "x" for name, field in fields.items() if field.is_required()}
+            kinds = {field.annotation for name, field in fields.items() if name in required}
+            assert kinds <= {str, int, float, bool}
+            assert isinstance(tool.func(**required), str)
+        return "done"
+
+document = run_benchmark(FrameworkAgent(), "mini", 3, f"{sys.argv[1]}/virtual", agent_name="structured")
+for result in document["results"]:
+    assert result["scores"]["api_call_score"] == 1.0, result
+"""
+
+
+def test_agents_may_take_the_function_and_the_fields_out_of_structured_tools(server_url: str, tmp_path: Path) -> None:
+    ended = subprocess.run([sys.executable, "-c", STRUCTURED, server_url], cwd=tmp_path, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+
+
 async def test_a_tool_is_a_tool_of_langchain_with_its_raw_schema(server_url: str, tmp_path: Path) -> None:
     langchain_tools = pytest.importorskip("langchain_core.tools")
     from trialbed import ApiRef, Tool, ToolSpec
@@ -108,7 +138,8 @@ async def test_a_tool_is_a_tool_of_langchain_with_its_raw_schema(server_url: str
     api = ApiRef(category=call.api.category, tool_name=call.api.tool_name, api_name=call.api.api_name)
     spec = ToolSpec(name="it", description="does it", parameters=schema, api=api)
     tool = Tool(spec, f"{server_url}/virtual").as_langchain()
-    assert isinstance(tool, langchain_tools.BaseTool)
-    assert (tool.args_schema, tool.api, tool.parameters) == (schema, api, schema)
+    assert isinstance(tool, langchain_tools.StructuredTool)
+    assert tool.tool_call_schema == {**schema, "description": "does it"}
+    assert (tool.args, tool.api, tool.parameters) == (schema["properties"], api, schema)
     assert tool.metadata["original_name"] == api.title
     assert await tool.ainvoke({}) == await tool() == tool.run({})
