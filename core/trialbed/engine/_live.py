@@ -71,7 +71,6 @@ class LiveAgent:
         made_by_name = self.is_class and not issubclass(agent, BaseAgent)
         self._made_with = _name_arguments(label, agent, query=False) if made_by_name else ()
         self.turn = asyncio.Lock() if self.is_object else None
-        self.first = True
         self.stuck = False
 
     @property
@@ -142,7 +141,6 @@ class LiveExecutor(Executor):
                 f"{agent.label}: answer() did not return within {spec.limits.timeout:g} s and is still running; an "
                 "in-process agent cannot be killed. Raise timeout, or write an adapter, whose workers are killed."
             )
-        first, agent.first = agent.first, False
         started_at, began = datetime.now(UTC), time.perf_counter()
         answer, failure = None, None
         deadline = asyncio.timeout(None)
@@ -159,7 +157,7 @@ class LiveExecutor(Executor):
         except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code: its fault is its trial's failure
             failure = _failure("agent", error)
         wall_time = time.perf_counter() - began
-        return Outcome(started_at=started_at, wall_time=wall_time, answer=answer, failure=failure, first=first)
+        return Outcome(started_at=started_at, wall_time=wall_time, answer=answer, failure=failure)
 
     @asynccontextmanager
     async def _watching(self, deadline: asyncio.Timeout, spec: TrialSpec) -> AsyncIterator[None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from trialbed.contracts import AnswerStatus, Judge, Verdict
 from trialbed.engine._gold_answers import GoldAnswers
@@ -87,6 +88,9 @@ async def rescore(store: Store, run: Run, queries: Queries, *, concurrency: int 
 
     contexts = _Contexts(store, run, queries, None, judge_label(run.config))
     rescored = await _rescored(store, run, contexts, give, concurrency)
+    described = {**run.scores, **listeners.descriptions()}
+    await asyncio.to_thread(partial(store.update_run, run.run_id, scores=described))
+    run = run.model_copy(update={"scores": described})
     return Rescored(run, rescored.attempts, rescored.before, rescored.after, None, rescored.gold)
 
 

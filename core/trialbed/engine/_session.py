@@ -228,16 +228,15 @@ class RunSession:
         return tuple(await asyncio.gather(*(executor.describe(label) for label, executor in executors.items())))
 
     async def _note(self, frameworks: tuple[FrameworkInfo, ...], server_url: str, judge: Mapping[str, Json]) -> None:
-        self._run = self._run.model_copy(
-            update={"frameworks": frameworks, "server_url": server_url, "judge": dict(judge)}
-        )
-        await asyncio.to_thread(
-            self._store.update_run,
-            self._run.run_id,
-            frameworks=frameworks,
-            server_url=server_url,
-            judge=dict(judge),
-        )
+        found = {
+            "frameworks": frameworks,
+            "server_url": server_url,
+            "judge": dict(judge),
+            # Scorers that are objects of this program are known here alone.
+            "scores": {**self._run.scores, **self._listeners.descriptions()},
+        }
+        self._run = self._run.model_copy(update=found)
+        await asyncio.to_thread(partial(self._store.update_run, self._run.run_id, **found))
 
     async def _lanes(self, runner: TrialRunner, todo: Sequence[tuple[TrialKey, int]]) -> None:
         queue = iter(todo)

@@ -181,7 +181,7 @@ class ModelAccess:
         }
         if endpoint.max_tokens is not None:
             own["max_tokens"] = endpoint.max_tokens
-        return dialect().write_request(
+        return dialect(endpoint.dialect).write_request(
             endpoint.model, [_sendable(message) for message in messages], own | dict(settings)
         )
 
@@ -191,7 +191,7 @@ class ModelAccess:
         return await asyncio.to_thread(self._cache.find, self._origin, _key(request, schema))
 
     async def _reply(self, request: dict[str, Any], schema: Mapping[str, Any] | None) -> str:
-        formats = [*dialect().reply_formats(schema), {}] if schema is not None else [{}]
+        formats = [*dialect(self.endpoint.dialect).reply_formats(schema), {}] if schema is not None else [{}]
         while True:
             self.budget.take_request()
             step = min(self._format, len(formats) - 1)
@@ -217,7 +217,11 @@ class ModelAccess:
         if self._client is None:
             endpoint = self.endpoint
             self._client = ChatClient(
-                endpoint.base_url, endpoint.api_key or None, timeout=self._timeout, wait=self._wait
+                endpoint.base_url,
+                endpoint.api_key or None,
+                timeout=self._timeout,
+                wait=self._wait,
+                spoken=endpoint.dialect,
             )
         return self._client
 

@@ -30,10 +30,11 @@ def told_name(model: str, chosen: str | None = None) -> str:
 
 
 class ModelEndpoint(Record):
-    """The OpenAI-compatible endpoint an agent uses: the trial's own gateway URL and a dummy key.
+    """The endpoint that an agent asks its model at: the trial's own gateway URL and a dummy key.
 
     Attributes:
         base_url: ends in ``/v1``; the path carries the trial's token.
+        dialect: of its requests and answers, by the name that ``trialbed.wire.dialects`` has for it.
         model: the name that the framework is given, which need not be the model's own.
         temperature: None if the user gave none. A native profile then leaves its framework's own; a controlled one and
             the reference loop send 0.
@@ -47,6 +48,7 @@ class ModelEndpoint(Record):
     temperature: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     max_tokens: int | None = None
     seed: int = 0
+    dialect: str = "chat_completions"
 
 
 LATEST_DEADLINE = 24 * 3600.0

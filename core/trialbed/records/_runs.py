@@ -11,6 +11,7 @@ from trialbed.records._base import Json, Record
 from trialbed.records._endpoints import EndpointInfo
 from trialbed.records._frameworks import FrameworkInfo
 from trialbed.records._models import Limits, told_name
+from trialbed.records._scores import ScoreDescription
 from trialbed.settings import IdentitySettings
 
 
@@ -74,6 +75,7 @@ class Run(Record):
             ``environment_digest`` is the SHA-256 over it.
         overall_time: seconds over all sessions of the run.
         judge: describes its judge and the judge's calibration.
+        scores: the descriptions of the scores that its scorers declare, by name.
         tags, note: the user's names for the run.
         endpoints: those that a verification is about, in the order of their labels in ``config.frameworks``; empty
             where the subjects are frameworks.
@@ -90,6 +92,7 @@ class Run(Record):
     overall_time: float = 0.0
     frameworks: tuple[FrameworkInfo, ...] = ()
     judge: dict[str, Json] = Field(default={})
+    scores: dict[str, ScoreDescription] = Field(default={})
     tags: tuple[str, ...] = ()
     note: str = ""
     endpoints: tuple[EndpointInfo, ...] = ()

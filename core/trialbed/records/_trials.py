@@ -64,7 +64,8 @@ class Outcome(Record):
 
     Attributes:
         wall_time: seconds from binding the tools to the end of ``answer()``, on the executor's clock.
-        first: whether it was the first trial of its worker process, which does once what later trials find done.
+        first: whether it was the first trial of its worker process, which does once what later trials find done; never
+            where the agent is an object of the caller's process.
         cpu_time: processor seconds of the worker in that time, user and system, in all threads, and those of children
             that it waited for in it; as the worker itself says. None where it did not say, where the agent is an object
             of the caller's process.

@@ -128,7 +128,9 @@ def _report(
     attempts = list(_short(each(), queries, tools))
     trials = counted_attempts(attempts)
     common = _common(run, trials) if allow_incomplete else None
-    counted, described = {id(trial) for trial in trials}, listeners.descriptions()
+    counted = {id(trial) for trial in trials}
+    # Those of the run itself come first: its scorers may not be installed here, or have changed.
+    described = {**listeners.descriptions(), **run.scores}
     summarised = partial(
         summarise,
         run,

@@ -28,6 +28,7 @@ from trialbed import (
     scorer,
 )
 from trialbed.errors import NothingMeasured, UsageError
+from trialbed.report import read_report
 
 PEOPLE = {"Paris": 2_100_000, "Oslo": 700_000}
 
@@ -310,6 +311,21 @@ def test_scores_have_what_their_scorer_says() -> None:
     assert trial.score("whole").label == "quarter"
     assert trial.score("none") is None
     assert "not from 0 to 1; say so with @scorer(bounded=False)" in trial.score("wrong:failed").failure.message
+
+
+def test_a_stored_run_keeps_the_descriptions_of_its_scorers() -> None:
+    @scorer(name="size", unit="words", meaning="how long the answer is")
+    def length(trial: Any) -> int:
+        return len(trial.text.split())
+
+    evaluate({"mine": lambda query: "Paris"}, Task("?"), scorers=[length])
+    with open_store() as store:
+        run = store.run("latest")
+        report = read_report(run)
+        assert {"size", "sopr_score"} <= run.record.scores.keys()
+    assert report["mine"].scores["size"].description == length.describe_scores()[0]
+    assert "size, words" in str(report)
+    assert "first of a worker" not in str(report), "an object of this process has no worker"
 
 
 @pytest.mark.parametrize(

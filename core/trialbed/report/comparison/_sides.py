@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from trialbed.errors import DataError
-from trialbed.records import NOT_MEASURED, Run
+from trialbed.records import NOT_MEASURED, Run, ScoreDescription
 from trialbed.report._metadata import metadata
 from trialbed.report._trials import ReportedTrial
 from trialbed.scoring import ALWAYS
@@ -92,6 +92,7 @@ class Side:
         quality: those of them that say how good an answer is: a trial that failed has them as 0.
         missing: how many trials the run has still to measure for it; 0 of a run that is finished.
         tasks: query -> its text and gold Apis, where they are known.
+        described: the descriptions of scores that the run keeps, by name.
     """
 
     source: str
@@ -102,6 +103,7 @@ class Side:
     quality: frozenset[str]
     missing: int = 0
     tasks: Mapping[QueryId, str] = field(default_factory=dict)
+    described: Mapping[str, ScoreDescription] = field(default_factory=dict)
 
     @property
     def queries(self) -> list[QueryId]:
@@ -366,6 +368,7 @@ def run_side(
         bounded=bounded,
         quality=quality,
         missing=_missing(run.status, len(run.config.query_ids), run.config.repeat, own),
+        described=run.scores,
     )
 
 

@@ -28,9 +28,11 @@ def comparison_tables(
     A candidate that is a run with faults has one more, of its recovery.
 
     Args:
-        described: the descriptions of scores by name, for their units.
+        described: the descriptions of scores by name, for their units; those that the runs keep come first.
     """
-    tables = [_table(comparison, described or {}) for comparison in comparisons]
+    tables = [
+        _table(one, {**(described or {}), **one.baseline.described, **one.candidate.described}) for one in comparisons
+    ]
     recoveries = [
         recovery_table(one.recovery, one.baseline.name, one.candidate.name) for one in comparisons if one.recovery
     ]

@@ -55,6 +55,7 @@ def test_the_task_is_on_standard_input() -> None:
             "temperature": None,
             "max_tokens": None,
             "seed": 3,
+            "dialect": "chat_completions",
         },
         "tools": [
             {"name": "Now_Current", "description": "d", "parameters": SCHEMA, "api": API.model_dump(mode="json")}
