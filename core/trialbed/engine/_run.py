@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import TypedDict
 
 from trialbed.agent_programs import AgentCommand, agent_commands
 from trialbed.catalogs import ApiCatalog
@@ -124,27 +123,23 @@ def _continue_or_create(store: Store, prepared: Prepared, found: Run | None, pro
     if found is not None and prepared.options.fresh:
         store.discard_run(found.run_id)
         found = None
-    fresh = new_run(prepared.config, config_digest(prepared.config)).model_copy(update=_named(prepared.options, None))
+    config, digest = prepared.config, config_digest(prepared.config)
+    tags, note = _names(prepared.options, found)
     if found is None:
         with suppress(DataError):  # of another run, which need not keep this one from starting
             for remark in remarks(store, prepared):
                 progress.note(remark)
-        store.create_run(fresh)
-        return fresh
-    named = _named(prepared.options, found)
-    store.update_run(found.run_id, status="running", config=fresh.config, config_digest=fresh.config_digest, **named)
+        begun = new_run(config, digest).model_copy(update={"tags": tags, "note": note})
+        store.create_run(begun)
+        return begun
+    store.update_run(found.run_id, status="running", config=config, config_digest=digest, tags=tags, note=note)
     # Read again: before it was locked, another process may have been at it.
     return store.run(found.run_id)
 
 
-def _named(options: RunOptions, found: Run | None) -> _Named:
+def _names(options: RunOptions, found: Run | None) -> tuple[tuple[str, ...], str]:
     """The tags and the note of a run: those that it has, and those that are given now."""
     known = found.tags if found else ()
     note = options.note if options.note is not None else found.note if found else ""
     given = (tag.strip() for tag in options.tags if tag.strip())
-    return _Named(tags=tuple(dict.fromkeys((*known, *given))), note=redact(note, secret_values()))
-
-
-class _Named(TypedDict):
-    tags: tuple[str, ...]
-    note: str
+    return tuple(dict.fromkeys((*known, *given))), redact(note, secret_values())

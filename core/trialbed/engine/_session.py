@@ -29,7 +29,7 @@ from trialbed.engine._trial import TrialRunner
 from trialbed.errors import NothingMeasured
 from trialbed.listeners import installed_listeners
 from trialbed.records import FrameworkInfo, Json, Run, RunStatus, TrialKey, TrialResult
-from trialbed.store import Commits, Store, counted_attempts
+from trialbed.store import Commits, RunChanges, Store, counted_attempts
 
 if TYPE_CHECKING:
     pass
@@ -228,14 +228,14 @@ class RunSession:
         return tuple(await asyncio.gather(*(executor.describe(label) for label, executor in executors.items())))
 
     async def _note(self, frameworks: tuple[FrameworkInfo, ...], server_url: str, judge: Mapping[str, Json]) -> None:
-        found = {
-            "frameworks": frameworks,
-            "server_url": server_url,
-            "judge": dict(judge),
+        found = RunChanges(
+            frameworks=frameworks,
+            server_url=server_url,
+            judge=dict(judge),
             # Scorers that are objects of this program are known here alone.
-            "scores": {**self._run.scores, **self._listeners.descriptions()},
-        }
-        self._run = self._run.model_copy(update=found)
+            scores={**self._run.scores, **self._listeners.descriptions()},
+        )
+        self._run = self._run.model_copy(update=dict(found))
         await asyncio.to_thread(partial(self._store.update_run, self._run.run_id, **found))
 
     async def _lanes(self, runner: TrialRunner, todo: Sequence[tuple[TrialKey, int]]) -> None:

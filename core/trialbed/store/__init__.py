@@ -6,6 +6,7 @@ from trialbed.store._commits import Commits
 from trialbed.store._kinds import require_frameworks, run_kind
 from trialbed.store._new_runs import new_run
 from trialbed.store._reader import StoredRun, StoreReader, open_run, open_store
+from trialbed.store._runs import RunChanges
 from trialbed.store._store import Store
 from trialbed.store._stored_trial import StoredTrial
 from trialbed.store._verification import StoreReport, verify_store
@@ -14,6 +15,7 @@ from trialbed.store._verified import VerifiedCase, verified_cases
 __all__ = [
     "AttemptSummary",
     "Commits",
+    "RunChanges",
     "RunColumns",
     "RunVersion",
     "ScoreKind",

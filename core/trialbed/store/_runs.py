@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from sqlalchemy import Connection, Row, delete, select, update
 
 from trialbed.errors import DataError
-from trialbed.records import Run, RunConfig, ToolSpec, framework_name
+from trialbed.records import (
+    EndpointInfo,
+    FrameworkInfo,
+    Json,
+    Run,
+    RunConfig,
+    RunStatus,
+    ScoreDescription,
+    ToolSpec,
+    framework_name,
+)
 from trialbed.store._blobs import Bodies, body_of, delete_orphans, read_bodies
 from trialbed.store._checksums import check, with_checksum
 from trialbed.store._insertion import insert_new
@@ -27,7 +37,23 @@ def insert_run(connection: Connection, run: Run) -> None:
     connection.execute(runs.insert().values(_row(run)))
 
 
-def change_run(connection: Connection, run_id: str, changes: dict[str, Any]) -> None:
+class RunChanges(TypedDict, total=False):
+    """The fields of a run that change while it runs, and later; as in ``Run``."""
+
+    status: RunStatus
+    config: RunConfig
+    config_digest: str
+    server_url: str
+    overall_time: float
+    frameworks: tuple[FrameworkInfo, ...]
+    judge: dict[str, Json]
+    scores: dict[str, ScoreDescription]
+    tags: tuple[str, ...]
+    note: str
+    endpoints: tuple[EndpointInfo, ...]
+
+
+def change_run(connection: Connection, run_id: str, changes: RunChanges) -> None:
     """Replace fields of a run that is there."""
     query = select(runs).where(runs.c.run_id == run_id).with_for_update()
     run = _required(connection.execute(query).one_or_none(), connection, run_id).model_copy(update=changes)

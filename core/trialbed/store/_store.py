@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any, Self
+from typing import Self, Unpack
 
 from sqlalchemy.exc import IntegrityError
 
 from trialbed.errors import DataError
 from trialbed.records import (
-    EndpointInfo,
-    FrameworkInfo,
     GoldAnswer,
-    Json,
     Run,
-    RunConfig,
-    RunStatus,
     Score,
-    ScoreDescription,
     ToolSpec,
     TrialKey,
     TrialResult,
@@ -30,6 +24,7 @@ from trialbed.store._database import Database, open_database
 from trialbed.store._gold_answers import insert_gold_answer, read_gold_answers
 from trialbed.store._lock import hold
 from trialbed.store._runs import (
+    RunChanges,
     change_run,
     delete_run,
     insert_run,
@@ -102,37 +97,8 @@ class Store:
         except IntegrityError as error:
             raise DataError(f"the store already has a run {run.run_id!r}; give the new run another id") from error
 
-    def update_run(
-        self,
-        run_id: str,
-        *,
-        status: RunStatus | None = None,
-        overall_time: float | None = None,
-        frameworks: tuple[FrameworkInfo, ...] | None = None,
-        server_url: str | None = None,
-        config: RunConfig | None = None,
-        config_digest: str | None = None,
-        judge: dict[str, Json] | None = None,
-        scores: dict[str, ScoreDescription] | None = None,
-        tags: tuple[str, ...] | None = None,
-        note: str | None = None,
-        endpoints: tuple[EndpointInfo, ...] | None = None,
-    ) -> None:
-        """Change what is given, leave the rest. ``overall_time`` is in seconds."""
-        given: dict[str, Any] = {
-            "status": status,
-            "overall_time": overall_time,
-            "frameworks": frameworks,
-            "server_url": server_url,
-            "config": config,
-            "config_digest": config_digest,
-            "judge": judge,
-            "scores": scores,
-            "tags": tags,
-            "note": note,
-            "endpoints": endpoints,
-        }
-        changes = {name: value for name, value in given.items() if value is not None}
+    def update_run(self, run_id: str, **changes: Unpack[RunChanges]) -> None:
+        """Change the fields that are given, and leave the rest."""
         with self._database.write() as connection:
             change_run(connection, run_id, changes)
 
