@@ -1,11 +1,12 @@
-"""Pages: what a store knows, to look at in a browser, and as one file to send on.
+"""Pages of a store, for a browser or as one file to send on.
 
-``app`` makes the application with its routes; each page has a module under ``runs`` that reads the store into what its
-template shows:
+``app`` makes the application with its routes; each page has a module under ``runs`` that reads the store into the
+record that its template shows:
 
     runs        the list, a run, its queries, a trial, two trials side by side
     rendering   the templates, and addresses between pages
     live        progress of a run that is under way, as server-sent events
+    figures     the plots of the pages, for print
     exports     the trials of a run for other tools: lines, spans, a table
 
 Nothing is written, and nothing is loaded from anywhere else. All text of agents, models and Apis is escaped.

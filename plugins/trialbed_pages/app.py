@@ -1,4 +1,4 @@
-"""The application: its routes, and what every answer carries."""
+"""The application: its routes, and the headers of every answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 
 from trialbed.errors import DataError, TrialbedError, UsageError
-from trialbed.records import Query as Task
 from trialbed.settings import data_dir as default_folder
 from trialbed.store import StoredRun, StoredTrial, StoreReader, open_store
 from trialbed_pages.files import FilePages
@@ -23,16 +22,15 @@ from trialbed_pages.rendering import multiline, render
 from trialbed_pages.runs import (
     FigureCache,
     GridFilter,
+    PairPage,
     RunFigures,
     RunFilter,
+    TrialPage,
     differences,
     grid_page,
     listing_page,
-    pair_page,
     run_page,
-    trial_page,
 )
-from trialbed_pages.verifications import VerificationPages
 
 POLICY = "; ".join(
     (
@@ -46,7 +44,7 @@ POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-"""What a page may load and do: nothing but its own files, even if foreign text got into it as markup."""
+"""A page may load and run nothing but its own files, even if foreign text got into it as markup."""
 
 HEADERS = {
     "Content-Security-Policy": POLICY,
@@ -66,11 +64,11 @@ Page = Annotated[int, Query(ge=1, le=1_000_000)]
 
 
 def create_app(store: str | None = None, data_dir: Path | None = None, files: Sequence[Path] = ()) -> FastAPI:
-    """The pages of a store and of result files, as an ASGI application; nothing of it writes.
+    """Return the pages of a store and of result files as an ASGI application, which writes nothing.
 
     Args:
         store: a file or URL, as ``bench run --store`` takes it; it may be made later.
-        data_dir: where datasets are, for the tasks of queries.
+        data_dir: the folder of datasets, for the tasks of queries.
         files: results of ``bench verify`` and ``bench fidelity``, and folders of such files.
     """
     pages = _Pages(store, FigureCache(data_dir or default_folder()), FilePages(files))
@@ -92,9 +90,9 @@ def create_app(store: str | None = None, data_dir: Path | None = None, files: Se
     app.add_api_route("/files", pages.file_list, response_class=HTMLResponse)
     app.add_api_route("/files/{viewer}/{name}", pages.file, response_class=HTMLResponse)
     app.add_api_route("/static/{name}", _static)
-    app.add_exception_handler(TrialbedError, _explained)
-    app.add_exception_handler(RequestValidationError, _explained)
-    app.add_exception_handler(404, _explained)
+    app.add_exception_handler(TrialbedError, _error_page)
+    app.add_exception_handler(RequestValidationError, _error_page)
+    app.add_exception_handler(404, _error_page)
     app.middleware("http")(_with_headers)
     return app
 
@@ -106,8 +104,8 @@ async def _with_headers(request: Request, forward: Callable[[Request], Awaitable
     return response
 
 
-def _explained(request: Request, error: Exception) -> Response:
-    """A page that says what is wrong."""
+def _error_page(request: Request, error: Exception) -> Response:
+    """Return a page that says why there is nothing to show."""
     status = 404 if isinstance(error, DataError) else 400
     text = str(error)
     if isinstance(error, RequestValidationError):
@@ -136,7 +134,6 @@ class _Pages:
         self._store = store
         self._cache = cache
         self._files = files
-        self._verifications = VerificationPages()
         self._reader: StoreReader | None = None
 
     def close(self) -> None:
@@ -167,10 +164,10 @@ class _Pages:
             if not self._files:
                 raise
             return RedirectResponse(f"{_base(request)}/files")
-        return self._render("runs.html", request, **listing_page(reader, self._cache, chosen))
+        return self._render("runs.html", request, page=listing_page(reader, self._cache, chosen))
 
     def file_list(self, request: Request) -> str:
-        return self._render("files.html", request, shown=self._files.shown())
+        return self._render("files.html", request, groups=self._files.groups())
 
     def file(self, request: Request, viewer: str, name: str) -> str:
         view, content = self._files.page(viewer, name)
@@ -184,14 +181,14 @@ class _Pages:
         if run.run_id != run_id:
             return RedirectResponse(f"{_base(request)}/runs/{run.run_id}")
         if run.record.kind == "endpoints":
-            return self._render("verification.html", request, run=run, content=self._verifications.content(run))
-        return self._render("run.html", request, **run_page(self._figures(run, score), score))
+            return self._render("verification.html", request, run=run, content=self._cache.verification(run))
+        return self._render("run.html", request, run=run, page=run_page(self._figures(run, score), score))
 
     def differences(self, request: Request, run_id: str) -> str:
-        """A part of the page of the run, which asks for it; a page of its own where scripts do not run."""
+        """Return the part that the page of the run asks for, or a page of its own where scripts do not run."""
         run = self._open().run(run_id)
         template = "differences.html" if "hx-request" in request.headers else "differences_page.html"
-        return self._render(template, request, **differences(self._cache.of(run)))
+        return self._render(template, request, run=run, page=differences(self._cache.of(run)))
 
     def queries(
         self,
@@ -203,16 +200,16 @@ class _Pages:
         sort: str = "dataset",
         page: Page = 1,
     ) -> str:
-        figures = self._figures(self._open().run(run_id), score)
-        chosen = GridFilter(text, show, sort, page)
-        return self._render("queries.html", request, **grid_page(figures, score, chosen))
+        run = self._open().run(run_id)
+        found = grid_page(self._figures(run, score), score, GridFilter(text, show, sort, page))
+        return self._render("queries.html", request, run=run, page=found)
 
     def trial(
         self, request: Request, run_id: str, framework: str, query: str, repeat: int = 0, attempt: int | None = None
     ) -> str:
         run = self._open().run(run_id)
-        trial = _trial(run, framework, query, repeat, attempt)
-        return self._render("trial.html", request, **trial_page(run, trial, self._task(run, trial)))
+        found = self._trial_page(run, _trial(run, framework, query, repeat, attempt))
+        return self._render("trial.html", request, run=run, page=found)
 
     def pair(
         self,
@@ -225,9 +222,9 @@ class _Pages:
         other: int | None = None,
     ) -> str:
         run = self._open().run(run_id)
-        ours = _trial(run, left, query, repeat, None)
-        theirs = _trial(run, right, query, repeat if other is None else other, None)
-        return self._render("pair.html", request, **pair_page(run, ours, theirs, self._task(run, ours)))
+        ours = self._trial_page(run, _trial(run, left, query, repeat, None))
+        theirs = self._trial_page(run, _trial(run, right, query, repeat if other is None else other, None))
+        return self._render("pair.html", request, run=run, page=PairPage((ours, theirs)))
 
     def body(
         self,
@@ -239,7 +236,7 @@ class _Pages:
         repeat: int = 0,
         attempt: int | None = None,
     ) -> str:
-        """The raw text of a request or an answer, with the keys in it masked."""
+        """Return the raw text of a request or an answer, with the keys in it masked."""
         trial = _trial(self._open().run(run_id), framework, query, repeat, attempt)
         calls = trial.wire.model_calls
         if kind not in ("request", "response") or place > len(calls):
@@ -257,13 +254,13 @@ class _Pages:
             raise UsageError(f"run {run.run_id} has no score {score!r}; it has {', '.join(figures.columns.kinds)}")
         return figures
 
-    def _task(self, run: StoredRun, trial: StoredTrial) -> Task | None:
+    def _trial_page(self, run: StoredRun, trial: StoredTrial) -> TrialPage:
         queries = self._cache.queries(run)
-        return queries.get(trial.key.query_id) if queries else None
+        return TrialPage(run, trial, queries.get(trial.key.query_id) if queries else None)
 
 
 def _trial(run: StoredRun, framework: str, query: str, repeat: int, attempt: int | None) -> StoredTrial:
-    """The trial that an address names.
+    """Return the trial that an address names.
 
     Raises:
         UsageError: the address cannot be read.

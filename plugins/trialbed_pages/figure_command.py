@@ -1,4 +1,4 @@
-"""``bench figure``."""
+"""The command ``bench figure``."""
 
 from __future__ import annotations
 

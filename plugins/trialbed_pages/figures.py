@@ -57,7 +57,7 @@ def _cost(figures: RunFigures, score: str) -> Plot:
 
 
 def _ranks(figures: RunFigures, score: str) -> Plot:
-    ranks = differences(figures)["ranks"].get(score)
+    ranks = differences(figures).ranks.get(score)
     if not ranks:
         raise UsageError(
             f"run {figures.run.run_id} has no ranks by {score}: they are by sopr_score or api_call_score, and need "

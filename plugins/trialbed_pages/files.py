@@ -17,18 +17,22 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 SUFFIXES = (".json", ".jsonl")
-"""Of the files of a folder that are shown to viewers."""
+"""The endings of the files in a folder that viewers are asked about."""
 
 Stamp = tuple[tuple[str, int, int], ...]
 
 
 @dataclass(frozen=True)
-class Shown:
-    """The files of one viewer, and its pages about them."""
+class FileGroup:
+    """The pages of one viewer.
+
+    Attributes:
+        name: the viewer's.
+        contents: names the contents of its files.
+    """
 
     name: str
     contents: str
-    files: Sequence[Path]
     views: Sequence[FileView]
 
 
@@ -36,18 +40,18 @@ class FilePages:
     """Pages about files and the files of folders, made when they are opened and kept until a file changes.
 
     Args:
-        given: files, and folders, whose own files are shown; they are looked through each time.
+        paths: files, and folders, whose own files are shown; they are looked through each time.
     """
 
-    def __init__(self, given: Sequence[Path]) -> None:
-        self._given = given
-        self._made: dict[tuple[str, str], tuple[Stamp, Markup]] = {}
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths = paths
+        self._contents: dict[tuple[str, str], tuple[Stamp, Markup]] = {}
         self._recognised: dict[tuple[str, int, int], str | None] = {}
         self._lock = threading.Lock()
 
     def __bool__(self) -> bool:
-        """Whether there are any to show."""
-        return bool(self._given)
+        """Return whether there are any to show."""
+        return bool(self._paths)
 
     def check(self) -> None:
         """Check that every file can be shown.
@@ -56,50 +60,50 @@ class FilePages:
             UsageError: one that was named is not there, or no viewer recognises it.
         """
         viewers = _viewers()
-        for path in self._given:
+        for path in self._paths:
             if not path.exists():
                 raise UsageError(f"{path}: no such file or folder")
             if path.is_file() and self._viewer_of(path, viewers) is None:
                 kinds = ", ".join(sorted(viewer.contents for viewer in viewers.values()))
                 raise UsageError(f"{path}: nothing that can be shown; files may be of {kinds}")
 
-    def shown(self) -> list[Shown]:
-        """The files of each viewer that has any."""
+    def groups(self) -> list[FileGroup]:
+        """Return the pages of each viewer that has any."""
         viewers = _viewers()
         chosen: dict[str, list[Path]] = {name: [] for name in viewers}
-        for path in self._paths():
+        for path in self._files():
             name = self._viewer_of(path, viewers)
             if name is not None:
                 chosen[name].append(path)
         return [
-            Shown(name, viewers[name].contents, files, viewers[name].views(files))
+            FileGroup(name, viewers[name].contents, viewers[name].views(files))
             for name, files in chosen.items()
             if files
         ]
 
     def page(self, viewer: str, name: str) -> tuple[FileView, Markup]:
-        """A view and its content.
+        """Return a view and its content.
 
         Raises:
             DataError: there is no such view, or a file cannot be read.
         """
         view = next(
-            (view for one in self.shown() if one.name == viewer for view in one.views if view.name == name), None
+            (view for group in self.groups() if group.name == viewer for view in group.views if view.name == name), None
         )
         if view is None:
             raise DataError("there is no such page about files")
         stamp = tuple(map(_stamp, view.files))
         with self._lock:
-            found = self._made.get((viewer, name))
+            found = self._contents.get((viewer, name))
         if found is None or found[0] != stamp:
             found = stamp, html_parts(view.title, view.parts())
             with self._lock:
-                self._made[viewer, name] = found
+                self._contents[viewer, name] = found
         return view, found[1]
 
-    def _paths(self) -> Iterator[Path]:
+    def _files(self) -> Iterator[Path]:
         seen = set[Path]()
-        for path in self._given:
+        for path in self._paths:
             own = sorted(one for one in path.iterdir() if one.suffix in SUFFIXES) if path.is_dir() else [path]
             for one in own:
                 if one.is_file() and one.resolve() not in seen:
@@ -107,7 +111,7 @@ class FilePages:
                     yield one
 
     def _viewer_of(self, path: Path, viewers: dict[str, FileViewer]) -> str | None:
-        """The name of the first viewer that recognises a file, which is looked into once for each of its changes."""
+        """Return the name of the first viewer that recognises a file; each version of a file is read once."""
         stamp = _stamp(path)
         if stamp not in self._recognised:
             names = (name for name, viewer in viewers.items() if viewer.recognises(path))

@@ -14,13 +14,13 @@ EVERY = 1.0
 """Seconds between two looks at the store, at least."""
 
 REST = 9.0
-"""How many times as long as a look at the store takes, it is left in peace: a large run is not slowed down."""
+"""The pause after a look at the store, as a multiple of its time: pages of a large run do not slow it down."""
 
 
 async def progress_events(
     reader: Callable[[], StoreReader], run_id: str, gone: Callable[[], Awaitable[bool]], every: float = EVERY
 ) -> AsyncIterator[bytes]:
-    """An event each time the run has changed, until it is no longer running or no one listens.
+    """Yield an event each time the run has changed, until it is no longer running or no one listens.
 
     The data are ``status``, ``ended``, ``answered``, ``failed`` and ``total``.
     """

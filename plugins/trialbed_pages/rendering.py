@@ -1,4 +1,4 @@
-"""The templates, and the addresses of pages and of what they hold."""
+"""The templates and the addresses of pages."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from trialbed.report.inspection import api_name, as_text
 from trialbed.views import UNKNOWN, compact, number, printable, svg
 from trialbed.wire.redaction import redact
+from trialbed_pages.runs import GRID_FILTERS, GRID_ORDERS, are_same
 from trialbed_pages.runs.plots import mean_text
 
 if TYPE_CHECKING:
@@ -18,43 +20,43 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 SIGNS = {"right": "✓", "part": "◐", "wrong": "✗", "none": UNKNOWN}
-"""What a cell of the grid shows beside its colour."""
+"""The sign in a cell of the grid, beside its colour."""
 
 
 def render(template: str, base: str, **values: Any) -> str:
-    """A page.
+    """Return a page as HTML.
 
     Args:
-        base: what the addresses of all pages begin with, without a slash at the end.
+        base: the beginning of the addresses of all pages, without a slash at the end.
     """
     return _environment().get_template(template).render(base=base, **values)
 
 
 def trial_parameters(framework: str, query_id: int | str, repeat: int = 0, **more: Any) -> str:
-    """The part of an address that names a trial; the query as JSON, so that 5 and "5" stay apart."""
+    """Return the part of an address that names a trial; the query as JSON, so that 5 and "5" stay apart."""
     return urlencode({"framework": framework, "query": json.dumps(query_id), "repeat": repeat, **more})
 
 
 def style() -> str:
-    """The style sheet."""
+    """Return the style sheet."""
     return files("trialbed_pages").joinpath("static", "pages.css").read_text(encoding="utf-8")
 
 
 def multiline(text: object) -> str:
-    """A text without what controls a terminal or hides in a page, except for the ends of its lines; no keys in it."""
+    """Return a text with its lines, but without keys and characters that control a terminal or hide in a page."""
     return "\n".join(printable(line) for line in redact(str(text)).expandtabs(4).split("\n"))
 
 
 def breakable(text: object) -> Markup:
-    """A name that a narrow column may break between its parts: the framework's, the profile's and the release's."""
+    """Return a framework's name that a narrow column may break before its profile and its release."""
     from markupsafe import Markup, escape
 
     parts = re.split(r"(?<=:)|(?===)|(?<=/)", printable(str(text)))
     return Markup("<wbr>").join(escape(part) for part in parts)
 
 
-def json_shown(text: str) -> str:
-    """JSON with indents; a text that is none as it is."""
+def indent_json(text: str) -> str:
+    """Return JSON with indents, and any other text as it is."""
     try:
         return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):
@@ -78,9 +80,19 @@ def _environment() -> Environment:
         "printable": printable,
         "multiline": multiline,
         "breakable": breakable,
-        "json_shown": json_shown,
+        "indent_json": indent_json,
         "mean": mean_text,
         "urlencode_all": urlencode,
+        "api_name": api_name,
+        "as_text": as_text,
     }
-    environment.globals |= {"svg": svg, "trial_parameters": trial_parameters, "SIGNS": SIGNS, "style": style}
+    environment.globals |= {
+        "svg": svg,
+        "trial_parameters": trial_parameters,
+        "style": style,
+        "are_same": are_same,
+        "SIGNS": SIGNS,
+        "GRID_FILTERS": GRID_FILTERS,
+        "GRID_ORDERS": GRID_ORDERS,
+    }
     return environment

@@ -1,4 +1,4 @@
-"""A run as one file: everything inlined, to mail or to publish."""
+"""A run as one file with everything inside, to mail or to publish."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from trialbed.settings import data_dir as default_folder
 from trialbed.store import StoredRun
 from trialbed.views import html_page
 from trialbed_pages.rendering import render
-from trialbed_pages.runs import FigureCache, GridFilter, differences, grid_page, run_page, trial_page
+from trialbed_pages.runs import FigureCache, GridFilter, TrialPage, differences, grid_page, run_page
 
 DETAILED = 10
-"""Of the worst queries, how many have their worst trial in the file."""
+"""The worst queries that have their worst trial in the file."""
 
 
 def run_report(run: StoredRun, score: str = "sopr_score", data_dir: Path | None = None) -> str:
-    """The page of a run with the worst trials, without scripts and without anything from outside the file."""
+    """Return the page of a run with the worst trials, without scripts and without anything from outside the file."""
     if run.record.kind == "endpoints":
         return html_page(f"Verification {run.run_id}", load_driver("components", "verification").page_parts(run))
     cache = FigureCache(data_dir or default_folder())
@@ -24,9 +24,10 @@ def run_report(run: StoredRun, score: str = "sopr_score", data_dir: Path | None 
     queries = cache.queries(run)
     page = run_page(figures, score)
     details = []
-    for item in page["worst"][:DETAILED]:
-        key = item["trial"].key
+    for item in page.worst[:DETAILED]:
+        key = item.trial.key
         trial = run.trial(key.framework, key.query_id, key.repeat)
-        details.append(trial_page(run, trial, queries.get(key.query_id) if queries else None))
+        details.append(TrialPage(run, trial, queries.get(key.query_id) if queries else None))
     grid = grid_page(figures, score, GridFilter(sort="worst"))
-    return render("report.html", "", **page, grid=grid, compared=differences(figures), details=details)
+    compared = differences(figures)
+    return render("report.html", "", run=run, page=page, grid=grid, compared=compared, details=details)

@@ -1,4 +1,4 @@
-"""Serves the pages until it is stopped."""
+"""Serve the pages until the program is stopped."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from trialbed_pages.files import FilePages
 
 
 def serve(
-    host: str, port: int, store: str | None, data_dir: Path | None, files: Sequence[Path] = (), *, opened: bool
+    host: str, port: int, store: str | None, data_dir: Path | None, files: Sequence[Path] = (), *, in_browser: bool
 ) -> None:
-    """Serve the pages; says where they are on standard error.
+    """Serve the pages, and print their address on standard error.
 
     Args:
         files: result files and folders of them; without any, there must be a store.
@@ -30,45 +30,45 @@ def serve(
     """
     FilePages(files).check()
     place = _place(store, files)
-    bound = _bound(host, port)
+    listening = _listening_socket(host, port)
     shown = f"[{host}]" if ":" in host else host
-    address = f"http://{shown}:{bound.getsockname()[1]}/"
+    address = f"http://{shown}:{listening.getsockname()[1]}/"
     click.echo(f"pages of {place}: {address} (stop with Ctrl-C)", err=True)
-    if opened:
+    if in_browser:
         webbrowser.open(address)
     settings = uvicorn.Config(
         create_app(store, data_dir, files), log_level="warning", access_log=False, timeout_graceful_shutdown=1
     )
-    uvicorn.Server(settings).run(sockets=[bound])
+    uvicorn.Server(settings).run(sockets=[listening])
 
 
 def _place(store: str | None, files: Sequence[Path]) -> str:
-    """What is shown, in words."""
-    named = ", ".join(map(str, files))
+    """Return the places of the store and the files, for people."""
+    names = ", ".join(map(str, files))
     try:
         with open_store(store) as reader:
-            return ", ".join(filter(None, (reader.place, named)))
+            return ", ".join(filter(None, (reader.place, names)))
     except DataError:
         if store is not None or not files:
             raise
-        return named
+        return names
 
 
-def _bound(host: str, port: int) -> socket.socket:
-    """A socket that listens there, so that the port is known before the server runs."""
+def _listening_socket(host: str, port: int) -> socket.socket:
+    """Return a socket that listens there, so that the port is known before the server runs."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        bound = socket.socket(family, kind, protocol)
+        listening = socket.socket(family, kind, protocol)
         try:
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            bound.bind(address)
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
             # Two that are started at the same moment can both bind the address, but only one of them can listen.
-            bound.listen()
+            listening.listen()
         except OSError:
-            bound.close()
+            listening.close()
             raise
     except OSError as error:
         raise UsageError(
             f"cannot listen on {host}, port {port}: {error.strerror or error}; choose another with --host or --port"
         ) from error
-    return bound
+    return listening

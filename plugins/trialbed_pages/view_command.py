@@ -1,4 +1,4 @@
-"""``bench view``."""
+"""The command ``bench view``."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ Examples:
     help="Address to listen on. Beyond loopback, anyone who reaches it can read the runs.",
 )
 @option("--port", type=click.IntRange(0, 65535), default=8090, help="Port to listen on, 0 for any.")
-@plain_option("--open", "opened", is_flag=True, help="Open the pages in a browser.")
+@plain_option("--open", "in_browser", is_flag=True, help="Open the pages in a browser.")
 @store_option
 @data_dir_option
 def command(
-    files: tuple[Path, ...], host: str, port: int, opened: bool, store: str | None, data_dir: Path | None
+    files: tuple[Path, ...], host: str, port: int, in_browser: bool, store: str | None, data_dir: Path | None
 ) -> None:
     """Look at runs in a browser: scores with intervals, every query and every trial as the wire saw it.
 
-    Files are results of bench verify and bench fidelity, or folders of them; they get pages of their own: what each
-    vendor answered, how it differs from the baseline, the ranks, and what frameworks do to the traffic.
+    Files are results of bench verify and bench fidelity, or folders of them; they get pages of their own: the answers
+    of each vendor, its differences from the baseline, the ranks, and the changes that frameworks make to the traffic.
 
     The pages are read-only, and need nothing from the network.
     """
     from trialbed_pages.serving import serve
 
-    serve(host, port, store, data_dir, files, opened=opened)
+    serve(host, port, store, data_dir, files, in_browser=in_browser)

@@ -1,20 +1,34 @@
-"""A run as lines of JSON."""
+"""The trials of a run one after the other, and as lines of JSON."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trialbed.records import Query
+from trialbed.records import Query, TrialResult
 from trialbed.store import StoredRun
-from trialbed_pages.exports._trials import each_trial
+
+
+def each_trial(run: StoredRun) -> Iterator[TrialResult]:
+    """Yield the trials that count, whole, in the order of the queries: one at a time, as wire logs may be large."""
+    queries = {query_id: place for place, query_id in enumerate(run.config.query_ids)}
+    frameworks = {framework: place for place, framework in enumerate(run.config.frameworks)}
+    left = deque(
+        sorted(
+            run.trials(),
+            key=lambda trial: (frameworks[trial.key.framework], queries[trial.key.query_id], trial.key.repeat),
+        )
+    )
+    while left:
+        yield left.popleft().result
 
 
 def trial_lines(run: StoredRun, queries: Mapping[int | str, Query] | None = None) -> Iterator[dict[str, Any]]:
-    """An object for each trial that counts: what it was of, and all that the store holds of it.
+    """Yield an object for each trial that counts, with the main settings of the run and all that the store holds.
 
     Args:
-        queries: the run's, by id, for the task; None where the dataset is out of reach.
+        queries: those of the run by id, for the task; None where the dataset is out of reach.
     """
     config = run.config
     about = {

@@ -10,7 +10,7 @@ from typing import Any
 from trialbed.records import ApiCall, ModelCall, TrialResult
 from trialbed.store import StoredRun
 from trialbed.wire import ModelMessage, ModelRequest, recorded_answer, recorded_request
-from trialbed_pages.exports._trials import each_trial
+from trialbed_pages.exports._lines import each_trial
 
 INTERNAL, CLIENT = 1, 3
 """Kinds of spans in OTLP."""
@@ -25,7 +25,7 @@ SETTINGS = {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_t
 
 
 def trial_spans(run: StoredRun) -> Iterator[dict[str, Any]]:
-    """An export of OTLP in JSON for each trial that counts, as the collector's file exporter writes them.
+    """Yield an export of OTLP in JSON for each trial that counts, as the collector's file exporter writes them.
 
     A trial is a trace: ``invoke_agent`` for the agent, below it ``chat`` for each request to the model and
     ``execute_tool`` for each call that reached the virtual API.
@@ -139,7 +139,7 @@ def _output(call: ModelCall) -> list[dict[str, Any]]:
 
 
 def _message(message: ModelMessage) -> dict[str, Any]:
-    """A message in parts."""
+    """Return a message in parts."""
     content = message.content
     if message.role == "tool":
         answered = {"type": "tool_call_response", "id": message.call_id or None, "response": content}
@@ -169,7 +169,7 @@ def _json(value: Any) -> str:
 
 
 def _attributes(values: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """OTLP's form of attributes; those without a value are left out."""
+    """Return attributes in the form of OTLP, without those that have no value."""
     return [{"key": key, "value": _any_value(value)} for key, value in values.items() if value is not None]
 
 

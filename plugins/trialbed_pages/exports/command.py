@@ -1,11 +1,10 @@
-"""``bench export``."""
+"""The command ``bench export``."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import nullcontext
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,6 @@ from trialbed.cli.setting_options import data_dir_option
 from trialbed.cli.stored import store_option
 
 if TYPE_CHECKING:
-    from trialbed.records import Query
     from trialbed.store import StoredRun
 
 FORMATS = ("jsonl", "otel", "parquet", "results")
@@ -73,23 +71,20 @@ def command(run: str, form: str | None, output: Path | None, store: str | None, 
             click.echo(f"written: {output} ({export_parquet(found, output)} trials)", err=True)
             return
         if form == "results":
-            _write_lines(load_driver("components", "verification").lines(found, label or None), output)
+            _write(load_driver("components", "verification").lines(found, label or None), output, "row")
             return
-        _write(_values(found, form, data_dir), output)
+        _write((f"{json.dumps(value)}\n".encode() for value in _values(found, form, data_dir)), output, "trial")
 
 
 def _values(run: StoredRun, form: str, data_dir: Path | None) -> Iterator[dict[str, Any]]:
+    from trialbed.engine import known_queries
+    from trialbed.settings import data_dir as default_folder
     from trialbed_pages.exports._lines import trial_lines
     from trialbed_pages.exports._spans import trial_spans
 
-    return trial_spans(run) if form == "otel" else trial_lines(run, _queries(run, data_dir))
-
-
-def _queries(run: StoredRun, data_dir: Path | None) -> Mapping[int | str, Query] | None:
-    from trialbed.engine import known_queries
-    from trialbed.settings import data_dir as default_folder
-
-    return known_queries(run.config, data_dir or default_folder())
+    if form == "otel":
+        return trial_spans(run)
+    return trial_lines(run, known_queries(run.config, data_dir or default_folder()))
 
 
 def _say_incomplete(run: StoredRun) -> None:
@@ -97,31 +92,15 @@ def _say_incomplete(run: StoredRun) -> None:
         click.echo(f"INCOMPLETE: run {run.run_id} is {run.status}; trials that are missing are left out", err=True)
 
 
-def _write_lines(lines: Iterator[bytes], output: Path | None) -> None:
-    from trialbed.errors import DataError
-
-    try:
-        with open(output, "wb") if output else nullcontext(sys.stdout.buffer) as file:
-            count = sum(1 for line in lines if file.write(line))
-    except OSError as error:
-        raise DataError(f"{output} cannot be written: {error.strerror}; name another file with --output") from error
-    if output is not None:
-        click.echo(f"written: {output} ({count} row{'s' * (count != 1)})", err=True)
-
-
-def _write(values: Iterator[dict[str, Any]], output: Path | None) -> None:
+def _write(lines: Iterator[bytes], output: Path | None, noun: str) -> None:
     from trialbed.errors import DataError
 
     if output is None:
-        for value in values:
-            sys.stdout.write(f"{json.dumps(value)}\n")
+        sys.stdout.buffer.writelines(lines)
         return
-    count = 0
     try:
-        with output.open("w", encoding="utf-8") as file:
-            for value in values:
-                file.write(f"{json.dumps(value)}\n")
-                count += 1
+        with output.open("wb") as file:
+            count = sum(1 for line in lines if file.write(line))
     except OSError as error:
         raise DataError(f"{output} cannot be written: {error.strerror}; name another file with --output") from error
-    click.echo(f"written: {output} ({count} trial{'s' * (count != 1)})", err=True)
+    click.echo(f"written: {output} ({count} {noun}{'s' * (count != 1)})", err=True)

@@ -1,22 +1,28 @@
-"""The values that the pages of runs show: each module reads the store into the values of one template."""
+"""The pages of runs: each module reads the store into the record of one page."""
 
 from trialbed_pages.runs.figures import FigureCache, RunFigures
-from trialbed_pages.runs.grid import GRID_SORTS, GridFilter, grid_page
-from trialbed_pages.runs.listing import RunFilter, listing_page
-from trialbed_pages.runs.pair import pair_page
-from trialbed_pages.runs.run import differences, run_page
-from trialbed_pages.runs.trial import trial_page
+from trialbed_pages.runs.grid import GRID_FILTERS, GRID_ORDERS, GridFilter, GridPage, grid_page
+from trialbed_pages.runs.listing import ListingPage, RunFilter, listing_page
+from trialbed_pages.runs.pair import PairPage, are_same
+from trialbed_pages.runs.run import Differences, RunPage, differences, run_page
+from trialbed_pages.runs.trial import TrialPage
 
 __all__ = [
-    "GRID_SORTS",
+    "GRID_FILTERS",
+    "GRID_ORDERS",
+    "Differences",
     "FigureCache",
     "GridFilter",
+    "GridPage",
+    "ListingPage",
+    "PairPage",
     "RunFigures",
     "RunFilter",
+    "RunPage",
+    "TrialPage",
+    "are_same",
     "differences",
     "grid_page",
     "listing_page",
-    "pair_page",
     "run_page",
-    "trial_page",
 ]

@@ -13,11 +13,15 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, TypeVar, cast
 
+from markupsafe import Markup
+
+from trialbed.drivers import load_driver
 from trialbed.engine import run_queries
 from trialbed.errors import TrialbedError
 from trialbed.records import Query, Run
 from trialbed.statistics import Interval, bounded_mean_interval
 from trialbed.store import RunColumns, RunVersion, StoredRun, TrialColumns
+from trialbed.views import html_parts
 
 QueryId = int | str
 
@@ -33,17 +37,33 @@ KEPT = 6
 KEPT_HEADLINES = 200
 """Runs whose headline figures are kept, as lists show them."""
 
+KEPT_VERIFICATIONS = 8
+"""Verifications whose page is kept."""
+
 FRESH = 3.0
-"""Seconds for which the version of a run is not looked at again, where its store cannot tell that at once."""
+"""Seconds for which the version of a run is not asked for again, where its store has no mark that shows it at once."""
 
 
 @dataclass(frozen=True)
 class FigureMean:
-    """A mean over trials: its value, its 95 % interval where the score is bounded, and how many values it is of."""
+    """A mean over trials, its 95 % interval where the score is bounded, and the number of values."""
 
     value: float | None
     interval: Interval | None
     n: int
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The figures of a run in the list of runs.
+
+    Attributes:
+        means: of the first score for each framework, best first.
+    """
+
+    answered: int
+    failed: int
+    means: Sequence[tuple[str, FigureMean]]
 
 
 @dataclass(frozen=True)
@@ -82,40 +102,36 @@ class RunFigures:
         return sorted((name for name in kinds if kinds[name].bounded), key=lambda name: not kinds[name].quality)
 
     @property
-    def planned(self) -> int:
-        """Trials of each framework."""
+    def trials_per_framework(self) -> int:
+        """The trials that the run has for each framework."""
         return len(self.run.config.query_ids) * self.run.config.repeat
 
     def value(self, trial: TrialColumns, score: str) -> float | None:
-        """The value of a score that counts: 0 for a score of quality of a failed trial, None where there is none."""
+        """Return the value of a score that counts: 0 for quality of a failed trial, None where there is none."""
         if trial.status == "answered":
             found = self.columns.values.get(score, {}).get(trial.row)
             return found if found is None or math.isfinite(found) else None
         kind = self.columns.kinds.get(score)
         counts = kind is not None and kind.quality and trial.status == "failed"
-        return 0.0 if counts and self._has_score(trial.key.query_id, score) else None
+        if not counts:
+            return None
+        # Some scores need gold arguments, which not every query has.
+        return 0.0 if score in HEADLINE or trial.key.query_id in self._queries_with(score) else None
 
-    def _has_score(self, query_id: QueryId, score: str) -> bool:
-        """Whether a query can have a score: some need gold arguments, which not every query has."""
-        return score in HEADLINE or query_id in self._scored(score)
-
-    def _scored(self, score: str) -> frozenset[QueryId]:
-        known = self._scored_queries
-        if score not in known:
-            values = self.columns.values.get(score, {})
-            known[score] = frozenset(trial.key.query_id for trial in self.columns.trials if trial.row in values)
-        return known[score]
-
-    @cached_property
-    def _scored_queries(self) -> dict[str, frozenset[QueryId]]:
-        return {}
+    def _queries_with(self, score: str) -> frozenset[QueryId]:
+        """Return the queries of which any trial has a score."""
+        values = self.columns.values.get(score, {})
+        return self.once(
+            ("queries", score),
+            lambda: frozenset(trial.key.query_id for trial in self.columns.trials if trial.row in values),
+        )
 
     def mean(self, framework: str, score: str) -> FigureMean:
-        """The mean of a score over a framework's trials."""
+        """Return the mean of a score over a framework's trials."""
         return self.once(("mean", framework, score), lambda: self._mean(framework, score))
 
     def once(self, key: object, make: Callable[[], T]) -> T:
-        """What is made of these figures, made when it is first asked for."""
+        """Return a value of these figures, which is made when it is first asked for."""
         if key not in self._known:
             self._known[key] = make()
         return cast("T", self._known[key])
@@ -134,26 +150,26 @@ class RunFigures:
         )
 
     def median(self, framework: str, score: str) -> float | None:
-        """The median of a figure over a framework's trials with an answer."""
+        """Return the median of a figure over a framework's trials with an answer."""
         values = self.columns.values.get(score, {})
         own = [values[trial.row] for trial in self.by_framework.get(framework, ()) if trial.row in values]
         return median(own) if own else None
 
     def ends(self, framework: str) -> Counter[str]:
-        """How many trials ended in which way."""
+        """Count the trials by their status."""
         return Counter(trial.status for trial in self.by_framework.get(framework, ()))
 
     def failures(self, framework: str) -> Counter[str]:
-        """How many trials did not end with an answer, by kind."""
+        """Count the failed trials by the kind of their failure."""
         return Counter(trial.failure for trial in self.by_framework.get(framework, ()) if trial.failure)
 
     def text(self, query_id: QueryId) -> str:
-        """The task of a query; empty where it is not known."""
+        """Return the task of a query; empty where it is not known."""
         query = self.queries.get(query_id) if self.queries else None
         return query.text if query else ""
 
     def worst(self, score: str) -> Iterator[tuple[float, QueryId]]:
-        """Each query that has the score with its mean over all frameworks, the worst first."""
+        """Yield each query that has the score with its mean over all frameworks, the worst first."""
         found = []
         for query_id in self.run.config.query_ids:
             values = [
@@ -169,8 +185,13 @@ class RunFigures:
 
 
 @dataclass
-class _KeptFigures:
-    """Something that was read of a run, for which version, and what the store was like when that was looked at."""
+class _CacheEntry:
+    """A value that was read of a run.
+
+    Attributes:
+        version: of the run.
+        mark: of the store, at the time ``seen``.
+    """
 
     record: Run
     version: RunVersion
@@ -188,32 +209,41 @@ class FigureCache:
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
-        self._figures: OrderedDict[tuple[str, str], _KeptFigures] = OrderedDict()
-        self._headlines: OrderedDict[tuple[str, str], _KeptFigures] = OrderedDict()
+        self._figures = OrderedDict[tuple[str, str], _CacheEntry]()
+        self._headlines = OrderedDict[tuple[str, str], _CacheEntry]()
+        self._verifications = OrderedDict[tuple[str, str], _CacheEntry]()
         self._queries: dict[str, Mapping[QueryId, Query] | None] = {}
         self._of_store: tuple[object, Any] | None = None
         self._lock = threading.Lock()
 
     def of(self, run: StoredRun, score: str = HEADLINE[0]) -> RunFigures:
-        """The figures of a run, with the values of a score beside those of the headline and the times."""
+        """Return the figures of a run, with the values of a score beside those of the headline and the times."""
         names = tuple(dict.fromkeys((*HEADLINE, *TIMES, TOKENS, score)))
         key = (run.run_id, "" if score in names[: len(names) - 1] else score)
-        return cast("RunFigures", self._kept(self._figures, KEPT, key, run, lambda: self._read(run, names)))
+        return self._cached_value(self._figures, KEPT, key, run, lambda: self._read(run, names))
 
-    def headline(self, run: StoredRun) -> dict[str, Any]:
-        """How many trials were ``answered`` and ``failed``, and the ``means`` of the first score, best first."""
+    def headline(self, run: StoredRun) -> Headline:
+        """Return the figures of a run in the list of runs."""
 
-        def read() -> dict[str, Any]:
+        def read() -> Headline:
             figures = RunFigures(run, run.columns(HEADLINE[:1]), None)
             ends = Counter(trial.status for trial in figures.columns.trials)
             means = [(name, figures.mean(name, HEADLINE[0])) for name in run.config.frameworks]
             means.sort(key=lambda item: 1.0 if item[1].value is None else -item[1].value)
-            return {"answered": ends["answered"], "failed": ends["failed"], "means": means}
+            return Headline(ends["answered"], ends["failed"], means)
 
-        return cast("dict[str, Any]", self._kept(self._headlines, KEPT_HEADLINES, (run.run_id, ""), run, read))
+        return self._cached_value(self._headlines, KEPT_HEADLINES, (run.run_id, ""), run, read)
+
+    def verification(self, run: StoredRun) -> Markup:
+        """Return the content of the page of a verification, which the component ``verification`` makes."""
+
+        def read() -> Markup:
+            return html_parts(run.run_id, load_driver("components", "verification").page_parts(run))
+
+        return self._cached_value(self._verifications, KEPT_VERIFICATIONS, (run.run_id, ""), run, read)
 
     def of_store(self, mark: object, read: Callable[[], T]) -> T:
-        """What was read of a whole store; read anew when its mark is another, or where it has none."""
+        """Return a value of the whole store; it is read anew when the store's mark is another, or where it has none."""
         with self._lock:
             found = self._of_store
         if found is None or mark is None or found[0] != mark:
@@ -225,32 +255,32 @@ class FigureCache:
     def _read(self, run: StoredRun, names: Sequence[str]) -> RunFigures:
         return RunFigures(run, run.columns(names), self.queries(run))
 
-    def _kept(
+    def _cached_value(
         self,
-        kept: OrderedDict[tuple[str, str], _KeptFigures],
+        entries: OrderedDict[tuple[str, str], _CacheEntry],
         most: int,
         key: tuple[str, str],
         run: StoredRun,
-        read: Callable[[], Any],
-    ) -> Any:
-        """What is kept under a key if the run is as it was, else what is read now."""
+        read: Callable[[], T],
+    ) -> T:
+        """Return the cached value of a key if the run is as it was, else read it."""
         with self._lock:
-            found = kept.get(key)
+            found = entries.get(key)
         mark, now = run.mark, time.monotonic()
         same = found is not None and found.record == run.record
         if found is not None and same and (found.mark == mark if mark else now - found.seen < FRESH):
-            return found.value
+            return cast("T", found.value)
         version = run.version()
-        value = found.value if found is not None and same and found.version == version else read()
+        value: T = found.value if found is not None and same and found.version == version else read()
         with self._lock:
-            kept[key] = _KeptFigures(run.record, version, mark, now, value)
-            kept.move_to_end(key)
-            while len(kept) > most:
-                kept.popitem(last=False)
+            entries[key] = _CacheEntry(run.record, version, mark, now, value)
+            entries.move_to_end(key)
+            while len(entries) > most:
+                entries.popitem(last=False)
         return value
 
     def queries(self, run: StoredRun) -> Mapping[QueryId, Query] | None:
-        """The tasks of a run; None where its dataset is out of reach or has changed."""
+        """Return the tasks of a run; None where its dataset is out of reach or has changed."""
         if run.run_id not in self._queries:
             try:
                 self._queries[run.run_id] = run_queries(run.config, self._data_dir)

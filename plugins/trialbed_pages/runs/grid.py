@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import fmean
-from typing import Any
 
-from trialbed.store import TrialColumns
+from trialbed.store import StoredRun, TrialColumns
 from trialbed_pages.runs.figures import QueryId, RunFigures
 
 PAGE = 50
 """Queries on a page."""
 
-GRID_SORTS = ("dataset", "worst", "best", "differing")
-SHOWN = ("all", "not all right", "differing", "failed")
-
 
 @dataclass(frozen=True)
 class GridFilter:
-    """Which queries are shown, and in which order.
+    """The choice of queries, and their order.
 
     Attributes:
         text: in the id or the task of a query.
-        show: one of ``SHOWN``.
-        sort: one of ``GRID_SORTS``.
+        show: a key of ``GRID_FILTERS``.
+        sort: a key of ``GRID_ORDERS``.
     """
 
     text: str = ""
@@ -57,38 +54,101 @@ class Cell:
         return "wrong" if self.value <= 0 else "part"
 
 
-def grid_page(figures: RunFigures, score: str, chosen: GridFilter) -> dict[str, Any]:
-    """What the page of queries shows."""
-    names = figures.run.config.frameworks
-    rows = figures.once(("grid", score), lambda: _rows(figures, score))
-    keep = _KEEP.get(chosen.show, _KEEP["all"])
-    found = [row for row in rows if keep(row[1]) and _fits(figures, row[0], chosen.text)]
-    key = _ORDER.get(chosen.sort)
-    if key is not None:
-        found.sort(key=lambda row: key(row[1]))
-    begin = (chosen.page - 1) * PAGE
-    return {
-        "run": figures.run,
-        "score": score,
-        "scores": figures.quality or [score],
-        "frameworks": names,
-        "rows": [
-            {"query": query, "text": figures.text(query), "cells": cells} for query, cells in found[begin:][:PAGE]
-        ],
-        "found": len(found),
-        "total": len(rows),
-        "chosen": chosen,
-        "first": begin + 1 if found[begin:] else 0,
-        "last": min(len(found), begin + PAGE),
-        "more": len(found) > begin + PAGE,
-        "sorts": GRID_SORTS,
-        "shown": SHOWN,
-    }
+@dataclass(frozen=True)
+class GridRow:
+    """A query with its cells, one for each framework."""
+
+    query: QueryId
+    text: str
+    cells: Sequence[Cell]
+
+    @property
+    def values(self) -> list[float]:
+        """The values that are known."""
+        return [cell.value for cell in self.cells if cell.value is not None]
+
+    @property
+    def spread(self) -> float:
+        """The difference of the highest and the lowest value."""
+        return max(self.values) - min(self.values) if self.values else 0.0
+
+    def contains(self, text: str) -> bool:
+        """Return whether the query has this id, or its task contains the text."""
+        wanted = text.strip().casefold()
+        return not wanted or wanted == str(self.query).casefold() or wanted in self.text.casefold()
 
 
-def _rows(figures: RunFigures, score: str) -> list[tuple[QueryId, list[Cell]]]:
+GRID_FILTERS: Mapping[str, Callable[[GridRow], bool]] = {
+    "all": lambda row: bool(row.cells),
+    "not all right": lambda row: any(cell.value is None or cell.value < 1 for cell in row.cells),
+    "differing": lambda row: row.spread > 0,
+    "failed": lambda row: any(cell.failures for cell in row.cells),
+}
+GRID_ORDERS: Mapping[str, Callable[[GridRow], float]] = {
+    "dataset": lambda _: 0.0,
+    "worst": lambda row: fmean(row.values or [2.0]),
+    "best": lambda row: -fmean(row.values or [-1.0]),
+    "differing": lambda row: -row.spread,
+}
+
+
+@dataclass(frozen=True)
+class GridPage:
+    """The page of queries.
+
+    Attributes:
+        every: all rows, in the run's order.
+    """
+
+    figures: RunFigures
+    score: str
+    chosen: GridFilter
+    every: Sequence[GridRow]
+
+    @property
+    def run(self) -> StoredRun:
+        """The run."""
+        return self.figures.run
+
+    @property
+    def scores(self) -> list[str]:
+        """The scores that can be chosen."""
+        return self.figures.quality or [self.score]
+
+    @cached_property
+    def matching(self) -> list[GridRow]:
+        """The rows that fit, in the chosen order; an unknown choice is none."""
+        fits = GRID_FILTERS.get(self.chosen.show, GRID_FILTERS["all"])
+        order = GRID_ORDERS.get(self.chosen.sort, GRID_ORDERS["dataset"])
+        return sorted((row for row in self.every if fits(row) and row.contains(self.chosen.text)), key=order)
+
+    @property
+    def begin(self) -> int:
+        """The rows before this page."""
+        return (self.chosen.page - 1) * PAGE
+
+    @property
+    def rows(self) -> list[GridRow]:
+        """The rows of this page."""
+        return self.matching[self.begin :][:PAGE]
+
+    @property
+    def last(self) -> int:
+        """The number of the last row of this page."""
+        return min(len(self.matching), self.begin + PAGE)
+
+
+def grid_page(figures: RunFigures, score: str, chosen: GridFilter) -> GridPage:
+    """Return the page of queries; its rows are kept with the figures."""
+    return GridPage(figures, score, chosen, figures.once(("grid", score), lambda: _rows(figures, score)))
+
+
+def _rows(figures: RunFigures, score: str) -> list[GridRow]:
     config = figures.run.config
-    return [(query, [_cell(figures, name, query, score) for name in config.frameworks]) for query in config.query_ids]
+    return [
+        GridRow(query, figures.text(query), [_cell(figures, name, query, score) for name in config.frameworks])
+        for query in config.query_ids
+    ]
 
 
 def _cell(figures: RunFigures, framework: str, query: QueryId, score: str) -> Cell:
@@ -96,30 +156,3 @@ def _cell(figures: RunFigures, framework: str, query: QueryId, score: str) -> Ce
     values = [value for trial in trials if (value := figures.value(trial, score)) is not None]
     failures = tuple(trial.failure for trial in trials if trial.failure)
     return Cell(framework, fmean(values) if values else None, trials, failures)
-
-
-def _fits(figures: RunFigures, query: QueryId, text: str) -> bool:
-    wanted = text.strip().casefold()
-    return not wanted or wanted == str(query).casefold() or wanted in figures.text(query).casefold()
-
-
-def _known(cells: Sequence[Cell]) -> list[float]:
-    return [cell.value for cell in cells if cell.value is not None]
-
-
-def _spread(cells: Sequence[Cell]) -> float:
-    values = _known(cells)
-    return max(values) - min(values) if values else 0.0
-
-
-_KEEP: Mapping[str, Callable[[Sequence[Cell]], bool]] = {
-    "all": bool,
-    "not all right": lambda cells: any(cell.value is None or cell.value < 1 for cell in cells),
-    "differing": lambda cells: _spread(cells) > 0,
-    "failed": lambda cells: any(cell.failures for cell in cells),
-}
-_ORDER: Mapping[str, Callable[[Sequence[Cell]], float]] = {
-    "worst": lambda cells: fmean(_known(cells) or [2.0]),
-    "best": lambda cells: -fmean(_known(cells) or [-1.0]),
-    "differing": lambda cells: -_spread(cells),
-}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from trialbed.records import RunStatus
 from trialbed.store import StoredRun, StoreReader
-from trialbed_pages.runs.figures import FigureCache
+from trialbed_pages.runs.figures import FigureCache, Headline
 
 PAGE = 25
 """Runs on a page."""
@@ -18,7 +18,7 @@ STATUSES = ("running", "interrupted", "incomplete", "finished")
 
 @dataclass(frozen=True)
 class RunFilter:
-    """Which runs are listed; an empty text is any."""
+    """The choice of runs; an empty text is any."""
 
     framework: str = ""
     model: str = ""
@@ -28,8 +28,37 @@ class RunFilter:
     page: int = 1
 
 
-def listing_page(reader: StoreReader, cache: FigureCache, chosen: RunFilter) -> dict[str, Any]:
-    """What the list shows of the runs that fit, newest first."""
+@dataclass(frozen=True)
+class RunChoices:
+    """The values that the runs of a store can be chosen by, and the number of runs."""
+
+    total: int
+    framework: Sequence[str]
+    model: Sequence[str]
+    dataset: Sequence[str]
+    status: Sequence[str]
+    tag: Sequence[str]
+
+
+@dataclass(frozen=True)
+class ListingPage:
+    """The page of the runs that fit, newest first.
+
+    Attributes:
+        rows: the runs of this page with their headline figures.
+        more: whether there is a next page.
+        place: where the store is.
+    """
+
+    chosen: RunFilter
+    choices: RunChoices
+    rows: Sequence[tuple[StoredRun, Headline]]
+    more: bool
+    place: str
+
+
+def listing_page(reader: StoreReader, cache: FigureCache, chosen: RunFilter) -> ListingPage:
+    """Return the page of the runs that fit."""
     status = cast("RunStatus | None", chosen.status if chosen.status in STATUSES else None)
     skipped = (chosen.page - 1) * PAGE
     found = reader.runs(
@@ -40,27 +69,18 @@ def listing_page(reader: StoreReader, cache: FigureCache, chosen: RunFilter) -> 
         tags=[chosen.tag] if chosen.tag else [],
         limit=skipped + PAGE + 1,
     )
-    # What can be chosen is known from every run, of which there may be thousands.
+    # The choices come from every run, of which there may be thousands.
     choices = cache.of_store(reader.mark, lambda: _choices(reader.runs()))
-    return {
-        **choices,
-        "runs": [_row(run, cache) for run in found[skipped : skipped + PAGE]],
-        "chosen": chosen,
-        "more": len(found) > skipped + PAGE,
-        "place": reader.place,
-        "statuses": STATUSES,
-    }
+    rows = [(run, cache.headline(run)) for run in found[skipped : skipped + PAGE]]
+    return ListingPage(chosen, choices, rows, len(found) > skipped + PAGE, reader.place)
 
 
-def _choices(every: Sequence[StoredRun]) -> dict[str, Any]:
-    return {
-        "total": len(every),
-        "frameworks": sorted({name for run in every for name in run.config.frameworks}),
-        "models": sorted({run.config.model for run in every}),
-        "tags": sorted({tag for run in every for tag in run.tags}),
-        "datasets": sorted({run.config.test_set for run in every}),
-    }
-
-
-def _row(run: StoredRun, cache: FigureCache) -> dict[str, Any]:
-    return {"run": run, "total": run.record.planned, **cache.headline(run)}
+def _choices(every: Sequence[StoredRun]) -> RunChoices:
+    return RunChoices(
+        total=len(every),
+        framework=sorted({name for run in every for name in run.config.frameworks}),
+        model=sorted({run.config.model for run in every}),
+        dataset=sorted({run.config.test_set for run in every}),
+        status=STATUSES,
+        tag=sorted({tag for run in every for tag in run.tags}),
+    )

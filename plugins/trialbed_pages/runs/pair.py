@@ -2,75 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any
 
-from trialbed.records import Query
-from trialbed.report import trial_name
-from trialbed.report.inspection import Exchange, ToolExchange, api_name, as_text, exchanges, problems
-from trialbed.store import StoredRun, StoredTrial
-from trialbed_pages.runs.trial import begin_of, shown, timeline
+from trialbed.report.inspection import Exchange, ToolExchange, api_name, as_text
+from trialbed.store import StoredTrial
+from trialbed_pages.runs.trial import ShownExchange, TrialPage
 
-Step = tuple[str, str]
-"""What kind of exchange it is and of what, and what was said in it: alike where the first is, same where both are."""
+Row = tuple[ShownExchange | None, ShownExchange | None]
 
 
-def pair_page(run: StoredRun, left: StoredTrial, right: StoredTrial, query: Query | None) -> dict[str, Any]:
-    """What the page of two trials shows: their exchanges aligned, with what differs marked.
+@dataclass(frozen=True)
+class PairPage:
+    """The page of two trials: their exchanges aligned, with the differences marked."""
 
-    Args:
-        query: their task, where that is known.
-    """
-    sides = []
-    for trial in (left, right):
-        result = trial.result
-        sides.append(
-            {
-                "trial": trial,
-                "result": result,
-                "label": trial_name(trial.key.framework, trial.key.query_id, trial.key.repeat),
-                "answer": result.outcome.answer,
-                "problems": problems(result, run.tools(trial.key.query_id), query),
-                "timeline": timeline(result, exchanges(result.wire)),
-            }
-        )
-    ours, theirs = exchanges(left.wire), exchanges(right.wire)
-    begins = begin_of(left.result, ours), begin_of(right.result, theirs)
-    rows = aligned(ours, theirs, begins)
-    return {"run": run, "query": query, "sides": sides, "rows": rows, "scores": _scores(left, right)}
+    sides: tuple[TrialPage, TrialPage]
 
+    @property
+    def rows(self) -> list[Row]:
+        """The exchanges of both, aligned by their kinds; either may be missing in a row."""
+        ours, theirs = (side.exchanges for side in self.sides)
+        kinds = [_kind(one.exchange) for one in ours], [_kind(one.exchange) for one in theirs]
+        rows: list[Row] = []
+        for _, a, b, c, d in SequenceMatcher(None, *kinds, autojunk=False).get_opcodes():
+            for place in range(max(b - a, d - c)):
+                left = ours[a + place] if a + place < b else None
+                right = theirs[c + place] if c + place < d else None
+                rows.append((left, right))
+        return rows
 
-def aligned(
-    ours: Sequence[Exchange], theirs: Sequence[Exchange], begins: tuple[float, float] = (0.0, 0.0)
-) -> list[dict[str, Any]]:
-    """Rows of two exchanges each, where either may be missing, and whether they say the same.
-
-    Args:
-        begins: seconds from the beginning of each agent to its first exchange.
-    """
-    kinds = [_step(one)[0] for one in ours], [_step(one)[0] for one in theirs]
-    rows = []
-    for _, a, b, c, d in SequenceMatcher(None, *kinds, autojunk=False).get_opcodes():
-        for place in range(max(b - a, d - c)):
-            left = ours[a + place] if a + place < b else None
-            right = theirs[c + place] if c + place < d else None
-            same = left is not None and right is not None and _step(left) == _step(right)
-            sides = left and shown(left, begins[0]), right and shown(right, begins[1])
-            rows.append({"left": sides[0], "right": sides[1], "same": same})
-    return rows
+    @property
+    def scores(self) -> list[tuple[str, float | None, float | None]]:
+        """The scores of both by name."""
+        left, right = (side.trial for side in self.sides)
+        names = dict.fromkeys(score.name for score in (*left.scores, *right.scores))
+        return [(name, _value(left, name), _value(right, name)) for name in names]
 
 
-def _step(one: Exchange) -> Step:
+def are_same(row: Row) -> bool:
+    """Return whether both exchanges of a row say the same."""
+    left, right = row
+    if left is None or right is None:
+        return False
+    return _kind(left.exchange) == _kind(right.exchange) and _text(left.exchange) == _text(right.exchange)
+
+
+def _kind(one: Exchange) -> str:
+    return f"call of {api_name(one.call)}" if isinstance(one, ToolExchange) else "request"
+
+
+def _text(one: Exchange) -> str:
     if isinstance(one, ToolExchange):
-        return f"call of {api_name(one.call)}", f"{as_text(one.call.arguments)} {one.call.error}"
-    asked = "; ".join(f"{sent.tool_name} {sent.arguments}" for sent in one.call.tool_calls)
-    return "request", f"{one.call.status} {one.text} {asked}"
-
-
-def _scores(left: StoredTrial, right: StoredTrial) -> list[tuple[str, float | None, float | None]]:
-    names = dict.fromkeys(score.name for score in (*left.scores, *right.scores))
-    return [(name, _value(left, name), _value(right, name)) for name in names]
+        return f"{as_text(one.call.arguments)} {one.call.error}"
+    calls = "; ".join(f"{sent.tool_name} {sent.arguments}" for sent in one.call.tool_calls)
+    return f"{one.call.status} {one.text} {calls}"
 
 
 def _value(trial: StoredTrial, name: str) -> float | None:

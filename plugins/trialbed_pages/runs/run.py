@@ -2,133 +2,218 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from trialbed.report.comparison import HEADLINE as COMPARED
-from trialbed.report.comparison import ComparedTrial, Side, chosen_baseline, open_ranks, paired_findings
+from trialbed.report.comparison import (
+    ComparedTrial,
+    Ranks,
+    ScoreFinding,
+    Side,
+    chosen_baseline,
+    open_ranks,
+    paired_findings,
+)
 from trialbed.settings import MARGIN
+from trialbed.store import StoredRun, TrialColumns
+from trialbed.views import BarPlot, IntervalPlot, ScatterPlot
 from trialbed.wire.redaction import shown_url
-from trialbed_pages.runs.figures import HEADLINE, TIMES, TOKENS, RunFigures
+from trialbed_pages.runs.figures import HEADLINE, TIMES, TOKENS, FigureMean, QueryId, RunFigures
 from trialbed_pages.runs.plots import cost_plot, rank_plot, time_plot
 
 WORST = 5
 """Queries that are named as the worst."""
 
 
-def run_page(figures: RunFigures, score: str) -> dict[str, Any]:
-    """What the page of a run shows.
+@dataclass(frozen=True)
+class FrameworkRow:
+    """A row of the leaderboard.
 
-    Args:
+    Attributes:
+        chosen: the mean of the score by which frameworks are compared.
+        headline: the other scores that every run has.
+        tokens, times: medians.
+        failures: kinds of failures with their counts, the most frequent first.
+    """
+
+    name: str
+    version: str
+    answered: int
+    failed: int
+    planned: int
+    chosen: FigureMean
+    headline: Sequence[tuple[str, FigureMean]]
+    tokens: float | None
+    times: Mapping[str, float | None]
+    failures: Sequence[tuple[str, int]]
+
+    @property
+    def not_measured(self) -> int:
+        """The trials without an end that counts."""
+        return self.planned - self.answered - self.failed
+
+
+@dataclass(frozen=True)
+class WorstQuery:
+    """A query with a low mean of the score over all frameworks, and its worst trial."""
+
+    query: QueryId
+    text: str
+    value: float
+    trial: TrialColumns
+
+
+@dataclass(frozen=True)
+class RunPage:
+    """The page of a run.
+
+    Attributes:
         score: the bounded score by which frameworks are compared.
     """
-    return figures.once(("run", score), lambda: _run_page(figures, score))
+
+    figures: RunFigures
+    score: str
+
+    @property
+    def run(self) -> StoredRun:
+        """The run."""
+        return self.figures.run
+
+    @property
+    def scores(self) -> list[str]:
+        """The scores that can be chosen."""
+        return self.figures.quality or [self.score]
+
+    @cached_property
+    def rows(self) -> list[FrameworkRow]:
+        """The frameworks, the best first; those of one mean stay in the run's order."""
+        rows = [_row(self.figures, name, self.score) for name in self.run.config.frameworks]
+        return sorted(rows, key=lambda row: 1.0 if row.chosen.value is None else -row.chosen.value)
+
+    @cached_property
+    def plots(self) -> dict[str, ScatterPlot | BarPlot]:
+        """The cost of the score and the times, by the beginning of the ids in their drawings."""
+        names = [row.name for row in self.rows]
+        return {
+            "cost": cost_plot(self.figures, self.score, names, intervals=False),
+            "times": time_plot(self.figures, names),
+        }
+
+    @cached_property
+    def worst(self) -> list[WorstQuery]:
+        """The queries with the lowest means, the lowest first; none that all frameworks have right."""
+        found: list[WorstQuery] = []
+        for value, query_id in self.figures.worst(self.score):
+            if value >= 1 or len(found) == WORST:
+                break
+            trials = [
+                trial for name in self.run.config.frameworks for trial in self.figures.cells.get((name, query_id), ())
+            ]
+            found.append(WorstQuery(query_id, self.figures.text(query_id), value, min(trials, key=self._worth)))
+        return found
+
+    @property
+    def answered_trials(self) -> int:
+        """The trials with an answer."""
+        return sum(row.answered for row in self.rows)
+
+    @property
+    def ended_trials(self) -> int:
+        """The trials that have ended."""
+        return len(self.figures.columns.trials)
+
+    @property
+    def total_trials(self) -> int:
+        """The trials of the whole run."""
+        return self.figures.trials_per_framework * len(self.rows)
+
+    @property
+    def settings(self) -> list[tuple[str, str]]:
+        """The run's main settings, by name."""
+        config = self.run.config
+        settings = {
+            "dataset": f"{config.dataset} ({config.test_set}), sha256 {config.dataset_digest[:12]}",
+            "queries": f"{len(config.query_ids)} x {config.repeat}",
+            "model": config.model,
+            "endpoint": shown_url(config.base_url) if config.base_url else "",
+            "judge": config.judge,
+            "selector": config.selector,
+            "seed": str(config.seed),
+            "temperature": "" if config.temperature is None else f"{config.temperature:g}",
+            "max steps": str(config.max_steps),
+            "timeout": f"{config.timeout:g} s",
+            "Trialbed": config.trialbed_version,
+        }
+        return [(name, text) for name, text in settings.items() if text]
+
+    def _worth(self, trial: TrialColumns) -> float:
+        """Return the score of a trial; above all scores where it is not known."""
+        value = self.figures.value(trial, self.score)
+        return 2.0 if value is None else value
 
 
-def _run_page(figures: RunFigures, score: str) -> dict[str, Any]:
-    run = figures.run
-    # The best first; those of one mean stay in the run's order.
-    rows = sorted((_row(figures, name, score) for name in run.config.frameworks), key=_place)
-    names = [row["name"] for row in rows]
-    return {
-        "run": run,
-        "score": score,
-        "scores": figures.quality or [score],
-        "rows": rows,
-        "settings": _settings(figures),
-        "cost_plot": cost_plot(figures, score, names, intervals=False),
-        "time_plot": time_plot(figures, names),
-        "worst": _worst(figures, score),
-        "has_tasks": figures.queries is not None,
-        "answered": sum(row["answered"] for row in rows),
-        "ended": len(figures.columns.trials),
-        "total": figures.planned * len(rows),
-    }
+@dataclass(frozen=True)
+class Differences:
+    """The paired differences to the baseline, and the ranks that are left open."""
+
+    run: StoredRun
+    baseline: str
+    findings: Sequence[ScoreFinding]
+    ranks: Ranks
+    margin: float = MARGIN
+
+    @property
+    def scores(self) -> list[str]:
+        """The scores that are compared."""
+        return [name for name in COMPARED if any(finding.score == name for finding in self.findings)]
+
+    @property
+    def rank_plots(self) -> list[IntervalPlot]:
+        """The ranks by each score."""
+        return [rank_plot(score, ranks) for score, ranks in self.ranks.items()]
 
 
-def _place(row: Mapping[str, Any]) -> float:
-    """Where a framework stands among the others: below all where its score is not known."""
-    value: float | None = row["chosen"].value
-    return 1.0 if value is None else -value
+def run_page(figures: RunFigures, score: str) -> RunPage:
+    """Return the page of a run, which is kept with its figures."""
+    return figures.once(("run", score), lambda: RunPage(figures, score))
 
 
-def differences(figures: RunFigures) -> dict[str, Any]:
-    """The paired differences to the reference, and the ranks that are left open."""
+def differences(figures: RunFigures) -> Differences:
+    """Compare the frameworks of a run: paired differences, unless it is running, and ranks, once it is finished."""
     return figures.once("differences", lambda: _differences(figures))
 
 
-def _differences(figures: RunFigures) -> dict[str, Any]:
-    sides = {name: _side(figures, name) for name in figures.run.config.frameworks}
+def _differences(figures: RunFigures) -> Differences:
+    run = figures.run
+    sides = {name: _side(figures, name) for name in run.config.frameworks}
     baseline = chosen_baseline(list(sides), None)
     pairs = [(sides[baseline], side) for name, side in sides.items() if name != baseline]
-    found = paired_findings(pairs, MARGIN) if figures.run.status != "running" else []
-    ranks = open_ranks(list(sides.values()), MARGIN) if figures.run.status == "finished" else {}
-    return {
-        "run": figures.run,
-        "baseline": baseline,
-        "scores": [name for name in COMPARED if any(one.score == name for one in found)],
-        "findings": found,
-        "ranks": ranks,
-        "rank_plots": [rank_plot(score, own) for score, own in ranks.items()],
-        "margin": MARGIN,
-    }
+    findings = paired_findings(pairs, MARGIN) if run.status != "running" else []
+    ranks = open_ranks(list(sides.values()), MARGIN) if run.status == "finished" else {}
+    return Differences(run, baseline, findings, ranks)
 
 
-def _row(figures: RunFigures, name: str, score: str) -> dict[str, Any]:
+def _row(figures: RunFigures, name: str, score: str) -> FrameworkRow:
     ends = figures.ends(name)
-    known = {info.name: info for info in figures.run.frameworks}
-    return {
-        "name": name,
-        "version": known[name].version if name in known else "",
-        "answered": ends["answered"],
-        "failed": ends["failed"],
-        "not_measured": figures.planned - ends["answered"] - ends["failed"],
-        "planned": figures.planned,
-        "chosen": figures.mean(name, score),
-        "headline": [(own, figures.mean(name, own)) for own in HEADLINE if own != score],
-        "tokens": figures.median(name, TOKENS),
-        "times": {own: figures.median(name, own) for own in TIMES},
-        "failures": figures.failures(name).most_common(),
-    }
-
-
-def _settings(figures: RunFigures) -> list[tuple[str, str]]:
-    config = figures.run.config
-    given = {
-        "dataset": f"{config.dataset} ({config.test_set}), sha256 {config.dataset_digest[:12]}",
-        "queries": f"{len(config.query_ids)} x {config.repeat}",
-        "model": config.model,
-        "endpoint": shown_url(config.base_url) if config.base_url else "",
-        "judge": config.judge,
-        "selector": config.selector,
-        "seed": str(config.seed),
-        "temperature": "" if config.temperature is None else f"{config.temperature:g}",
-        "max steps": str(config.max_steps),
-        "timeout": f"{config.timeout:g} s",
-        "Trialbed": config.trialbed_version,
-    }
-    return [(name, text) for name, text in given.items() if text]
-
-
-def _worst(figures: RunFigures, score: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    for value, query_id in figures.worst(score):
-        if value >= 1 or len(found) == WORST:
-            break
-        cells = [(name, figures.cells.get((name, query_id), ())) for name in figures.run.config.frameworks]
-        trials = [trial for _, own in cells for trial in own]
-        worst = min(trials, key=lambda trial: _worth(figures.value(trial, score)))
-        found.append({"query": query_id, "text": figures.text(query_id), "value": value, "trial": worst})
-    return found
-
-
-def _worth(value: float | None) -> float:
-    """What is not measured says nothing, and comes last."""
-    return 2.0 if value is None else value
+    versions = {info.name: info.version for info in figures.run.frameworks}
+    return FrameworkRow(
+        name=name,
+        version=versions.get(name, ""),
+        answered=ends["answered"],
+        failed=ends["failed"],
+        planned=figures.trials_per_framework,
+        chosen=figures.mean(name, score),
+        headline=[(other, figures.mean(name, other)) for other in HEADLINE if other != score],
+        tokens=figures.median(name, TOKENS),
+        times={time: figures.median(name, time) for time in TIMES},
+        failures=figures.failures(name).most_common(),
+    )
 
 
 def _side(figures: RunFigures, name: str) -> Side:
-    """The trials of a framework as comparisons take them."""
+    """Return the trials of a framework as comparisons take them."""
     kinds = figures.columns.kinds
     trials = [
         ComparedTrial(

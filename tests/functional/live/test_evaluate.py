@@ -397,13 +397,13 @@ def test_documents_are_written_where_they_are_asked_for() -> None:
 
 
 def test_the_page_of_a_trial_runs_programs_and_frameworks_again_and_no_object(tmp_path: Path) -> None:
-    from trialbed_pages.runs.trial import run_command
+    from trialbed_pages.runs import TrialPage
 
     (tmp_path / "agent.py").write_text("print('Paris')")
     evaluate([counting, "reference"], Task("?"), commands=["mine=python agent.py"])
     with open_store() as store:
         run = store.run("latest")
-        commands = {trial.key.framework: run_command(run, trial) for trial in run.trials()}
+        commands = {trial.key.framework: TrialPage(run, trial, None).run_command for trial in run.trials()}
     assert commands["counting"] is None
     assert str(commands["reference"]).startswith("bench run -f reference -d ")
     assert str(commands["mine"]).startswith("bench run --command 'mine=python agent.py' -d ")

@@ -27,7 +27,7 @@ def test_means_are_those_of_the_report(stored: Path) -> None:
 def test_comparisons_are_those_of_the_report(stored: Path) -> None:
     with open_store(str(stored)) as reader:
         run = reader.run(NEW)
-        found = {one.score: one for one in differences(FigureCache(stored.parent).of(run))["findings"]}
+        found = {one.score: one for one in differences(FigureCache(stored.parent).of(run)).findings}
         (comparison,) = read_report(run).frameworks[1].comparisons
     assert found == comparison.scores
 
@@ -54,7 +54,7 @@ def test_queries_are_chosen_and_ordered(stored: Path) -> None:
         figures = FigureCache(stored.parent).of(reader.run(NEW))
 
     def shown(**chosen: str) -> list[object]:
-        return [row["query"] for row in grid_page(figures, "sopr_score", GridFilter(**chosen))["rows"]]
+        return [row.query for row in grid_page(figures, "sopr_score", GridFilter(**chosen)).rows]
 
     assert shown() == [1, "a/b"]
     assert shown(show="failed") == ["a/b"]
