@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from trialbed.wire import ModelRequest
-from trialbed.wire.dialects import CHAT, dialect
+from trialbed.wire.dialects import CHAT, Dialect, dialect
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,12 @@ class ReceivedRequest:
     repeats: bool = False
     dialect: str = CHAT
 
+    @property
+    def spoken(self) -> Dialect:
+        """The dialect itself."""
+        return dialect(self.dialect)
+
     @cached_property
     def asked(self) -> ModelRequest:
         """The request as it is read: its conversation, its tools."""
-        return dialect(self.dialect).read_request(self.document)
+        return self.spoken.read_request(self.document)

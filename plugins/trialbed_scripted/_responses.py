@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from trialbed.wire import DONE_EVENT, event_bytes
-from trialbed.wire.dialects.chat_completions import write_error
+from trialbed.wire import ModelAnswer, ModelRequest
+from trialbed.wire.dialects import Dialect, dialect
 
 JSON = "application/json"
 EVENTS = "text/event-stream"
@@ -57,11 +57,27 @@ class Response:
         return cls((text.encode(),) if text else (), status, content_type)
 
     @classmethod
-    def events(cls, chunks: Iterable[object]) -> Response:
-        """Return a stream of chunks, each an event, that ends as it should."""
-        parts = [event_bytes(chunk) for chunk in chunks] or [b""]
-        parts[-1] += DONE_EVENT
-        return cls(tuple(parts), content_type=EVENTS, sized=False)
+    def answer(
+        cls,
+        answer: ModelAnswer,
+        request: ModelRequest,
+        spoken: Dialect | None = None,
+        *,
+        flaw: str = "",
+        piece: int | None = 8,
+    ) -> Response:
+        """Return an answer as the request asks for it: whole, or as a stream of events.
+
+        Args:
+            spoken: the dialect of the request; chat completions by default.
+            flaw: one of the dialect's, with which the answer is written.
+            piece: characters of text or arguments in one event; None sends them whole.
+
+        Raises:
+            LookupError: the dialect has no such flaw.
+        """
+        parts = (spoken or dialect()).write_answer(answer, request, flaw, piece=piece)
+        return cls(parts, content_type=EVENTS, sized=False) if request.stream else cls(parts)
 
     @classmethod
     def raw(cls, data: bytes) -> Response:
@@ -70,14 +86,22 @@ class Response:
 
 
 def fail(
-    status: int, message: str = "", kind: str = "scripted_error", *, retry_after: float = 0, code: str | None = None
+    status: int,
+    message: str = "",
+    kind: str = "scripted_error",
+    *,
+    retry_after: float = 0,
+    code: str | None = None,
+    spoken: Dialect | None = None,
 ) -> Response:
-    """Return an error in OpenAI's form.
+    """Return an error in the form of a dialect.
 
     Args:
         kind: the error's ``type``.
         retry_after: seconds that ``Retry-After`` asks to wait; none are asked for by default.
         code: the error's own code; the status by default.
+        spoken: the dialect; chat completions by default.
     """
-    document = write_error(message or f"the model refuses with {status}", kind, code=code or str(status))
+    message = message or f"the model refuses with {status}"
+    document = (spoken or dialect()).write_error(message, kind, code=code or str(status))
     return Response.document(document, status, {"Retry-After": f"{retry_after:g}"} if retry_after else None)

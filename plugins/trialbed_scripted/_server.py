@@ -18,19 +18,16 @@ from aiohttp import web
 
 from trialbed.errors import ServerUnavailable
 from trialbed.wire.dialects import CHAT, PATHS, dialect
-from trialbed.wire.dialects.chat_completions import wants_usage
 from trialbed_scripted._requests import ReceivedRequest
-from trialbed_scripted._responses import EVENTS, Response, fail
+from trialbed_scripted._responses import Response, fail
 from trialbed_scripted._scripts import Model, ask_model
 from trialbed_scripted._threads import ThreadLoop
 from trialbed_scripted._turns import Turn
 from trialbed_scripted.faults import Fault, FaultScript
-from trialbed_scripted.faults._forms import repeat_choices
-from trialbed_scripted.vendor import Vendor
+from trialbed_scripted.vendor import SimulatedVendor
 
 NO_TOKEN = "this server needs a bearer token: send the one of TRIALBED_SERVER_TOKEN as the API key"  # noqa: S105 - a text
 MAX_BODY = 64 * 2**20
-MOST_CHOICES = 128
 
 Guard = Callable[[asyncio.Protocol], asyncio.Protocol]
 
@@ -60,7 +57,7 @@ class ScriptedServer:
         self.requests: deque[ReceivedRequest] = deque(maxlen=kept)
         self.faults = FaultScript.read(faults) if isinstance(faults, str) else faults or FaultScript()
         self.met: Counter[str] = Counter()
-        self._model = model or Vendor(self.faults.answers, self.faults.seed)
+        self._model = model or SimulatedVendor(self.faults.answers, self.faults.seed)
         self._address = (host, port)
         self._expected = f"Bearer {token}".encode() if token else None
         self._guard = guard
@@ -132,12 +129,11 @@ class ScriptedServer:
         try:
             document = json.loads(body)
         except (ValueError, RecursionError) as error:
-            return fail(400, f"not JSON: {error}", "invalid_request_error")
+            return fail(400, f"not JSON: {error}", "invalid_request_error", spoken=dialect(spoken))
         if not isinstance(document, dict):
-            return fail(400, "not a JSON object", "invalid_request_error")
+            return fail(400, "not a JSON object", "invalid_request_error", spoken=dialect(spoken))
         request, fault = self._receive(document, body, headers, spoken)
-        refusal = fault.refuse(document)
-        return refusal or fault.change_response(await self._answer(request, fault), request)
+        return fault.refuse(request) or fault.change_response(await self._answer(request, fault), request)
 
     def _receive(
         self, document: dict[str, Any], body: bytes, headers: Mapping[str, str], spoken: str
@@ -160,33 +156,19 @@ class ScriptedServer:
         said = await ask_model(self._model, seen)
         if isinstance(said, Response):
             return said
-        return write_turn(fault.change_turn(said, seen.document), seen, fault, self.faults.answers)
+        return write_turn(fault.change_turn(said, seen.asked), seen, fault, self.faults.answers)
 
 
 def write_turn(turn: Turn, request: ReceivedRequest, fault: Fault, answers: Mapping[str, Any]) -> Response:
-    """Write a turn as the response to a request, whole or streamed.
-
-    Faults of the form are those of chat completions; other dialects are written by their own module.
-    """
-    document, spoken = request.document, dialect(request.dialect)
-    completion = turn.completion(
-        raw="prompt" in document,
-        model=str(document.get("model")),
-        id=f"chatcmpl-{turn.id or request.number}",
-        choice_fields={} if turn.logprobs is None else {"logprobs": turn.logprobs},
-        fields={"system_fingerprint": "fp_scripted"},
-    )
-    first, gap, number = answers["first_token"], answers["gap"], _count_choices(document)
-    if spoken.NAME != CHAT and not request.asked.stream:
-        return replace(Response.document(spoken.write_document(completion)), wait=first)
-    if spoken.NAME != CHAT:
-        events = spoken.write_events(completion, with_usage=request.asked.wants_usage)
-        return Response(tuple(events), content_type=EVENTS, sized=False, first=first, gap=gap)
-    if not document.get("stream"):
-        whole = repeat_choices([completion.document()], number)[0]
-        return replace(Response.document(fault.change_document(whole)), wait=first)
-    chunks = fault.change_chunks(repeat_choices(completion.chunks(with_usage=wants_usage(document)), number))
-    return replace(Response.events(chunks), first=first, gap=gap)
+    """Write a turn as the response to a request, whole or streamed."""
+    answer = turn.answer(model=request.asked.model, id=turn.id or str(request.number), fingerprint="fp_scripted")
+    try:
+        response = Response.answer(answer, request.asked, request.spoken, flaw=fault.flaw)
+    except LookupError as error:
+        return fail(501, str(error), "invalid_request_error", spoken=request.spoken)
+    if request.asked.stream:
+        return replace(response, first=answers["first_token"], gap=answers["gap"])
+    return replace(response, wait=answers["first_token"])
 
 
 def serve(model: Model | None = None, *, faults: FaultScript | str | None = None, **options: Any) -> ScriptedServer:
@@ -244,12 +226,6 @@ def _hang_up(request: web.Request, response: Response, sent: web.StreamResponse)
         else:
             transport.close()
     return sent
-
-
-def _count_choices(request: Mapping[str, Any]) -> int:
-    """Return the number of choices that a request asks for."""
-    number = request.get("n")
-    return min(max(number, 1), MOST_CHOICES) if isinstance(number, int) else 1
 
 
 async def _wait(seconds: float) -> None:

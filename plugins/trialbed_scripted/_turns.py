@@ -8,13 +8,12 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from trialbed.wire import Call
-from trialbed.wire.dialects.chat_completions import Completion, usage_document
+from trialbed.wire import Call, ModelAnswer, TokenLogprob, usage_counts
 
 if TYPE_CHECKING:
     from trialbed.records import FilledArgument, LostCall, Usage
 
-USAGE: Mapping[str, Any] = MappingProxyType(usage_document(11, 3))
+USAGE: Mapping[str, Any] = MappingProxyType(usage_counts(11, 3))
 """The tokens that a turn reports unless it says otherwise."""
 
 
@@ -26,9 +25,9 @@ class Turn:
         finish_reason: empty for the usual one of such a message; None leaves the answer unfinished.
         usage: as reported; None reports none.
         reasoning: what a reasoning model sends before its answer.
-        logprobs: of the choice; None if there are none.
+        logprobs: of the tokens of the text; None reports none.
         fields: further fields of the message, as vendors add them.
-        id: what the completion's id ends with; empty for the request's number.
+        id: of the answer; empty for the request's number.
         instead: the text that a fault sends in place of the calls.
         played: the places in a policy's script of the calls that it makes, right or spoiled.
         lost: the calls of a policy that would come before it and cannot be made.
@@ -40,7 +39,7 @@ class Turn:
     finish_reason: str | None = ""
     usage: Mapping[str, Any] | None = None
     reasoning: str = ""
-    logprobs: Mapping[str, Any] | None = None
+    logprobs: tuple[TokenLogprob, ...] | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
     id: str = ""
     instead: str = ""
@@ -48,26 +47,25 @@ class Turn:
     lost: tuple[LostCall, ...] = ()
     filled: tuple[FilledArgument, ...] = ()
 
-    def completion(
-        self, *, call_id: Callable[[int], str] = "call_{}".format, raw: bool = False, **more: Any
-    ) -> Completion:
-        """Return the completion that says this.
+    def answer(self, *, call_id: Callable[[int], str] | None = None, **more: Any) -> ModelAnswer:
+        """Return the answer that says this.
 
         Args:
-            call_id: the id of a call that has none, by its place.
-            raw: whether it answers a raw prompt: its calls stand in its text as Kimi models write them.
-            more: further arguments of ``Completion``.
+            call_id: makes the id of a call that has none, by its place; by default the dialect does.
+            more: further attributes of the answer.
         """
         usual = "tool_calls" if self.calls else "stop"
-        calls = tuple(replace(call, id=call.id or call_id(place)) for place, call in enumerate(self.calls))
-        return Completion(
-            content=f"{self.text or ''}{_write_out(calls)}" if raw else self.text,
-            calls=() if raw else calls,
+        calls = self.calls
+        if call_id is not None:
+            calls = tuple(replace(call, id=call.id or call_id(place)) for place, call in enumerate(calls))
+        return ModelAnswer(
+            content=self.text,
+            calls=calls,
             finish_reason=self.finish_reason if self.finish_reason != "" else usual,
             usage=None if self.usage is None else dict(self.usage),
-            reasoning="" if raw else self.reasoning,
-            raw=raw,
-            **{"message_fields": self.fields, **more},
+            reasoning=self.reasoning,
+            logprobs=self.logprobs,
+            **{"fields": self.fields, **more},
         )
 
 
@@ -79,7 +77,7 @@ def ask(*calls: Call, text: str | None = None, usage: Usage | Mapping[str, Any] 
         more: further attributes of the turn.
     """
     if usage is not None and not isinstance(usage, Mapping):
-        usage = usage_document(usage.prompt_tokens, usage.completion_tokens)
+        usage = usage_counts(usage.prompt_tokens, usage.completion_tokens)
     return Turn(text, calls, usage=usage, **more)
 
 
@@ -97,13 +95,3 @@ def call(name: str, arguments: Mapping[str, Any] | str | None = None, id: str = 
     if isinstance(arguments, str):
         return Call(name, arguments, id)
     return Call(name, json.dumps({**(arguments or {}), **named}, ensure_ascii=False), id)
-
-
-def _write_out(calls: tuple[Call, ...]) -> str:
-    if not calls:
-        return ""
-    written = "".join(
-        f"<|tool_call_begin|>functions.{call.name}:{place}<|tool_call_argument_begin|>{call.arguments}<|tool_call_end|>"
-        for place, call in enumerate(calls)
-    )
-    return f"<|tool_calls_section_begin|>{written}<|tool_calls_section_end|>"

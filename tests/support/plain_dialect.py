@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ from trialbed.wire import Call, ModelAnswer, ModelMessage, ModelRequest, Offered
 
 NAME = "plain_dialect"
 PATH = "plain"
+FLAWS = frozenset(("null_message",))
 
 
 class PlainRequest(ModelRequest):
@@ -93,7 +94,11 @@ def read_answer(document: dict[str, Any] | None) -> ModelAnswer:
 
 def read_body(body: bytes, content_type: str = "") -> Reading:
     """Read an answer."""
-    answer = read_answer(json.loads(body))
+    try:
+        document = json.loads(body)
+    except ValueError as error:
+        return failed("malformed_body", str(error))
+    answer = read_answer(document)
     return Reading("tool_calls" if answer.calls else "stop", answer.finish_reason, answer=answer)
 
 
@@ -102,16 +107,30 @@ def open_stream(names: Collection[str]) -> PlainStream:
     return PlainStream()
 
 
-def write_document(answer: ModelAnswer) -> dict[str, Any]:
-    """Write an answer."""
+def write_request(model: str, messages: Sequence[ModelMessage], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Write a request."""
+    return {"model": model, "said": [[message.role, message.text] for message in messages], **settings}
+
+
+def reply_formats(schema: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
+    """Return none: replies have no form."""
+    return ()
+
+
+def write_message(answer: ModelAnswer) -> dict[str, Any]:
+    """Write what the model says; of several calls, the last."""
     (*_, call) = answer.calls or (None,)
-    said = {"call": [call.name, call.arguments]} if call else {"text": answer.text}
-    return {**said, "used": answer.usage}
+    return {"call": [call.name, call.arguments]} if call else {"text": answer.text}
 
 
-def write_events(answer: ModelAnswer, *, piece: int | None = 8, with_usage: bool = True) -> Iterator[bytes]:
-    """Write an answer in one event."""
-    yield json.dumps(write_document(answer)).encode()
+def write_answer(
+    answer: ModelAnswer, request: ModelRequest, flaw: str = "", *, piece: int | None = 8
+) -> tuple[bytes, ...]:
+    """Write an answer as one line, streamed or not; the one flaw is to say nothing."""
+    if flaw and flaw not in FLAWS:
+        raise LookupError(f"{NAME} has no flaw {flaw!r}")
+    said = {} if flaw else {**write_message(answer), "used": answer.usage}
+    return (json.dumps(said).encode(),)
 
 
 def write_error(message: str, kind: str, *, code: str | None = None, param: str | None = None) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from trialbed.errors import ModelFailed
 from trialbed.model_access._budget import ModelBudget, ModelUse
 from trialbed.model_access._cache import CompletionCache
 from trialbed.records import ModelEndpoint
-from trialbed.wire import ChatClient, Reading
+from trialbed.wire import ChatClient, ModelMessage, Reading
 from trialbed.wire.dialects import dialect
 
 Messages = Sequence[Mapping[str, Any]]
@@ -80,7 +80,7 @@ class ModelAccess:
         """The text of the model's reply.
 
         Args:
-            messages: the conversation, as chat completions have it.
+            messages: the conversation; each has a ``role`` and a ``content``.
             seed: another one than the endpoint's.
             **settings: further fields of the request, such as ``max_tokens``.
 
@@ -103,7 +103,7 @@ class ModelAccess:
 
         Args:
             read: reads a reply; raises ``ValueError``, which says why, where that is not possible.
-            messages: the conversation, as chat completions have it.
+            messages: the conversation; each has a ``role`` and a ``content``.
             schema: the JSON Schema of the reply, for endpoints with structured output.
             seed: another one than the endpoint's.
             correction: the message to the model then; ``{problem}`` is why.
@@ -173,7 +173,7 @@ class ModelAccess:
         made._format = self._format
         return made
 
-    def _request(self, messages: Messages, seed: int | None, settings: Mapping[str, Any]) -> dict[str, Any]:
+    def _request(self, messages: Messages, seed: int | None, settings: dict[str, Any]) -> dict[str, Any]:
         endpoint = self.endpoint
         own: dict[str, Any] = {
             "temperature": endpoint.temperature or 0.0,
@@ -181,9 +181,8 @@ class ModelAccess:
         }
         if endpoint.max_tokens is not None:
             own["max_tokens"] = endpoint.max_tokens
-        return dialect(endpoint.dialect).write_request(
-            endpoint.model, [_sendable(message) for message in messages], own | dict(settings)
-        )
+        spoken = dialect(endpoint.dialect)
+        return spoken.write_request(endpoint.model, [_sendable(message) for message in messages], own | settings)
 
     async def _look_up(self, request: dict[str, Any], schema: Mapping[str, Any] | None) -> str | None:
         if self._cache is None:
@@ -230,12 +229,11 @@ def _key(request: Mapping[str, Any], schema: Mapping[str, Any] | None) -> dict[s
     return {**request, "schema": schema}
 
 
-def _sendable(message: Mapping[str, Any]) -> dict[str, Any]:
-    """The message without lone surrogates, which no request can carry."""
+def _sendable(message: Mapping[str, Any]) -> ModelMessage:
+    """Return the message without lone surrogates, which no request can carry."""
     content = message.get("content")
-    return (
-        {**message, "content": content.encode(errors="replace").decode()} if isinstance(content, str) else {**message}
-    )
+    text = content.encode(errors="replace").decode() if isinstance(content, str) else content
+    return ModelMessage(role=message["role"], content=text)
 
 
 def _reply_text(reply: str) -> str:

@@ -6,11 +6,6 @@ import json
 from codecs import BOM_UTF8
 from typing import Any, NamedTuple
 
-DONE = b"[DONE]"
-"""The data of the event that ends a stream of chat completions."""
-
-DONE_EVENT = b"data: [DONE]\n\n"
-
 
 class Event(NamedTuple):
     """One event: its name, empty where it has none, and its data."""

@@ -50,6 +50,47 @@ class ToolChoice(NamedTuple):
     name: str = ""
 
 
+class TokenLogprob(NamedTuple):
+    """A token of an answer, with the natural logarithm of its probability.
+
+    Attributes:
+        alternatives: the likeliest tokens at its place, each with its logarithm.
+    """
+
+    token: str
+    logprob: float
+    alternatives: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationConfig:
+    """The settings of a request that say how its answer shall be generated; None leaves one to the endpoint.
+
+    Attributes:
+        max_tokens: of the answer.
+        stop: the texts before which it ends.
+        parallel_calls: whether it may have several calls.
+        reply_schema: the JSON Schema of its text; empty for any JSON object.
+        top_logprobs: the alternatives that are reported for each token; None reports no probabilities.
+        choices: the number of answers.
+    """
+
+    temperature: float | None = None
+    seed: int | None = None
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    parallel_calls: bool = True
+    reply_schema: Mapping[str, Any] | None = None
+    top_logprobs: int | None = None
+    choices: int = 1
+
+
+def usage_counts(prompt_tokens: int, completion_tokens: int) -> dict[str, int]:
+    """Return the usage of an answer by name, with its total."""
+    total = prompt_tokens + completion_tokens
+    return {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens, "total_tokens": total}
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelMessage:
     """A message of a conversation.
@@ -94,6 +135,9 @@ class ModelAnswer(ModelMessage):
             answer unfinished.
         usage: tokens by name, such as ``prompt_tokens`` and ``completion_tokens``; None where none are reported.
         hidden_tokens: those of reasoning that was not sent; they were generated before the first token came.
+        fingerprint: names the endpoint's setup; empty where it names none.
+        logprobs: of the tokens of the text, to be written; None where they are not reported.
+        fields: further fields of the message, to be written, as vendors add them.
     """
 
     model: str = ""
@@ -102,6 +146,9 @@ class ModelAnswer(ModelMessage):
     finish_reason: str | None = "stop"
     usage: Mapping[str, Any] | None = None
     hidden_tokens: int = 0
+    fingerprint: str = ""
+    logprobs: tuple[TokenLogprob, ...] | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
 
 
 class ModelRequest(ABC):
@@ -161,6 +208,11 @@ class ModelRequest(ABC):
     @abstractmethod
     def settings(self) -> Mapping[str, Any]:
         """The rest: sampling settings, limits and fields of vendors, by the dialect's own names."""
+
+    @property
+    def generation(self) -> GenerationConfig:
+        """Those of the settings that have the same meaning in every dialect."""
+        return GenerationConfig()
 
     @property
     @abstractmethod

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from aiohttp import web
 
 from trialbed.records import ApiRef
-from trialbed.wire.dialects.chat_completions import wants_usage
+from trialbed.wire.dialects import dialect
 from trialbed_adapter_lab.harness._mcp import OfferedTools, serve_mcp
 from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest
 from trialbed_adapter_lab.harness._tools import ApiReply, ScriptedTool
@@ -245,13 +245,8 @@ def _api_of(body: dict[str, Any]) -> ApiRef:
 def _response(turn: Turn, seen: ObservedRequest) -> Response:
     """Write the turn, with the tools by the names under which the request offers them."""
     calls = tuple(replace(call, name=seen.offered_name(call.name)) for call in turn.calls)
-    completion = replace(turn, calls=calls).completion(
-        call_id=f"call_{seen.number}_{{}}".format,
-        id=f"chatcmpl-{seen.number}",
-        model=str(seen.body.get("model")),
-        choice_fields={"logprobs": None},
+    answer = replace(turn, calls=calls).answer(
+        call_id=f"call_{seen.number}_{{}}".format, id=str(seen.number), model=str(seen.body.get("model"))
     )
-    if not seen.body.get("stream"):
-        return Response.document(completion.document())
     # A few events are enough for a framework that always streams.
-    return Response.events(completion.chunks(piece=None, with_usage=wants_usage(seen.body)))
+    return Response.answer(answer, dialect().read_request(seen.body), piece=None)

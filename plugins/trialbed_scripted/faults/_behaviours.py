@@ -7,22 +7,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from trialbed.wire import Call
-from trialbed.wire.dialects.chat_completions import offered_functions
+from trialbed.wire import Call, ModelRequest
 from trialbed_scripted._turns import Turn
 from trialbed_scripted.vendor import LETTERS, possible_calls, spare_call, usage_of
 
-Document = Mapping[str, Any]
 Settings = Mapping[str, Any]
 
-TurnChange = Callable[[Turn, Document, Settings], Turn]
+TurnChange = Callable[[Turn, ModelRequest, Settings], Turn]
 """The changed turn, from a right one, its request and the fault's settings."""
 
 
 def with_usage(change: TurnChange) -> TurnChange:
     """Report the usage of what is said after the change."""
 
-    def change_and_count(turn: Turn, request: Document, settings: Settings) -> Turn:
+    def change_and_count(turn: Turn, request: ModelRequest, settings: Settings) -> Turn:
         found = change(turn, request, settings)
         if found is turn or found.usage is None:
             return found
@@ -31,61 +29,60 @@ def with_usage(change: TurnChange) -> TurnChange:
     return change_and_count
 
 
-def make_calls(turn: Turn, request: Document, number: int = 1) -> Turn:
+def make_calls(turn: Turn, request: ModelRequest, number: int = 1) -> Turn:
     """Make calls, each this many times: those of the turn, else one that could be made."""
     return replace(turn, text="", calls=(turn.calls or (spare_call(request),)) * number, finish_reason="")
 
 
-def spoil_calls(turn: Turn, request: Document, *, name: str | None = None, arguments: str | None = None) -> Turn:
+def spoil_calls(turn: Turn, request: ModelRequest, *, name: str | None = None, arguments: str | None = None) -> Turn:
     """Make calls with this name, or these arguments."""
     made = make_calls(turn, request)
     return replace(made, calls=tuple(Call(name or call.name, arguments or call.arguments) for call in made.calls))
 
 
-def wrong_tool(turn: Turn, request: Document, _: Settings) -> Turn:
+def wrong_tool(turn: Turn, request: ModelRequest, _: Settings) -> Turn:
     """Call another tool, if there is one."""
     right = {call.name for call in turn.calls}
     others = [call for call in possible_calls(request) if call.name not in right]
     return _call_instead(turn, others[0]) if turn.calls and others else turn
 
 
-def never_calls(turn: Turn, _request: Document, _settings: Settings) -> Turn:
+def never_calls(turn: Turn, _request: ModelRequest, _settings: Settings) -> Turn:
     """Send a text instead of calls."""
     if not turn.calls:
         return turn
     return replace(turn, calls=(), text=turn.text or turn.instead, finish_reason="")
 
 
-def always_calls(turn: Turn, request: Document, _: Settings) -> Turn:
+def always_calls(turn: Turn, request: ModelRequest, _: Settings) -> Turn:
     """Make a call instead of a text, if one can be made."""
     return turn if turn.calls or not possible_calls(request) else _call_instead(turn, spare_call(request))
 
 
-def leaks(turn: Turn, _: Document, settings: Settings) -> Turn:
+def leaks(turn: Turn, _: ModelRequest, settings: Settings) -> Turn:
     """End the text with a mark of the chat template."""
     return replace(turn, text=f"{turn.text or ''}{settings['marker']}")
 
 
-def lossy_arguments(turn: Turn, _request: Document, _settings: Settings) -> Turn:
+def lossy_arguments(turn: Turn, _request: ModelRequest, _settings: Settings) -> Turn:
     """Turn all values of arguments into strings."""
     return replace(turn, calls=tuple(Call(call.name, _flatten(call.arguments)) for call in turn.calls))
 
 
-def forgetful(turn: Turn, request: Document, settings: Settings) -> Turn:
+def forgetful(turn: Turn, request: ModelRequest, settings: Settings) -> Turn:
     """Make no calls from a turn of the conversation on."""
-    messages = request.get("messages") or ()
-    turns = sum(isinstance(message, Mapping) and message.get("role") == "user" for message in messages)
+    turns = sum(message.role == "user" for message in request.messages)
     return never_calls(turn, request, settings) if turns >= settings["turns"] else turn
 
 
-def short_context(turn: Turn, request: Document, settings: Settings) -> Turn:
+def short_context(turn: Turn, request: ModelRequest, settings: Settings) -> Turn:
     """Call only tools that stand within a number of tokens."""
     left, seen = settings["tokens"] * LETTERS, set()
-    for function in offered_functions(request):
-        left -= len(json.dumps(function))
+    for tool in request.tools:
+        left -= len(json.dumps(tool.source or [tool.name, tool.description, tool.parameters]))
         if left < 0:
             break
-        seen.add(function["name"])
+        seen.add(tool.name)
     if all(call.name in seen for call in turn.calls):
         return turn
     known = [call for call in possible_calls(request) if call.name in seen]

@@ -7,9 +7,8 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from trialbed.wire import DONE_EVENT, event_bytes
+from trialbed.wire import ModelAnswer
 from trialbed.wire.dialects import Dialect
-from trialbed.wire.dialects.chat_completions import write_error
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted._responses import EVENTS, JSON, Ending, Response, fail
 
@@ -21,11 +20,7 @@ ResponseChange = Callable[[Response, ReceivedRequest, Settings], Response]
 """The changed response, from a right one, its request and the fault's settings."""
 
 PAGE = "<!DOCTYPE html><html><body><h1>502 Bad Gateway</h1></body></html>"
-BUSY = write_error("the model is overloaded", "server_error", code="500")
-FAILED = write_error("the model failed", "server_error", code="500")
-
-HALF = b'{"id": "chatcmpl-0", "object": "chat.completion", "choices": [{"index": 0, "message": {"role": "assis'
-EMPTY = {"id": "chatcmpl-0", "object": "chat.completion", "created": 0, "model": "", "choices": []}
+OVERLOADED = "the model is overloaded"
 
 
 def always(response: Response) -> ResponseChange:
@@ -33,21 +28,26 @@ def always(response: Response) -> ResponseChange:
     return lambda _right, _request, _settings: response
 
 
-def status(_response: Response, _request: ReceivedRequest, settings: Settings) -> Response:
+def status(_response: Response, request: ReceivedRequest, settings: Settings) -> Response:
     """Answer with an HTTP error."""
     number = settings["status"]
-    return fail(number, f"simulated status {number}", retry_after=settings["retry_after"])
+    return fail(number, f"simulated status {number}", retry_after=settings["retry_after"], spoken=request.spoken)
 
 
 def echo_key(_response: Response, request: ReceivedRequest, settings: Settings) -> Response:
     """Answer with an HTTP error that repeats the client's key."""
-    number = settings["status"]
-    return fail(number, f"simulated status {number} {request.headers.get('authorization', '')}".strip())
+    number, sent = settings["status"], request.headers.get("authorization", "")
+    return fail(number, f"simulated status {number} {sent}".strip(), spoken=request.spoken)
+
+
+def error_body(_response: Response, request: ReceivedRequest, _settings: Settings) -> Response:
+    """Answer with an error under a status of success."""
+    return Response.document(request.spoken.write_error(OVERLOADED, "server_error", code="500"))
 
 
 def empty(_response: Response, request: ReceivedRequest, _settings: Settings) -> Response:
     """Answer with an empty body."""
-    return Response.text("", EVENTS if request.document.get("stream") else JSON)
+    return Response.text("", EVENTS if request.asked.stream else JSON)
 
 
 def cut_short(response: Response, _request: ReceivedRequest, _settings: Settings) -> Response:
@@ -60,34 +60,15 @@ def drop(ending: Ending) -> ResponseChange:
     return lambda response, request, settings: replace(cut_short(response, request, settings), ending=ending)
 
 
-def without_done(response: Response, _request: ReceivedRequest, _settings: Settings) -> Response:
-    """Leave out ``[DONE]``."""
-    return replace(response, parts=tuple(part.removesuffix(DONE_EVENT) for part in response.parts))
-
-
-def event_midway(event: bytes) -> ResponseChange:
-    """End a stream with this event, in the middle."""
-
-    def end_midway(response: Response, request: ReceivedRequest, _: Settings) -> Response:
-        if not request.document.get("stream"):
-            return response
-        return replace(response, parts=(*_first_half(response), event + DONE_EVENT))
-
-    return end_midway
-
-
 def as_text(response: Response, request: ReceivedRequest, _: Settings) -> Response:
     """Send a stream with the content type of a text."""
-    return replace(response, content_type="text/plain") if request.document.get("stream") else response
+    return replace(response, content_type="text/plain") if request.asked.stream else response
 
 
 def delay(response: Response, _: ReceivedRequest, settings: Settings) -> Response:
     """Send the response after some seconds."""
     return replace(response, wait=response.wait + settings["seconds"])
 
-
-MALFORMED_EVENT = b'data: {"choices": [{"delta"\n\n'
-ERROR_EVENT = event_bytes(FAILED)
 
 ERRORS: Mapping[ModelFault, tuple[int, str, str]] = {
     "server_error": (500, "server_error", "The server had an error while processing your request."),
@@ -99,10 +80,11 @@ ERRORS: Mapping[ModelFault, tuple[int, str, str]] = {
 
 def put_in(fault: ModelFault, spoken: Dialect) -> Response:
     """Return the response that the gateway gives in place of an answer."""
-    if fault == "malformed":
-        return Response((HALF,), sized=False)
-    if fault == "empty":
-        return Response.document(EMPTY)
+    if fault in ("malformed", "empty"):
+        flaw = "no_choices" if fault == "empty" else ""
+        answer = ModelAnswer(content="", id="0", created=0)
+        right = Response.answer(answer, spoken.read_request({}), spoken, flaw=flaw if flaw in spoken.FLAWS else "")
+        return replace(right, parts=_first_half(right), sized=False) if fault == "malformed" else right
     status, kind, message = ERRORS[fault]
     headers = {"Retry-After": "1"} if status == HTTPStatus.TOO_MANY_REQUESTS else {}
     return Response.document(spoken.write_error(message, kind, code=str(status)), status, headers)

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from trialbed.wire import ModelRequest
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted._responses import Response, fail
 from trialbed_scripted._turns import Turn
 from trialbed_scripted.faults import _behaviours as behaviours
 from trialbed_scripted.faults import _breaks as breaks
-from trialbed_scripted.faults import _forms as forms
 
 NONE = "none"
 UNKNOWN = "tool_that_was_not_offered"
@@ -30,7 +30,7 @@ class FaultKind(NamedTuple):
         ignores: the setting that lists the parameters of requests that the model does not see.
         refuses: the setting that lists the parameters for which a request is refused.
         turn: changes what the model says.
-        document, chunks: change the form in which it is written, whole or streamed.
+        flawed: whether the dialect writes it with the flaw of this name.
         response: changes what goes over the wire.
     """
 
@@ -39,8 +39,7 @@ class FaultKind(NamedTuple):
     ignores: str = ""
     refuses: str = ""
     turn: behaviours.TurnChange | None = None
-    document: forms.DocumentsChange | None = None
-    chunks: forms.DocumentsChange | None = None
+    flawed: bool = False
     response: breaks.ResponseChange | None = None
 
 
@@ -59,12 +58,12 @@ def _calling(text: str, *, name: str | None = None, arguments: str | None = None
     )
 
 
-def _form(text: str, change: forms.DocumentsChange) -> FaultKind:
-    return FaultKind(text, document=change, chunks=change)
+def _flaw(text: str) -> FaultKind:
+    return FaultKind(text, flawed=True)
 
 
-def _fragments(text: str, change: forms.DocumentsChange) -> FaultKind:
-    return FaultKind(text, turn=lambda turn, request, _: behaviours.make_calls(turn, request, 2), chunks=change)
+def _fragments(text: str) -> FaultKind:
+    return FaultKind(text, turn=lambda turn, request, _: behaviours.make_calls(turn, request, 2), flawed=True)
 
 
 def _break(text: str, change: breaks.ResponseChange, settings: Settings = MappingProxyType({})) -> FaultKind:
@@ -84,28 +83,26 @@ FAULTS: MappingProxyType[str, FaultKind] = MappingProxyType(
         "reset_midstream": _break("the connection is reset in the middle of the body", breaks.drop("reset")),
         "cut_stream": _break("the connection is closed in the middle of the body", breaks.drop("close")),
         "truncated": _break("the body ends properly, but in the middle of the answer", breaks.cut_short),
-        "no_done": _break("a stream without [DONE]", breaks.without_done),
+        "no_done": _flaw("a stream without [DONE]"),
         "no_finish_reason": _saying(
             "an answer without any finish reason", lambda turn: replace(turn, finish_reason=None)
         ),
-        "malformed_event": _break(
-            "an event that is not JSON, in the middle", breaks.event_midway(breaks.MALFORMED_EVENT)
-        ),
-        "error_event": _break("an error as an event, in the middle", breaks.event_midway(breaks.ERROR_EVENT)),
-        "error_body": _instead("HTTP 200 with an error as its body", Response.document(breaks.BUSY)),
+        "malformed_event": _flaw("an event that is not JSON, in the middle"),
+        "error_event": _flaw("an error as an event, in the middle"),
+        "error_body": _break("HTTP 200 with an error as its body", breaks.error_body),
         "html": _instead("HTTP 200 with a web page", Response.text(breaks.PAGE, "text/html")),
         "wrong_content_type": _break("a stream with the content type text/plain", breaks.as_text),
-        "null_message": _form("a completion whose message is null", forms.null_message),
-        "no_choices": _form("a completion without choices", forms.without_choices),
+        "null_message": _flaw("a completion whose message is null"),
+        "no_choices": _flaw("a completion without choices"),
         "empty": _break("HTTP 200 with an empty body", breaks.empty),
         "null_usage": _saying(
             "usage with a null in it",
             lambda turn: replace(turn, usage={**(turn.usage or {}), "completion_tokens": None}),
         ),
-        "usage_in_choice": _form("usage in the last choice only", forms.usage_in_choice),
-        "no_index": _fragments("fragments of tool calls without their index", forms.without_index),
-        "name_fragments": _fragments("names of tools in fragments", forms.name_fragments),
-        "two_choices": _form("two choices", forms.two_choices),
+        "usage_in_choice": _flaw("usage in the last choice only"),
+        "no_index": _fragments("fragments of tool calls without their index"),
+        "name_fragments": _fragments("names of tools in fragments"),
+        "two_choices": _flaw("two choices"),
         "reasoning": _saying("reasoning before the answer", lambda turn: replace(turn, reasoning=REASONING)),
         "finish": FaultKind(
             "another finish reason",
@@ -161,24 +158,23 @@ class Fault:
         ignored = self._parameters(self.kind.ignores)
         return {key: value for key, value in document.items() if key not in ignored} if ignored else document
 
-    def refuse(self, document: Mapping[str, Any]) -> Response | None:
+    def refuse(self, request: ReceivedRequest) -> Response | None:
         """Return the refusal of a request for one of its parameters; None if it is not refused."""
-        refused = next((name for name in self._parameters(self.kind.refuses) if document.get(name) is not None), None)
+        parameters = self._parameters(self.kind.refuses)
+        refused = next((name for name in parameters if request.document.get(name) is not None), None)
         if refused is None:
             return None
-        return fail(400, f"the parameter {refused!r} is not supported", "invalid_request_error")
+        message = f"the parameter {refused!r} is not supported"
+        return fail(400, message, "invalid_request_error", spoken=request.spoken)
 
-    def change_turn(self, turn: Turn, request: Mapping[str, Any]) -> Turn:
+    def change_turn(self, turn: Turn, request: ModelRequest) -> Turn:
         """Do this fault to what the model says."""
         return turn if self.kind.turn is None else self.kind.turn(turn, request, self.settings)
 
-    def change_document(self, document: dict[str, Any]) -> dict[str, Any]:
-        """Do this fault to a completion."""
-        return document if self.kind.document is None else self.kind.document([document])[0]
-
-    def change_chunks(self, chunks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Do this fault to the chunks of a stream."""
-        return chunks if self.kind.chunks is None else self.kind.chunks(chunks)
+    @property
+    def flaw(self) -> str:
+        """The flaw with which the dialect writes the answer; empty for a right form."""
+        return self.name if self.kind.flawed else ""
 
     def change_response(self, response: Response, request: ReceivedRequest) -> Response:
         """Do this fault to a response."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from trialbed.errors import UsageError
-from trialbed.records import ScriptedCall, ToolSpec, Usage
-from trialbed.wire import Call, ModelRequest
-from trialbed.wire.dialects.chat_completions import usage_document
+from trialbed.records import ScriptedCall, ToolSpec
+from trialbed.wire import Call, ModelAnswer, ModelRequest, usage_counts
+from trialbed.wire.dialects import Dialect
 from trialbed.wire.estimates import estimated_tokens
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted._turns import Turn
@@ -35,8 +34,7 @@ class PolicyModel:
     def __call__(self, request: ReceivedRequest) -> Turn:
         """Take the next turn, with an estimate of its usage."""
         turn = self.turn(request.asked)
-        usage = estimate_usage(request.asked, turn.completion(model="", id="").message())
-        return replace(turn, usage=usage_document(usage.prompt_tokens, usage.completion_tokens))
+        return replace(turn, usage=estimate_usage(request.asked, turn.answer(), request.spoken))
 
     def turn(self, request: ModelRequest) -> Turn:
         """Take the next turn, as far as the conversation has come."""
@@ -56,9 +54,9 @@ def policy(name: str, *calls: Call) -> PolicyModel:
     return PolicyModel(name, [_as_scripted(call) for call in calls])
 
 
-def estimate_usage(request: ModelRequest, message: Mapping[str, Any]) -> Usage:
+def estimate_usage(request: ModelRequest, answer: ModelAnswer, spoken: Dialect) -> dict[str, int]:
     """Estimate the usage from the conversation and the tools of the request, and from the answer."""
-    return Usage(prompt_tokens=estimated_tokens(request.prompt), completion_tokens=estimated_tokens(message))
+    return usage_counts(estimated_tokens(request.prompt), estimated_tokens(spoken.write_message(answer)))
 
 
 def _as_scripted(call: Call) -> ScriptedCall:

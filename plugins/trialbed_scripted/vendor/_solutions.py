@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.errors import UsageError
+from trialbed.wire import ModelMessage, ModelRequest
+from trialbed.wire.dialects import dialect
 
 Solution = Mapping[str, Any]
 """``calls``, each with ``name`` and ``arguments``; ``text``; ``variations``, texts from which sampling chooses."""
-
-
-FIELDS = ("content", "tool_calls", "tool_call_id", "name")
-"""Fields of a message on which a right answer depends."""
 
 
 class Solutions:
@@ -44,7 +42,7 @@ class Solutions:
             raise UsageError(f"answers: test_set {path}: no line has an answer; see bench verify --write-test-set")
         return found
 
-    def of(self, request: Mapping[str, Any]) -> Solution | None:
+    def of(self, request: ModelRequest) -> Solution | None:
         """Return the right answer to a request; None if it is not known."""
         return self._known.get(_key(request)) if self._known else None
 
@@ -58,21 +56,19 @@ class Solutions:
         suite = line.get("suite") if isinstance(line, dict) else None
         answer = suite.get("answer") if isinstance(suite, dict) else None
         if isinstance(answer, dict):
-            self._known[_key(line)] = answer
+            self._known[_key(dialect().read_request(line))] = answer
 
 
-def _key(request: Mapping[str, Any]) -> bytes:
+def _key(request: ModelRequest) -> bytes:
     """Identify the parts of a request on which a right answer depends, however it is sent."""
-    messages = request.get("messages")
-    told = [_core(message) for message in messages] if isinstance(messages, list) else messages
-    content = [told, request.get("tools")]
+    tools = [[tool.name, tool.description, tool.parameters] for tool in request.tools]
+    content = [[_core(message) for message in request.messages], tools]
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def _core(message: Any) -> Any:
+def _core(message: ModelMessage) -> list[Any]:
     """Leave out of a message what adapters of models add to it or rename."""
-    if not isinstance(message, dict):
-        return message
-    role = "system" if message.get("role") == "_input" else message.get("role")
-    return {"role": role, **{key: message.get(key) for key in FIELDS}}
+    role = "system" if message.role == "_input" else message.role
+    calls = [[call.name, call.arguments, call.id] for call in message.calls]
+    return [role, message.content, calls, message.call_id]

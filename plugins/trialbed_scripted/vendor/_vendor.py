@@ -34,7 +34,7 @@ ANSWERS: MappingProxyType[str, AnswerSetting] = MappingProxyType(
 """The settings of right answers."""
 
 
-class Vendor:
+class SimulatedVendor:
     """A model that calls a tool for a share of the requests, or answers those of a test set as is known to be right.
 
     Args:
@@ -49,13 +49,13 @@ class Vendor:
 
     def __call__(self, request: ReceivedRequest) -> Turn:
         """Answer a request rightly."""
-        document = request.document
+        asked = request.asked
         flipped = draw(b"flip", self._seed, request).random() < self._answers["flips"]
         inverted = flipped is not self._answers["invert"]
-        solution = self._solutions.of(document)
+        solution = self._solutions.of(asked)
         if solution is None:
-            turn = decide_turn(document, self._answers["share"], inverted=inverted)
+            turn = decide_turn(asked, self._answers["share"], inverted=inverted)
         else:
-            turn = solve_turn(solution, document, draw(b"sample", self._seed, request), inverted=inverted)
+            turn = solve_turn(solution, asked, draw(b"sample", self._seed, request), inverted=inverted)
         # Every answer has an id of its own, as a vendor's have that does not answer from a cache.
-        return replace(turn, id=f"{digest_of(document)[:12]}-{request.attempt}")
+        return replace(turn, id=f"{digest_of(asked)[:12]}-{request.attempt}")

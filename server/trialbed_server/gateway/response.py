@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any
 
 from starlette.types import Receive, Send
@@ -20,6 +20,8 @@ JSON_TYPE: Header = (b"content-type", b"application/json")
 FINAL: Header = (b"x-should-retry", b"false")
 """Asks the SDKs of OpenAI, and those made alike, not to send the request again."""
 
+NOT_CACHED: Header = (b"cache-control", b"no-cache")
+EVENTS = "text/event-stream"
 EVENTS_TYPE: Header = (b"content-type", b"text/event-stream; charset=utf-8")
 
 
@@ -57,12 +59,20 @@ class ResponseWriter:
         await self.write(body)
         await self.finish()
 
-    async def response(self, response: Response) -> None:
-        """Send a response that is complete."""
+    async def response(self, response: Response, pause: Callable[[], Awaitable[None]] | None = None) -> None:
+        """Send a response that is complete, part by part.
+
+        Args:
+            pause: waits after each part.
+        """
         size = [(b"content-length", b"%d" % len(response.body))] if response.sized else []
         headers = [(name.lower().encode(), value.encode()) for name, value in response.headers.items()]
-        await self.start(response.status, [(b"content-type", response.content_type.encode()), *size, *headers])
-        await self.write(response.body)
+        kind = [EVENTS_TYPE, NOT_CACHED] if response.content_type == EVENTS else [JSON_TYPE]
+        await self.start(response.status, [*kind, *size, *headers])
+        for part in response.parts:
+            await self.write(part)
+            if pause is not None:
+                await pause()
         await self.finish()
 
     async def error(self, message: str, status: int, kind: str, cause: Cause, *, code: str | None = None) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
+from functools import partial
 
 from trialbed.records import SCRIPTED
-from trialbed.wire import ModelRequest
-from trialbed.wire.dialects.chat_completions import Completion, usage_document
-from trialbed_scripted import POLICIES, Turn
+from trialbed.wire import ModelAnswer
+from trialbed_scripted import POLICIES, Response, Turn
 from trialbed_scripted.policies import PolicyModel, estimate_usage
 from trialbed_server._clock import Clock
-from trialbed_server.gateway.response import EVENTS_TYPE, ResponseWriter
+from trialbed_server.gateway.response import ResponseWriter
 from trialbed_server.trials import OpenTrial
 
 SLOW_FIRST = 0.5
@@ -43,22 +43,16 @@ async def play(trial: OpenTrial, clock: Clock, index: int, writer: ResponseWrite
     turn = PolicyModel(policy, registration.script, registration.tools).turn(request)
     trial.note_script(turn.played, turn.lost, turn.filled)
     created = int(trial.opened_at.timestamp())
-    completion = completion_of(turn, f"{registration.trial}#{index}", created=created, model=trial.model_name)
-    completion = with_estimate(completion, request)
+    answer = answer_of(turn, f"{registration.trial}#{index}", created=created, model=trial.model_name)
+    answer = replace(answer, usage=estimate_usage(request, answer, spoken))
     slow = policy == "slow"
     await clock.sleep(SLOW_FIRST if slow else 0)
-    if not request.stream:
-        await writer.document(spoken.write_document(completion))
-        return
-    await writer.start(200, [EVENTS_TYPE, (b"cache-control", b"no-cache")])
-    for event in spoken.write_events(completion, with_usage=request.wants_usage):
-        await writer.write(event)
-        await clock.sleep(SLOW_CHUNK if slow else 0)
-    await writer.finish()
+    response = Response.answer(answer, request, spoken)
+    await writer.response(response, pause=partial(clock.sleep, SLOW_CHUNK) if slow else None)
 
 
-def completion_of(turn: Turn, identity: str, *, created: int, model: str) -> Completion:
-    """A turn as a completion, without usage.
+def answer_of(turn: Turn, identity: str, *, created: int, model: str) -> ModelAnswer:
+    """Return a turn as an answer, without usage.
 
     Args:
         identity: what the ids are made of; the same for the same request of the same trial.
@@ -68,17 +62,10 @@ def completion_of(turn: Turn, identity: str, *, created: int, model: str) -> Com
     def digest(part: object) -> str:
         return hashlib.sha256(f"{identity}#{part}".encode()).hexdigest()[:24]
 
-    return turn.completion(
+    return turn.answer(
         call_id=lambda place: f"call_{digest(place)}",
-        id=f"chatcmpl-{digest('')}",
+        id=digest(""),
         created=created,
         model=model,
-        message_fields={"refusal": None},
-        choice_fields={"logprobs": None},
+        fields={"refusal": None},
     )
-
-
-def with_estimate(completion: Completion, request: ModelRequest) -> Completion:
-    """The completion with an estimate of its usage."""
-    usage = estimate_usage(request, completion.message())
-    return replace(completion, usage=usage_document(usage.prompt_tokens, usage.completion_tokens))

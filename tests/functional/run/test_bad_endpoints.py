@@ -12,6 +12,7 @@ import pytest
 from support.bench import Bench, Finished
 
 from trialbed.wire import Call
+from trialbed.wire.dialects.chat_completions import write_document
 from trialbed_scripted import ReceivedRequest, Response, Turn, ask, fail, say, serve
 
 pytestmark = pytest.mark.slow
@@ -38,7 +39,7 @@ class Endpoint:
         turn = ask(Call(request.asked.tools[0].name, "{}"))
         if self.identified:
             return turn
-        document = turn.completion(id="x", model="m").document()
+        document = write_document(turn.answer(id="x", model="m"))
         del document["choices"][0]["message"]["tool_calls"][0]["id"]
         return Response.document(document)
 

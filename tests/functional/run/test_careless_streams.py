@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from support.bench import Bench
 
+from trialbed.wire import event_bytes
+from trialbed.wire.dialects.chat_completions import DONE_EVENT
 from trialbed_scripted import ReceivedRequest, Response, Turn, say, serve
 
 USAGE = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
@@ -49,7 +51,8 @@ def vendor(cut: Callable[[list[str], str], Pieces]) -> Iterator[str]:
         ]
         choices.append({"delta": {}, "finish_reason": "tool_calls"})
         chunks: list[dict[str, Any]] = [{"choices": [{"index": 0, **choice}]} for choice in choices]
-        return Response.events([*chunks, {"choices": [], "usage": USAGE}])
+        chunks.append({"choices": [], "usage": USAGE})
+        return Response((*map(event_bytes, chunks), DONE_EVENT), content_type="text/event-stream", sized=False)
 
     with serve(respond) as model:
         yield model.url

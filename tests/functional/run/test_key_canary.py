@@ -19,6 +19,7 @@ import pytest
 from support.bench import Bench
 from support.verification import written_set
 
+from trialbed.wire.dialects.chat_completions import write_document
 from trialbed_scripted import ReceivedRequest, Response, say, serve
 
 KEY = "sk-Canary+/Zq9=x_4711Qw"
@@ -83,7 +84,7 @@ def reply(request: Mapping[str, Any], spelling: str, *, refuses: bool) -> tuple[
 
 
 def document(content: str) -> str:
-    return json.dumps(say("@").completion(id="x", model="m").document()).replace("@", content)
+    return json.dumps(write_document(say("@").answer(id="x", model="m"))).replace("@", content)
 
 
 def stream(tool: str, text: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -12,8 +11,6 @@ import pytest
 from openai import AsyncOpenAI, OpenAI, RateLimitError
 
 from trialbed.errors import ServerUnavailable, UsageError
-from trialbed.wire import ModelAnswer
-from trialbed.wire.dialects import chat_completions
 from trialbed_scripted import (
     ReceivedRequest,
     Response,
@@ -162,24 +159,3 @@ def test_very_many_requests_are_not_all_kept() -> None:
 
 def say_hello(_: ReceivedRequest) -> Turn:
     return say("hello")
-
-
-def test_another_dialect_is_written_by_its_module(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Spoken(SimpleNamespace):
-        read_request = staticmethod(chat_completions.read_request)
-
-        @staticmethod
-        def write_document(answer: ModelAnswer) -> Any:
-            return {"output": answer.content}
-
-        @staticmethod
-        def write_events(answer: ModelAnswer, *, with_usage: bool) -> Any:
-            return [f"data: {answer.content} {with_usage}".encode()]
-
-    found = {"chat_completions": chat_completions, "spoken": Spoken(NAME="spoken")}
-    for module in ("_server", "_requests"):
-        monkeypatch.setattr(f"trialbed_scripted.{module}.dialect", found.__getitem__)
-    monkeypatch.setattr("trialbed_scripted._server.PATHS", {"speech": "spoken"})
-    with serve(script("hello", "hello")) as model:
-        assert httpx.post(f"{model.url}/speech", json={}).json() == {"output": "hello"}
-        assert httpx.post(f"{model.url}/speech", json={"stream": True}).text == "data: hello False"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
-from trialbed.wire._exchange import Document, ModelAnswer, ModelRequest
+from trialbed.wire._exchange import Document, ModelAnswer, ModelMessage, ModelRequest
 from trialbed.wire._readings import Reading
 
 
@@ -37,20 +37,21 @@ class Dialect(Protocol):
     Attributes:
         NAME: of the dialect.
         PATH: of its requests, below the ``/v1`` of an endpoint.
+        FLAWS: the ways in which an answer can break the protocol, by the names of the scripted faults.
     """
 
     NAME: str
     PATH: str
+    FLAWS: Collection[str]
 
     def read_request(self, document: Mapping[str, Any], problem: str = "") -> ModelRequest:
         """Read a request; ``problem``: why its body is not a JSON object."""
 
-    def write_request(self, model: str, messages: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> Document:
+    def write_request(self, model: str, messages: Sequence[ModelMessage], settings: Mapping[str, Any]) -> Document:
         """Return a request.
 
         Args:
-            messages: each with a ``role`` and a ``content``.
-            settings: further fields, by the dialect's own names.
+            settings: ``temperature``, ``seed``, ``max_tokens``, and further fields by the dialect's own names.
         """
 
     def reply_formats(self, schema: Mapping[str, Any]) -> Sequence[Document]:
@@ -65,15 +66,20 @@ class Dialect(Protocol):
     def open_stream(self, names: Collection[str]) -> EventStream:
         """Return a reader of a streamed answer to a request that offers tools with these names."""
 
-    def write_document(self, answer: ModelAnswer) -> Document:
-        """Return the answer to a request that does not stream."""
+    def write_message(self, answer: ModelAnswer) -> Document:
+        """Return the part of an answer that the model writes: its text and its calls."""
 
-    def write_events(self, answer: ModelAnswer, *, piece: int | None = 8, with_usage: bool = True) -> Iterator[bytes]:
-        """Yield the answer as the events of a stream, the last one included.
+    def write_answer(
+        self, answer: ModelAnswer, request: ModelRequest, flaw: str = "", *, piece: int | None = 8
+    ) -> tuple[bytes, ...]:
+        """Return the body of the response to a request: a JSON document, or the events of a stream, as it asks.
 
         Args:
+            flaw: one of ``FLAWS`` with which the body is written; empty for a right one.
             piece: characters of text or arguments in one event; None sends them whole.
-            with_usage: whether the usage, where it is reported, comes with them.
+
+        Raises:
+            LookupError: the dialect has no such flaw.
         """
 
     def write_error(self, message: str, kind: str, *, code: str | None = None, param: str | None = None) -> Document:

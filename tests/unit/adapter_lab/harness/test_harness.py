@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from trialbed import ApiRef, Usage
+from trialbed.wire.dialects.chat_completions import write_document
 from trialbed_adapter_lab import Barrier, CheckFailed, Gate, Harness, breaks, errs, returns, tool, wait_until
 from trialbed_plugins.frameworks.reference import ReferenceAgent
 from trialbed_scripted import Response, ask, call, fail, forever, say
@@ -96,11 +97,11 @@ async def test_messages_carry_what_the_script_gives_them(harness):
     message = say(
         "x", usage=Usage(prompt_tokens=5, completion_tokens=1), finish_reason="length", fields={"refusal": None}
     )
-    document = message.completion(id="3", model="m").document()
+    document = write_document(message.answer(id="3", model="m"))
     assert document["usage"] == {"prompt_tokens": 5, "completion_tokens": 1, "total_tokens": 6}
     assert document["choices"][0]["finish_reason"] == "length"
     assert document["choices"][0]["message"] == {"role": "assistant", "content": "x", "refusal": None}
-    assert "usage" not in say("x", usage=None).completion(id="3", model="m").document()
+    assert "usage" not in write_document(say("x", usage=None).answer(id="3", model="m"))
 
 
 async def test_a_call_can_be_held_and_looked_at(harness):

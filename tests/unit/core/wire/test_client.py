@@ -8,11 +8,11 @@ import httpx
 import pytest
 from tenacity import wait_none
 
-from trialbed.wire import Call, ChatClient, Reading, event_bytes
-from trialbed.wire.dialects.chat_completions import Completion, first_message
+from trialbed.wire import Call, ChatClient, ModelAnswer, Reading, event_bytes
+from trialbed.wire.dialects.chat_completions import first_message, read_request, write_answer, write_document
 
-HELLO = Completion(model="m", id="i", content="hello")
-EVENTS = b"".join(HELLO.events())
+HELLO = ModelAnswer(model="m", id="i", content="hello")
+EVENTS = b"".join(write_answer(HELLO, read_request({"stream": True})))
 REQUEST = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 EVENTS_TYPE = {"content-type": "text/event-stream"}
 
@@ -47,7 +47,7 @@ async def ask(*replies: Reply, request: dict[str, Any] = REQUEST, key: str | Non
 
 
 def whole(_request: httpx.Request) -> httpx.Response:
-    return httpx.Response(200, json=HELLO.document())
+    return httpx.Response(200, json=write_document(HELLO))
 
 
 def status(number: int, text: str = "no") -> Reply:

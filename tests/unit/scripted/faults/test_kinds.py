@@ -19,7 +19,7 @@ SETTINGS = {name: setting.default for name, setting in ANSWERS.items()}
 
 def response(said: Turn, fault: Fault, document: dict[str, Any], **fields: Any) -> Response:
     request = ReceivedRequest(0, {**document, **fields}, headers={"authorization": "Bearer key"})
-    right = write_turn(fault.change_turn(said, request.document), request, fault, SETTINGS)
+    right = write_turn(fault.change_turn(said, request.asked), request, fault, SETTINGS)
     return fault.change_response(right, request)
 
 

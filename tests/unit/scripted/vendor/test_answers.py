@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from trialbed.wire import Call
+from trialbed.wire import Call, ModelRequest
+from trialbed.wire.dialects import dialect
 from trialbed_scripted.vendor import decide_turn, usage_of
 from trialbed_scripted.vendor._answers import solve_turn
 
@@ -16,8 +17,9 @@ TOOL = {"type": "function", "function": {"name": "look", "parameters": {"require
 OTHER = {"type": "function", "function": {"name": "other"}}
 
 
-def request(number: int = 0, **fields: Any) -> dict[str, Any]:
-    return {"model": "m", "messages": [{"role": "user", "content": f"q {number}"}], "tools": [TOOL], **fields}
+def request(number: int = 0, **fields: Any) -> ModelRequest:
+    messages = [{"role": "user", "content": f"q {number}"}]
+    return dialect().read_request({"model": "m", "messages": messages, "tools": [TOOL], **fields})
 
 
 def test_a_share_of_requests_gets_a_call_and_two_vendors_agree_on_which() -> None:

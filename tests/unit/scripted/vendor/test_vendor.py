@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from trialbed_scripted import ReceivedRequest
-from trialbed_scripted.vendor import Vendor
+from trialbed_scripted.vendor import SimulatedVendor
 
 TOOL = {"type": "function", "function": {"name": "look"}}
 
@@ -18,10 +18,10 @@ def asked(number: int, attempt: int) -> ReceivedRequest:
 
 def test_decisions_are_turned_round_for_all_or_for_some() -> None:
     requests = [asked(number, attempt) for number in range(100) for attempt in range(2)]
-    usual = [bool(Vendor()(request).calls) for request in requests]
+    usual = [bool(SimulatedVendor()(request).calls) for request in requests]
 
     def turned(**answers: Any) -> int:
-        vendor = Vendor(answers)
+        vendor = SimulatedVendor(answers)
         return sum(bool(vendor(request).calls) is not calls for request, calls in zip(requests, usual, strict=True))
 
     assert (turned(), turned(invert=True)) == (0, 200)
@@ -30,4 +30,4 @@ def test_decisions_are_turned_round_for_all_or_for_some() -> None:
 
 
 def test_each_answer_has_an_id_of_its_own() -> None:
-    assert len({Vendor()(asked(number, attempt)).id for number in range(3) for attempt in range(2)}) == 6
+    assert len({SimulatedVendor()(asked(number, attempt)).id for number in range(3) for attempt in range(2)}) == 6

@@ -9,12 +9,13 @@ from trialbed.wire.dialects.chat_completions._answers import (
 )
 from trialbed.wire.dialects.chat_completions._completions import (
     PIECE,
-    Completion,
-    usage_document,
+    write_answer,
+    write_chunks,
     write_document,
     write_error,
-    write_events,
+    write_message,
 )
+from trialbed.wire.dialects.chat_completions._flaws import DONE_EVENT, FLAWS
 from trialbed.wire.dialects.chat_completions._requests import (
     NAME,
     PATH,
@@ -30,11 +31,12 @@ from trialbed.wire.dialects.chat_completions._requests import (
 from trialbed.wire.dialects.chat_completions._streams import StreamReader, open_stream, read_stream
 
 __all__ = [
+    "DONE_EVENT",
+    "FLAWS",
     "NAME",
     "PATH",
     "PIECE",
     "ChatRequest",
-    "Completion",
     "StreamReader",
     "answered_calls",
     "first_choice",
@@ -48,10 +50,11 @@ __all__ = [
     "read_request",
     "read_stream",
     "reply_formats",
-    "usage_document",
     "wants_usage",
+    "write_answer",
+    "write_chunks",
     "write_document",
     "write_error",
-    "write_events",
+    "write_message",
     "write_request",
 ]

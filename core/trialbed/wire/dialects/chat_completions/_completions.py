@@ -1,137 +1,160 @@
-"""Builds completions, as documents and as the events of a stream."""
+"""Writes completions, as documents and as the chunks of a stream."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any
+import json
+from collections.abc import Iterator
 
-from trialbed.wire._events import DONE_EVENT, event_bytes
-from trialbed.wire._exchange import Document, ModelAnswer
+from trialbed.wire._events import event_bytes
+from trialbed.wire._exchange import Document, ModelAnswer, ModelRequest, TokenLogprob
+from trialbed.wire.dialects.chat_completions._flaws import DONE_EVENT, break_events, flawed_documents, repeat_choices
+from trialbed.wire.dialects.chat_completions._requests import is_raw
 
 PIECE = 8
 """Characters of text or arguments in one chunk of a stream."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Completion(ModelAnswer):
-    """A completion with one choice, before it is written.
+def write_message(answer: ModelAnswer) -> Document:
+    """Return the assistant's message.
 
     Calls without an id get one: ``call_0``, ``call_1`` … Reasoning is sent as ``reasoning_content``.
-
-    Attributes:
-        raw: whether it answers a raw prompt: its choice has a text instead of a message.
-        message_fields: further fields of the message, as vendors add them; a stream has them only where the whole
-            message comes in one chunk.
-        choice_fields: further fields of the choice, such as ``logprobs``.
-        fields: further fields of the document and of each chunk.
     """
-
-    raw: bool = False
-    message_fields: Mapping[str, Any] = field(default_factory=dict)
-    choice_fields: Mapping[str, Any] = field(default_factory=dict)
-    fields: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, answer: ModelAnswer) -> Completion:
-        """Return the completion that says the same as an answer."""
-        if isinstance(answer, cls):
-            return answer
-        return cls(**{part.name: getattr(answer, part.name) for part in fields(answer)})
-
-    def message(self) -> Document:
-        """Return the assistant's message."""
-        message: Document = {"role": "assistant", "content": self.content, **self.message_fields}
-        if self.reasoning:
-            message["reasoning_content"] = self.reasoning
-        if self.calls:
-            message["tool_calls"] = [self._call(number, call.arguments) for number, call in enumerate(self.calls)]
-        return message
-
-    def document(self) -> Document:
-        """The answer to a request that does not stream."""
-        said = {"text": self.content or ""} if self.raw else {"message": self.message()}
-        document = {**self._head("chat.completion"), "choices": [self._choice(said, self.finish_reason)]}
-        return document if self.usage is None else {**document, "usage": self.usage}
-
-    def chunks(self, *, piece: int | None = PIECE, with_usage: bool = True) -> list[Document]:
-        """The answer's chunks: the role, the pieces, the finish reason, the usage.
-
-        Args:
-            piece: characters of text or arguments in one chunk; None sends the whole message in one.
-            with_usage: whether the usage, where it is reported, comes in a last chunk without choices.
-        """
-        deltas = [self._whole_delta()] if piece is None else self._deltas(piece)
-        said = [{"text": delta["content"] or ""} for delta in deltas] if self.raw else [{"delta": d} for d in deltas]
-        last: Document = {"text": ""} if self.raw else {"delta": {}}
-        choices = [*(self._choice(part, None) for part in said), self._choice(last, self.finish_reason)]
-        head = self._head("chat.completion.chunk")
-        chunks: list[Document] = [{**head, "choices": [choice]} for choice in choices]
-        if with_usage and self.usage is not None:
-            chunks.append({**head, "choices": [], "usage": self.usage})
-        return chunks
-
-    def events(self, *, piece: int | None = PIECE, with_usage: bool = True) -> Iterator[bytes]:
-        """The stream's events, ``[DONE]`` included; the arguments are those of ``chunks``."""
-        yield from map(event_bytes, self.chunks(piece=piece, with_usage=with_usage))
-        yield DONE_EVENT
-
-    def _deltas(self, piece: int) -> list[Document]:
-        texts = [{"content": part} for part in _pieces(self.content or "", piece)]
-        if self.raw:
-            return texts
-        deltas: list[Document] = [{"role": "assistant", "content": None if self.content is None else ""}]
-        deltas += [{"reasoning_content": part} for part in _pieces(self.reasoning, piece)]
-        deltas += texts
-        for number, call in enumerate(self.calls):
-            deltas.append({"tool_calls": [{"index": number, **self._call(number, "")}]})
-            deltas += [
-                {"tool_calls": [{"index": number, "function": {"arguments": part}}]}
-                for part in _pieces(call.arguments, piece)
-            ]
-        return deltas
-
-    def _whole_delta(self) -> Document:
-        message = self.message()
-        if self.calls:
-            message["tool_calls"] = [{"index": number, **call} for number, call in enumerate(message["tool_calls"])]
-        return message
-
-    def _call(self, number: int, arguments: str) -> Document:
-        call = self.calls[number]
-        function = {"name": call.name, "arguments": arguments}
-        return {"id": call.id or f"call_{number}", "type": "function", "function": function}
-
-    def _choice(self, said: Document, finish_reason: str | None) -> Document:
-        return {"index": 0, **said, **self.choice_fields, "finish_reason": finish_reason}
-
-    def _head(self, kind: str) -> Document:
-        return {"id": self.id, "object": kind, "created": self.created, "model": self.model, **self.fields}
+    message: Document = {"role": "assistant", "content": answer.content, **answer.fields}
+    if answer.reasoning:
+        message["reasoning_content"] = answer.reasoning
+    if answer.calls:
+        message["tool_calls"] = [_call(answer, number, call.arguments) for number, call in enumerate(answer.calls)]
+    return message
 
 
-def write_document(answer: ModelAnswer) -> Document:
-    """The answer to a request that does not stream."""
-    return Completion.of(answer).document()
+def write_answer(
+    answer: ModelAnswer, request: ModelRequest, flaw: str = "", *, piece: int | None = PIECE
+) -> tuple[bytes, ...]:
+    """Return the body of the response to a request; ``[DONE]`` stands in the last part of a stream.
+
+    Args:
+        flaw: one of ``FLAWS``, or empty.
+        piece: characters of text or arguments in one chunk; None sends the whole message in one.
+
+    Raises:
+        LookupError: there is no such flaw.
+    """
+    raw = is_raw(request.document)
+    if not request.stream:
+        documents = flawed_documents([write_document(answer, raw=raw, choices=request.generation.choices)], flaw)
+        return (json.dumps(documents[0]).encode(),)
+    chunks = write_chunks(answer, raw=raw, piece=piece, with_usage=request.wants_usage)
+    parts = [event_bytes(chunk) for chunk in flawed_documents(repeat_choices(chunks, request.generation.choices), flaw)]
+    return break_events((*parts[:-1], parts[-1] + DONE_EVENT), flaw)
 
 
-def write_events(answer: ModelAnswer, *, piece: int | None = PIECE, with_usage: bool = True) -> Iterator[bytes]:
-    """The answer as the events of a stream, ``[DONE]`` included; the arguments are those of ``Completion.chunks``."""
-    return Completion.of(answer).events(piece=piece, with_usage=with_usage)
+def write_document(answer: ModelAnswer, *, raw: bool = False, choices: int = 1) -> Document:
+    """Return the completion for a request that does not stream.
+
+    Args:
+        raw: whether it answers a raw prompt: its choice has a text instead of a message.
+    """
+    said = {"text": _raw_text(answer)} if raw else {"message": write_message(answer)}
+    document = {**_head(answer, "chat.completion"), "choices": [_choice(answer, said, answer.finish_reason)]}
+    if answer.usage is not None:
+        document["usage"] = dict(answer.usage)
+    return repeat_choices([document], choices)[0]
 
 
-def usage_document(prompt_tokens: int, completion_tokens: int) -> dict[str, int]:
-    """The usage of a completion, with its total."""
-    total = prompt_tokens + completion_tokens
-    return {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens, "total_tokens": total}
+def write_chunks(
+    answer: ModelAnswer, *, raw: bool = False, piece: int | None = PIECE, with_usage: bool = True
+) -> list[Document]:
+    """Return the chunks of a stream: the role, the pieces, the finish reason, the usage.
+
+    Args:
+        raw: whether it answers a raw prompt.
+        piece: characters of text or arguments in one chunk; None sends the whole message in one.
+        with_usage: whether the usage, where it is reported, comes in a last chunk without choices.
+    """
+    said: list[Document]
+    if raw:
+        text = _raw_text(answer)
+        said = [{"text": text}] if piece is None else [{"text": part} for part in _pieces(text, piece)]
+    else:
+        deltas = [_whole_delta(answer)] if piece is None else _deltas(answer, piece)
+        said = [{"delta": delta} for delta in deltas]
+    last: Document = {"text": ""} if raw else {"delta": {}}
+    choices = [*(_choice(answer, part, None) for part in said), _choice(answer, last, answer.finish_reason)]
+    head = _head(answer, "chat.completion.chunk")
+    chunks: list[Document] = [{**head, "choices": [choice]} for choice in choices]
+    if with_usage and answer.usage is not None:
+        chunks.append({**head, "choices": [], "usage": dict(answer.usage)})
+    return chunks
 
 
 def write_error(message: str, kind: str, *, code: str | None = None, param: str | None = None) -> Document:
-    """An error as OpenAI's clients read it.
+    """Return an error as OpenAI's clients read it.
 
     Args:
         kind: the error's ``type``, such as ``invalid_request_error``.
     """
     return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+
+
+def _deltas(answer: ModelAnswer, piece: int) -> list[Document]:
+    deltas: list[Document] = [{"role": "assistant", "content": None if answer.content is None else ""}]
+    deltas += [{"reasoning_content": part} for part in _pieces(answer.reasoning, piece)]
+    deltas += [{"content": part} for part in _pieces(answer.content or "", piece)]
+    for number, call in enumerate(answer.calls):
+        deltas.append({"tool_calls": [{"index": number, **_call(answer, number, "")}]})
+        deltas += [
+            {"tool_calls": [{"index": number, "function": {"arguments": part}}]}
+            for part in _pieces(call.arguments, piece)
+        ]
+    return deltas
+
+
+def _whole_delta(answer: ModelAnswer) -> Document:
+    message = write_message(answer)
+    if answer.calls:
+        message["tool_calls"] = [{"index": number, **call} for number, call in enumerate(message["tool_calls"])]
+    return message
+
+
+def _raw_text(answer: ModelAnswer) -> str:
+    """Return the text for a raw prompt, in which calls stand as Kimi's models write them."""
+    text = answer.content or ""
+    if not answer.calls:
+        return text
+    written = "".join(
+        f"<|tool_call_begin|>functions.{call.name}:{place}<|tool_call_argument_begin|>{call.arguments}<|tool_call_end|>"
+        for place, call in enumerate(answer.calls)
+    )
+    return f"{text}<|tool_calls_section_begin|>{written}<|tool_calls_section_end|>"
+
+
+def _call(answer: ModelAnswer, number: int, arguments: str) -> Document:
+    call = answer.calls[number]
+    function = {"name": call.name, "arguments": arguments}
+    return {"id": call.id or f"call_{number}", "type": "function", "function": function}
+
+
+def _choice(answer: ModelAnswer, said: Document, finish_reason: str | None) -> Document:
+    return {"index": 0, **said, "logprobs": _logprobs(answer.logprobs), "finish_reason": finish_reason}
+
+
+def _logprobs(tokens: tuple[TokenLogprob, ...] | None) -> Document | None:
+    if tokens is None:
+        return None
+    written = [
+        {**_token(each.token, each.logprob), "top_logprobs": [_token(*other) for other in each.alternatives]}
+        for each in tokens
+    ]
+    return {"content": written}
+
+
+def _token(token: str, logprob: float) -> Document:
+    return {"token": token, "logprob": logprob, "bytes": None}
+
+
+def _head(answer: ModelAnswer, kind: str) -> Document:
+    head = {"id": f"chatcmpl-{answer.id}", "object": kind, "created": answer.created, "model": answer.model}
+    return {**head, "system_fingerprint": answer.fingerprint} if answer.fingerprint else head
 
 
 def _pieces(text: str, size: int) -> Iterator[str]:

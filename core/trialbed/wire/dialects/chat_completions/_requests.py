@@ -7,7 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from trialbed.wire._exchange import Call, Document, ModelMessage, ModelRequest, OfferedTool, ToolChoice
+from trialbed.wire._exchange import (
+    Call,
+    Document,
+    GenerationConfig,
+    ModelMessage,
+    ModelRequest,
+    OfferedTool,
+    ToolChoice,
+)
 
 NAME = "chat_completions"
 PATH = "chat/completions"
@@ -19,8 +27,13 @@ READ = frozenset(("model", "messages", "tools", "tool_choice", "stream", "stream
 """Fields of a request that are not settings."""
 
 
+LIMITS = ("max_completion_tokens", "max_tokens")
+
+MOST_CHOICES = 128
+
+
 class ChatRequest(ModelRequest):
-    """A request for a chat completion."""
+    """A request for a chat completion, or for the completion of a raw prompt."""
 
     @property
     def is_continued(self) -> bool:
@@ -61,9 +74,15 @@ class ChatRequest(ModelRequest):
         return {key: value for key, value in self.document.items() if key not in READ}
 
     @property
+    def generation(self) -> GenerationConfig:
+        """Those of the settings that have the same meaning in every dialect."""
+        return read_generation(self.document)
+
+    @property
     def prompt(self) -> Mapping[str, Any]:
-        """The messages and the tools."""
-        return {"messages": self.document.get("messages", []), "tools": self.document.get("tools", [])}
+        """The messages, or the raw prompt, and the tools."""
+        said = "prompt" if is_raw(self.document) else "messages"
+        return {said: self.document.get(said, []), "tools": self.document.get("tools", [])}
 
     @property
     def wants_usage(self) -> bool:
@@ -74,14 +93,38 @@ class ChatRequest(ModelRequest):
         return "" if isinstance(self.document.get("messages"), list) else "'messages' must be a list"
 
 
+def is_raw(document: Mapping[str, Any]) -> bool:
+    """Return whether a request has a raw prompt instead of messages."""
+    return "prompt" in document
+
+
+def read_generation(document: Mapping[str, Any]) -> GenerationConfig:
+    """Read the settings of a request that say how its answer shall be generated; wrong ones are left out."""
+    limits = [value for key in LIMITS if (value := _whole_number(document.get(key))) is not None and value > 0]
+    stops = document.get("stop") or ()
+    number = _whole_number(document.get("n"))
+    temperature = document.get("temperature")
+    return GenerationConfig(
+        temperature=temperature if isinstance(temperature, int | float) else None,
+        seed=_whole_number(document.get("seed")),
+        max_tokens=min(limits, default=None),
+        stop=tuple(stop for stop in ([stops] if isinstance(stops, str) else stops) if isinstance(stop, str) and stop),
+        parallel_calls=document.get("parallel_tool_calls") is not False,
+        reply_schema=_reply_schema(document.get("response_format")),
+        top_logprobs=_whole_number(document.get("top_logprobs", 1)) if document.get("logprobs") is True else None,
+        choices=1 if number is None else min(max(number, 1), MOST_CHOICES),
+    )
+
+
 def read_request(document: Mapping[str, Any], problem: str = "") -> ChatRequest:
     """Read a request; ``problem``: why its body is not a JSON object."""
     return ChatRequest(document, problem)
 
 
-def write_request(model: str, messages: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> Document:
+def write_request(model: str, messages: Sequence[ModelMessage], settings: Mapping[str, Any]) -> Document:
     """Return a request; ``settings`` are its further fields."""
-    return {"model": model, "messages": list(messages), **settings}
+    written = [{"role": message.role, "content": message.content} for message in messages]
+    return {"model": model, "messages": written, **settings}
 
 
 def reply_formats(schema: Mapping[str, Any]) -> list[Document]:
@@ -141,6 +184,19 @@ def read_function(function: Mapping[str, Any]) -> OfferedTool:
     description = function.get("description")
     text = description if isinstance(description, str) else ""
     return OfferedTool(function["name"], text, function.get("parameters") or {}, function)
+
+
+def _reply_schema(wanted: Any) -> Mapping[str, Any] | None:
+    kind = wanted.get("type") if isinstance(wanted, Mapping) else None
+    if kind not in ("json_object", "json_schema"):
+        return None
+    described = wanted.get("json_schema")
+    schema = described.get("schema") if isinstance(described, Mapping) else None
+    return schema if isinstance(schema, Mapping) else {}
+
+
+def _whole_number(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _call(call: Document) -> Call:

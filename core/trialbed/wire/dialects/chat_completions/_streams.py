@@ -17,12 +17,15 @@ from enum import Enum
 from typing import Any
 
 from trialbed.wire._bodies import shown
-from trialbed.wire._events import DONE, Event, EventReader
+from trialbed.wire._events import Event, EventReader
 from trialbed.wire._json import parse_json_fast
 from trialbed.wire._readings import Problem, Reading, outcome_of
 from trialbed.wire.dialects.chat_completions._answers import read_answer
 from trialbed.wire.dialects.chat_completions._assembly import Assembly
 from trialbed.wire.dialects.chat_completions._errors import reports_error
+
+DONE = b"[DONE]"
+"""The data of the event that ends a stream."""
 
 
 class State(Enum):

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed.wire import Call, dump_json
+from trialbed.wire import Call, ModelAnswer, TokenLogprob, dump_json, usage_counts
 from trialbed.wire.dialects.chat_completions import (
-    Completion,
+    FLAWS,
     first_message,
     read_body,
+    read_request,
     read_stream,
-    usage_document,
+    write_answer,
+    write_chunks,
+    write_document,
+    write_message,
 )
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
-COMPLETIONS = st.builds(
-    Completion,
+ANSWERS = st.builds(
+    ModelAnswer,
     model=TEXTS,
     id=TEXTS,
     content=TEXTS,
@@ -29,50 +32,69 @@ COMPLETIONS = st.builds(
         max_size=3,
     ).map(tuple),
     finish_reason=st.sampled_from(["stop", "tool_calls", "length"]),
-    usage=st.none() | st.just(usage_document(3, 4)),
+    usage=st.none() | st.just(usage_counts(3, 4)),
     reasoning=TEXTS,
 )
 
 
-@given(COMPLETIONS, st.none() | st.integers(1, 9))
-def test_a_stream_says_the_same_as_the_document(completion: Completion, piece: int | None) -> None:
-    whole = read_body(dump_json(completion.document()))
-    streamed = read_stream(b"".join(completion.events(piece=piece)), ["look", "find"])
+@given(ANSWERS, st.none() | st.integers(1, 9))
+def test_a_stream_says_the_same_as_the_document(answer: ModelAnswer, piece: int | None) -> None:
+    whole = read_body(dump_json(write_document(answer)))
+    asked = read_request({"stream": True, "stream_options": {"include_usage": True}})
+    streamed = read_stream(b"".join(write_answer(answer, asked, piece=piece)), ["look", "find"])
     assert whole.problem is None
     assert streamed.problem is None
     assert whole.outcome == streamed.outcome
     assert first_message(whole.response)["content"] == first_message(streamed.response)["content"]
-    assert whole.answer.calls == streamed.answer.calls == completion.calls
+    assert whole.answer.calls == streamed.answer.calls == answer.calls
     assert (whole.response or {}).get("usage") == (streamed.response or {}).get("usage")
 
 
-def test_a_raw_completion_is_a_text() -> None:
-    completion = Completion(model="m", id="i", content="a text of some length", raw=True)
-    assert completion.document()["choices"] == [{"index": 0, "text": "a text of some length", "finish_reason": "stop"}]
-    for piece in (None, 3):
-        streamed = read_stream(b"".join(completion.events(piece=piece)))
-        assert first_message(streamed.response)["content"] == "a text of some length"
+@pytest.mark.parametrize("piece", [None, 3])
+def test_a_raw_prompt_is_answered_with_a_text(piece: int | None) -> None:
+    answer = ModelAnswer(content="a text of some length")
+    document = read_body(b"".join(write_answer(answer, read_request({"prompt": "p"})))).response
+    assert document is not None
+    assert document["choices"][0]["text"] == "a text of some length"
+    streamed = read_stream(b"".join(write_answer(answer, read_request({"prompt": "p", "stream": True}), piece=piece)))
+    assert first_message(streamed.response)["content"] == "a text of some length"
 
 
 def test_calls_without_an_id_are_numbered() -> None:
-    completion = Completion(model="m", id="i", calls=(Call("a", "{}"), Call("b", "{}", "own")))
-    assert [call["id"] for call in completion.message()["tool_calls"]] == ["call_0", "own"]
+    answer = ModelAnswer(calls=(Call("a", "{}"), Call("b", "{}", "own")))
+    assert [call["id"] for call in write_message(answer)["tool_calls"]] == ["call_0", "own"]
 
 
 @pytest.mark.parametrize("piece", [None, 8])
 def test_further_fields_stand_where_they_belong(piece: int | None) -> None:
-    more: dict[str, Any] = {"choice_fields": {"logprobs": None}, "fields": {"system_fingerprint": "fp"}}
-    completion = Completion(model="m", id="i", content="hi", message_fields={"refusal": None}, **more)
-    document = completion.document()
+    tokens = (TokenLogprob("hi", -0.5, (("ho", -1.5),)),)
+    answer = ModelAnswer(content="hi", fields={"refusal": None}, fingerprint="fp", logprobs=tokens)
+    document = write_document(answer)
     assert document["system_fingerprint"] == "fp"
-    assert document["choices"][0]["logprobs"] is None
+    (token,) = document["choices"][0]["logprobs"]["content"]
+    assert (token["token"], token["logprob"], token["top_logprobs"][0]["token"]) == ("hi", -0.5, "ho")
     assert document["choices"][0]["message"]["refusal"] is None
-    for chunk in completion.chunks(piece=piece):
+    for chunk in write_chunks(answer, piece=piece):
         assert chunk["system_fingerprint"] == "fp"
-        assert chunk["choices"][0]["logprobs"] is None
+        assert chunk["choices"][0]["logprobs"] == document["choices"][0]["logprobs"]
 
 
 def test_usage_comes_in_a_last_chunk_if_it_is_wanted() -> None:
-    completion = Completion(model="m", id="i", content="hi", usage=usage_document(3, 4))
-    assert completion.chunks()[-1]["usage"]["total_tokens"] == 7
-    assert not any("usage" in chunk for chunk in completion.chunks(with_usage=False))
+    answer = ModelAnswer(content="hi", usage=usage_counts(3, 4))
+    assert write_chunks(answer)[-1]["usage"]["total_tokens"] == 7
+    assert not any("usage" in chunk for chunk in write_chunks(answer, with_usage=False))
+
+
+def test_as_many_choices_as_are_asked_for_are_written() -> None:
+    (body,) = write_answer(ModelAnswer(content="hi"), read_request({"n": 3}))
+    assert [choice["index"] for choice in json.loads(body)["choices"]] == [0, 1, 2]
+
+
+def test_every_flaw_changes_an_answer_and_an_unknown_one_is_named() -> None:
+    answer = ModelAnswer(content="hi", calls=(Call("look", "{}"), Call("look", "{}")), usage=usage_counts(3, 4))
+    asked = read_request({"stream": True, "stream_options": {"include_usage": True}})
+    right = write_answer(answer, asked)
+    for flaw in FLAWS:
+        assert write_answer(answer, asked, flaw) != right
+    with pytest.raises(LookupError, match="no flaw 'odd'"):
+        write_answer(answer, asked, "odd")

@@ -1,0 +1,133 @@
+"""Ways in which vendors break the protocol of chat completions: each changes a right answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from trialbed.wire._exchange import Document
+
+DONE_EVENT = b"data: [DONE]\n\n"
+"""The event that ends a stream."""
+
+MALFORMED_EVENT = b'data: {"choices": [{"delta"\n\n'
+ERROR_EVENT = b'data: {"error":{"message":"the model failed","type":"server_error","param":null,"code":"500"}}\n\n'
+
+DocumentsChange = Callable[[list[Document]], list[Document]]
+"""The changed chunks of a stream; a completion that is not streamed is a list of one."""
+
+EventsChange = Callable[[tuple[bytes, ...]], tuple[bytes, ...]]
+
+
+def repeat_choices(documents: list[Document], number: int) -> list[Document]:
+    """Repeat each choice this many times."""
+    return [
+        {**each, "choices": [{**choice, "index": index} for index in range(number) for choice in each["choices"]]}
+        for each in documents
+    ]
+
+
+def flawed_documents(documents: list[Document], flaw: str) -> list[Document]:
+    """Return the documents with a flaw; flaws of events leave them as they are.
+
+    Raises:
+        LookupError: there is no such flaw.
+    """
+    if flaw and flaw not in FLAWS:
+        raise LookupError(f"chat completions have no flaw {flaw!r}; they have {', '.join(sorted(FLAWS))}")
+    change = OF_DOCUMENTS.get(flaw)
+    return documents if change is None else change(documents)
+
+
+def break_events(parts: tuple[bytes, ...], flaw: str) -> tuple[bytes, ...]:
+    """Return the events of a stream with a flaw; flaws of documents leave them as they are."""
+    change = OF_EVENTS.get(flaw)
+    return parts if change is None else change(parts)
+
+
+def _two_choices(documents: list[Document]) -> list[Document]:
+    return repeat_choices(documents, 2)
+
+
+def _without_choices(documents: list[Document]) -> list[Document]:
+    return [{**each, "choices": []} for each in documents]
+
+
+def _null_message(documents: list[Document]) -> list[Document]:
+    return [{**each, "choices": [{**choice, _part(each): None} for choice in each["choices"]]} for each in documents]
+
+
+def _usage_in_choice(documents: list[Document]) -> list[Document]:
+    """Send the usage in the last choice, and nowhere else."""
+    *rest, last = documents
+    usage = last.get("usage")
+    if last["choices"]:
+        rest.append({key: value for key, value in last.items() if key != "usage"})
+    before = rest[-1]
+    return [*rest[:-1], {**before, "choices": [{**choice, "usage": usage} for choice in before["choices"]]}]
+
+
+def _without_index(documents: list[Document]) -> list[Document]:
+    found = _copy(documents)
+    for piece in _pieces(found):
+        piece.pop("index", None)
+    return found
+
+
+def _name_fragments(documents: list[Document]) -> list[Document]:
+    """Send each name of a tool in two fragments; the second half comes in a chunk of its own."""
+    whole: list[Document] = []
+    for each in _copy(documents):
+        whole.append(each)
+        for piece in _pieces([each]):
+            name = piece["function"].get("name")
+            if name:
+                piece["function"]["name"] = name[: len(name) // 2]
+                rest = {"index": piece["index"], "function": {"name": name[len(name) // 2 :]}}
+                whole.append({**each, "choices": [{**each["choices"][0], "delta": {"tool_calls": [rest]}}]})
+    return whole
+
+
+def _without_done(parts: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    return (*parts[:-1], parts[-1].removesuffix(DONE_EVENT))
+
+
+def _end_with(event: bytes) -> EventsChange:
+    """End a stream with this event, in the middle."""
+    return lambda parts: (*parts[: len(parts) // 2], event + DONE_EVENT)
+
+
+def _part(document: Document) -> str:
+    return "message" if document["object"] == "chat.completion" else "delta"
+
+
+def _pieces(documents: list[Document]) -> list[Document]:
+    deltas = [choice.get("delta") or {} for each in documents for choice in each["choices"]]
+    return [piece for delta in deltas for piece in delta.get("tool_calls") or ()]
+
+
+def _copy(documents: list[Document]) -> list[Document]:
+    found: list[Document] = json.loads(json.dumps(documents))
+    return found
+
+
+OF_DOCUMENTS: Mapping[str, DocumentsChange] = MappingProxyType(
+    {
+        "name_fragments": _name_fragments,
+        "no_choices": _without_choices,
+        "no_index": _without_index,
+        "null_message": _null_message,
+        "two_choices": _two_choices,
+        "usage_in_choice": _usage_in_choice,
+    }
+)
+OF_EVENTS: Mapping[str, EventsChange] = MappingProxyType(
+    {
+        "error_event": _end_with(ERROR_EVENT),
+        "malformed_event": _end_with(MALFORMED_EVENT),
+        "no_done": _without_done,
+    }
+)
+FLAWS = frozenset((*OF_DOCUMENTS, *OF_EVENTS))
+"""The flaws with which an answer can be written; those of events leave an answer as it is that is not streamed."""
