@@ -51,7 +51,7 @@ PATH = "PYTHONPATH"
 """The one of them that can be followed later: folders of ``sys.path``."""
 
 IMPORTED = (
-    "jsonschema",
+    "jsonschema_rs",
     "trialbed.engine",
     "trialbed.store",
     "trialbed_adapter_lab",

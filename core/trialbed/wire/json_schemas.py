@@ -28,6 +28,9 @@ DATA = frozenset(("enum", "const", "default", "examples", "example"))
 BRANCHES = frozenset(("allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "contains"))
 REFERENCES = frozenset(("$ref", "$dynamicRef", "$recursiveRef"))
 
+ROOT = "trialbed-root"
+"""The name under which a part of a schema has the whole one."""
+
 DRAFT_3 = "json-schema.org/draft-03/"
 UNKNOWN_DIALECT = "Unknown meta-schema"
 TOO_MANY_STEPS = "Max limit for backtracking count exceeded"
@@ -56,6 +59,11 @@ class SchemaProblem(NamedTuple):
     path: tuple[str | int, ...]
     message: str
 
+    @property
+    def place(self) -> str:
+        """The path as text, such as ``stops[0].city``; empty for the value itself."""
+        return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path).removeprefix(".")
+
 
 class JsonSchema:
     """One schema, ready to check values.
@@ -65,14 +73,15 @@ class JsonSchema:
 
     Args:
         schema: any JSON value.
+        root: the schema that it is a part of, in which its references are looked up; by default there is none.
 
     Raises:
         UnusableSchema: it is not a schema, refers to what it does not contain, or has a pattern that cannot be read.
     """
 
-    def __init__(self, schema: Schema) -> None:
-        self._schema = schema
-        self._validator = _compiled(schema)
+    def __init__(self, schema: Schema, root: Schema = None) -> None:
+        self._schema = schema if root is None or root == schema else _within(schema, root)
+        self._validator = _compiled(self._schema)
 
     def is_valid(self, value: Any) -> bool:
         """Return whether a value fits; one that takes a pattern too many steps does not."""
@@ -102,12 +111,54 @@ class JsonSchema:
         for error in self._validator.iter_errors(value):
             if TOO_MANY_STEPS in error.message:
                 raise Undecided("a pattern of the schema takes too many steps to be matched")
-            yield SchemaProblem(error.kind.name, tuple(error.instance_path), error.message)
+            yield SchemaProblem(error.kind.name, tuple(error.instance_path), _message(error))
 
     @cached_property
     def _branches_into_itself(self) -> bool:
         keywords = {name for part in _parts(self._schema) for name in part}
         return bool(keywords & BRANCHES) and bool(keywords & REFERENCES)
+
+
+def schema_problems(schema: Schema, value: Any, most: int = 5, root: Schema = None) -> tuple[SchemaProblem, ...]:
+    """Return the ways in which a value does not fit, up to so many; none if it fits or the schema cannot be used.
+
+    Args:
+        root: the schema that this one is a part of, in which its references are looked up.
+    """
+    try:
+        return JsonSchema(schema, root).problems(value, most)
+    except UnusableSchema:
+        return ()
+    except Undecided as error:
+        return (SchemaProblem("pattern", (), str(error)),)
+
+
+def _message(error: Any) -> str:
+    """Say what is wrong, with values as they are written in Python, which need no escapes in JSON."""
+    kind = error.kind
+    match kind.name:
+        case "required":
+            return f"{kind.property!r} is a required property"
+        case "type" if len(kind.types) == 1:
+            return f"{error.instance!r} is not of type {kind.types[0]!r}"
+        case "enum":
+            return f"{error.instance!r} is not one of {kind.options!r}"
+    return str(error.message)
+
+
+def _within(schema: Schema, root: Schema) -> Schema:
+    """Return the schema with the references to its root as references to a part of itself."""
+
+    def moved(part: dict[str, Any]) -> dict[str, Any]:
+        reference = part.get("$ref")
+        if not isinstance(reference, str) or not reference.startswith("#"):
+            return part
+        return {**part, "$ref": f"#/$defs/{ROOT}{reference[1:]}"}
+
+    whole = (
+        {key: value for key, value in root.items() if key not in ("$id", "$schema")} if isinstance(root, dict) else root
+    )
+    return {"allOf": [_mapped(schema, moved)], "$defs": {ROOT: _mapped(whole, moved)}}
 
 
 def _without_lone_surrogates(value: Any) -> Any:

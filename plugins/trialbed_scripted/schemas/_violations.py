@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trialbed.wire.json_schemas import JsonSchema
+from trialbed.wire.json_schemas import JsonSchema, schema_problems
 
 
 def wrong_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
@@ -31,17 +31,8 @@ def first_problem(schema: Any, value: Any, root: Any = None) -> str:
     Args:
         root: what references in the schema start from; the schema itself by default.
     """
-    from jsonschema import Draft202012Validator
-
-    validator = Draft202012Validator(schema if root is None else root)
-    try:
-        error = next(iter(validator.evolve(schema=schema).iter_errors(value)), None)
-    except Exception:  # noqa: BLE001 - a schema that is none, or points to what is not there, forbids nothing
-        return ""
-    if error is None:
-        return ""
-    path = error.json_path.removeprefix("$").lstrip(".")
-    return f"{path or 'the arguments'}: {error.message}"
+    problem = next(iter(schema_problems(schema, value, 1, root)), None)
+    return "" if problem is None else f"{problem.place or 'the arguments'}: {problem.message}"
 
 
 def _candidates(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[Any]:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from trialbed.wire.dialects.chat_completions import first_choice, first_message
+from trialbed.wire.json_schemas import JsonSchema
 from trialbed_verify.suites._markers import leaked_marker
 
 Row = Mapping[str, Any]
@@ -191,9 +192,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _fits(value: Any, schema: Any) -> bool:
-    from jsonschema import Draft202012Validator
-
-    return bool(Draft202012Validator(schema).is_valid(value))
+    return JsonSchema(schema).is_valid(value)
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from itertools import islice
 from typing import Any, ClassVar
-
-from jsonschema import Draft202012Validator
 
 from trialbed.contracts import Simulation, Simulator
 from trialbed.records import Api, Json
+from trialbed.wire.json_schemas import schema_problems
 from trialbed_server.simulators._skeleton import Filler, Values, parsed_skeleton
 from trialbed_server.virtual.keys import canonical_json
 
@@ -70,10 +68,6 @@ def _with_reference(response: Any, reference: str) -> Any:
 
 def argument_problems(api: Api, arguments: dict[str, Any]) -> str:
     """The problem with the arguments, in one line; empty if they fit the Api's schema."""
-    validator = Draft202012Validator(api.parameters_schema())
-    found = sorted(validator.iter_errors(arguments), key=lambda error: (list(map(str, error.path)), error.message))
-    return "; ".join(_problem(list(error.path), error.message) for error in islice(found, MAX_PROBLEMS))
-
-
-def _problem(path: list[Any], message: str) -> str:
-    return f"{'.'.join(map(str, path))}: {message}" if path else message
+    found = schema_problems(api.parameters_schema(), arguments, most=100)
+    named = sorted((list(map(str, problem.path)), problem.message) for problem in found)
+    return "; ".join(f"{'.'.join(path)}: {message}" if path else message for path, message in named[:MAX_PROBLEMS])

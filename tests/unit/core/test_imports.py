@@ -44,7 +44,7 @@ HEAVY = {
     "bm25s",
     "fastapi",
     "httpx",
-    "jsonschema",
+    "jsonschema_rs",
     "mcp",
     "numpy",
     "pydantic",
@@ -187,7 +187,7 @@ def test_nothing_heavy_is_imported_before_it_is_needed(code: str, tmp_path: Path
     [
         (
             "import trialbed_verify.comparison, trialbed_verify.ranking",
-            {"aiohttp", "jsonschema", "pydantic", "stevedore", "yaml"},
+            {"aiohttp", "jsonschema_rs", "pydantic", "stevedore", "yaml"},
         ),
         (
             "import trialbed.cli; trialbed.cli.main(['--help'])",

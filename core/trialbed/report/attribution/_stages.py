@@ -18,6 +18,7 @@ from trialbed.tool_calls import (
     said,
     was_told,
 )
+from trialbed.wire.json_schemas import schema_problems
 from trialbed.wire_log import failed
 
 Stage = Literal[
@@ -180,12 +181,7 @@ def _was_to_be_repeated(call: AskedCall | None, loss: Loss, result: TrialResult)
 
 def _violates(call: AskedCall, schema: Mapping[str, Any]) -> bool:
     """Return whether the arguments of a call violate its tool's schema; an unreadable one forbids nothing."""
-    from jsonschema import Draft202012Validator
-
-    try:
-        return not Draft202012Validator(schema).is_valid(call.arguments)
-    except Exception:  # noqa: BLE001 - a dataset's schema may be none, or point to what is not there
-        return False
+    return bool(schema_problems(schema, call.arguments, most=1))
 
 
 def _loss_by_disuse(call: AskedCall, query: Query, result: TrialResult, calls: Sequence[AskedCall]) -> Loss | None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from operator import itemgetter
+from typing import ClassVar
 
 from trialbed.contracts import Simulation, Simulator
 from trialbed.errors import SimulationError
 from trialbed.records import Api, Json
+from trialbed.wire.json_schemas import schema_problems
 from trialbed_plugins.datasets.mini._endpoints import ApiError, respond
 from trialbed_plugins.datasets.mini._world import MiniWorld, load_world
 
-if TYPE_CHECKING:
-    from jsonschema import ValidationError
+MOST_PROBLEMS = 100
+"""Problems of one call that are looked at."""
 
 MAX_ERROR = 500
 """Characters of an API error; it repeats the arguments, which may be long."""
@@ -68,14 +70,8 @@ def _path(api: Api) -> str:
 
 def _violation(api: Api, arguments: dict[str, Json]) -> str:
     """Explain the first violation of the Api's schema by the arguments; empty if there is none."""
-    from jsonschema import Draft202012Validator  # takes long to import, and not all who look for datasets need it
-
-    validator = Draft202012Validator(api.parameters_schema())
-    errors = sorted(validator.iter_errors(arguments), key=lambda error: [str(part) for part in error.absolute_path])
-    return _message(errors[0]) if errors else ""
-
-
-def _message(error: ValidationError) -> str:
-    if not error.absolute_path:
-        return f"invalid arguments: {error.message}"
-    return f"invalid value of parameter {str(error.absolute_path[0])!r}: {error.message}"
+    problems = schema_problems(api.parameters_schema(), arguments, most=MOST_PROBLEMS)
+    if not problems:
+        return ""
+    path, message = min(((list(map(str, problem.path)), problem.message) for problem in problems), key=itemgetter(0))
+    return f"invalid value of parameter {path[0]!r}: {message}" if path else f"invalid arguments: {message}"

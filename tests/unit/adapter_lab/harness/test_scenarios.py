@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 
 from trialbed import hard_schemas
 from trialbed_adapter_lab.harness import hard_workload, stations

@@ -107,13 +107,13 @@ async def test_new_verdicts_stand_beside_the_old_ones(
 async def test_documents_have_the_new_judge_and_the_old_verdicts_beside(
     store: Store, run: Run, model: JudgeEndpoint, tmp_path: Path
 ) -> None:
-    import jsonschema
+    import jsonschema_rs
 
     model.decide = lambda _asked: vote("Solved")
     rescored = await rejudge(store, run, queries(run), settings(model, tmp_path))
     report = build_report(rescored.run, queries(run), rescored.attempts, allow_incomplete=True)
     document = legacy_document(report, "reference")
-    jsonschema.validate(document, document_schema())
+    jsonschema_rs.validate(document_schema(), document)
     about = document["metadata"]
     assert (about["evaluator_model"], about["run_id"]) == ("grader", run.run_id)
     assert (about["judge"]["driver"], about["judge"]["model"]) == ("llm", "grader")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import jsonschema
+import jsonschema_rs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -97,16 +97,16 @@ def test_any_parameters_give_a_valid_schema_whose_defaults_fit(
     required: list[Parameter], optional: list[Parameter]
 ) -> None:
     schema = api(tuple(required), tuple(optional)).parameters_schema()
-    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema_rs.meta.validate(schema)
     assert len(set(schema["required"])) == len(schema["required"])
     assert set(schema["required"]) <= set(schema["properties"])
     for property_schema in schema["properties"].values():
         if "default" in property_schema:
-            jsonschema.validate(property_schema["default"], property_schema)
+            jsonschema_rs.validate(property_schema, property_schema["default"])
 
 
 @given(st.sampled_from(TYPES), DEFAULTS)
 def test_a_usable_default_is_of_its_type(kind: str, default: Any) -> None:
     value = usable_default(Parameter(name="p", type=kind, default=default))
     if value is not None:
-        jsonschema.validate(value, {"type": json_type(kind)})
+        jsonschema_rs.validate({"type": json_type(kind)}, value)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 from support.run_reports import result_document
 
 from trialbed.records import ApiCall, Failure, GoldAnswer, Query, Run, TrialResult, Usage

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 from support.run_reports import result_document, run_of
 from support.scoring import api_call, gold_call, model_call, sent_call, tool
 from support.trials import ended, run_config
