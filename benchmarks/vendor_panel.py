@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trialbed.statistics import holm
-from trialbed_verify.panel import GATES, Gate, PlanOptions, plan
+from trialbed_verify.panel import GATES, PanelGate, PlanOptions, plan
 from trialbed_verify.panel._distances import distances
 from trialbed_verify.panel._panel import Compared, settle, told
 from trialbed_verify.panel._samples import blocks
@@ -142,7 +142,7 @@ def drawn(flips: float, cases: int, random: np.random.Generator, vendor: Vendor)
     return 1 + (random.random(shares.shape) < shares).astype(np.int64), shares
 
 
-def gate(about: Gate, values: NDArray[np.int64], applies: NDArray[np.bool_], seed: int, deals: int) -> Compared:
+def gate(about: PanelGate, values: NDArray[np.int64], applies: NDArray[np.bool_], seed: int, deals: int) -> Compared:
     """A gate over the trials that it applies to."""
     cases = len(values)
     kept = applies.ravel().astype(bool)

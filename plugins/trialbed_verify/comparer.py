@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
@@ -15,13 +15,22 @@ from trialbed.cli.thresholds import parse_thresholds
 from trialbed.contracts import Comparer, Comparison
 from trialbed.errors import UsageError
 
-FIGURES = ("f1", "f1_answered", "precision", "recall", "success_rate", "schema_accuracy")
+if TYPE_CHECKING:
+    from trialbed.statistics import Estimate
+    from trialbed_verify.comparison import VendorComparison
+
+FIGURES: Mapping[str, Callable[[VendorComparison], Estimate]] = {
+    "f1": lambda found: found.similarity.delivered.f1,
+    "f1_answered": lambda found: found.similarity.answered.f1,
+    "precision": lambda found: found.similarity.delivered.precision,
+    "recall": lambda found: found.similarity.delivered.recall,
+    "success_rate": lambda found: found.success_rate.vendor,
+    "schema_accuracy": lambda found: found.schema_accuracy.vendor.per_response,
+}
 """Figures that --fail-under accepts."""
 
 FAILING = {"different": ("different",), "not-equivalent": ("different", "inconclusive")}
 """Choice of --fail-if -> verdicts that it rejects."""
-
-Document = Mapping[str, Any]
 
 
 class VendorComparer(Comparer):
@@ -30,7 +39,7 @@ class VendorComparer(Comparer):
     contents: ClassVar[str] = "verifications (ids, or result files of bench verify and tools like it)"
 
     def options(self) -> Sequence[click.Option]:
-        """Options that name the files' sides, set the margin of equivalence, and say what fails."""
+        """Return the options that name the files' sides, set the margin of equivalence, and say what fails."""
         return [
             SingleOption(
                 ["--baseline", "baselines"],
@@ -66,7 +75,7 @@ class VendorComparer(Comparer):
         ]
 
     def recognises(self, value: str) -> bool:
-        """Whether it is a file of JSON lines, by its name or its first line, or a verification in the store."""
+        """Return whether it is a file of JSON lines, by its name or its first line, or a verification in the store."""
         path = Path(value)
         if path.is_file():
             return path.suffix == ".jsonl" or _begins_with_json_line(path)
@@ -74,14 +83,15 @@ class VendorComparer(Comparer):
         return _is_run(value, context.params if context else {})
 
     def compare(self, values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
-        """Every vendor compared with the baseline."""
+        """Compare every vendor with the baseline."""
         from trialbed_verify.comparison import MARGIN, CompareOptions, as_trials, compare, read_one
+        from trialbed_verify.documents import as_document
         from trialbed_verify.views import comparison_records, comparison_tables, comparison_tests
 
         if options["reply"] and not (options["page"] or options.get("form") == "html"):
             raise UsageError("--reply is shown on a page; name it with --page, or print it with --format html")
         thresholds = figure_thresholds(options["fail_under"])
-        baselines, vendors = (_found(paths, options) for paths in _sides(values, options))
+        baselines, vendors = (_result_files(paths, options) for paths in _sides(values, options))
         if not (options["baselines"] or options["vendors"]):
             baselines, vendors = baselines[:1], [*baselines[1:], *vendors]
         if not vendors:
@@ -90,31 +100,31 @@ class VendorComparer(Comparer):
             _check_file(path)
         _check_different(baselines, vendors)
         how = CompareOptions(
-            options["margin"] or MARGIN,
-            options["resamples"],
-            options["seed"],
-            options["force"],
-            gate_margins(options["gate_margin"]),
+            resamples=options["resamples"],
+            seed=options["seed"],
+            margin=options["margin"] or MARGIN,
+            force=options["force"],
+            gate_margins=gate_margins(options["gate_margin"]),
         )
         files = [*baselines, *vendors]
-        documents = compare(as_trials(list(map(read_one, baselines))), map(read_one, vendors), how)
+        found = compare(as_trials(list(map(read_one, baselines))), map(read_one, vendors), how)
         if options["page"]:
             from trialbed_verify.publication import write_page
 
-            write_page(options["page"], documents, files, options["reply"])
+            write_page(options["page"], found, files, options["reply"])
         verdicts = FAILING.get(options["fail_if"] or "", ())
         return Comparison(
-            document=documents[0] if len(documents) == 1 else documents,
-            tables=comparison_tables(documents),
-            records=comparison_records(documents),
-            failed=[line for document in documents for line in _failed(document, thresholds, verdicts)],
-            page=partial(_page, documents, files, options["reply"]),
-            tests=[test for document in documents for test in comparison_tests(document)],
+            document=as_document(found[0] if len(found) == 1 else found),
+            tables=comparison_tables(found),
+            records=comparison_records(found),
+            failed=[line for one in found for line in _failures(one, thresholds, verdicts)],
+            page=partial(_page, found, files, options["reply"]),
+            tests=[test for one in found for test in comparison_tests(one)],
         )
 
 
 def figure_thresholds(given: Sequence[str]) -> dict[str, float]:
-    """Figure -> the least that it may be.
+    """Return figure -> the least that it may be.
 
     Raises:
         UsageError: a value is not of the form FIGURE=X, or the figure is unknown.
@@ -127,7 +137,7 @@ def figure_thresholds(given: Sequence[str]) -> dict[str, float]:
 
 
 def gate_margins(given: Sequence[str]) -> dict[str, float]:
-    """Gate -> its margin.
+    """Return gate -> its margin.
 
     Raises:
         UsageError: a value is not of the form GATE=X.
@@ -143,7 +153,7 @@ def gate_margins(given: Sequence[str]) -> dict[str, float]:
 
 
 def _sides(values: Sequence[str], options: Mapping[str, Any]) -> tuple[Sequence[str], Sequence[str]]:
-    """What names the baseline's results, and what the vendors'."""
+    """Return the names of the baseline's results and those of the vendors'."""
     baselines, vendors = ([str(path) for path in options[name]] for name in ("baselines", "vendors"))
     if values and (baselines or vendors):
         raise UsageError("name the files by --baseline and --vendor, or in this order without them; not both")
@@ -155,15 +165,15 @@ def _sides(values: Sequence[str], options: Mapping[str, Any]) -> tuple[Sequence[
 
 
 def _is_run(name: str, options: Mapping[str, Any]) -> bool:
-    """Whether it names a verification in the store."""
+    """Return whether it names a verification in the store."""
     from trialbed.report.comparison import is_run_name
     from trialbed.store import run_kind
 
     return not Path(name).exists() and is_run_name(name) and run_kind(name, options.get("store")) == "endpoints"
 
 
-def _found(names: Sequence[str], options: Mapping[str, Any]) -> list[Path]:
-    """The results files that are meant; those of stored verifications stay until the command ends."""
+def _result_files(names: Sequence[str], options: Mapping[str, Any]) -> list[Path]:
+    """Return the results files that are meant; those of stored verifications stay until the command ends."""
     if not any(_is_run(name, options) for name in names):
         return list(map(Path, names))
     from trialbed.files import temporary_folder
@@ -173,10 +183,10 @@ def _found(names: Sequence[str], options: Mapping[str, Any]) -> list[Path]:
     return named_files(names, options["store"], folder)
 
 
-def _page(documents: Sequence[Document], files: Sequence[Path], reply: Path | None) -> str:
+def _page(comparisons: Sequence[VendorComparison], files: Sequence[Path], reply: Path | None) -> str:
     from trialbed_verify.publication import page
 
-    return page(documents, files, reply).html()
+    return page(comparisons, files, reply).html()
 
 
 def _check_file(path: Path) -> None:
@@ -214,26 +224,12 @@ def _is_document(path: Path) -> bool:
     return isinstance(document, dict) and {"metadata", "summary", "results"} <= document.keys()
 
 
-def _failed(document: Document, thresholds: Mapping[str, float], verdicts: Sequence[str]) -> list[str]:
-    """The thresholds that a vendor misses and the verdicts that fail it, one line each."""
-    vendor, found = document["vendor"]["vendor"], _figures(document)
-    problems = [
-        f"{vendor}: {name} is {'not known' if found[name] is None else format(found[name], '.4f')}, below {least:g}"
-        for name, least in thresholds.items()
-        if found[name] is None or found[name] < least
-    ]
-    panel = document["panel"]
-    wrong = panel["finding"] in verdicts
-    return problems + ([f"{vendor}: the verdict is {panel['finding']}: {panel['reason']}"] if wrong else [])
-
-
-def _figures(document: Document) -> dict[str, Any]:
-    delivered, answered = document["similarity"]["delivered"], document["similarity"]["answered"]
-    return {
-        "f1": delivered["f1"]["value"],
-        "f1_answered": answered["f1"]["value"],
-        "precision": delivered["precision"]["value"],
-        "recall": delivered["recall"]["value"],
-        "success_rate": document["success_rate"]["vendor"]["value"],
-        "schema_accuracy": document["schema_accuracy"]["vendor"]["per_response"]["value"],
-    }
+def _failures(found: VendorComparison, thresholds: Mapping[str, float], verdicts: Sequence[str]) -> Iterator[str]:
+    """Yield a line for each threshold that a vendor misses, and for a verdict that fails it."""
+    vendor, panel = found.vendor.vendor, found.panel
+    for name, least in thresholds.items():
+        value = FIGURES[name](found).value
+        if value is None or value < least:
+            yield f"{vendor}: {name} is {'not known' if value is None else format(value, '.4f')}, below {least:g}"
+    if panel.finding in verdicts:
+        yield f"{vendor}: the verdict is {panel.finding}: {panel.reason}"

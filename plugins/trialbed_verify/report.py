@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.errors import DriverBroken, NothingMeasured
+from trialbed_verify.documents import as_document
 
 if TYPE_CHECKING:
     from trialbed.views import Table
+    from trialbed_verify.ranking import VerifiedVendors
     from trialbed_verify.verification import Target
 
 Document = Mapping[str, Any]
@@ -29,7 +31,7 @@ class VerifyReport:
     """
 
     summaries: Sequence[Document]
-    comparisons: Document | None = None
+    comparisons: VerifiedVendors | None = None
 
     def write_page(self, path: Path, files: Sequence[Path]) -> None:
         """Write the page to publish.
@@ -42,7 +44,8 @@ class VerifyReport:
         """
         from trialbed_verify.publication import write_page
 
-        write_page(path, self._compared(), files, notes=self._notes())
+        found = self._found()
+        write_page(path, found.comparisons, files, notes=found.notes)
 
     def print(self, form: str, files: Sequence[Path]) -> None:
         """Print the report on stdout.
@@ -66,12 +69,15 @@ class VerifyReport:
 
     def _text(self, form: str, files: Sequence[Path]) -> str:
         if form == "json":
-            whole = self.summaries[0] if self.comparisons is None else {"summaries": self.summaries, **self.comparisons}
+            whole = self.summaries[0]
+            if self.comparisons is not None:
+                whole = {"summaries": self.summaries, **as_document(self.comparisons)}
             return json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=2)
         if form == "html":
             from trialbed_verify.publication import page
 
-            return page(self._compared(), files, notes=self._notes()).html()
+            found = self._found()
+            return page(found.comparisons, files, notes=found.notes).html()
         if form == "junit":
             return self._junit()
         from trialbed.cli.formats import records_text
@@ -85,16 +91,14 @@ class VerifyReport:
         from trialbed_verify.views import comparison_tests, verification_tests
 
         tests = [test for summary in self.summaries for test in verification_tests(summary)]
-        tests += [test for document in self._compared() for test in comparison_tests(document)]
+        tests += [test for one in self._found().comparisons for test in comparison_tests(one)]
         return junit([TestSuite("bench verify", tests)], "bench verify")
 
-    def _compared(self) -> list[Document]:
-        """The documents of all comparisons."""
-        return [document for model in (self.comparisons or {}).get("models", ()) for document in model["comparisons"]]
+    def _found(self) -> VerifiedVendors:
+        """Return the comparisons; empty if a single endpoint was verified."""
+        from trialbed_verify.ranking import VerifiedVendors
 
-    def _notes(self) -> list[str]:
-        """What is shown beside the comparisons, such as vendors that could not be compared."""
-        return [note for model in (self.comparisons or {}).get("models", ()) for note in model["notes"]]
+        return self.comparisons or VerifiedVendors()
 
     def check(self) -> None:
         """Check that the report is based on answers.
@@ -123,7 +127,7 @@ class VerifyReport:
         return verified_tables(self.comparisons)
 
 
-def compared_targets(targets: Sequence[Target]) -> Document:
+def compared_targets(targets: Sequence[Target]) -> VerifiedVendors:
     """Compare the vendors of a configuration with their models' baselines, and rank them."""
     from trialbed_verify.ranking import VerifiedFile, compare_and_rank
 

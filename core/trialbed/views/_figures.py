@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from trialbed.statistics import Estimate
+
 UNKNOWN = "-"
 """Shown where nothing is known; never a number."""
 
@@ -25,14 +27,16 @@ def compact(value: float | None) -> str:
     return f"{value:,.0f}" if abs(value) >= LARGE else f"{value:.3g}"
 
 
-def estimate(found: Mapping[str, Any] | None, digits: int = 4, *, with_n: bool = False) -> str:
+def estimate(found: Estimate | Mapping[str, Any] | None, digits: int = 4, *, with_n: bool = False) -> str:
     """A figure with its interval.
 
     Args:
-        found: ``value``, ``low``, ``high`` and ``n``, as ``trialbed.statistics.Estimate`` writes them.
+        found: an estimate, or its ``value``, ``low``, ``high`` and ``n`` as it writes them.
         digits: after the point.
         with_n: add the number of observations.
     """
+    if isinstance(found, Estimate):
+        found = found.as_json()
     if found is None or found["value"] is None:
         return UNKNOWN
     text = number(found["value"], digits)

@@ -14,7 +14,7 @@ from trialbed.cli.stored import store_option
 from trialbed_verify.cli._options import resamples_option, seed_option
 
 if TYPE_CHECKING:
-    from trialbed_verify.ranking import Candidate
+    from trialbed_verify.ranking import Ranking, VendorMetrics
 
 EPILOG = """\b
 Examples:
@@ -103,7 +103,7 @@ def _is_table(files: tuple[str, ...]) -> bool:
     return bool(tables)
 
 
-def _table(files: tuple[str, ...], given: dict[str, Any], metrics: tuple[str, ...] | None) -> list[Candidate]:
+def _table(files: tuple[str, ...], given: dict[str, Any], metrics: tuple[str, ...] | None) -> list[VendorMetrics]:
     from trialbed_verify.ranking import read_table
 
     if given["baselines"] or given["model"] or given["force"]:
@@ -111,7 +111,7 @@ def _table(files: tuple[str, ...], given: dict[str, Any], metrics: tuple[str, ..
     return read_table(Path(files[0]), metrics or ())
 
 
-def _results(files: tuple[str, ...], given: dict[str, Any]) -> list[Candidate]:
+def _results(files: tuple[str, ...], given: dict[str, Any]) -> list[VendorMetrics]:
     from trialbed_verify.ranking import FileOptions, candidates, marked_baselines, read_sources
 
     sources = read_sources(_with_files(files, given["store"]))
@@ -138,16 +138,16 @@ def _with_files(sources: tuple[str, ...], store: str | None) -> list[str]:
     return found
 
 
-def _write(document: dict[str, Any], form: str) -> None:
+def _write(ranking: Ranking, form: str) -> None:
     import json
 
     from trialbed.views import print_tables
     from trialbed_verify.views import ranking_records, ranking_tables
 
-    tables = ranking_tables(document)
+    tables = ranking_tables(ranking)
     if form == "table":
         print_tables(tables, sys.stdout)
     elif form == "json":
-        click.echo(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2))
+        click.echo(json.dumps(ranking.as_document(), ensure_ascii=False, allow_nan=False, indent=2))
     else:
-        click.echo(records_text(form, tables, list(ranking_records(document)), "Ranks"), nl=False)
+        click.echo(records_text(form, tables, list(ranking_records(ranking)), "Ranks"), nl=False)

@@ -1,56 +1,35 @@
-"""Compares vendors with a baseline and makes one document per vendor."""
+"""Compares vendors with a baseline."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import replace
 
-from trialbed.statistics import RESAMPLES, CaseBootstrap, holm
+from trialbed.statistics import CaseBootstrap, holm
 from trialbed_verify.comparison._consistency import consistency, stable_subset
-from trialbed_verify.comparison._decisions import Decisions, agreement, confusion, decisions, outcomes, similarity
-from trialbed_verify.comparison._figures import (
-    FIGURES,
-    difference,
-    differences,
-    distribution,
-    schema_accuracy,
-    success_rate,
-)
-from trialbed_verify.comparison._k2 import k2_style
+from trialbed_verify.comparison._decisions import agreement, confusion, decisions, outcomes, similarity
+from trialbed_verify.comparison._figures import FIGURES, figure_comparison, schema_accuracy, success_rate
+from trialbed_verify.comparison._k2 import k2_figures
 from trialbed_verify.comparison._pairing import Pair, Pairing, pair
+from trialbed_verify.comparison._records import (
+    BothScopes,
+    BothSides,
+    ComparedFile,
+    CompareOptions,
+    ServedModel,
+    VendorComparison,
+)
 from trialbed_verify.comparison._results import Results, Trials
-from trialbed_verify.comparison._significance import MetricTest, tests
-from trialbed_verify.comparison._verdict import verdict
+from trialbed_verify.comparison._significance import significance_tests
+from trialbed_verify.comparison._verdict import f1_verdict
 from trialbed_verify.panel import Panel, PanelOptions, judge
 
-MARGIN = 0.02
 
-Document = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class CompareOptions:
-    """Options of a comparison of vendors.
-
-    Attributes:
-        margin: the largest difference in F1 that counts as equivalent; choose it before looking at the results.
-        resamples: number of bootstrap resamples.
-        seed: of all random draws.
-        force: compare the common cases of files that differ.
-        gate_margins: gate of the panel -> its margin, where it is not the usual one.
-    """
-
-    margin: float = MARGIN
-    resamples: int = RESAMPLES
-    seed: int = 0
-    force: bool = False
-    gate_margins: Mapping[str, float] = field(default_factory=dict)
-
-
-def compare(baseline: Results, vendors: Iterable[Results], options: CompareOptions | None = None) -> list[Document]:
-    """Make one document per vendor, with the K2-style keys and Trialbed's own.
+def compare(
+    baseline: Results, vendors: Iterable[Results], options: CompareOptions | None = None
+) -> list[VendorComparison]:
+    """Compare each vendor with the baseline.
 
     p-values are corrected for all vendors and metrics together.
 
@@ -61,87 +40,51 @@ def compare(baseline: Results, vendors: Iterable[Results], options: CompareOptio
         UsageError: the requests or settings of two files differ and ``force`` is not set.
     """
     chosen = options or CompareOptions()
-    documents: list[Document] = []
-    tested: dict[tuple[int, str], MetricTest] = {}
+    comparisons: list[VendorComparison] = []
     for vendor in vendors:
-        found = _Comparison(pair(baseline, vendor, force=chosen.force), chosen)
-        tested |= {(len(documents), test.metric): test for test in found.tests}
-        documents.append(found.document())
+        comparisons.append(_comparison(pair(baseline, vendor, force=chosen.force), chosen))
         # Before the next one is read.
-        del vendor, found
-    corrected = holm({key: test.p for key, test in tested.items()})
-    for (number, metric), test in tested.items():
-        documents[number]["tests"].append(test.as_json() | {"p_holm": corrected[number, metric]})
-    return documents
+        del vendor
+    corrected = holm({(number, test.metric): test.p for number, one in enumerate(comparisons) for test in one.tests})
+    return [
+        replace(one, tests=tuple(replace(test, p_holm=corrected[number, test.metric]) for test in one.tests))
+        for number, one in enumerate(comparisons)
+    ]
 
 
-class _Comparison:
-    """The comparison of one vendor with the baseline."""
-
-    def __init__(self, pairing: Pairing, options: CompareOptions) -> None:
-        self.pairing = pairing
-        self.options = options
-        self.pairs: list[Pair] = pairing.pairs
-        self.ours: list[Trials] = [pair.baseline for pair in self.pairs]
-        self.theirs: list[Trials] = [pair.vendor for pair in self.pairs]
-        self.baseline: Decisions = decisions(self.ours)
-        self.vendor: Decisions = decisions(self.theirs)
-        self.bootstrap = CaseBootstrap(len(self.pairs), options.resamples, options.seed)
-        self.tests: list[MetricTest] = tests(self.pairs, self.baseline, self.vendor, options.seed)
-
-    def document(self) -> Document:
-        """The whole document, but for its tests."""
-        itself = consistency(self.baseline, self.ours, self.bootstrap)
-        return {
-            **k2_style(self.pairing),
-            "baseline": _about(self.pairing.baseline),
-            "vendor": _about(self.pairing.vendor),
-            "panel": judged(self.pairs, self.options.gate_margins, self.options.seed).as_document(),
-            "pairing": self.pairing.as_json() | {"forced": self.options.force},
-            "verdict": verdict(self.baseline, self.vendor, self.bootstrap, self.options.margin),
-            "similarity": self._similarity(),
-            "self_consistency": {
-                "baseline": itself,
-                "vendor": consistency(self.vendor, self.theirs, self.bootstrap),
-            },
-            "stable_subset": stable_subset(self.baseline, self.vendor, self.bootstrap) if itself else None,
-            "decisions": confusion(self.pairs),
-            "outcomes": {"baseline": _ended(self.ours), "vendor": _ended(self.theirs)},
-            "success_rate": {
-                "baseline": success_rate(self.ours).as_json(),
-                "vendor": success_rate(self.theirs).as_json(),
-            },
-            "schema_accuracy": {"baseline": schema_accuracy(self.ours), "vendor": schema_accuracy(self.theirs)},
-            "figures": {figure: self._figure(figure) for figure in FIGURES},
-            "tests": [],
-            "served": {"baseline": _served(self.ours), "vendor": _served(self.theirs)},
-            "options": {
-                "resamples": self.options.resamples,
-                "seed": self.options.seed,
-                "margin": self.options.margin,
-                "force": self.options.force,
-                "gate_margins": dict(self.options.gate_margins),
-            },
-            "notes": [*self.pairing.baseline.notes, *self.pairing.vendor.notes],
-        }
-
-    def _similarity(self) -> Document:
-        return {
-            name: similarity(agreement(self.baseline, self.vendor, delivered=delivered), self.bootstrap)
-            for name, delivered in (("answered", False), ("delivered", True))
-        }
-
-    def _figure(self, figure: str) -> Document:
-        paired = differences(figure, self.pairs)
-        return {
-            "baseline": distribution(figure, self.ours, self.bootstrap),
-            "vendor": distribution(figure, self.theirs, self.bootstrap),
-            "difference": difference(paired, self.bootstrap),
-        }
+def _comparison(pairing: Pairing, options: CompareOptions) -> VendorComparison:
+    pairs = pairing.pairs
+    ours, theirs = [one.baseline for one in pairs], [one.vendor for one in pairs]
+    baseline, vendor = decisions(ours), decisions(theirs)
+    bootstrap = CaseBootstrap(len(pairs), options.resamples, options.seed)
+    own_consistency = consistency(baseline, ours, bootstrap)
+    return VendorComparison(
+        k2=k2_figures(pairing),
+        baseline=_compared_file(pairing.baseline),
+        vendor=_compared_file(pairing.vendor),
+        panel=judge_pairs(pairs, options.gate_margins, options.seed),
+        pairing=pairing.counts(forced=options.force),
+        verdict=f1_verdict(baseline, vendor, bootstrap, options.margin),
+        similarity=BothScopes(
+            answered=similarity(agreement(baseline, vendor, delivered=False), bootstrap),
+            delivered=similarity(agreement(baseline, vendor, delivered=True), bootstrap),
+        ),
+        self_consistency=BothSides(own_consistency, consistency(vendor, theirs, bootstrap)),
+        stable_subset=stable_subset(baseline, vendor, bootstrap) if own_consistency else None,
+        decisions=confusion(pairs),
+        outcomes=BothSides(outcomes(ours), outcomes(theirs)),
+        success_rate=BothSides(success_rate(ours), success_rate(theirs)),
+        schema_accuracy=BothSides(schema_accuracy(ours), schema_accuracy(theirs)),
+        figures={figure: figure_comparison(figure, pairs, bootstrap) for figure in FIGURES},
+        tests=tuple(significance_tests(pairs, baseline, vendor, options.seed)),
+        served=BothSides(_served_models(ours), _served_models(theirs)),
+        options=options,
+        notes=(*pairing.baseline.notes, *pairing.vendor.notes),
+    )
 
 
-def judged(pairs: Sequence[Pair], margins: Mapping[str, float], seed: int) -> Panel:
-    """The panel's verdict on the vendor of some pairs."""
+def judge_pairs(pairs: Sequence[Pair], margins: Mapping[str, float], seed: int) -> Panel:
+    """Return the panel's verdict on the vendor of some pairs."""
     sides = [
         ([row.measured for row in one.baseline.values()], [row.measured for row in one.vendor.values()])
         for one in pairs
@@ -149,18 +92,10 @@ def judged(pairs: Sequence[Pair], margins: Mapping[str, float], seed: int) -> Pa
     return judge(sides, PanelOptions(margins, seed=seed))
 
 
-def _about(side: Results) -> Document:
-    return {"file": str(side.path), "vendor": side.vendor, "model": side.model, "rows": len(side.rows)}
+def _compared_file(side: Results) -> ComparedFile:
+    return ComparedFile(str(side.path), side.vendor, side.model, len(side.rows))
 
 
-def _ended(trials: list[Trials]) -> Document:
-    return outcomes(row for rows in trials for row in rows.values())
-
-
-def _served(trials: list[Trials]) -> list[Document]:
-    """The models, fingerprints and providers that the answers name, with counts."""
+def _served_models(trials: Sequence[Trials]) -> tuple[ServedModel, ...]:
     counted = Counter(row.served for rows in trials for row in rows.values() if any(row.served))
-    return [
-        {"model": model, "system_fingerprint": fingerprint, "provider": provider, "rows": count}
-        for (model, fingerprint, provider), count in counted.most_common()
-    ]
+    return tuple(ServedModel(*served, rows=count) for served, count in counted.most_common())

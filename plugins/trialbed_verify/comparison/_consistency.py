@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from trialbed.statistics import CaseBootstrap
 from trialbed_verify.comparison._decisions import Agreement, Decisions, agreement, decisions, f1, similarity
+from trialbed_verify.comparison._records import BothScopes, Consistency, Similarity, Spread
 from trialbed_verify.comparison._results import Results, Trials
 from trialbed_verify.comparison._unvaried import f1_of, with_width
 
@@ -58,8 +59,8 @@ def flip_rate_of(results: Results) -> float | None:
     return float(flip_rate(*(column.sum() for column in found.agreement.table)))
 
 
-def consistency(side: Decisions, trials: Sequence[Trials], bootstrap: CaseBootstrap) -> dict[str, Any] | None:
-    """Self-F1, flip rate and stable cases; None with one trial per case, where they are unknown."""
+def consistency(side: Decisions, trials: Sequence[Trials], bootstrap: CaseBootstrap) -> Consistency | None:
+    """Return self-F1, flip rate and stable cases; None with one trial per case, where they are unknown."""
     found = self_agreement(side)
     cases = int(found.known.sum())
     if not cases:
@@ -70,27 +71,25 @@ def consistency(side: Decisions, trials: Sequence[Trials], bootstrap: CaseBootst
     if called:
         share = float(found.agreement.tp.sum()) / called
         self_f1 = with_width(self_f1, share, found.agreement.concerned, f1_of)
-    return {
-        "cases": cases,
-        "trials": int(side.trials.max()),
-        "self_f1": self_f1.as_json(),
-        "pairs_of_trials": _spread(_pairwise(trials)),
-        "flip_rate": with_width(flips, flips.value or 0.0, cases).as_json(),
-        "stable_cases": int(found.stable.sum()),
-    }
+    return Consistency(
+        cases=cases,
+        trials=int(side.trials.max()),
+        self_f1=self_f1,
+        pairs_of_trials=_spread(_f1_of_pairs(trials)),
+        flip_rate=with_width(flips, flips.value or 0.0, cases),
+        stable_cases=int(found.stable.sum()),
+    )
 
 
-def stable_subset(baseline: Decisions, vendor: Decisions, bootstrap: CaseBootstrap) -> dict[str, Any]:
-    """The similarity over the cases in which the baseline's trials are unanimous, as answered and as delivered."""
+def stable_subset(baseline: Decisions, vendor: Decisions, bootstrap: CaseBootstrap) -> BothScopes[Similarity]:
+    """Return the similarity over the cases in which the baseline's trials are unanimous."""
     stable = self_agreement(baseline).stable
-    return {
-        name: similarity(agreement(baseline, vendor, delivered=delivered).only(stable), bootstrap)
-        for name, delivered in (("answered", False), ("delivered", True))
-    }
+    answered, delivered = (agreement(baseline, vendor, delivered=failures_count) for failures_count in (False, True))
+    return BothScopes(similarity(answered.only(stable), bootstrap), similarity(delivered.only(stable), bootstrap))
 
 
-def _pairwise(trials: Sequence[Trials]) -> Iterator[float]:
-    """F1 of every pair of trials; it is the same in both directions."""
+def _f1_of_pairs(trials: Sequence[Trials]) -> Iterator[float]:
+    """Yield F1 of every pair of trials; it is the same in both directions."""
     numbers = sorted({number for rows in trials for number in rows})
     triggers = np.array([[_trigger(rows, number) for number in numbers] for rows in trials])
     for one, other in combinations(triggers.T, 2):
@@ -105,8 +104,6 @@ def _trigger(rows: Trials, number: int) -> float:
     return np.nan if row is None or row.decision == "none" else float(row.decision == "tool_calls")
 
 
-def _spread(values: Iterator[float]) -> dict[str, float | int | None]:
+def _spread(values: Iterator[float]) -> Spread:
     found = sorted(values)
-    if not found:
-        return {"n": 0, "least": None, "mean": None, "greatest": None}
-    return {"n": len(found), "least": found[0], "mean": sum(found) / len(found), "greatest": found[-1]}
+    return Spread(len(found), found[0], sum(found) / len(found), found[-1]) if found else Spread(0)

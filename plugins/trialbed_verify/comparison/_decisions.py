@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from trialbed.statistics import CaseBootstrap, Estimate, Interval, clustered_interval
 from trialbed_verify.comparison._pairing import Pair
+from trialbed_verify.comparison._records import Outcomes, Similarity
 from trialbed_verify.comparison._results import Trials
 from trialbed_verify.comparison._unvaried import f1_of, with_width
-from trialbed_verify.verification.results import ANSWERS, Decision, ResultRow
+from trialbed_verify.verification.results import ANSWERS, Decision
 
 Column = NDArray[np.float64]
 """One value per case."""
@@ -54,8 +55,10 @@ class Decisions:
 
 def decisions(trials: Iterable[Trials]) -> Decisions:
     """Count the decisions in each case."""
-    counted = np.array([_count(rows.values()) for rows in trials], dtype=np.float64).reshape(-1, 3)
-    return Decisions(*counted.T)
+    made = [[row.decision for row in rows.values()] for rows in trials]
+    failures = np.array([case.count("none") for case in made], dtype=np.float64)
+    triggers = np.array([case.count("tool_calls") for case in made], dtype=np.float64)
+    return Decisions(triggers, np.array([len(case) for case in made]) - failures, failures)
 
 
 def confusion(pairs: Sequence[Pair]) -> dict[str, dict[str, int]]:
@@ -64,22 +67,19 @@ def confusion(pairs: Sequence[Pair]) -> dict[str, dict[str, int]]:
     return {one: {other: counted[one, other] for other in KINDS} for one in KINDS}
 
 
-def outcomes(rows: Iterable[ResultRow]) -> dict[str, Any]:
-    """Counts of outcomes, of the problems of failures, and of other finish reasons."""
-    ended = list(rows)
-    others = Counter(row.finish_reason or "?" for row in ended if row.outcome == "other")
-    return {
-        "rows": len(ended),
-        "outcomes": dict(Counter(row.outcome for row in ended).most_common()),
-        "problems": dict(Counter(row.problem or "?" for row in ended if row.decision == "none").most_common()),
-        "other_finish_reasons": dict(others.most_common()),
-    }
+def outcomes(trials: Iterable[Trials]) -> Outcomes:
+    """Count outcomes, the problems of failures, and other finish reasons."""
+    rows = [row for case in trials for row in case.values()]
+    return Outcomes(
+        rows=len(rows),
+        outcomes=_by_frequency(row.outcome for row in rows),
+        problems=_by_frequency(row.problem or "?" for row in rows if row.decision == "none"),
+        other_finish_reasons=_by_frequency(row.finish_reason or "?" for row in rows if row.outcome == "other"),
+    )
 
 
-def _count(rows: Iterable[ResultRow]) -> tuple[int, int, int]:
-    made = [row.decision for row in rows]
-    failures = made.count("none")
-    return made.count("tool_calls"), len(made) - failures, failures
+def _by_frequency(values: Iterable[str]) -> dict[str, int]:
+    return dict(Counter(values).most_common())
 
 
 def f1(tp: Any, fp: Any, fn: Any) -> Any:
@@ -146,7 +146,7 @@ class Agreement:
 
     @property
     def concerned(self) -> int:
-        """The number of cases in which either side calls tools: F1 rests on them alone."""
+        """Return the number of cases in which either side calls tools: F1 rests on them alone."""
         return int((self.tp + self.fp + self.fn > 0).sum())
 
     def only(self, chosen: Any) -> Agreement:
@@ -167,16 +167,20 @@ def agreement(baseline: Decisions, vendor: Decisions, *, delivered: bool) -> Agr
     )
 
 
-def similarity(found: Agreement, bootstrap: CaseBootstrap) -> dict[str, Any]:
-    """Precision, recall, F1, kappa and the F1 of chance, each with its interval."""
+def similarity(found: Agreement, bootstrap: CaseBootstrap) -> Similarity:
+    """Return precision, recall, F1, kappa and the F1 of chance, each with its interval."""
     drawn = bootstrap.estimates(FIGURES, *found.table, n=found.cases)
-    return {
-        "cases": found.cases,
-        **{name.upper(): float(getattr(found, name).sum()) for name in ("tp", "fp", "fn", "tn")},
-        "precision": _share(found.tp, found.tp + found.fp).as_json(),
-        "recall": _share(found.tp, found.tp + found.fn).as_json(),
-        **{name: _bounded(estimate).as_json() for name, estimate in _with_widths(found, drawn).items()},
-    }
+    tp, fp, fn, tn = (float(column.sum()) for column in found.table)
+    return Similarity(
+        cases=found.cases,
+        tp=tp,
+        fp=fp,
+        fn=fn,
+        tn=tn,
+        precision=case_share(found.tp, found.tp + found.fp),
+        recall=case_share(found.tp, found.tp + found.fn),
+        **{name: _within_range(estimate) for name, estimate in _with_widths(found, drawn).items()},
+    )
 
 
 def _with_widths(found: Agreement, drawn: dict[str, Estimate]) -> dict[str, Estimate]:
@@ -193,18 +197,23 @@ def _with_widths(found: Agreement, drawn: dict[str, Estimate]) -> dict[str, Esti
     return wide
 
 
-def _bounded(found: Estimate) -> Estimate:
-    """The estimate, with an interval within what such a figure can be."""
+def _within_range(found: Estimate) -> Estimate:
+    """Cut the interval to the range of F1 and kappa."""
     if found.interval is None:
         return found
     low, high, level = found.interval
     return replace(found, interval=Interval(max(-1.0, low), min(1.0, high), level))
 
 
-def _share(part: Column, whole: Column) -> Estimate:
-    """A share over cases, with an interval that keeps the trials of a case together."""
-    n = int((whole > 0).sum())
-    if n == 0:
+def case_share(part: Column, whole: Column, n: int | None = None) -> Estimate:
+    """Return a share over cases, with an interval that keeps the trials of a case together.
+
+    Args:
+        part, whole: per case.
+        n: observations to state; by default the cases that have any.
+    """
+    cases = int((whole > 0).sum())
+    if not cases:
         return Estimate(None, None, 0)
     value = min(1.0, float(part.sum() / whole.sum()))
-    return Estimate(value, clustered_interval(part.tolist(), whole.tolist()), n)
+    return Estimate(value, clustered_interval(part.tolist(), whole.tolist()), cases if n is None else n)

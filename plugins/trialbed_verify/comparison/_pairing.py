@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, NoReturn
 
 from trialbed.errors import UsageError
+from trialbed_verify.comparison._records import PairedCases
 from trialbed_verify.comparison._results import Case, Results, Trials
 from trialbed_verify.verification.results import ResultRow
 
@@ -64,16 +65,17 @@ class Pairing:
         """The pairs without their cases."""
         return list(self.cases.values())
 
-    def as_json(self) -> dict[str, Any]:
-        """For the document."""
-        return {
-            "by": "case" if self.by_name else "request",
-            "cases": len(self.cases),
-            "only_baseline": len(self.only_baseline),
-            "only_vendor": len(self.only_vendor),
-            "asked_otherwise": len(self.asked_otherwise),
-            "settings": self.settings,
-        }
+    def counts(self, *, forced: bool) -> PairedCases:
+        """Return how many cases were paired, and how many were not."""
+        return PairedCases(
+            by="case" if self.by_name else "request",
+            cases=len(self.cases),
+            only_baseline=len(self.only_baseline),
+            only_vendor=len(self.only_vendor),
+            asked_otherwise=len(self.asked_otherwise),
+            settings=self.settings,
+            forced=forced,
+        )
 
 
 def pair(
@@ -117,7 +119,7 @@ def pair(
 
 
 def _may_be_compared(found: Pairing, *, may_lack: bool) -> bool:
-    """Whether the files differ in nothing, or only in settings that are left to the vendor's default."""
+    """Return whether the files are alike, but for settings that are left to the vendor's default."""
     problems = sum(1 for _ in _problems(found, may_lack=may_lack))
     return problems == sum(map(_is_default, found.settings))
 
@@ -183,16 +185,16 @@ def _settings(pairs: Any) -> dict[str, int]:
 def _differences(ours: str, theirs: str) -> tuple[str, ...]:
     one, other = json.loads(ours), json.loads(theirs)
     return tuple(
-        f"{key} is {_shown(one, key)} in the baseline and {_shown(other, key)} in the vendor's"
+        f"{key} is {_setting_text(one, key)} in the baseline and {_setting_text(other, key)} in the vendor's"
         for key in sorted({*one, *other})
         if one.get(key) != other.get(key)
     )
 
 
 def _is_default(difference: str) -> bool:
-    """Whether a difference is a setting of ``DEFAULTED`` that the baseline has and the vendor's requests leave out."""
+    """Return whether it is a setting of ``DEFAULTED`` that the baseline has and the vendor's requests leave out."""
     return any(difference.startswith(f"{name} is ") for name in DEFAULTED) and difference.endswith(LEFT_OUT)
 
 
-def _shown(settings: dict[str, Any], key: str) -> str:
+def _setting_text(settings: dict[str, Any], key: str) -> str:
     return json.dumps(settings[key], ensure_ascii=False) if key in settings else ABSENT

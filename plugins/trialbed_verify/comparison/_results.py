@@ -39,7 +39,7 @@ class Results:
 
     @property
     def names_cases(self) -> bool:
-        """Whether every row names its case."""
+        """Return whether every row names its case."""
         return all(row.case is not None for row in self.rows)
 
     def cases(self, *, by_name: bool) -> dict[Case, dict[int, ResultRow]]:

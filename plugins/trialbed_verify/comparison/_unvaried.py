@@ -9,15 +9,15 @@ from trialbed.statistics import Estimate, Interval, wilson_interval
 
 
 def with_width(found: Estimate, share: float, cases: int, figure: Callable[[float], float] = float) -> Estimate:
-    """The estimate, with an interval that has a width.
+    """Return the estimate, with an interval that has a width.
 
     Where all cases agree, every resample does, and its interval is a point, be there three cases or three thousand.
-    What so many cases leave open is then told by Wilson's interval of the share that agrees.
+    Wilson's interval of the share that agrees then says how much so many cases leave open.
 
     Args:
         share: of the cases on which the figure rests, those that agree.
         cases: their number.
-        figure: what it is for a share.
+        figure: computes it from a share.
     """
     interval = found.interval
     if found.value is None or interval is None or interval.low < interval.high or cases < 1:

@@ -1,4 +1,4 @@
-"""The verdict: whether a vendor agrees with the baseline as well as the baseline agrees with itself."""
+"""The verdict by F1: a vendor against the agreement of the baseline with itself."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from trialbed.statistics import CaseBootstrap, Equivalence, Interval, judge_equivalence
 from trialbed_verify.comparison._consistency import UNKNOWN, self_agreement
 from trialbed_verify.comparison._decisions import Decisions, agreement, f1
+from trialbed_verify.comparison._records import F1Difference, F1Verdict
 from trialbed_verify.comparison._unvaried import f1_of
 from trialbed_verify.panel import FEWEST
 
@@ -18,12 +19,12 @@ NO_TRIGGER = "neither side called tools in any case that the baseline answered t
 
 
 def f1_difference(tp: Any, fp: Any, fn: Any, self_tp: Any, self_fp: Any, self_fn: Any) -> Any:
-    """The vendor's F1 minus the baseline's self-F1."""
+    """Return the vendor's F1 minus the baseline's self-F1."""
     return f1(tp, fp, fn) - f1(self_tp, self_fp, self_fn)
 
 
-def verdict(baseline: Decisions, vendor: Decisions, bootstrap: CaseBootstrap, margin: float) -> dict[str, Any]:
-    """Equivalent, different or inconclusive, with the reason and the figures behind it.
+def f1_verdict(baseline: Decisions, vendor: Decisions, bootstrap: CaseBootstrap, margin: float) -> F1Verdict:
+    """Return equivalent, different or inconclusive, with the reason and the figures behind it.
 
     The finding is about decisions as delivered: a failure counts as a missed call where the baseline calls tools.
     """
@@ -33,31 +34,28 @@ def verdict(baseline: Decisions, vendor: Decisions, bootstrap: CaseBootstrap, ma
     cases = len(baseline.trials)
     if cases < FEWEST and finding == "equivalent":
         # Where nothing varies in a few cases, resamples vary neither.
-        return _undecided(f"{cases} cases are too few to show equivalence; it takes {FEWEST} at least", margin)
+        reason = f"{cases} cases are too few to show equivalence; it takes {FEWEST} at least"
+        return F1Verdict("inconclusive", reason, margin)
     called = agreement(baseline, vendor, delivered=True).concerned
     if called < FEWEST and finding == "equivalent":
         # F1 does not see the other cases.
-        what = f"tools are called in {called} of the {cases} cases, too few to show equivalence"
-        return _undecided(f"{what}; it takes {FEWEST} at least", margin)
+        reason = f"tools are called in {called} of the {cases} cases, too few to show equivalence"
+        return F1Verdict("inconclusive", f"{reason}; it takes {FEWEST} at least", margin)
     delivered = _with_width(delivered, called)
     answered = _with_width(answered, agreement(baseline, vendor, delivered=False).concerned)
-    return {
-        "finding": finding if isinstance(delivered, str) else delivered.finding,
-        "reason": delivered if isinstance(delivered, str) else _reason(delivered),
-        "margin": margin,
-        "delivered": None if isinstance(delivered, str) else _as_json(delivered),
-        "answered": None if isinstance(answered, str) else _as_json(answered),
-    }
-
-
-def _undecided(reason: str, margin: float) -> dict[str, Any]:
-    return {"finding": "inconclusive", "reason": reason, "margin": margin, "delivered": None, "answered": None}
+    return F1Verdict(
+        finding="inconclusive" if isinstance(delivered, str) else delivered.finding,
+        reason=delivered if isinstance(delivered, str) else _reason(delivered),
+        margin=margin,
+        delivered=_difference(delivered),
+        answered=_difference(answered),
+    )
 
 
 def _judge(
     baseline: Decisions, vendor: Decisions, bootstrap: CaseBootstrap, margin: float, *, delivered: bool
 ) -> Equivalence | str:
-    """The finding, or the reason why it is inconclusive."""
+    """Return the finding, or the reason why it is inconclusive."""
     itself = self_agreement(baseline)
     if not itself.known.any():
         return UNKNOWN
@@ -77,10 +75,10 @@ def _judge(
 
 
 def _with_width(found: Equivalence | str, cases: int) -> Equivalence | str:
-    """The finding, with an interval that has a width where no resample differs from another.
+    """Return the finding, with an interval that has a width where no resample differs from another.
 
-    So many cases that agree leave open that some do not: a share of which as many would show none with the chance that
-    an end of the interval leaves (C. Clopper and E. Pearson, "The Use of Confidence or Fiducial Limits", Biometrika 26
+    That all cases agree leaves open that some do not: a share of which as many would show none with the chance that an
+    end of the interval leaves (C. Clopper and E. Pearson, "The Use of Confidence or Fiducial Limits", Biometrika 26
     (1934), 404-413).
 
     Args:
@@ -94,7 +92,7 @@ def _with_width(found: Equivalence | str, cases: int) -> Equivalence | str:
     within = -found.margin < interval.low and interval.high < found.margin
     if found.finding != "equivalent" or within:
         return replace(found, interval=interval)
-    # The share at which F1 is lower by what the margin leaves.
+    # The share at which F1 is lower by the rest of the margin.
     least = 1 - (found.margin - abs(found.difference))
     return replace(found, finding="inconclusive", interval=interval, p_equivalent=(least / (2 - least)) ** cases)
 
@@ -112,13 +110,7 @@ def _reason(found: Equivalence) -> str:
     )
 
 
-def _as_json(found: Equivalence) -> dict[str, Any]:
-    return {
-        "finding": found.finding,
-        "difference": found.difference,
-        "low": found.interval.low,
-        "high": found.interval.high,
-        "level": found.interval.level,
-        "p_equivalent": found.p_equivalent,
-        "p_different": found.p_different,
-    }
+def _difference(found: Equivalence | str) -> F1Difference | None:
+    if isinstance(found, str):
+        return None
+    return F1Difference(found.finding, found.difference, *found.interval, found.p_equivalent, found.p_different)

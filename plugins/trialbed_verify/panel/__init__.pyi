@@ -1,6 +1,7 @@
+from ._bounds import Mean as Mean
 from ._gates import CATEGORIES as CATEGORIES
 from ._gates import GATES as GATES
-from ._gates import Gate as Gate
+from ._gates import PanelGate as PanelGate
 from ._gates import everything as everything
 from ._measures import Measures as Measures
 from ._measures import measure as measure
@@ -10,5 +11,7 @@ from ._planning import FEWEST as FEWEST
 from ._planning import Plan as Plan
 from ._planning import PlanOptions as PlanOptions
 from ._planning import plan as plan
+from ._results import Conclusion as Conclusion
+from ._results import GateExample as GateExample
 from ._results import GateResult as GateResult
 from ._results import Panel as Panel

@@ -9,38 +9,36 @@ from typing import Any
 import numpy as np
 
 from trialbed_verify.panel._distances import Distances
-from trialbed_verify.panel._gates import Gate
+from trialbed_verify.panel._gates import PanelGate
 from trialbed_verify.panel._measures import Measures
+from trialbed_verify.panel._results import GateExample, RowPlace
 from trialbed_verify.panel._samples import Trials
 
 SHOWN = 160
 """Characters of an answer's text or arguments."""
 
-Example = dict[str, Any]
 
-
-def example(gate: Gate, found: Distances, sides: Sequence[Trials]) -> Example | None:
-    """The case in which the sides differ most, with an answer of each."""
+def example(gate: PanelGate, found: Distances, sides: Sequence[Trials]) -> GateExample | None:
+    """Return the case in which the sides differ most, with an answer of each."""
     size = np.nan_to_num(np.abs(found.excess), nan=-1.0) + np.nan_to_num(found.distance, nan=0.0)
     if gate.scale == "fault":
         size = np.nan_to_num(found.excess, nan=-1.0)
     ours, theirs = sides[int(np.argmax(size))]
-    pair = _chosen(gate, ours, theirs)
+    pair = _telling_pair(gate, ours, theirs)
     if pair is None:
         return None
     shown = [_read(trial) for trial in pair]
     line = shown[1].get("data_index") or shown[0].get("data_index")
-    return {
-        "line": line,
-        "baseline": describe(shown[0], gate.name),
-        "vendor": describe(shown[1], gate.name),
-        "baseline_row": {"file": str(pair[0].path), "offset": pair[0].offset},
-        "vendor_row": {"file": str(pair[1].path), "offset": pair[1].offset},
-    }
+    return GateExample(
+        line,
+        describe(shown[0], gate.name),
+        describe(shown[1], gate.name),
+        *(RowPlace(str(trial.path), trial.offset) for trial in pair),
+    )
 
 
 def describe(row: Mapping[str, Any], gate: str = "") -> str:
-    """An answer in a line."""
+    """Describe an answer in a line."""
     choice = _first(_mapping(row.get("response")).get("choices"))
     message = _mapping(choice.get("message"))
     problem = _mapping(row.get("problem"))
@@ -74,8 +72,10 @@ def _details(row: Mapping[str, Any], gate: str) -> list[str]:
     return parts + [f"{one.kind}: {one.message}" for one in found[:2]]
 
 
-def _chosen(gate: Gate, ours: Sequence[Measures], theirs: Sequence[Measures]) -> tuple[Measures, Measures] | None:
-    """The vendor's most telling trial, and one of the baseline that differs from it."""
+def _telling_pair(
+    gate: PanelGate, ours: Sequence[Measures], theirs: Sequence[Measures]
+) -> tuple[Measures, Measures] | None:
+    """Return the trial of the vendor that differs most, and one of the baseline that differs from it."""
     own = [(trial, gate.value(trial)) for trial in ours]
     other = [(trial, gate.value(trial)) for trial in theirs]
     own, other = ([one for one in side if one[1] is not None] for side in (own, other))

@@ -25,7 +25,7 @@ DISTANCE_SHARE = 0.5
 
 
 @dataclass(frozen=True)
-class Gate:
+class PanelGate:
     """One subject on which a vendor is compared with the baseline.
 
     Attributes:
@@ -67,24 +67,26 @@ def _scaled(*names: str) -> Callable[[Measures], Any]:
     return value
 
 
-GATES: tuple[Gate, ...] = (
-    Gate("decision", "category", 0.02, _category("decision"), "whether tools are called"),
-    Gate("tools", "category", 0.03, _category("tools"), "which tools are called"),
-    Gate("arguments", "signature", 0.03, _field("arguments"), "the arguments of calls"),
-    Gate("calls", "category", 0.03, _category("order"), "the number of calls and their order"),
-    Gate("finish", "category", 0.02, _category("finish"), "finish reasons"),
-    Gate("schema", "fault", 0.02, _field("schema"), "calls that do not fit their schemas"),
-    Gate("text-form", "category", 0.03, _category("form"), "empty answers, scripts and languages"),
-    Gate("text-length", "number", 0.05, _scaled("length"), "the length of texts"),
-    Gate("text-words", "signature", 0.05, _field("wording"), "the words of texts"),
-    Gate("text-leaks", "fault", 0.02, _violation("text"), "texts with leaked tokens or broken encoding"),
-    Gate("constraints", "fault", 0.02, _violation("constraints"), "constraints of the request that are not obeyed"),
-    Gate("availability", "fault", 0.02, lambda found: not found.answered, "requests without a valid answer"),
-    Gate("protocol", "fault", 0.02, _violation("protocol"), "answers that break the protocol"),
-    Gate("usage", "fault", 0.02, _violation("usage"), "token counts that are not plausible"),
-    Gate("tokens", "number", 0.05, _scaled("ratio", "prompt"), "tokens counted for the same text"),
-    Gate("model", "fault", 0.02, _violation("model"), "answers that name another model"),
-    Gate("logprobs", "probabilities", 0.02, _field("logprobs"), "the first token's probabilities"),
+GATES: tuple[PanelGate, ...] = (
+    PanelGate("decision", "category", 0.02, _category("decision"), "whether tools are called"),
+    PanelGate("tools", "category", 0.03, _category("tools"), "which tools are called"),
+    PanelGate("arguments", "signature", 0.03, _field("arguments"), "the arguments of calls"),
+    PanelGate("calls", "category", 0.03, _category("order"), "the number of calls and their order"),
+    PanelGate("finish", "category", 0.02, _category("finish"), "finish reasons"),
+    PanelGate("schema", "fault", 0.02, _field("schema"), "calls that do not fit their schemas"),
+    PanelGate("text-form", "category", 0.03, _category("form"), "empty answers, scripts and languages"),
+    PanelGate("text-length", "number", 0.05, _scaled("length"), "the length of texts"),
+    PanelGate("text-words", "signature", 0.05, _field("wording"), "the words of texts"),
+    PanelGate("text-leaks", "fault", 0.02, _violation("text"), "texts with leaked tokens or broken encoding"),
+    PanelGate(
+        "constraints", "fault", 0.02, _violation("constraints"), "constraints of the request that are not obeyed"
+    ),
+    PanelGate("availability", "fault", 0.02, lambda found: not found.answered, "requests without a valid answer"),
+    PanelGate("protocol", "fault", 0.02, _violation("protocol"), "answers that break the protocol"),
+    PanelGate("usage", "fault", 0.02, _violation("usage"), "token counts that are not plausible"),
+    PanelGate("tokens", "number", 0.05, _scaled("ratio", "prompt"), "tokens counted for the same text"),
+    PanelGate("model", "fault", 0.02, _violation("model"), "answers that name another model"),
+    PanelGate("logprobs", "probabilities", 0.02, _field("logprobs"), "the first token's probabilities"),
 )
 """All gates but those of suites, in the order of reports."""
 
@@ -118,17 +120,17 @@ CATEGORIES: Mapping[str, tuple[int, ...]] = {
 """Subject -> the places of ``everything`` that are about it."""
 
 
-WHOLE = Gate("whole", "signature", 0.02, everything, "everything together")
+WHOLE = PanelGate("whole", "signature", 0.02, everything, "everything together")
 """All subjects at once, for the permutation test of the whole; it has no part in the verdict."""
 
 SUITE = "suite:"
 SUITE_MARGIN = 0.03
 
 
-def suite_gates(names: Iterable[str]) -> list[Gate]:
+def suite_gates(names: Iterable[str]) -> list[PanelGate]:
     """A gate per suite: its cases that went wrong."""
     return [
-        Gate(f"{SUITE}{name}", "fault", SUITE_MARGIN, _suite(name), f"cases of the suite {name} that went wrong")
+        PanelGate(f"{SUITE}{name}", "fault", SUITE_MARGIN, _suite(name), f"cases of the suite {name} that went wrong")
         for name in names
     ]
 
@@ -140,7 +142,7 @@ def _suite(name: str) -> Callable[[Measures], Any]:
     return value
 
 
-def with_margins(gates: Sequence[Gate], margins: Mapping[str, float]) -> list[Gate]:
+def with_margins(gates: Sequence[PanelGate], margins: Mapping[str, float]) -> list[PanelGate]:
     """The gates with other margins.
 
     Raises:

@@ -15,10 +15,10 @@ from trialbed_verify.panel._bounds import ALPHA, Mean, mean_over_cases
 from trialbed_verify.panel._copies import Copies, without_copies
 from trialbed_verify.panel._distances import DTYPES, Distances, distances
 from trialbed_verify.panel._examples import example
-from trialbed_verify.panel._gates import GATES, WHOLE, Gate, suite_gates, with_margins
+from trialbed_verify.panel._gates import GATES, WHOLE, PanelGate, suite_gates, with_margins
 from trialbed_verify.panel._measures import Measures
 from trialbed_verify.panel._planning import FEWEST, cases_for_difference, cases_for_equivalence, fewest_cases
-from trialbed_verify.panel._results import Finding, GateFinding, GateResult, Panel
+from trialbed_verify.panel._results import Conclusion, GateFinding, GateResult, Panel
 from trialbed_verify.panel._samples import Samples, Trials
 
 PERMUTATIONS = 999
@@ -48,7 +48,7 @@ class PanelOptions:
 class Compared:
     """A gate's distances and what they tell, before p-values are corrected."""
 
-    gate: Gate
+    gate: PanelGate
     distances: Distances
     excess: Mean | None
     distance: Mean | None
@@ -73,19 +73,19 @@ def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel
     return _verdict(results, _whole(samples, results, chosen), samples.cases, trials, copies, chosen)
 
 
-def _compared(gate: Gate, samples: Samples, options: PanelOptions, number: int) -> Compared:
+def _compared(gate: PanelGate, samples: Samples, options: PanelOptions, number: int) -> Compared:
     dtype = "i8" if gate is WHOLE else DTYPES[gate.scale]
     blocks = samples.blocks(gate.value, dtype)
     seed = options.seed * 1000 + number
     return told(gate, distances(blocks, gate.scale, samples.cases, options.permutations, seed))
 
 
-def told(gate: Gate, found: Distances) -> Compared:
+def told(gate: PanelGate, found: Distances) -> Compared:
     """What a gate's distances tell."""
     return Compared(gate, found, mean_over_cases(found.excess), mean_over_cases(found.distance), p_value(gate, found))
 
 
-def p_value(gate: Gate, found: Distances) -> float:
+def p_value(gate: PanelGate, found: Distances) -> float:
     """The share of deals in which the sides differ as much as they do, in the more telling of both figures.
 
     Labels of trials are exchanged within cases only, so the test is exact whatever the cases have in common.
@@ -127,8 +127,8 @@ def settle(one: Compared, p_holm: float, cases: int) -> GateResult:
         reason=reason,
         excess=one.excess,
         distance=one.distance,
-        own=_mean(one.distances.own),
-        cross=_mean(one.distances.cross),
+        baseline=_mean(one.distances.own),
+        vendor=_mean(one.distances.cross),
         p=one.p,
         p_holm=p_holm,
         needed=needed,
@@ -219,13 +219,13 @@ def _verdict(
         needed=needed,
         deals=options.permutations,
         seed=options.seed,
-        found=copies.found,
+        copies=copies.found,
     )
 
 
 def _conclusion(
     results: Sequence[GateResult], cases: int, trials: tuple[float, float]
-) -> tuple[Finding, str, int | None]:
+) -> tuple[Conclusion, str, int | None]:
     """The verdict, its reason, and the cases that would settle it."""
     different = [result.gate.name for result in results if result.finding == "different"]
     unsettled = [result for result in results if result.finding == "inconclusive"]

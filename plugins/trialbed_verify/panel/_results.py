@@ -1,4 +1,4 @@
-"""The findings of the panel, and the document that others read."""
+"""The findings of the panel as records."""
 
 from __future__ import annotations
 
@@ -6,11 +6,35 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from trialbed_verify.documents import as_document
 from trialbed_verify.panel._bounds import ALPHA, Mean
-from trialbed_verify.panel._gates import Gate
+from trialbed_verify.panel._gates import PanelGate
 
-Finding = Literal["equivalent", "different", "inconclusive"]
+Conclusion = Literal["equivalent", "different", "inconclusive"]
 GateFinding = Literal["equivalent", "different", "inconclusive", "too few cases", "not applicable"]
+
+
+@dataclass(frozen=True)
+class RowPlace:
+    """A row of a results file by the byte at which it begins."""
+
+    file: str
+    offset: int
+
+
+@dataclass(frozen=True)
+class GateExample:
+    """An answer of each side to one request, in a line and by its place.
+
+    Attributes:
+        line: of the test set; None if the rows do not have it.
+    """
+
+    line: int | None
+    baseline: str
+    vendor: str
+    baseline_row: RowPlace
+    vendor_row: RowPlace
 
 
 @dataclass(frozen=True)
@@ -21,34 +45,34 @@ class GateResult:
         excess: how much more the vendor differs from the baseline than the baseline from itself; None if the gate does
             not apply to any case.
         distance: between the two distributions; None for faults, or where a side has one trial per case.
-        own, cross: the mean distance of two trials of the baseline, and of one of each side; for faults, the shares of
-            the baseline's and of the vendor's answers.
+        baseline, vendor: the mean distance of two trials of the baseline, and of one of each side; for faults, the
+            shares of the baseline's and of the vendor's answers.
         p, p_holm: of the permutation test, and corrected for all gates.
         needed: cases that would settle an inconclusive gate; None if no number would.
         example: an answer of each side.
     """
 
-    gate: Gate
+    gate: PanelGate
     finding: GateFinding
     reason: str
     excess: Mean | None = None
     distance: Mean | None = None
-    own: float | None = None
-    cross: float | None = None
+    baseline: float | None = None
+    vendor: float | None = None
     p: float = 1.0
     p_holm: float = 1.0
     needed: int | None = None
-    example: Mapping[str, Any] | None = None
+    example: GateExample | None = None
 
     def as_document(self) -> dict[str, Any]:
-        """For the document."""
+        """Return one JSON object."""
         return {
             "gate": self.gate.name,
             "meaning": self.gate.meaning,
             "finding": self.finding,
             "reason": self.reason,
-            "baseline": self.own,
-            "vendor": self.cross,
+            "baseline": self.baseline,
+            "vendor": self.vendor,
             "excess": self.excess.as_json() if self.excess else None,
             "excess_margin": self.gate.margin,
             "distance": self.distance.as_json() if self.distance else None,
@@ -56,7 +80,7 @@ class GateResult:
             "p": self.p,
             "p_holm": self.p_holm,
             "needed_cases": self.needed,
-            "example": self.example,
+            "example": as_document(self.example),
         }
 
 
@@ -69,11 +93,12 @@ class Panel:
         gates: all of them, in the order of reports.
         whole: the p-value of the permutation test of all gates together.
         trials: the mean number of trials per case that count, of the baseline and of the vendor.
-        remarks: what was found about the trials themselves, such as copies.
+        remarks: sentences about the trials themselves, such as that some are copies.
         needed: cases that would settle an inconclusive verdict; None if none is needed, or if no number would.
+        copies: side -> counts of copied trials.
     """
 
-    finding: Finding
+    finding: Conclusion
     reason: str
     gates: tuple[GateResult, ...]
     whole: float | None
@@ -83,19 +108,24 @@ class Panel:
     needed: int | None = None
     deals: int = 0
     seed: int = 0
-    found: Mapping[str, Any] = field(default_factory=dict)
+    copies: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def different(self) -> list[GateResult]:
-        """The gates at which the vendor differs."""
-        return [result for result in self.gates if result.finding == "different"]
+    def applicable(self) -> list[GateResult]:
+        """Return the gates that apply to any case."""
+        return [result for result in self.gates if result.finding != "not applicable"]
+
+    @property
+    def different(self) -> list[str]:
+        """Return the names of the gates at which the vendor differs."""
+        return [result.gate.name for result in self.gates if result.finding == "different"]
 
     def as_document(self) -> dict[str, Any]:
-        """One JSON object."""
+        """Return one JSON object."""
         return {
             "finding": self.finding,
             "reason": self.reason,
-            "different": [result.gate.name for result in self.different],
+            "different": self.different,
             "cases": self.cases,
             "trials": {"baseline": self.trials[0], "vendor": self.trials[1]},
             "p_whole": self.whole,
@@ -104,6 +134,6 @@ class Panel:
             "seed": self.seed,
             "needed_cases": self.needed,
             "remarks": list(self.remarks),
-            "trial_copies": dict(self.found),
+            "trial_copies": dict(self.copies),
             "gates": [result.as_document() for result in self.gates],
         }

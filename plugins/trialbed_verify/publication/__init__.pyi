@@ -3,7 +3,7 @@ from ._evidence import differences as differences
 from ._evidence import examples_of_failures as examples_of_failures
 from ._evidence import examples_of_findings as examples_of_findings
 from ._page import Publication as Publication
-from ._page import excess_plot as excess_plot
+from ._page import comparison_parts as comparison_parts
 from ._page import page as page
 from ._page import write_page as write_page
 from ._sources import Source as Source

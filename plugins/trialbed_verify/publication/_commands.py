@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from trialbed_verify.comparison import CompareOptions, VendorComparison
 from trialbed_verify.publication._sources import Source
 from trialbed_verify.suites import SUITES
 
@@ -16,36 +17,38 @@ Document = Mapping[str, Any]
 LEFT_TO_READER = "bench verify TEST-SET --model MODEL --base-url URL --output FILE"
 
 
-def rerun_commands(sources: Sequence[Source], documents: Sequence[Document]) -> Iterator[str]:
-    """Commands that verify and compare again, one per line."""
+def rerun_commands(sources: Sequence[Source], comparisons: Sequence[VendorComparison]) -> Iterator[str]:
+    """Yield the commands that verify and compare again."""
     versions = {_version(source) for source in sources} - {None}
     for version in sorted(filter(None, versions)):
         yield f"# Trialbed {version}"
     for source in sources:
         yield verify_command(source)
-    by_file: dict[str, list[Document]] = {}
-    for document in documents:
-        by_file.setdefault(document["baseline"]["file"], []).append(document)
+    by_file: dict[str, list[VendorComparison]] = {}
+    for one in comparisons:
+        by_file.setdefault(one.baseline.file, []).append(one)
     for baseline, own in by_file.items():
-        options = own[0]["options"]
-        vendors = [part for one in own for part in ("--vendor", Path(one["vendor"]["file"]).name)]
-        yield shlex.join(["bench", "compare", "--baseline", Path(baseline).name, *vendors, *_as_compared(options)])
+        vendors = [part for one in own for part in ("--vendor", Path(one.vendor.file).name)]
+        options = _compare_options(own[0].options)
+        yield shlex.join(["bench", "compare", "--baseline", Path(baseline).name, *vendors, *options])
 
 
-def _as_compared(options: Document) -> list[str]:
-    """The options of a comparison, as they are in its document."""
-    given = ((f"--{name}", options.get(name)) for name in ("seed", "margin", "resamples"))
-    words = [word for option, value in given if value for word in (option, f"{value:g}")]
-    words += [word for gate, margin in (options.get("gate_margins") or {}).items() for word in _margin(gate, margin)]
-    return [*words, "--force"] if options.get("force") else words
-
-
-def _margin(gate: str, margin: float) -> tuple[str, str]:
-    return "--gate-margin", f"{gate}={margin:g}"
+def _compare_options(options: CompareOptions) -> Iterator[str]:
+    for option, value in (
+        ("--seed", options.seed),
+        ("--margin", options.margin),
+        ("--resamples", options.resamples),
+    ):
+        if value:
+            yield from (option, f"{value:g}")
+    for gate, margin in options.gate_margins.items():
+        yield from ("--gate-margin", f"{gate}={margin:g}")
+    if options.force:
+        yield "--force"
 
 
 def verify_command(source: Source) -> str:
-    """The command that makes a results file again, as far as its summary says."""
+    """Return the command that makes a results file again, as far as its summary says."""
     if source.summary is None:
         return f"{LEFT_TO_READER}  # {source.path.name} has no summary beside it that says more"
     about = source.summary["provenance"]
@@ -69,7 +72,7 @@ def verify_command(source: Source) -> str:
 
 
 def _test_set(summary: Document) -> list[str]:
-    """The test set: a file, or the suites of which it was made."""
+    """Return the options of the test set: a file, or the suites of which it was made."""
     name = str(summary["provenance"]["test_set"])
     names = name.removesuffix(".jsonl").split("+")
     if summary.get("suites") and all(one in SUITES for one in names):

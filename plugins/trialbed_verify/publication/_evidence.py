@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from trialbed.views import Disclosure, Disclosures, Excerpt
 from trialbed.wire.redaction import redact
+from trialbed_verify.comparison import VendorComparison
+from trialbed_verify.panel import GateExample
 from trialbed_verify.publication._sources import Found, Row, Source, read_row
-
-Document = Mapping[str, Any]
 
 LONGEST = 20_000
 """Characters of one excerpt; the results file has the rest."""
@@ -19,76 +19,70 @@ LONGEST = 20_000
 NOTE = "What came is shown as the results file has it; keys are redacted, and long texts are cut off."
 
 
-def differences(document: Document) -> Disclosures | None:
-    """For each gate at which a vendor differs, an answer of each side; None if there is none."""
+def differences(found: VendorComparison) -> Disclosures | None:
+    """Show an answer of each side for each gate at which a vendor differs; None if there is none."""
     entries = [
-        _difference(gate, document)
-        for gate in document["panel"]["gates"]
-        if gate["finding"] == "different" and gate["example"] is not None
+        _difference(one.gate.name, one.example, found)
+        for one in found.panel.gates
+        if one.finding == "different" and one.example is not None
     ]
-    vendor = document["vendor"]["vendor"]
+    vendor = found.vendor.vendor
     return Disclosures(f"Examples of what differs at {vendor}", entries, [NOTE]) if entries else None
 
 
 def examples_of_findings(sources: Sequence[Source]) -> Disclosures | None:
-    """For each kind of finding the first example of each file; None if there is none."""
+    """Show for each kind of finding the first example of each file; None if there is none."""
     entries = [_finding(source, kind, source.found, source.counts) for source in sources for kind in source.found]
     return Disclosures("Examples of findings", entries, [NOTE]) if entries else None
 
 
 def examples_of_failures(sources: Sequence[Source]) -> Disclosures | None:
-    """For each kind of failure the first example of each file; None if every request was answered."""
+    """Show for each kind of failure the first example of each file; None if every request was answered."""
     entries = [_finding(source, kind, source.failures, source.failed) for source in sources for kind in source.failures]
     return Disclosures("Examples of failures", entries, [NOTE]) if entries else None
 
 
-def _difference(gate: Document, document: Document) -> Disclosure:
-    example = gate["example"]
-    where = f"line {example['line']} of the test set" if example["line"] else "a case"
-    rows = {side: read_row(Path(example[f"{side}_row"]["file"]), example[f"{side}_row"]["offset"]) for side in SIDES}
-    excerpts = [Excerpt("The request", _request(rows["vendor"]))]
-    excerpts += [Excerpt(f"The answer of {document[side]['vendor']}", _answer(rows[side])) for side in SIDES]
-    return Disclosure(f"{gate['gate']}, {where}: {example['baseline']} | {example['vendor']}", excerpts)
-
-
-SIDES = ("baseline", "vendor")
+def _difference(gate: str, example: GateExample, found: VendorComparison) -> Disclosure:
+    where = f"line {example.line} of the test set" if example.line else "a case"
+    ours, theirs = (read_row(Path(place.file), place.offset) for place in (example.baseline_row, example.vendor_row))
+    excerpts = [
+        Excerpt("The request", _request(theirs)),
+        Excerpt(f"The answer of {found.baseline.vendor}", _answer(ours)),
+        Excerpt(f"The answer of {found.vendor.vendor}", _answer(theirs)),
+    ]
+    return Disclosure(f"{gate}, {where}: {example.baseline} | {example.vendor}", excerpts)
 
 
 def _finding(source: Source, kind: str, found: Mapping[str, Found], counts: Mapping[str, int]) -> Disclosure:
     one = found[kind]
     row = read_row(source.path, one.offset)
     where = f", line {one.line} of the test set" if one.line else ""
-    excerpts = list(_evidence(one.evidence))
+    excerpts = [Excerpt("What was seen", _excerpt(one.evidence))] if one.evidence else []
     excerpts += [Excerpt("The request", _request(row)), Excerpt("The answer", _answer(row))]
     return Disclosure(
         f"{source.vendor or source.path.name}: {kind}, {counts[kind]} answers{where}: {one.message}", excerpts
     )
 
 
-def _evidence(text: str) -> Iterator[Excerpt]:
-    if text:
-        yield Excerpt("What was seen", _shown(text))
-
-
 def _request(row: Row) -> str:
     request, extra = row.get("request"), row.get("extra_body")
     body = {**request, **extra} if isinstance(request, dict) and isinstance(extra, dict) else request
-    return _shown(body)
+    return _excerpt(body)
 
 
 def _answer(row: Row) -> str:
-    return _shown(row.get("response"))
+    return _excerpt(row.get("response"))
 
 
 def _lines(value: Any) -> str:
-    """A JSON value with one line for each of its own keys."""
+    """Write a JSON value with one line for each of its own keys."""
     if not isinstance(value, dict) or not value:
         return json.dumps(value, ensure_ascii=False)
     inner = ",\n ".join(f"{json.dumps(key)}: {json.dumps(item, ensure_ascii=False)}" for key, item in value.items())
     return f"{{{inner}}}"
 
 
-def _shown(value: Any) -> str:
+def _excerpt(value: Any) -> str:
     text = value if isinstance(value, str) else _lines(value)
     # Lone surrogates, which some vendors send, cannot be written in any file.
     text = redact(text).encode("utf-8", "backslashreplace").decode()

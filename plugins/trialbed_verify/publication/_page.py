@@ -22,6 +22,8 @@ from trialbed.views import (
     html_page,
     markdown,
 )
+from trialbed_verify.comparison import VendorComparison
+from trialbed_verify.panel import Mean, PanelGate
 from trialbed_verify.publication._commands import rerun_commands
 from trialbed_verify.publication._evidence import differences, examples_of_findings
 from trialbed_verify.publication._sources import Source, read_source
@@ -48,14 +50,14 @@ class Publication:
     """A verification to publish.
 
     Attributes:
-        comparisons: documents of the comparisons of vendors with their baselines.
+        comparisons: of vendors with their baselines.
         sources: every results file on which the page is based.
         reply: the vendor's, if there is one.
         made: when the page is made.
         notes: what else a reader of the verdicts must know, such as vendors that could not be compared.
     """
 
-    comparisons: Sequence[Document]
+    comparisons: Sequence[VendorComparison]
     sources: Sequence[Source]
     reply: str | None
     made: datetime
@@ -63,12 +65,11 @@ class Publication:
 
     @property
     def title(self) -> str:
-        """What was verified, and the verdict if there is one alone."""
+        """Return the models and vendors, with the verdict if there is one alone."""
         models = " and ".join(dict.fromkeys(source.model or "a model" for source in self.sources))
         if len(self.comparisons) == 1:
             (one,) = self.comparisons
-            sides = one["vendor"]["vendor"], one["baseline"]["vendor"]
-            return f"{models}: {sides[0]} compared with {sides[1]}: {one['panel']['finding']}"
+            return f"{models}: {one.vendor.vendor} compared with {one.baseline.vendor}: {one.panel.finding}"
         if len(self.sources) == 1:
             return f"{models} at {_name(self.sources[0])}"
         return f"{models}: {len(self.sources)} verified vendors"
@@ -84,11 +85,8 @@ class Publication:
 
     def _parts(self) -> Iterator[Part]:
         yield self._verdicts()
-        for document in self.comparisons:
-            first, *others = comparison_tables([document])
-            yield first
-            yield from self._panel(document)
-            yield from others
+        for one in self.comparisons:
+            yield from comparison_parts(one)
         yield from suite_tables([_as_summary(source) for source in self.sources if source.suites])
         yield from self._findings()
         yield self._provenance()
@@ -99,9 +97,9 @@ class Publication:
     def _verdicts(self) -> Table:
         rows = [
             TableRow(
-                one["vendor"]["vendor"],
-                (one["baseline"]["vendor"], one["panel"]["finding"], ", ".join(one["panel"]["different"]) or UNKNOWN),
-                alarming=one["panel"]["finding"] == "different",
+                one.vendor.vendor,
+                (one.baseline.vendor, one.panel.finding, ", ".join(one.panel.different) or UNKNOWN),
+                alarming=one.panel.finding == "different",
             )
             for one in self.comparisons
         ]
@@ -111,14 +109,6 @@ class Publication:
             why = "None of these vendors is judged." if self.notes else NO_BASELINE
             return Table("Verdict", notes=[why, *said, made])
         return Table("Verdict", ("vendor", "baseline", "verdict", "gates that differ"), rows, [VERDICTS, *said, made])
-
-    def _panel(self, document: Document) -> Iterator[Part]:
-        plot = excess_plot(document)
-        if plot is not None:
-            yield plot
-        shown = differences(document)
-        if shown is not None:
-            yield shown
 
     def _findings(self) -> Iterator[Part]:
         kinds = sorted({kind for source in self.sources for kind in source.found})
@@ -155,18 +145,24 @@ class Publication:
         return Disclosures("How to rerun it", [Disclosure("Commands", [Excerpt("In a shell", commands)])], notes)
 
 
-def excess_plot(document: Document) -> IntervalPlot | None:
-    """How far a compared vendor lies beyond the baseline's own spread at each gate; None if no gate has a margin."""
-    points = [_point(gate) for gate in document["panel"]["gates"] if gate["excess"] and gate["excess_margin"]]
-    vendor = document["vendor"]["vendor"]
-    title = f"How far {vendor} is beyond the baseline's own spread, in margins: between -1 and 1 is within them"
-    return IntervalPlot(title, points, zero=0.0) if points else None
+def comparison_parts(found: VendorComparison) -> Iterator[Part]:
+    """Yield the tables of a comparison; after the panel its plot, and answers of each gate that differs."""
+    first, *others = comparison_tables([found])
+    yield first
+    points = [_point(one.gate, one.excess) for one in found.panel.gates if one.excess]
+    if points:
+        vendor = found.vendor.vendor
+        title = f"How far {vendor} is beyond the baseline's own spread, in margins: between -1 and 1 is within them"
+        yield IntervalPlot(title, points, zero=0.0)
+    if (examples := differences(found)) is not None:
+        yield examples
+    yield from others
 
 
 def page(
-    comparisons: Sequence[Document], files: Sequence[Path], reply: Path | None = None, notes: Sequence[str] = ()
+    comparisons: Sequence[VendorComparison], files: Sequence[Path], reply: Path | None = None, notes: Sequence[str] = ()
 ) -> Publication:
-    """The page of results files, as it is now.
+    """Make the page of results files.
 
     Args:
         files: the results files, the baseline's first.
@@ -183,7 +179,7 @@ def page(
 
 def write_page(
     path: Path,
-    comparisons: Sequence[Document],
+    comparisons: Sequence[VendorComparison],
     files: Sequence[Path],
     reply: Path | None = None,
     notes: Sequence[str] = (),
@@ -215,10 +211,9 @@ def _read(reply: Path | None) -> str | None:
         raise UsageError(f"--reply {reply}: cannot be read as text: {error}") from error
 
 
-def _point(gate: Document) -> PlotPoint:
-    margin, excess = gate["excess_margin"], gate["excess"]
-    low, value, high = (excess[name] / margin for name in ("low", "value", "high"))
-    return PlotPoint(gate["gate"], value, low, high, f"{value:+.2f} [{low:.2f}, {high:.2f}]")
+def _point(gate: PanelGate, excess: Mean) -> PlotPoint:
+    value, low, high = (end / gate.margin for end in (excess.value, excess.low, excess.high))
+    return PlotPoint(gate.name, value, low, high, f"{value:+.2f} [{low:.2f}, {high:.2f}]")
 
 
 def _name(source: Source) -> str:

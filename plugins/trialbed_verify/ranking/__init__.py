@@ -1,19 +1,25 @@
 """Ranks vendors by Inverse Rank Fusion over six metrics, with gates and intervals."""
 
-from trialbed_verify.ranking._candidates import METRICS, Candidate, Gates
+from trialbed_verify.ranking._candidates import METRICS, Gates, VendorMetrics
 from trialbed_verify.ranking._files import FileOptions, candidates, marked_baselines, read_sources
 from trialbed_verify.ranking._irf import average_ranks, irf
-from trialbed_verify.ranking._rank import RankOptions, rank
+from trialbed_verify.ranking._rank import rank
+from trialbed_verify.ranking._records import Placing, Ranking, RankOptions, Standings
 from trialbed_verify.ranking._table import read_table
-from trialbed_verify.ranking._verified import VerifiedFile, compare_and_rank
+from trialbed_verify.ranking._verified import ModelComparison, VerifiedFile, VerifiedVendors, compare_and_rank
 
 __all__ = [
     "METRICS",
-    "Candidate",
     "FileOptions",
     "Gates",
+    "ModelComparison",
+    "Placing",
     "RankOptions",
+    "Ranking",
+    "Standings",
+    "VendorMetrics",
     "VerifiedFile",
+    "VerifiedVendors",
     "average_ranks",
     "candidates",
     "compare_and_rank",

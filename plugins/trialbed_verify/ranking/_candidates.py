@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trialbed.statistics import Estimate
+from trialbed_verify.panel import Panel
 
 Columns = Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
 """Metric -> numerator and denominator per case: the metric is the ratio of their sums."""
@@ -40,7 +40,7 @@ METRICS: Mapping[str, Metric] = {
 
 
 @dataclass(frozen=True)
-class Candidate:
+class VendorMetrics:
     """A model at a vendor, with its six metrics.
 
     Attributes:
@@ -50,7 +50,7 @@ class Candidate:
         excess: F1 above chance at the same trigger rates, with its one-sided 95 % bound as ``low``; None if it is
             unknown or meaningless.
         columns: for resampling; None if only figures are known. Cases are in the same order for a whole model.
-        incomplete: what its file lacks; empty if nothing.
+        incomplete: the cases that its file lacks, in words; empty if none.
         notes: remarks for readers of its row.
         panel: the panel's verdict on it; None for a baseline or a table.
     """
@@ -63,21 +63,17 @@ class Candidate:
     excess: Estimate | None = None
     columns: Columns | None = None
     incomplete: str = ""
-    notes: tuple[str, ...] = field(default=())
-    panel: Mapping[str, Any] | None = None
+    notes: tuple[str, ...] = ()
+    panel: Panel | None = None
 
     @property
     def name(self) -> tuple[str, str]:
-        """Model and vendor."""
+        """Return model and vendor."""
         return self.model, self.vendor
 
     def values(self) -> dict[str, float]:
-        """The known metrics."""
+        """Return the known metrics."""
         return {metric: found.value for metric, found in self.metrics.items() if found.value is not None}
-
-    def metrics_json(self) -> dict[str, Any]:
-        """The metrics with their intervals."""
-        return {metric: found.as_json() for metric, found in self.metrics.items()}
 
 
 @dataclass(frozen=True)
@@ -94,21 +90,17 @@ class Gates:
     max_protocol_errors: float = 0.05
     min_f1: float | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        """For the document."""
-        return asdict(self)
-
-    def exclusions(self, candidate: Candidate, metrics: Collection[str] = METRICS) -> list[str]:
-        """The reasons why a candidate is not ranked at all, if these metrics count."""
+    def exclusions(self, candidate: VendorMetrics, metrics: Collection[str] = METRICS) -> list[str]:
+        """Return the reasons why a candidate is not ranked at all, if these metrics count."""
         return [*self._missing(candidate, metrics), *self.troubles(candidate)]
 
-    def troubles(self, candidate: Candidate) -> list[str]:
-        """The reasons why a candidate is not ranked whichever metrics count."""
+    def troubles(self, candidate: VendorMetrics) -> list[str]:
+        """Return the reasons why a candidate is not ranked whichever metrics count."""
         incomplete = [candidate.incomplete] if candidate.incomplete else []
         return [*incomplete, *self._unreliable(candidate)]
 
-    def failings(self, candidate: Candidate) -> list[str]:
-        """The reasons why a candidate is placed last, after all ranked ones."""
+    def failings(self, candidate: VendorMetrics) -> list[str]:
+        """Return the reasons why a candidate is placed last, after all ranked ones."""
         value = candidate.metrics["f1"].value
         if candidate.is_baseline or value is None:
             return []
@@ -119,12 +111,12 @@ class Gates:
             return [f"F1 {value:.4f} is below {least:g}"] if value < least else []
         return list(_by_chance(candidate))
 
-    def _missing(self, candidate: Candidate, metrics: Collection[str]) -> Iterator[str]:
+    def _missing(self, candidate: VendorMetrics, metrics: Collection[str]) -> Iterator[str]:
         for metric in METRICS:
             if metric in metrics and candidate.metrics[metric].value is None:
                 yield f"{metric} is missing"
 
-    def _unreliable(self, candidate: Candidate) -> Iterator[str]:
+    def _unreliable(self, candidate: VendorMetrics) -> Iterator[str]:
         rate = candidate.metrics["success_rate"].value
         if rate is not None and rate < self.min_success:
             yield f"success rate {rate:.4f} is below {self.min_success:g}"
@@ -133,7 +125,7 @@ class Gates:
             yield f"{errors:.1%} of its answers break the protocol, more than {self.max_protocol_errors:.1%}"
 
 
-def _by_chance(candidate: Candidate) -> Iterator[str]:
+def _by_chance(candidate: VendorMetrics) -> Iterator[str]:
     excess = candidate.excess
     if excess is None or excess.value is None:
         return

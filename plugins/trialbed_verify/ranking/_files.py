@@ -6,19 +6,19 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from trialbed.errors import DataError, UsageError
 from trialbed.statistics import RESAMPLES, CaseBootstrap, Estimate
-from trialbed_verify.comparison._compare import judged
+from trialbed_verify.comparison._compare import judge_pairs
 from trialbed_verify.comparison._consistency import self_agreement
 from trialbed_verify.comparison._decisions import Agreement, Column, Decisions, agreement, decisions, excess_f1
-from trialbed_verify.comparison._figures import response_verdicts, sums_of
+from trialbed_verify.comparison._figures import response_verdicts, sums_and_counts, values_of
 from trialbed_verify.comparison._pairing import Pairing, pair
 from trialbed_verify.comparison._results import Case, Results, Trials, read_results
-from trialbed_verify.ranking._candidates import Candidate
+from trialbed_verify.panel import Panel
+from trialbed_verify.ranking._candidates import VendorMetrics
 
 FIGURES = {"tps": "tps", "ttft_ms": "ttft_ms", "avg_token": "total_tokens"}
 """Metric -> the figure of result rows of which it is the mean."""
@@ -39,7 +39,7 @@ def read_sources(sources: Iterable[str]) -> list[Results]:
 
 
 def marked_baselines(files: Iterable[Results]) -> tuple[str, ...]:
-    """The vendors that the summaries next to their results mark as their model's baseline."""
+    """Return the vendors that the summaries next to their results mark as their model's baseline."""
     return tuple(dict.fromkeys(found.vendor for found in files if _is_marked(found.path)))
 
 
@@ -85,10 +85,10 @@ class FileOptions:
     force: bool = False
     resamples: int = RESAMPLES
     seed: int = 0
-    panels: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    panels: Mapping[str, Panel] = field(default_factory=dict)
 
 
-def candidates(files: Sequence[Results], options: FileOptions) -> list[Candidate]:
+def candidates(files: Sequence[Results], options: FileOptions) -> list[VendorMetrics]:
     """Make one candidate per vendor and model. A vendor whose file lacks cases becomes one that is not ranked.
 
     Raises:
@@ -134,7 +134,7 @@ def _baseline(model: str, files: Sequence[Results], names: Sequence[str]) -> Res
     return found[0]
 
 
-def _of_model(model: str, files: Sequence[Results], baseline: Results, options: FileOptions) -> list[Candidate]:
+def _of_model(model: str, files: Sequence[Results], baseline: Results, options: FileOptions) -> list[VendorMetrics]:
     by_name = all(one.names_cases for one in files)
     pairings = [pair(baseline, one, force=options.force, by_name=by_name, may_lack=True) for one in files]
     whole = [options.force or not found.only_baseline for found in pairings]
@@ -148,7 +148,7 @@ def _of_model(model: str, files: Sequence[Results], baseline: Results, options: 
     ]
 
 
-def _candidate(pairing: Pairing, model: str, common: list[Case], options: FileOptions) -> Candidate:
+def _candidate(pairing: Pairing, model: str, common: list[Case], options: FileOptions) -> VendorMetrics:
     is_baseline = pairing.vendor is pairing.baseline
     bootstrap = CaseBootstrap(len(common), options.resamples, options.seed)
     ours, theirs = ([getattr(pairing.cases[case], side) for case in common] for side in ("baseline", "vendor"))
@@ -157,12 +157,12 @@ def _candidate(pairing: Pairing, model: str, common: list[Case], options: FileOp
     columns = {
         "success_rate": (own.answers, own.trials),
         "f1": _itself(own) if is_baseline else _f1(found),
-        "schema_accuracy": _schema(theirs),
-        **{metric: sums_of(figure, theirs) for metric, figure in FIGURES.items()},
+        "schema_accuracy": sums_and_counts(response_verdicts(theirs)),
+        **{metric: sums_and_counts([values_of(figure, rows) for rows in theirs]) for metric, figure in FIGURES.items()},
     }
     counts = {metric: int(whole.sum()) for metric, (_, whole) in columns.items()} | {"f1": found.cases}
     metrics = {metric: bootstrap.estimate(_ratio, *pair, n=counts[metric]) for metric, pair in columns.items()}
-    return Candidate(
+    return VendorMetrics(
         model=model,
         vendor=pairing.vendor.vendor,
         metrics=metrics,
@@ -176,9 +176,9 @@ def _candidate(pairing: Pairing, model: str, common: list[Case], options: FileOp
     )
 
 
-def _panel(pairing: Pairing, common: list[Case], options: FileOptions) -> Mapping[str, Any]:
+def _panel(pairing: Pairing, common: list[Case], options: FileOptions) -> Panel:
     known = options.panels.get(pairing.vendor.vendor)
-    return known or judged([pairing.cases[case] for case in common], {}, options.seed).as_document()
+    return known or judge_pairs([pairing.cases[case] for case in common], {}, options.seed)
 
 
 def _incomplete(pairing: Pairing) -> str:
@@ -195,20 +195,14 @@ def _f1(found: Agreement) -> tuple[Column, Column]:
 
 
 def _itself(own: Decisions) -> tuple[Column, Column]:
-    """The baseline's self-F1; with one trial per case, 1 by convention if it answered at all."""
+    """Return the baseline's self-F1; with one trial per case, 1 by convention if it answered at all."""
     itself = self_agreement(own)
     ones = (np.asarray(own.answers) > 0).astype(float)
     return _f1(itself.agreement) if itself.known.any() else (ones, ones)
 
 
-def _schema(trials: list[Trials]) -> tuple[Column, Column]:
-    verdicts = response_verdicts(trials)
-    known = [verdicts[case] for case in range(len(trials))]
-    return np.array([sum(values) for values in known]), np.array([float(len(values)) for values in known])
-
-
 def _excess(reference: Decisions, found: Agreement, bootstrap: CaseBootstrap) -> Estimate | None:
-    """F1 above chance; None if the baseline decides alike in all cases, which makes F1 meaningless."""
+    """Return F1 above chance; None if the baseline decides alike in all cases, which makes F1 meaningless."""
     shares = reference.shares(delivered=False)
     known = shares[np.isfinite(shares)]
     if not len(known) or (known == known[0]).all():

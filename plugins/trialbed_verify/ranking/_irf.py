@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trialbed.statistics import CaseBootstrap
-from trialbed_verify.ranking._candidates import METRICS, Candidate
+from trialbed_verify.ranking._candidates import METRICS, VendorMetrics
 
 Name = TypeVar("Name", bound=Hashable)
 
@@ -94,7 +94,7 @@ class ResampledRanks:
 
 
 def resampled_ranks(
-    candidates: Sequence[Candidate], k: int, resamples: int, seed: int, chosen: Collection[str] = METRICS
+    candidates: Sequence[VendorMetrics], k: int, resamples: int, seed: int, chosen: Collection[str] = METRICS
 ) -> ResampledRanks | None:
     """Rank resampled cases, the same ones for all candidates of a model; None if only figures are known."""
     drawn = [_draws(candidate, resamples, seed) for candidate in candidates]
@@ -109,7 +109,7 @@ def resampled_ranks(
     return ResampledRanks(1 + ahead.sum(axis=2), scores)
 
 
-def _draws(candidate: Candidate, resamples: int, seed: int) -> NDArray[np.float64] | None:
+def _draws(candidate: VendorMetrics, resamples: int, seed: int) -> NDArray[np.float64] | None:
     """The six metrics in each resample, of shape (resamples, 6)."""
     if candidate.columns is None:
         return None

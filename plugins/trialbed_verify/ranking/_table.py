@@ -10,12 +10,12 @@ from typing import Any
 
 from trialbed.errors import DataError
 from trialbed.statistics import Estimate
-from trialbed_verify.ranking._candidates import METRICS, Candidate
+from trialbed_verify.ranking._candidates import METRICS, VendorMetrics
 
 COLUMNS = ("model", "vendor", *METRICS)
 
 
-def read_table(path: Path, needed: Collection[str] = METRICS) -> list[Candidate]:
+def read_table(path: Path, needed: Collection[str] = METRICS) -> list[VendorMetrics]:
     """Read a CSV file with the columns model, vendor and the six metrics; other columns are ignored.
 
     A column of a metric that is not needed may be missing. An empty cell is a missing figure. So is a 0 among times,
@@ -47,7 +47,7 @@ def _check_columns(path: Path, found: Iterable[str], needed: Collection[str]) ->
         )
 
 
-def _candidate(path: Path, line: int, row: dict[str | None, Any]) -> Candidate:
+def _candidate(path: Path, line: int, row: dict[str | None, Any]) -> VendorMetrics:
     if any(row.get(None, ())):
         # With a comma in a number, say, figures would end up in the wrong columns.
         raise DataError(f"{path}, line {line}: more cells than the table has columns")
@@ -56,7 +56,7 @@ def _candidate(path: Path, line: int, row: dict[str | None, Any]) -> Candidate:
         if not cells[name]:
             raise DataError(f"{path}, line {line}: {name} is empty")
     metrics = {metric: Estimate(_figure(path, line, metric, cells.get(metric, ""))) for metric in METRICS}
-    return Candidate(cells["model"], cells["vendor"], metrics)
+    return VendorMetrics(cells["model"], cells["vendor"], metrics)
 
 
 def _figure(path: Path, line: int, metric: str, text: str) -> float | None:
@@ -73,7 +73,7 @@ def _figure(path: Path, line: int, metric: str, text: str) -> float | None:
     return None if value == 0 and not about.zero_is_possible else value
 
 
-def _check_names(path: Path, candidates: list[Candidate]) -> None:
+def _check_names(path: Path, candidates: list[VendorMetrics]) -> None:
     seen = set()
     for one in candidates:
         if one.name in seen:

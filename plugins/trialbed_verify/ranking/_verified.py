@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from trialbed.errors import DataError, UsageError
-from trialbed_verify.comparison import CompareOptions, Results, compare, read_one
+from trialbed_verify.comparison import CompareOptions, Results, VendorComparison, compare, read_one
 from trialbed_verify.comparison._pairing import pair
-from trialbed_verify.ranking._candidates import Candidate
+from trialbed_verify.panel import Panel
+from trialbed_verify.ranking._candidates import VendorMetrics
 from trialbed_verify.ranking._files import FileOptions, candidates
 from trialbed_verify.ranking._rank import rank
-
-Document = dict[str, Any]
+from trialbed_verify.ranking._records import Ranking
 
 NO_BASELINE = (
     "no vendor is marked as the baseline, so vendors were neither compared nor ranked; mark one with is_baseline: true"
@@ -32,47 +31,70 @@ class VerifiedFile:
     is_baseline: bool
 
 
-def compare_and_rank(files: Sequence[VerifiedFile]) -> Document:
-    """Compare vendors with their models' baselines and rank them, as far as the files allow; notes say what is missing.
+@dataclass(frozen=True)
+class ModelComparison:
+    """The vendors of one model compared with its baseline; notes name those that could not be."""
+
+    model: str
+    baseline: str | None
+    comparisons: tuple[VendorComparison, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class VerifiedVendors:
+    """The comparisons and ranks of the vendors of a verification; no ranking if none could be compared."""
+
+    models: tuple[ModelComparison, ...] = ()
+    ranking: Ranking | None = None
+
+    @property
+    def comparisons(self) -> list[VendorComparison]:
+        """Return those of all models."""
+        return [one for model in self.models for one in model.comparisons]
+
+    @property
+    def notes(self) -> list[str]:
+        """Return those of all models."""
+        return [note for model in self.models for note in model.notes]
+
+
+def compare_and_rank(files: Sequence[VerifiedFile]) -> VerifiedVendors:
+    """Compare vendors with their models' baselines and rank them, as far as the files allow; notes name the rest.
 
     Vendors are compared over the cases that both files have, even if their drivers force different settings; the
-    documents say what was left out and what differs.
+    comparisons name the rows that were left out and the settings that differ.
     """
-    models = [
-        _model([file for file in files if file.model == model]) for model in dict.fromkeys(f.model for f in files)
-    ]
-    found = [candidate for _, own in models for candidate in own]
-    return {"models": [document for document, _ in models], "ranking": rank(found) if found else None}
+    models, candidates_found = [], list[VendorMetrics]()
+    for model in dict.fromkeys(file.model for file in files):
+        found, own = _model([file for file in files if file.model == model])
+        models.append(found)
+        candidates_found += own
+    return VerifiedVendors(tuple(models), rank(candidates_found) if candidates_found else None)
 
 
-def _model(files: Sequence[VerifiedFile]) -> tuple[Document, list[Candidate]]:
+def _model(files: Sequence[VerifiedFile]) -> tuple[ModelComparison, list[VendorMetrics]]:
     marked = next((file for file in files if file.is_baseline), None)
-    document: Document = {
-        "model": files[0].model,
-        "baseline": marked.vendor if marked else None,
-        "comparisons": [],
-        "notes": [],
-    }
-    if marked is None or len(files) == 1:
-        document["notes"].append(NO_BASELINE if marked is None else NO_OTHER)
-        return document, []
-    baseline = next(_readable([marked], document["notes"]), None)
-    if baseline is None:
-        document["notes"].append(f"the baseline, {marked.vendor}, has no rows, so vendors were not compared")
-        return document, []
-    vendors: list[Results] = []
-    others = [file for file in files if file is not marked]
-    document["comparisons"] = compare(
-        baseline, _each(others, baseline, vendors, document["notes"]), CompareOptions(force=True)
-    )
-    panels = {one["vendor"]["vendor"]: one["panel"] for one in document["comparisons"]}
-    return document, _candidates(baseline, vendors, panels, document["notes"])
+    comparisons, ranked, notes = list[VendorComparison](), list[VendorMetrics](), list[str]()
+    if marked is None:
+        notes.append(NO_BASELINE)
+    elif len(files) == 1:
+        notes.append(NO_OTHER)
+    elif (baseline := next(_readable([marked], notes), None)) is None:
+        notes.append(f"the baseline, {marked.vendor}, has no rows, so vendors were not compared")
+    else:
+        vendors: list[Results] = []
+        others = [file for file in files if file is not marked]
+        comparisons = compare(baseline, _each(others, baseline, vendors, notes), CompareOptions(force=True))
+        ranked = _candidates(baseline, vendors, {one.vendor.vendor: one.panel for one in comparisons}, notes)
+    name = marked.vendor if marked else None
+    return ModelComparison(files[0].model, name, tuple(comparisons), tuple(notes)), ranked
 
 
 def _each(
     files: Sequence[VerifiedFile], baseline: Results, vendors: list[Results], notes: list[str]
 ) -> Iterator[Results]:
-    """The vendors that have cases in common with the baseline, one in memory at a time.
+    """Yield the vendors that have cases in common with the baseline, one in memory at a time.
 
     Args:
         vendors: to which each is added once it is done with, without what only comparisons need.
@@ -103,9 +125,9 @@ def _has_common(baseline: Results, vendor: Results, notes: list[str]) -> bool:
 
 
 def _candidates(
-    baseline: Results, vendors: Sequence[Results], panels: dict[str, Document], notes: list[str]
-) -> list[Candidate]:
-    """The candidates; if settings differ, only those whose files are complete."""
+    baseline: Results, vendors: Sequence[Results], panels: dict[str, Panel], notes: list[str]
+) -> list[VendorMetrics]:
+    """Return the candidates; if settings differ, only those whose files are complete."""
     named = FileOptions(baselines=(baseline.vendor,), panels=panels)
     try:
         return candidates([baseline, *vendors], named)

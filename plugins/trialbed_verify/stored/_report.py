@@ -14,7 +14,8 @@ from trialbed.files import temporary_folder
 from trialbed.store import StoredRun
 from trialbed.views import printable
 from trialbed.wire import dump_json
-from trialbed_verify.ranking import VerifiedFile, compare_and_rank
+from trialbed_verify.documents import as_document
+from trialbed_verify.ranking import VerifiedFile, VerifiedVendors, compare_and_rank
 from trialbed_verify.report import VerifyReport
 from trialbed_verify.stored._files import result_files
 from trialbed_verify.verification.results import stored_rows, stored_summaries
@@ -31,7 +32,8 @@ def show_run(run: StoredRun, form: str) -> None:
         comparisons = compared(run, files)
         report = VerifyReport(stored_summaries(run), comparisons)
         if form == "json":
-            document = {"run": run.record.model_dump(mode="json"), "summaries": report.summaries, **(comparisons or {})}
+            document = {"run": run.record.model_dump(mode="json"), "summaries": report.summaries}
+            document |= as_document(comparisons) if comparisons else {}
             text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
             click.echo(text.encode("utf-8", "backslashreplace"))
             return
@@ -64,8 +66,8 @@ def lines(run: StoredRun, label: str | None) -> Iterator[bytes]:
     return (dump_json(row) + b"\n" for own in labels for row in stored_rows(run, own))
 
 
-def compared(run: StoredRun, files: Sequence[Any]) -> dict[str, Any] | None:
-    """The comparisons and ranks of a run's vendors; None for a single endpoint."""
+def compared(run: StoredRun, files: Sequence[Any]) -> VerifiedVendors | None:
+    """Return the comparisons and ranks of a run's vendors; None for a single endpoint."""
     endpoints = run.record.endpoints
     if len(endpoints) == 1 and not endpoints[0].is_baseline:
         return None

@@ -1,4 +1,4 @@
-"""Result files of vendors as pages of ``bench view``: what each answered, how it differs, and the ranks.
+"""Result files of vendors as pages of ``bench view``: their answers, how they differ, and the ranks.
 
 ``_viewer`` is the driver; ``_vendors`` has the figures of each vendor, and ``_judged`` comparisons and ranks.
 """

@@ -33,7 +33,7 @@ QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 
 @dataclass(frozen=True)
-class Vendor:
+class VendorFile:
     """A vendor with one model: its rows, and the file that they are from."""
 
     results: Results
@@ -41,22 +41,22 @@ class Vendor:
 
     @property
     def label(self) -> str:
-        """Its name, marked if it is the baseline."""
+        """Return its name, marked if it is the baseline."""
         return self.results.vendor + "*" * self.is_baseline
 
     @property
     def is_baseline(self) -> bool:
-        """Whether the summary beside the file marks it as the baseline."""
+        """Return whether the summary beside the file marks it as the baseline."""
         return self.source.summary is not None and self.source.summary.get("is_baseline") is True
 
 
-def verified(files: Sequence[Path]) -> list[Part]:
-    """For each model: its vendors' figures, with plots of the intervals and of the time to the first token.
+def vendor_parts(files: Sequence[Path]) -> list[Part]:
+    """Return for each model its vendors' figures, with plots of the intervals and of the time to the first token.
 
     Raises:
         DataError: a file cannot be read, or has several vendors.
     """
-    vendors = [Vendor(read_one(path), read_source(path)) for path in files]
+    vendors = [VendorFile(read_one(path), read_source(path)) for path in files]
     models = list(dict.fromkeys(one.results.model or "a model" for one in vendors))
     parts = [
         part
@@ -68,7 +68,7 @@ def verified(files: Sequence[Path]) -> list[Part]:
     return [*parts, *(part for part in examples if part is not None), _files(vendors)]
 
 
-def _model(model: str, vendors: Sequence[Vendor]) -> Iterator[Part]:
+def _model(model: str, vendors: Sequence[VendorFile]) -> Iterator[Part]:
     yield _figures(model, vendors)
     for title, rate in RATES.items():
         found = {one.label: rate(one.results.rows) for one in vendors}
@@ -88,7 +88,7 @@ def _model(model: str, vendors: Sequence[Vendor]) -> Iterator[Part]:
     yield from suite_tables([_suites(one) for one in vendors])
 
 
-def _figures(model: str, vendors: Sequence[Vendor]) -> Table:
+def _figures(model: str, vendors: Sequence[VendorFile]) -> Table:
     rows = [("answers", *(str(len(one.results.rows)) for one in vendors))]
     rows += [
         (title, *(estimate(rate(one.results.rows), 2, with_n=True) for one in vendors)) for title, rate in RATES.items()
@@ -104,8 +104,8 @@ def _figures(model: str, vendors: Sequence[Vendor]) -> Table:
     return Table.of(model, ("", *(one.label for one in vendors)), rows, notes)
 
 
-def _kinds(title: str, vendors: Sequence[Vendor], counted: Callable[[Vendor], Mapping[str, int]]) -> Table:
-    """A row for each kind that any vendor has, the most frequent first."""
+def _kinds(title: str, vendors: Sequence[VendorFile], counted: Callable[[VendorFile], Mapping[str, int]]) -> Table:
+    """Return a row for each kind that any vendor has, the most frequent first."""
     counts = [counted(one) for one in vendors]
     total = Counter[str]()
     for found in counts:
@@ -117,7 +117,7 @@ def _kinds(title: str, vendors: Sequence[Vendor], counted: Callable[[Vendor], Ma
     return Table(title, ("kind", *(one.label for one in vendors)), rows, () if rows else ("None.",))
 
 
-def _files(vendors: Sequence[Vendor]) -> Table:
+def _files(vendors: Sequence[VendorFile]) -> Table:
     rows = [
         (one.source.path.name, one.label, one.source.first_at or UNKNOWN, one.source.last_at or UNKNOWN)
         for one in vendors
@@ -126,7 +126,7 @@ def _files(vendors: Sequence[Vendor]) -> Table:
 
 
 def _rate(rows: Sequence[ResultRow], verdict: Callable[[ResultRow], bool | None]) -> Mapping[str, Any] | None:
-    """The share of rows whose verdict is True, of those that have one; trials of a case are taken together."""
+    """Return the share of rows whose verdict is True, of those that have one; trials of a case are taken together."""
     rate, places = CaseRate(), dict[object, int]()
     for row in rows:
         found = verdict(row)
@@ -160,5 +160,5 @@ def _reasons(rows: Sequence[ResultRow]) -> Iterator[str]:
     return (reason for row in rows for call in row.calls or () for reason in call.reasons)
 
 
-def _suites(one: Vendor) -> Mapping[str, Any]:
+def _suites(one: VendorFile) -> Mapping[str, Any]:
     return {"vendor": one.results.vendor, "is_baseline": one.is_baseline, "suites": one.source.suites}

@@ -20,7 +20,7 @@ class VendorViewer(FileViewer):
     contents: ClassVar[str] = "vendors"
 
     def recognises(self, path: Path) -> bool:
-        """Whether its first line is a result row."""
+        """Return whether its first line is a result row."""
         try:
             with path.open("rb") as file:
                 row = json.loads(file.readline(FIRST_LINE))
@@ -29,14 +29,14 @@ class VendorViewer(FileViewer):
         return isinstance(row, dict) and "status" in row and "request" in row
 
     def views(self, files: Sequence[Path]) -> Sequence[FileView]:
-        """What each vendor answered; for several files their comparison and ranks too."""
-        from trialbed_verify.viewing._judged import compared, ranked
-        from trialbed_verify.viewing._vendors import verified
+        """Return the answers of each vendor; for several files their comparison and ranks too."""
+        from trialbed_verify.viewing._judged import comparisons, ranks
+        from trialbed_verify.viewing._vendors import vendor_parts
 
-        found = [FileView("verification", "What vendors answered", files, partial(verified, files))]
+        found = [FileView("verification", "What vendors answered", files, partial(vendor_parts, files))]
         if len(files) > 1:
             found.append(
-                FileView("comparison", "Vendors compared with their baseline", files, partial(compared, files))
+                FileView("comparison", "Vendors compared with their baseline", files, partial(comparisons, files))
             )
-            found.append(FileView("ranking", "Ranks of vendors", files, partial(ranked, files)))
+            found.append(FileView("ranking", "Ranks of vendors", files, partial(ranks, files)))
         return found

@@ -11,4 +11,5 @@ from ._tests import comparison_tests as comparison_tests
 from ._tests import verification_tests as verification_tests
 from ._verification import verification_records as verification_records
 from ._verification import verification_tables as verification_tables
+from ._verified import comparison_overview as comparison_overview
 from ._verified import verified_tables as verified_tables

@@ -2,156 +2,149 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from trialbed.views import UNKNOWN, Table, counts, estimate, number
-from trialbed_verify.comparison import FIGURES, QUANTILES
+from trialbed_verify.comparison import FIGURES, QUANTILES, Distribution, VendorComparison
+from trialbed_verify.documents import as_document
 from trialbed_verify.views._panel import panel_records, panel_table
-
-Document = Mapping[str, Any]
 
 DIGITS = {"total_tokens": 1, "completion_tokens": 1, "ttft_ms": 1, "tps": 2, "duration_ms": 1}
 
+COUNTS = {"cases": "cases", "tp": "TP", "fp": "FP", "fn": "FN", "tn": "TN"}
+SIMILARITY = {"precision": "precision", "recall": "recall", "f1": "F1", "chance_f1": "F1 of chance", "kappa": "kappa"}
+"""Attributes of ``Similarity`` -> the labels of their rows."""
 
-def comparison_tables(documents: Sequence[Document]) -> list[Table]:
-    """For each vendor: the verdict, its rates and the baseline's, figures, and tests."""
-    return [table for document in documents for table in _tables(document)]
+SCOPES = ("answered", "delivered")
+SIDES = ("baseline", "vendor")
 
 
-def comparison_records(documents: Sequence[Document]) -> list[dict[str, Any]]:
-    """One record per vendor and figure."""
+def comparison_tables(comparisons: Sequence[VendorComparison]) -> list[Table]:
+    """Return for each vendor the verdict, its rates and the baseline's, figures, and tests."""
+    return [table for one in comparisons for table in _tables(one)]
+
+
+def comparison_records(comparisons: Sequence[VendorComparison]) -> list[dict[str, Any]]:
+    """Return one record per vendor and figure."""
     return [
-        {"vendor": document["vendor"]["vendor"], "baseline": document["baseline"]["vendor"], **record}
-        for document in documents
-        for record in _records(document)
+        {"vendor": one.vendor.vendor, "baseline": one.baseline.vendor, **record}
+        for one in comparisons
+        for record in _records(one)
     ]
 
 
-def _tables(document: Document) -> Iterator[Table]:
-    vendor, baseline = document["vendor"]["vendor"], document["baseline"]["vendor"]
-    found = document["verdict"]
-    yield panel_table(document["panel"], vendor, baseline)
-    notes = [f"{found['reason']}.", *_paired(document)]
-    yield Table(f"Decisions by F1 alone: {found['finding']}", notes=notes)
-    yield Table.of("Decisions", ("", "answered", "delivered"), _similarity(document), _decided(document))
-    yield Table.of("Rates", ("", baseline, vendor), _rates(document), _failures(document))
-    yield Table.of("Tokens and times", ("", baseline, vendor, "paired difference"), _figures(document))
-    if document["tests"]:
-        yield Table.of("Tests", ("", "method", "cases", "p", "p corrected (Holm)"), _tests(document))
+def _tables(found: VendorComparison) -> Iterator[Table]:
+    vendor, baseline = found.vendor.vendor, found.baseline.vendor
+    yield panel_table(found.panel, vendor, baseline)
+    notes = [f"{found.verdict.reason}.", *_pairing_notes(found)]
+    yield Table(f"Decisions by F1 alone: {found.verdict.finding}", notes=notes)
+    yield Table.of("Decisions", ("", *SCOPES), _similarity(found), _decision_notes(found))
+    yield Table.of("Rates", ("", baseline, vendor), _rates(found), _failures(found))
+    yield Table.of("Tokens and times", ("", baseline, vendor, "paired difference"), _figures(found))
+    if found.tests:
+        rows = [(one.metric, one.method, str(one.cases), _p_value(one.p), _p_value(one.p_holm)) for one in found.tests]
+        yield Table.of("Tests", ("", "method", "cases", "p", "p corrected (Holm)"), rows)
 
 
-def _paired(document: Document) -> Iterator[str]:
-    about = document["pairing"]
-    yield f"{about['cases']} cases, paired by {about['by']}; {document['common_indices']} pairs of rows."
-    left_out = about["only_baseline"] + about["only_vendor"]
+def _pairing_notes(found: VendorComparison) -> Iterator[str]:
+    pairing = found.pairing
+    yield f"{pairing.cases} cases, paired by {pairing.by}; {found.k2.common_indices} pairs of rows."
+    left_out = pairing.only_baseline + pairing.only_vendor
     if left_out:
         yield f"Left out because only one file has them: {left_out} rows."
-    if about["asked_otherwise"]:
-        yield f"Cases whose requests differ: {about['asked_otherwise']}."
-    yield from (f"Settings of {count} requests differ: {text}." for text, count in about["settings"].items())
-    yield from (f"{note}." for note in document["notes"])
+    if pairing.asked_otherwise:
+        yield f"Cases whose requests differ: {pairing.asked_otherwise}."
+    yield from (f"Settings of {count} requests differ: {text}." for text, count in pairing.settings.items())
+    yield from (f"{note}." for note in found.notes)
 
 
-def _similarity(document: Document) -> Iterator[tuple[str, ...]]:
-    sides = [document["similarity"][side] for side in ("answered", "delivered")]
-    for name in ("cases", "TP", "FP", "FN", "TN"):
-        yield name, *(f"{side[name]:g}" for side in sides)
-    for name, words in (
-        ("precision", "precision"),
-        ("recall", "recall"),
-        ("f1", "F1"),
-        ("chance_f1", "F1 of chance"),
-        ("kappa", "kappa"),
-    ):
-        yield words, *(estimate(side[name]) for side in sides)
-    stable = document["stable_subset"]
-    if stable:
-        cells = [f"{estimate(stable[side]['f1'])} n={stable[side]['cases']}" for side in ("answered", "delivered")]
-        yield "F1, stable cases", *cells
+def _similarity(found: VendorComparison) -> Iterator[tuple[str, ...]]:
+    scopes = [getattr(found.similarity, scope) for scope in SCOPES]
+    for name, label in COUNTS.items():
+        yield label, *(f"{getattr(one, name):g}" for one in scopes)
+    for name, label in SIMILARITY.items():
+        yield label, *(estimate(getattr(one, name)) for one in scopes)
+    if found.stable_subset:
+        stable = [getattr(found.stable_subset, scope) for scope in SCOPES]
+        yield "F1, stable cases", *(f"{estimate(one.f1)} n={one.cases}" for one in stable)
 
 
-def _decided(document: Document) -> Iterator[str]:
-    itself = document["self_consistency"]["baseline"]
+def _decision_notes(found: VendorComparison) -> Iterator[str]:
+    itself = found.self_consistency.baseline
     if itself is None:
         yield "The baseline has one trial per case, so its self-consistency is unknown."
     else:
         yield (
-            f"The baseline compared with itself ({itself['trials']} trials): F1 {estimate(itself['self_f1'])}, "
-            f"flip rate {estimate(itself['flip_rate'])}, {itself['stable_cases']} of {itself['cases']} cases stable."
+            f"The baseline compared with itself ({itself.trials} trials): F1 {estimate(itself.self_f1)}, "
+            f"flip rate {estimate(itself.flip_rate)}, {itself.stable_cases} of {itself.cases} cases stable."
         )
     yield "answered: cases that both answered. delivered: a failure counts as a missed call."
-    k2 = document["tool_call_trigger_similarity"]
+    k2 = found.k2.tool_call_trigger_similarity
     yield (
-        f"K2-style, of {document['matched_success']} pairs without failures: TP {k2['TP']}, FP {k2['FP']}, "
-        f"FN {k2['FN']}, TN {k2['TN']}, precision {k2['precision']}, recall {k2['recall']}, F1 {k2['f1']}, "
-        f"schema accuracy {document['tool_call_schema_accuracy']['schema_accuracy']}."
+        f"K2-style, of {found.k2.matched_success} pairs without failures: TP {k2.tp}, FP {k2.fp}, "
+        f"FN {k2.fn}, TN {k2.tn}, precision {k2.precision}, recall {k2.recall}, F1 {k2.f1}, "
+        f"schema accuracy {found.k2.tool_call_schema_accuracy.schema_accuracy}."
     )
 
 
-def _rates(document: Document) -> Iterator[tuple[str, ...]]:
-    rates, schema = document["success_rate"], document["schema_accuracy"]
-    sides = ("baseline", "vendor")
-    yield "success", *(estimate(rates[side], with_n=True) for side in sides)
-    yield "schema, per response", *(estimate(schema[side]["per_response"], with_n=True) for side in sides)
-    yield "schema, per call", *(estimate(schema[side]["per_call"], with_n=True) for side in sides)
+def _rates(found: VendorComparison) -> Iterator[tuple[str, ...]]:
+    success, schema = ([getattr(both, side) for side in SIDES] for both in (found.success_rate, found.schema_accuracy))
+    yield "success", *(estimate(one, with_n=True) for one in success)
+    yield "schema, per response", *(estimate(one.per_response, with_n=True) for one in schema)
+    yield "schema, per call", *(estimate(one.per_call, with_n=True) for one in schema)
 
 
-def _failures(document: Document) -> Iterator[str]:
-    for side in ("baseline", "vendor"):
-        name, ended, schema = document[side]["vendor"], document["outcomes"][side], document["schema_accuracy"][side]
-        for words, found in (
-            ("failed", ended["problems"]),
-            ("ended otherwise", ended["other_finish_reasons"]),
-            ("calls were wrong", schema["reasons"]),
+def _failures(found: VendorComparison) -> Iterator[str]:
+    for side in SIDES:
+        name, outcomes = getattr(found, side).vendor, getattr(found.outcomes, side)
+        for words, counted in (
+            ("failed", outcomes.problems),
+            ("ended otherwise", outcomes.other_finish_reasons),
+            ("calls were wrong", getattr(found.schema_accuracy, side).reasons),
         ):
-            if found:
-                yield f"{name} {words}: {counts(found)}."
+            if counted:
+                yield f"{name} {words}: {counts(counted)}."
 
 
-def _figures(document: Document) -> Iterator[tuple[str, ...]]:
+def _figures(found: VendorComparison) -> Iterator[tuple[str, ...]]:
     for figure in FIGURES:
-        own, digits = document["figures"][figure], DIGITS[figure]
-        sides = [own[side] for side in ("baseline", "vendor")]
-        if not any(side["n"] for side in sides):
-            yield f"{figure}", *(UNKNOWN for _ in range(3))
+        own, digits = found.figures[figure], DIGITS[figure]
+        sides = (own.baseline, own.vendor)
+        if not any(side.n for side in sides):
+            yield figure, UNKNOWN, UNKNOWN, UNKNOWN
             continue
-        cells = [estimate(side["mean"], digits) + _lacking(side) for side in sides]
-        yield f"{figure} mean", *cells, estimate(own["difference"], digits)
-        spread = ["/".join(number(side[name]["value"], digits) for name in QUANTILES) for side in sides]
+        cells = [estimate(side.mean, digits) + _missing(side) for side in sides]
+        yield f"{figure} mean", *cells, estimate(own.difference, digits)
+        spread = ["/".join(number(getattr(side, name).value, digits) for name in QUANTILES) for side in sides]
         yield f"{figure} {'/'.join(QUANTILES)}", *spread, ""
 
 
-def _lacking(side: Mapping[str, Any]) -> str:
-    return f", {side['missing']} missing" if side["missing"] else ""
+def _missing(side: Distribution) -> str:
+    return f", {side.missing} missing" if side.missing else ""
 
 
-def _tests(document: Document) -> Iterator[tuple[str, ...]]:
-    for test in document["tests"]:
-        yield test["metric"], test["method"], str(test["cases"]), _p(test["p"]), _p(test["p_holm"])
-
-
-def _p(value: float) -> str:
+def _p_value(value: float) -> str:
     return f"{value:.4f}" if value >= 0.0001 else "< 0.0001"
 
 
-def _records(document: Document) -> Iterator[dict[str, Any]]:
-    yield from panel_records(document["panel"])
-    for name, side in document["similarity"].items():
-        for figure in ("precision", "recall", "f1", "chance_f1", "kappa"):
-            yield {"side": name, "figure": figure, **side[figure]}
-    itself = document["self_consistency"]["baseline"]
+def _records(found: VendorComparison) -> Iterator[dict[str, Any]]:
+    yield from panel_records(found.panel)
+    for scope in SCOPES:
+        for name in SIMILARITY:
+            yield {"side": scope, "figure": name, **getattr(getattr(found.similarity, scope), name).as_json()}
+    itself = found.self_consistency.baseline
     if itself is not None:
-        for figure in ("self_f1", "flip_rate"):
-            yield {"side": "baseline", "figure": figure, **itself[figure]}
-    for side in ("baseline", "vendor"):
-        yield {"side": side, "figure": "success_rate", **document["success_rate"][side]}
-        for unit in ("per_response", "per_call"):
-            found = document["schema_accuracy"][side][unit]
-            if found is not None:
-                yield {"side": side, "figure": f"schema_accuracy_{unit}", **found}
+        yield {"side": "baseline", "figure": "self_f1", **itself.self_f1.as_json()}
+        yield {"side": "baseline", "figure": "flip_rate", **itself.flip_rate.as_json()}
+    for side in SIDES:
+        yield {"side": side, "figure": "success_rate", **getattr(found.success_rate, side).as_json()}
+        schema = getattr(found.schema_accuracy, side)
+        for unit, accuracy in (("per_response", schema.per_response), ("per_call", schema.per_call)):
+            if accuracy is not None:
+                yield {"side": side, "figure": f"schema_accuracy_{unit}", **accuracy.as_json()}
         for figure in FIGURES:
-            own = document["figures"][figure][side]
-            yield {"side": side, "figure": f"{figure}_mean", **own["mean"]}
+            own = getattr(found.figures[figure], side)
+            yield {"side": side, "figure": f"{figure}_mean", **own.mean.as_json()}
             for name in QUANTILES:
-                yield {"side": side, "figure": f"{figure}_{name}", **own[name], "n": own["n"]}
+                yield {"side": side, "figure": f"{figure}_{name}", **as_document(getattr(own, name)), "n": own.n}

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trialbed.views import TestCase
 from trialbed_verify.findings import GATES, KINDS, PROTOCOL_ERRORS
 
-Document = Mapping[str, Any]
+if TYPE_CHECKING:
+    from trialbed_verify.comparison import VendorComparison
 
 
-def verification_tests(summary: Document) -> Iterator[TestCase]:
-    """A test of the answers that came, one of the calls against their schemas, and one per gate of findings."""
+def verification_tests(summary: Mapping[str, Any]) -> Iterator[TestCase]:
+    """Yield a test of the answers that came, one of the calls against their schemas, and one per gate of findings."""
     name = f"{summary['model']} at {summary['vendor']}"
     failed, wrong = summary["failure_count"], summary["schema_validation_error_count"]
     problems = ", ".join(f"{count} {kind}" for kind, count in summary["problems"].items())
@@ -31,15 +32,14 @@ def verification_tests(summary: Document) -> Iterator[TestCase]:
         yield _test(name, f"no violations: {gate}", "violation", ", ".join(counts))
 
 
-def comparison_tests(document: Document) -> Iterator[TestCase]:
-    """A test per gate of the panel that applies, which fails where the vendor is different, and one of the verdict."""
-    name = f"{document['vendor']['vendor']} against {document['baseline']['vendor']}"
-    panel = document["panel"]
-    for gate in panel["gates"]:
-        if gate["finding"] != "not applicable":
-            said = f"{gate['meaning']}: {gate['reason']}" if gate["finding"] == "different" else ""
-            yield _test(name, gate["gate"], "different", said)
-    yield _test(name, "verdict", "different", panel["reason"] if panel["finding"] == "different" else "")
+def comparison_tests(found: VendorComparison) -> Iterator[TestCase]:
+    """Yield a test per gate of the panel that applies, which fails where the vendor differs, and one of the verdict."""
+    name = f"{found.vendor.vendor} against {found.baseline.vendor}"
+    for one in found.panel.applicable:
+        message = f"{one.gate.meaning}: {one.reason}" if one.finding == "different" else ""
+        yield _test(name, one.gate.name, "different", message)
+    is_different = found.panel.finding == "different"
+    yield _test(name, "verdict", "different", found.panel.reason if is_different else "")
 
 
 def _test(classname: str, name: str, kind: str, message: str) -> TestCase:

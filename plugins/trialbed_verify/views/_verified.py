@@ -2,59 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from trialbed.views import Table, estimate
+from trialbed_verify.comparison import VendorComparison
+from trialbed_verify.ranking import ModelComparison, VerifiedVendors
 from trialbed_verify.views._ranking import ranking_tables
 
-
-def verified_tables(document: Mapping[str, Any]) -> list[Table]:
-    """A table of comparisons for each model, and those of the ranking."""
-    ranking = document["ranking"]
-    return [*map(_table, document["models"]), *(ranking_tables(ranking, reasons=False) if ranking else ())]
+COLUMNS = ("vendor", "verdict", "by F1 alone", "F1, as delivered", "F1, where both answered", "cases")
 
 
-def _table(found: Mapping[str, Any]) -> Table:
-    title = (
-        f"{found['model']} compared with {found['baseline']}"
-        if found["baseline"]
-        else f"{found['model']}: not compared"
-    )
-    columns = ("vendor", "verdict", "by F1 alone", "F1, as delivered", "F1, where both answered", "cases")
-    return Table.of(title, columns, map(_row, found["comparisons"]), _notes(found))
+def verified_tables(found: VerifiedVendors) -> list[Table]:
+    """Return a table of comparisons for each model, and those of the ranking."""
+    return [
+        *comparison_overview(found.models),
+        *(ranking_tables(found.ranking, reasons=False) if found.ranking else ()),
+    ]
 
 
-def _row(document: Mapping[str, Any]) -> tuple[str, ...]:
-    similarity = document["similarity"]
+def comparison_overview(models: Iterable[ModelComparison]) -> list[Table]:
+    """Return a table of comparisons for each model."""
+    return [Table.of(_title(one), COLUMNS, map(_row, one.comparisons), _notes(one)) for one in models]
+
+
+def _title(found: ModelComparison) -> str:
+    return f"{found.model} compared with {found.baseline}" if found.baseline else f"{found.model}: not compared"
+
+
+def _row(one: VendorComparison) -> tuple[str, ...]:
     return (
-        document["vendor"]["vendor"],
-        document["panel"]["finding"],
-        document["verdict"]["finding"],
-        estimate(similarity["delivered"]["f1"]),
-        estimate(similarity["answered"]["f1"]),
-        str(document["pairing"]["cases"]),
+        one.vendor.vendor,
+        one.panel.finding,
+        one.verdict.finding,
+        estimate(one.similarity.delivered.f1),
+        estimate(one.similarity.answered.f1),
+        str(one.pairing.cases),
     )
 
 
-def _notes(found: Mapping[str, Any]) -> Iterator[str]:
-    yield from _reasons(found["comparisons"], "panel", "")
-    yield from _reasons(found["comparisons"], "verdict", " by F1 alone")
-    for one in found["comparisons"]:
-        vendor, pairing = one["vendor"]["vendor"], one["pairing"]
-        left_out = pairing["only_baseline"] + pairing["only_vendor"]
+def _notes(found: ModelComparison) -> Iterator[str]:
+    yield from _reasons((one.panel.reason, one.vendor.vendor, "") for one in found.comparisons)
+    yield from _reasons((one.verdict.reason, one.vendor.vendor, ", by F1 alone") for one in found.comparisons)
+    for one in found.comparisons:
+        vendor, pairing = one.vendor.vendor, one.pairing
+        left_out = pairing.only_baseline + pairing.only_vendor
         if left_out:
             yield f"{vendor}: {left_out} rows are left out because only one file has them."
         yield from (
-            f"{vendor}: settings of {count} requests differ: {text}." for text, count in pairing["settings"].items()
+            f"{vendor}: settings of {count} requests differ: {text}." for text, count in pairing.settings.items()
         )
-    yield from (f"{note}." for note in found["notes"])
+    yield from (f"{note}." for note in found.notes)
 
 
-def _reasons(comparisons: Iterable[Mapping[str, Any]], verdict: str, by: str) -> Iterator[str]:
-    """Each reason of a verdict once, with the vendors that it is true of."""
-    vendors: dict[str, list[str]] = {}
-    for one in comparisons:
-        vendors.setdefault(one[verdict]["reason"], []).append(one["vendor"]["vendor"])
-    for reason, names in vendors.items():
-        yield f"{', '.join(names)}{by and ','}{by}: {reason}."
+def _reasons(found: Iterable[tuple[str, str, str]]) -> Iterator[str]:
+    """Yield each reason of a verdict once, with the vendors that it is true of."""
+    vendors: dict[tuple[str, str], list[str]] = {}
+    for reason, vendor, by in found:
+        vendors.setdefault((reason, by), []).append(vendor)
+    for (reason, by), names in vendors.items():
+        yield f"{', '.join(names)}{by}: {reason}."

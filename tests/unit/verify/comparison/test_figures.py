@@ -8,11 +8,12 @@ from support.vendor_rows import Row, k2_row, own_row, write_rows
 
 from trialbed.statistics import wilson_interval
 from trialbed_verify.comparison import CompareOptions, compare, read_one
+from trialbed_verify.documents import as_document
 
 
 def figures(folder: Path, baseline: list[Row], vendor: list[Row]) -> dict[str, Any]:
     files = [write_rows(folder / f"{name}.jsonl", rows) for name, rows in (("base", baseline), ("acme", vendor))]
-    (document,) = compare(read_one(files[0]), [read_one(files[1])], CompareOptions(resamples=200))
+    (document,) = as_document(compare(read_one(files[0]), [read_one(files[1])], CompareOptions(resamples=200)))
     found: dict[str, Any] = document["figures"] | {"tests": {test["metric"]: test for test in document["tests"]}}
     return found
 
@@ -59,7 +60,7 @@ def test_differences_are_of_the_same_cases(tmp_path: Path) -> None:
 
 def schema(folder: Path, rows: list[Row]) -> dict[str, Any]:
     path = write_rows(folder / "acme.jsonl", rows)
-    (document,) = compare(read_one(path), [read_one(path)], CompareOptions(resamples=100))
+    (document,) = as_document(compare(read_one(path), [read_one(path)], CompareOptions(resamples=100)))
     found: dict[str, Any] = document["schema_accuracy"]["vendor"]
     return found
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from support.vendor_rows import Row, k2_row, own_row, request, write_rows
 from trialbed.errors import DataError, UsageError
 from trialbed_verify.comparison import read_one
 from trialbed_verify.comparison._pairing import Pairing, pair
+from trialbed_verify.documents import as_document
 
 
 def paired(folder: Path, baseline: list[Row], vendor: list[Row], *, force: bool = False) -> Pairing:
@@ -120,12 +120,13 @@ def test_the_vendor_of_another_tools_file_is_the_files_name(tmp_path: Path) -> N
 
 
 def test_what_was_paired_is_told(tmp_path: Path) -> None:
-    about = paired(tmp_path, [own_row(1), own_row(2)], [own_row(1)], force=True).as_json()
-    assert json.loads(json.dumps(about)) == {
+    found = paired(tmp_path, [own_row(1), own_row(2)], [own_row(1)], force=True).counts(forced=True)
+    assert as_document(found) == {
         "by": "case",
         "cases": 1,
         "only_baseline": 1,
         "only_vendor": 0,
         "asked_otherwise": 0,
         "settings": {},
+        "forced": True,
     }

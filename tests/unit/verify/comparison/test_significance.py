@@ -8,6 +8,7 @@ from support.vendor_rows import own_file
 
 from trialbed.statistics import holm, mcnemar
 from trialbed_verify.comparison import CompareOptions, compare, read_one
+from trialbed_verify.documents import as_document
 
 YES, NO = "tool_calls", "stop"
 
@@ -44,7 +45,9 @@ def test_p_values_are_corrected_over_vendors_and_metrics_together(tmp_path: Path
         own_file(tmp_path / f"{name}.jsonl", [YES, NO] * (40 - 2 * count) + [NO, NO] * 2 * count)
         for count, name in enumerate(("a", "b", "c"), 1)
     ]
-    documents = compare(read_one(baseline), [read_one(path) for path in vendors], CompareOptions(resamples=100))
+    documents = as_document(
+        compare(read_one(baseline), [read_one(path) for path in vendors], CompareOptions(resamples=100))
+    )
     found = {(number, test["metric"]): test for number, one in enumerate(documents) for test in one["tests"]}
     assert len(found) == 18
     expected = holm({key: test["p"] for key, test in found.items()})

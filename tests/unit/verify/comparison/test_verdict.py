@@ -7,7 +7,8 @@ import pytest
 
 from trialbed.statistics import CaseBootstrap
 from trialbed_verify.comparison._decisions import Decisions, agreement, similarity
-from trialbed_verify.comparison._verdict import verdict
+from trialbed_verify.comparison._records import F1Verdict
+from trialbed_verify.comparison._verdict import f1_verdict
 
 YES, NO = "tool_calls", "stop"
 
@@ -25,20 +26,20 @@ def drawn(cases: int, seed: int, drift: float = 0.0) -> tuple[Decisions, Decisio
 
 def test_a_faithful_vendor_of_a_noisy_model_is_equivalent() -> None:
     """Its F1 is 0.77, not 1: as much as the baseline has with itself."""
-    found = verdict(*drawn(2000, 1), CaseBootstrap(2000), 0.02)
-    assert found["finding"] == "equivalent"
-    assert abs(found["answered"]["difference"]) < 0.01
+    found = f1_verdict(*drawn(2000, 1), CaseBootstrap(2000), 0.02)
+    assert found.finding == "equivalent"
+    assert abs(found.answered.difference) < 0.01
 
 
 def test_a_drifted_vendor_is_different() -> None:
-    found = verdict(*drawn(2000, 1, drift=0.3), CaseBootstrap(2000), 0.02)
-    assert found["finding"] == "different"
-    assert "lies beyond the margin of ±0.02" in found["reason"]
+    found = f1_verdict(*drawn(2000, 1, drift=0.3), CaseBootstrap(2000), 0.02)
+    assert found.finding == "different"
+    assert "lies beyond the margin of ±0.02" in found.reason
 
 
 def test_few_cases_are_inconclusive() -> None:
-    found = verdict(*drawn(60, 1), CaseBootstrap(60), 0.02)
-    assert found["finding"] == "inconclusive"
+    found = f1_verdict(*drawn(60, 1), CaseBootstrap(60), 0.02)
+    assert found.finding == "inconclusive"
 
 
 def test_one_trial_of_the_baseline_is_inconclusive_and_says_why(compared: Any) -> None:
@@ -78,7 +79,7 @@ def test_the_verdict_errs_as_rarely_as_it_says() -> None:
     others = 0.9 * chances + 0.05
     margin = (chances**2).sum() / chances.sum() - 2 * (chances * others).sum() / (chances + others).sum()
     found = [
-        verdict(*drawn(400, seed, drift=0.1), CaseBootstrap(400, resamples=300), float(margin))["finding"]
+        f1_verdict(*drawn(400, seed, drift=0.1), CaseBootstrap(400, resamples=300), float(margin)).finding
         for seed in range(200)
     ]
     assert found.count("equivalent") <= 20
@@ -87,33 +88,33 @@ def test_the_verdict_errs_as_rarely_as_it_says() -> None:
 
 @pytest.mark.parametrize("margin", [0.005, 0.05])
 def test_the_margin_decides(margin: float) -> None:
-    found = verdict(*drawn(1000, 3), CaseBootstrap(1000), margin)
-    assert found["margin"] == margin
-    assert found["finding"] == ("equivalent" if margin == 0.05 else "inconclusive")
+    found = f1_verdict(*drawn(1000, 3), CaseBootstrap(1000), margin)
+    assert found.margin == margin
+    assert found.finding == ("equivalent" if margin == 0.05 else "inconclusive")
 
 
 def test_a_handful_of_cases_does_not_show_equivalence() -> None:
     """In five cases that decide alike nothing varies, so that any interval of resamples has no width."""
     same = Decisions(np.array([5.0] * 3 + [0.0] * 2), np.full(5, 5.0), np.zeros(5))
-    found = verdict(same, same, CaseBootstrap(5), 0.02)
-    assert found["finding"] == "inconclusive"
-    assert found["reason"] == "5 cases are too few to show equivalence; it takes 30 at least"
-    assert found["delivered"] is found["answered"] is None
+    found = f1_verdict(same, same, CaseBootstrap(5), 0.02)
+    assert found.finding == "inconclusive"
+    assert found.reason == "5 cases are too few to show equivalence; it takes 30 at least"
+    assert found.delivered is found.answered is None
 
 
-def alike(cases: int) -> dict[str, Any]:
+def alike(cases: int) -> F1Verdict:
     """The verdict where both sides always call tools in half of the cases, and never in the others."""
     same = Decisions(np.array([5.0] * (cases // 2) + [0.0] * (cases // 2)), np.full(cases, 5.0), np.zeros(cases))
-    return verdict(same, same, CaseBootstrap(cases), 0.02)
+    return f1_verdict(same, same, CaseBootstrap(cases), 0.02)
 
 
 @pytest.mark.parametrize(("called", "finding"), [(35, "inconclusive"), (70, "inconclusive"), (80, "equivalent")])
 def test_cases_that_never_vary_leave_open_what_they_do_not_show(called: int, finding: str) -> None:
     """At the margin of 0.02, one decision of 25 differs; 74 cases are needed to see that with a chance of 95 %."""
     found = alike(2 * called)
-    assert found["finding"] == finding
-    assert found["delivered"]["low"] < 0 < found["delivered"]["high"]
-    assert (found["delivered"]["p_equivalent"] < 0.05) == (finding == "equivalent")
+    assert found.finding == finding
+    assert found.delivered.low < 0 < found.delivered.high
+    assert (found.delivered.p_equivalent < 0.05) == (finding == "equivalent")
 
 
 def test_no_interval_of_kappa_goes_beyond_its_range() -> None:
@@ -121,4 +122,4 @@ def test_no_interval_of_kappa_goes_beyond_its_range() -> None:
     ours = Decisions(np.array([1.0, 1, 0, 0, 0]), np.full(5, 2.0), np.zeros(5))
     theirs = Decisions(np.zeros(5), np.full(5, 2.0), np.zeros(5))
     found = similarity(agreement(ours, theirs, delivered=True), CaseBootstrap(5))
-    assert -1 <= found["kappa"]["low"] < 0 < found["kappa"]["high"] <= 1
+    assert -1 <= found.kappa.interval.low < 0 < found.kappa.interval.high <= 1

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from trialbed.statistics import Estimate
-from trialbed_verify.ranking import METRICS, Candidate
+from trialbed_verify.ranking import METRICS, VendorMetrics
 
 ROOT = Path(__file__).parents[4]
 
-MakeCandidate = Callable[..., Candidate]
+MakeCandidate = Callable[..., VendorMetrics]
 GOOD = {"success_rate": 1.0, "f1": 0.8, "tps": 50.0, "schema_accuracy": 0.95, "ttft_ms": 300.0, "avg_token": 1500.0}
 
 
@@ -34,8 +34,8 @@ def published() -> dict[str, Any]:
 def candidate() -> MakeCandidate:
     """Makes a vendor of a table: good in all metrics but those given."""
 
-    def make(vendor: str, model: str = "m", **metrics: float | None) -> Candidate:
+    def make(vendor: str, model: str = "m", **metrics: float | None) -> VendorMetrics:
         values: Mapping[str, float | None] = {**GOOD, **metrics}
-        return Candidate(model, vendor, {metric: Estimate(values[metric]) for metric in METRICS})
+        return VendorMetrics(model, vendor, {metric: Estimate(values[metric]) for metric in METRICS})
 
     return make

@@ -19,7 +19,7 @@ def names(rows: Any) -> list[str]:
 
 
 def test_without_times_it_says_how_to_get_them(candidate: Any) -> None:
-    found = rank([candidate("a", **UNSTREAMED), candidate("b", **UNSTREAMED)])
+    found = rank([candidate("a", **UNSTREAMED), candidate("b", **UNSTREAMED)]).as_document()
     assert names(found["models"][0]["ranked"]) == []
     assert any("--stream" in note and "--metrics available" in note for note in found["notes"])
 
@@ -30,27 +30,34 @@ def test_the_metrics_that_all_have_can_be_asked_for(candidate: Any) -> None:
         candidate("b", f1=0.9, **UNSTREAMED),
         candidate("dead", success_rate=0.0, f1=None, schema_accuracy=None, avg_token=None, **UNSTREAMED),
     ]
-    found = rank(vendors, RankOptions(metrics=None))
+    ranking = rank(vendors, RankOptions(metrics=None))
+    found = ranking.as_document()
     assert found["metrics"] == ["success_rate", "f1", "schema_accuracy", "avg_token"]
     (standing,) = found["models"]
     assert names(standing["ranked"]) == ["b", "a"]
     assert names(standing["not_ranked"]) == ["dead"]
     assert "Not ranked by tps; missing for a (m), b (m), dead (m)" in found["notes"]
-    title = ranking_tables(found)[0].title
+    title = ranking_tables(ranking)[0].title
     assert title == "m: IRF over 4 of six metrics, k = 5"
 
 
 def test_chosen_metrics_alone_count(candidate: Any) -> None:
     fast, exact = candidate("fast", tps=99.0, f1=0.7), candidate("exact")
-    assert names(rank([fast, exact], RankOptions(metrics=("tps",)))["models"][0]["ranked"]) == ["fast", "exact"]
-    assert names(rank([fast, exact], RankOptions(metrics=("f1",)))["models"][0]["ranked"]) == ["exact", "fast"]
-    assert rank([fast, exact])["metrics"] == list(METRICS)
+    assert names(rank([fast, exact], RankOptions(metrics=("tps",))).as_document()["models"][0]["ranked"]) == [
+        "fast",
+        "exact",
+    ]
+    assert names(rank([fast, exact], RankOptions(metrics=("f1",))).as_document()["models"][0]["ranked"]) == [
+        "exact",
+        "fast",
+    ]
+    assert rank([fast, exact]).as_document()["metrics"] == list(METRICS)
 
 
 def test_a_table_needs_only_the_columns_of_chosen_metrics(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("model,vendor,f1\nm,a,0.9\nm,b,0.8\n")
-    found = rank(read_table(path, ("f1",)), RankOptions(metrics=("f1",)))
+    found = rank(read_table(path, ("f1",)), RankOptions(metrics=("f1",))).as_document()
     assert names(found["models"][0]["ranked"]) == ["a", "b"]
     with pytest.raises(DataError, match="missing columns"):
         read_table(path)

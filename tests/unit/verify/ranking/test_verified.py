@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from support.vendor_rows import own_file, own_row, write_rows
 
+from trialbed_verify.documents import as_document
 from trialbed_verify.ranking import VerifiedFile, compare_and_rank
 from trialbed_verify.views import verified_tables
 
@@ -35,25 +36,25 @@ def texts(document: Any) -> str:
 def test_vendors_stand_beside_their_baseline_and_are_ranked(tmp_path: Path) -> None:
     turned = ["stop" if end == "tool_calls" else "tool_calls" for end in DECIDED]
     found = compare_and_rank([verified(tmp_path, "good"), official(tmp_path), verified(tmp_path, "turned", turned)])
-    (model,) = found["models"]
-    assert (model["model"], model["baseline"], model["notes"]) == ("m", "official", [])
-    verdicts = {one["vendor"]["vendor"]: one["verdict"]["finding"] for one in model["comparisons"]}
+    (model,) = found.models
+    assert (model.model, model.baseline, model.notes) == ("m", "official", ())
+    verdicts = {one.vendor.vendor: one.verdict.finding for one in model.comparisons}
     assert verdicts == {"good": "equivalent", "turned": "different"}
-    (ranking,) = found["ranking"]["models"]
-    assert {row["vendor"] for row in ranking["ranked"]} == {"good", "official"}
-    assert [row["vendor"] for row in ranking["behind"]] == ["turned"]
+    (ranking,) = found.ranking.models.values()
+    assert {row.vendor.vendor for row in ranking.ranked} == {"good", "official"}
+    assert [row.vendor.vendor for row in ranking.behind] == ["turned"]
     first = verified_tables(found)[0]
     assert first.title == "m compared with official"
     assert [line[:3] for line in first.lines] == [
         ("good", "inconclusive", "equivalent"),
         ("turned", "different", "different"),
     ]
-    json.dumps(found, allow_nan=False)
+    json.dumps(as_document(found), allow_nan=False)
 
 
 def test_without_a_baseline_it_says_so(tmp_path: Path) -> None:
     found = compare_and_rank([verified(tmp_path, "a"), verified(tmp_path, "b")])
-    assert (found["ranking"], found["models"][0]["comparisons"]) == (None, [])
+    assert (found.ranking, found.comparisons) == (None, [])
     assert "m: not compared\nno vendor is marked as the baseline" in texts(found)
 
 
@@ -67,13 +68,13 @@ def test_models_stand_apart_and_a_vendor_may_be_the_baseline_of_one(tmp_path: Pa
     other = VerifiedFile("m-2", "official", verified(tmp_path / "other", "official").path, False)
     its_own = VerifiedFile("m-2", "good", verified(tmp_path / "other", "good").path, True)
     found = compare_and_rank([official(tmp_path), verified(tmp_path, "good"), other, its_own])
-    assert [(one["model"], one["baseline"]) for one in found["models"]] == [("m", "official"), ("m-2", "good")]
-    assert [one["model"] for one in found["ranking"]["models"]] == ["m", "m-2"]
+    assert [(one.model, one.baseline) for one in found.models] == [("m", "official"), ("m-2", "good")]
+    assert list(found.ranking.models) == ["m", "m-2"]
 
 
 def test_an_empty_file_is_left_out(tmp_path: Path) -> None:
     found = compare_and_rank([official(tmp_path), verified(tmp_path, "good"), verified(tmp_path, "empty", [])])
-    assert [one["vendor"]["vendor"] for one in found["models"][0]["comparisons"]] == ["good"]
+    assert [one.vendor.vendor for one in found.comparisons] == ["good"]
     assert "empty is left out: " in texts(found)
     assert "contains no result rows" in texts(found)
 
@@ -81,32 +82,32 @@ def test_an_empty_file_is_left_out(tmp_path: Path) -> None:
 def test_an_empty_baseline_is_nothing_to_compare_with(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "official.jsonl", [])
     found = compare_and_rank([VerifiedFile("m", "official", path, True), verified(tmp_path, "good")])
-    assert (found["ranking"], found["models"][0]["comparisons"]) == (None, [])
+    assert (found.ranking, found.comparisons) == (None, [])
     assert "the baseline, official, has no rows" in texts(found)
 
 
 @pytest.mark.parametrize("ends", [["timeout"] * CASES, ["transport_error"] * 20])
 def test_a_dead_vendor_is_compared_and_not_ranked(ends: list[str], tmp_path: Path) -> None:
     found = compare_and_rank([official(tmp_path), verified(tmp_path, "good"), verified(tmp_path, "dead", ends)])
-    dead = found["models"][0]["comparisons"][1]
-    assert dead["success_rate"]["vendor"]["value"] == 0.0
-    assert [row["vendor"] for row in found["ranking"]["models"][0]["not_ranked"]] == ["dead"]
+    dead = found.comparisons[1]
+    assert dead.success_rate.vendor.value == 0.0
+    assert [row.vendor.vendor for row in found.ranking.models["m"].not_ranked] == ["dead"]
     assert f"dead: {2 * (CASES - len(ends))} rows are left out" in texts(found) or len(ends) == CASES
 
 
 def test_a_baseline_that_only_failed_is_no_truth(tmp_path: Path) -> None:
     found = compare_and_rank([official(tmp_path, ["timeout"] * CASES), verified(tmp_path, "good")])
-    (good,) = found["models"][0]["comparisons"]
-    assert good["verdict"]["finding"] == "inconclusive"
-    assert good["similarity"]["answered"]["f1"]["value"] is None
-    json.dumps(found, allow_nan=False)
+    (good,) = found.comparisons
+    assert good.verdict.finding == "inconclusive"
+    assert good.similarity.answered.f1.value is None
+    json.dumps(as_document(found), allow_nan=False)
 
 
 def test_a_vendor_of_other_requests_is_left_out(tmp_path: Path) -> None:
     rows = [own_row(number, "stop", vendor="other", case=f"{number:064d}x", config="x") for number in range(1, 9)]
     other = VerifiedFile("m", "other", write_rows(tmp_path / "other.jsonl", rows), False)
     found = compare_and_rank([official(tmp_path), other, verified(tmp_path, "good")])
-    assert [one["vendor"]["vendor"] for one in found["models"][0]["comparisons"]] == ["good"]
+    assert [one.vendor.vendor for one in found.comparisons] == ["good"]
     assert "other is left out: the files have no request in common" in texts(found)
 
 
@@ -124,7 +125,7 @@ def test_settings_that_a_driver_forces_are_told_and_keep_nobody_out(tmp_path: Pa
         ]
     )
     assert f"forced: settings of {CASES} requests differ: temperature is absent in the baseline and 0.6" in texts(found)
-    assert {row["vendor"] for row in found["ranking"]["models"][0]["ranked"]} == {"forced", "official"}
+    assert {row.vendor.vendor for row in found.ranking.models["m"].ranked} == {"forced", "official"}
     assert "ranked although the files do not contain the same requests" in texts(found)
     assert "short is not ranked, as it lacks cases" in texts(found)
 
