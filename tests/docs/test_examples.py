@@ -65,8 +65,7 @@ def test_the_commands_were_found() -> None:
     assert ("README.md", "run --framework reference --framework langgraph") in COMMANDS
 
 
-@pytest.mark.parametrize(("page", "command"), COMMANDS)
-def test_commands_parse(page: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_parse(subtests: pytest.Subtests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for folder in ("StableToolBench", "tool_response_cache"):
         (tmp_path / folder).mkdir()
@@ -81,14 +80,15 @@ def test_commands_parse(page: str, command: str, tmp_path: Path, monkeypatch: py
         "official.jsonl",
     ):
         (tmp_path / file).touch()
-    parse(cli, shlex.split(command))
+    for page, command in COMMANDS:
+        with subtests.test(command, page=page):
+            parse(cli, shlex.split(command))
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: str(page.relative_to(ROOT))
-)
-def test_python_examples_compile(page: Path) -> None:
-    for block in blocks(page, "python"):
+def test_python_examples_compile() -> None:
+    found = [(page, block) for page in PAGES for block in blocks(page, "python")]
+    assert len(found) > 50
+    for page, block in found:
         if not re.match(r"\w+\(\n|\w+\(.*\) -> ", block):  # the signatures in the reference
             compile(block, str(page), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)  # as in a notebook
 

@@ -18,8 +18,6 @@ DATASET = MiniDriver().open(None, DATA_DIR)
 QUERIES = DATASET.queries()
 BY_REF = {api.ref: api for api in DATASET.apis()}
 
-every_query = pytest.mark.parametrize("query", QUERIES, ids=lambda query: str(query.query_id))
-
 
 def kind(query: Query) -> str:
     tools = {(ref.category, ref.tool_name) for ref in query.gold_apis}
@@ -80,44 +78,48 @@ def test_some_names_are_as_wild_as_real_ones() -> None:
     assert {"from", "max-rate"} <= names
 
 
-@every_query
-def test_offers_hold_gold_and_distractors(query: Query) -> None:
-    offered = {api.ref for api in query.apis}
-    gold_tools = {(ref.category, ref.tool_name) for ref in query.gold_apis}
-    assert 5 <= len(offered) <= 10
-    assert offered >= set(query.gold_apis)
-    assert any((ref.category, ref.tool_name) not in gold_tools for ref in offered)
-    assert all(BY_REF[api.ref] == api for api in query.apis)
+def test_offers_hold_gold_and_distractors(subtests: pytest.Subtests) -> None:
+    for query in QUERIES:
+        with subtests.test(query=query.query_id):
+            offered = {api.ref for api in query.apis}
+            gold_tools = {(ref.category, ref.tool_name) for ref in query.gold_apis}
+            assert 5 <= len(offered) <= 10
+            assert offered >= set(query.gold_apis)
+            assert any((ref.category, ref.tool_name) not in gold_tools for ref in offered)
+            assert all(BY_REF[api.ref] == api for api in query.apis)
 
 
-@every_query
-async def test_each_gold_call_contributes_facts_of_its_own(query: Query) -> None:
-    assert 1 <= len(query.gold_calls) <= 4
-    responses = await gold_responses(query)
-    owners = []
-    for fact in query.reference_facts:
-        holders = [number for number, response in enumerate(responses) if carries_fact(text_of(response), fact)]
-        assert len(holders) == 1, fact
-        assert fact in evidence_values(responses[holders[0]])
-        assert not carries_fact(query.text, fact)
-        assert not carries_fact(json.dumps(query.gold_calls[holders[0]].arguments), fact)
-        owners += holders
-    assert set(owners) == set(range(len(responses)))
+async def test_each_gold_call_contributes_facts_of_its_own(subtests: pytest.Subtests) -> None:
+    for query in QUERIES:
+        with subtests.test(query=query.query_id):
+            assert 1 <= len(query.gold_calls) <= 4
+            responses = await gold_responses(query)
+            owners = []
+            for fact in query.reference_facts:
+                holders = [number for number, response in enumerate(responses) if carries_fact(text_of(response), fact)]
+                assert len(holders) == 1, fact
+                assert fact in evidence_values(responses[holders[0]])
+                assert not carries_fact(query.text, fact)
+                assert not carries_fact(json.dumps(query.gold_calls[holders[0]].arguments), fact)
+                owners += holders
+            assert set(owners) == set(range(len(responses)))
 
 
-@every_query
-def test_the_reference_answer_states_every_fact(query: Query) -> None:
-    assert query.reference_answer is not None
-    assert all(carries_fact(query.reference_answer, fact) for fact in query.reference_facts)
+def test_the_reference_answer_states_every_fact(subtests: pytest.Subtests) -> None:
+    for query in QUERIES:
+        with subtests.test(query=query.query_id):
+            assert query.reference_answer is not None
+            assert all(carries_fact(query.reference_answer, fact) for fact in query.reference_facts)
 
 
-@every_query
-async def test_arguments_come_from_the_query_or_an_earlier_response(query: Query) -> None:
-    known = query.text
-    for call, response in zip(query.gold_calls, await gold_responses(query), strict=True):
-        for name, value in (call.arguments or {}).items():
-            assert isinstance(value, bool) or carries_fact(known, str(value)), (name, value)
-        known = "\n".join([known, text_of(response)])
+async def test_arguments_come_from_the_query_or_an_earlier_response(subtests: pytest.Subtests) -> None:
+    for query in QUERIES:
+        with subtests.test(query=query.query_id):
+            known = query.text
+            for call, response in zip(query.gold_calls, await gold_responses(query), strict=True):
+                for name, value in (call.arguments or {}).items():
+                    assert isinstance(value, bool) or carries_fact(known, str(value)), (name, value)
+                known = "\n".join([known, text_of(response)])
 
 
 def test_many_queries_chain_calls() -> None:

@@ -23,8 +23,6 @@ WORLD = load_world()
 SIMULATOR = MiniSimulator()
 SAMPLES: dict[str, list[Any]] = {"integer": [3], "number": [250.5], "boolean": [True, False], "string": ["x"]}
 
-every_api = pytest.mark.parametrize("api", WORLD.apis.values(), ids=lambda api: api.ref.title)
-
 
 def api_of(tool_name: str, api_name: str) -> Api:
     return next(api for api in WORLD.apis.values() if api.ref.pair == (tool_name, api_name))
@@ -63,41 +61,45 @@ def valid_calls(api: Api) -> list[dict[str, Any]]:
     return [dict(zip(names, values, strict=True)) for values in itertools.product(*choices)]
 
 
-@every_api
-async def test_every_api_answers_calls_with_keys_that_exist(api: Api) -> None:
+async def test_every_api_answers_calls_with_keys_that_exist(subtests: pytest.Subtests) -> None:
     """Pairs of keys that nothing connects may be refused, but never all of them."""
-    answers = [await SIMULATOR.simulate(api, api.ref.title, arguments) for arguments in valid_calls(api)]
-    good = [answer for answer in answers if not answer.error]
-    assert good
-    if len(api.required_parameters) == 1:
-        assert len(good) == len(answers)
-    for answer in good:
-        assert isinstance(answer.response, dict)
-        assert json.loads(json.dumps(answer.response, allow_nan=False)) == answer.response
+    for api in WORLD.apis.values():
+        with subtests.test(api.ref.title):
+            answers = [await SIMULATOR.simulate(api, api.ref.title, arguments) for arguments in valid_calls(api)]
+            good = [answer for answer in answers if not answer.error]
+            assert good
+            if len(api.required_parameters) == 1:
+                assert len(good) == len(answers)
+            for answer in good:
+                assert isinstance(answer.response, dict)
+                assert json.loads(json.dumps(answer.response, allow_nan=False)) == answer.response
 
 
-@every_api
-async def test_optional_parameters_are_taken(api: Api) -> None:
-    arguments = valid_calls(api)[0]
-    for parameter in api.optional_parameters:
-        for value in values_for(api, parameter):
-            answer = await SIMULATOR.simulate(api, "", arguments | {parameter.name: value})
-            assert answer.error == ""
+async def test_optional_parameters_are_taken(subtests: pytest.Subtests) -> None:
+    for api in WORLD.apis.values():
+        with subtests.test(api.ref.title):
+            arguments = valid_calls(api)[0]
+            for parameter in api.optional_parameters:
+                for value in values_for(api, parameter):
+                    answer = await SIMULATOR.simulate(api, "", arguments | {parameter.name: value})
+                    assert answer.error == ""
 
 
-@every_api
-async def test_a_missing_parameter_is_named(api: Api) -> None:
-    answer = await SIMULATOR.simulate(api, "", {})
-    assert any(repr(parameter.name) in answer.error for parameter in api.required_parameters)
-    assert answer.response == ""
+async def test_a_missing_parameter_is_named(subtests: pytest.Subtests) -> None:
+    for api in WORLD.apis.values():
+        with subtests.test(api.ref.title):
+            answer = await SIMULATOR.simulate(api, "", {})
+            assert any(repr(parameter.name) in answer.error for parameter in api.required_parameters)
+            assert answer.response == ""
 
 
-@every_api
-async def test_a_value_of_a_wrong_type_is_refused_by_name(api: Api) -> None:
-    arguments = valid_calls(api)[0]
-    for parameter in (*api.required_parameters, *api.optional_parameters):
-        answer = await SIMULATOR.simulate(api, "", arguments | {parameter.name: {"not": "a value"}})
-        assert repr(parameter.name) in answer.error
+async def test_a_value_of_a_wrong_type_is_refused_by_name(subtests: pytest.Subtests) -> None:
+    for api in WORLD.apis.values():
+        with subtests.test(api.ref.title):
+            arguments = valid_calls(api)[0]
+            for parameter in (*api.required_parameters, *api.optional_parameters):
+                answer = await SIMULATOR.simulate(api, "", arguments | {parameter.name: {"not": "a value"}})
+                assert repr(parameter.name) in answer.error
 
 
 @settings(max_examples=examples(1))
