@@ -89,7 +89,7 @@ def command(
     as_json: bool,
     **asking: Any,
 ) -> None:
-    """Say how many of the right Apis selectors find, before any agent runs.
+    """Measure how many of the right Apis a selector finds, before any agent runs.
 
     For each selector and number of tools: recall (the share of a query's gold Apis that are offered), nDCG (whether
     they come first) and coverage (the share of queries of which all gold Apis are offered), with 95% intervals.

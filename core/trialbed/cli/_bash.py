@@ -13,12 +13,12 @@ LINE = f'{WORDS} COMP_LINE="$COMP_LINE" COMP_POINT=$COMP_POINT COMP_WORDBREAKS="
 
 
 class BashLineComplete(BashComplete):
-    """Reads the line itself instead of bash's words, and gives bash what its last word lacks."""
+    """Read the line itself instead of bash's words, and complete its last word only."""
 
     source_template = BashComplete.source_template.replace(WORDS, LINE)
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """The words before the cursor, and the one that is being written."""
+        """Return the words before the cursor, and the one that is being written."""
         if "COMP_LINE" not in os.environ:
             return super().get_completion_args()
         # The place of the cursor is counted in bytes.
@@ -29,7 +29,7 @@ class BashLineComplete(BashComplete):
         return words[:-1], words[-1]
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[Any]]:
-        """What fits, each without the words that bash has read already."""
+        """Return the completions without the words that bash has read already."""
         breaks = "".join(sign for sign in ":=" if sign in os.environ.get("COMP_WORDBREAKS", ""))
         known = re.match(f".*[{breaks}]", incomplete) if breaks else None
         read = known[0] if known else ""

@@ -16,7 +16,7 @@ from trialbed.environments import BuildSteps, InstalledEnvironment
 
 @contextmanager
 def build_progress() -> Iterator[BuildSteps]:
-    """The progress that suits standard error; its spinners stop at the end."""
+    """Yield the progress that suits standard error; its spinners stop at the end."""
     if not sys.stderr.isatty():
         yield LineProgress()
         return
@@ -39,11 +39,11 @@ class LineProgress(BuildSteps):
         self.print(f"{framework}: no network; using only uv's cache")
 
     def building(self, framework: str, summary: str) -> None:
-        """Print what is installed."""
+        """Print the releases that are installed."""
         self.print(f"{framework}: building its environment ({summary}) …")
 
     def ready(self, framework: str, installed: InstalledEnvironment, seconds: float | None) -> None:
-        """Print which environment is used."""
+        """Print the environment that is used."""
         took = "" if seconds is None else f", built in {seconds:.0f} s"
         self.print(f"{framework}: own environment {installed.name} ({installed.summary}){took}")
 
@@ -72,12 +72,12 @@ class SpinnerProgress(LineProgress):
         self._spin(framework, f"{framework}: waiting")
 
     def building(self, framework: str, summary: str) -> None:
-        """Print what is installed, and show a spinner."""
+        """Print the releases that are installed, and show a spinner."""
         super().building(framework, summary)
         self._spin(framework, f"{framework}: installing")
 
     def ready(self, framework: str, installed: InstalledEnvironment, seconds: float | None) -> None:
-        """Remove the spinner, and print which environment is used."""
+        """Remove the spinner, and print the environment that is used."""
         self.failed(framework)
         super().ready(framework, installed, seconds)
 
@@ -94,8 +94,8 @@ class SpinnerProgress(LineProgress):
         """Remove all spinners."""
         self._spinners.stop()
 
-    def _spin(self, framework: str, what: str) -> None:
+    def _spin(self, framework: str, text: str) -> None:
         if framework in self._tasks:
-            self._spinners.update(self._tasks[framework], description=what)
+            self._spinners.update(self._tasks[framework], description=text)
         else:
-            self._tasks[framework] = self._spinners.add_task(what, total=None)
+            self._tasks[framework] = self._spinners.add_task(text, total=None)

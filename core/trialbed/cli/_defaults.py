@@ -12,7 +12,7 @@ from trialbed.settings import SettingsFile
 
 
 def default_map(settings: SettingsFile) -> dict[str, Any]:
-    """The file's values in click's form.
+    """Return the file's values in click's form.
 
     Raises:
         SettingsError: a command or an option is unknown, or a value is not of the option's; names file and key.

@@ -18,31 +18,31 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "compare": "Compare runs, or result files of vendors, with intervals.",
-    "doctor": "Check what is installed, what is missing and how to get it.",
+    "doctor": "Check the installation, and show how to get missing parts.",
     "env": "Build, list, lock and remove environments of frameworks.",
     "plugins": "List installed drivers, commands and plugins, and why broken ones fail.",
     "run": "Run trials and report how well frameworks use tools.",
     "runs": "List the runs in the store, newest first.",
     "show": "Show a run, or one of its trials as the wire saw it.",
 }
-"""Core's commands and what they do, for ``bench --help``."""
+"""Core's commands with their descriptions, for ``bench --help``."""
 
 GROUP = "trialbed.commands"
 """The entry-point group of all other commands."""
 
 Targets = Mapping[str, Collection[str]]
-"""Names of entry points -> what they refer to; more than one where several distributions offer the name."""
+"""Names of entry points -> their targets; more than one where several distributions offer the name."""
 
 
 class LazyGroup(click.Group):
     """The root of all commands. A command's module is imported when the command, or the help on all, is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click gives it
-        """Every command's name, sorted."""
+        """Return every command's name, sorted."""
         return self._names(_targets())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click gives it
-        """The command of this name.
+        """Return the command of this name.
 
         Raises:
             DriverError: the distribution that offers it cannot be loaded, or several offer it.
@@ -50,12 +50,12 @@ class LazyGroup(click.Group):
         if cmd_name in COMMANDS:
             command: click.Command = import_module(f"trialbed.cli.{cmd_name}").command
             return command
-        return self._added(cmd_name, _targets())
+        return self._added_command(cmd_name, _targets())
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is asked for; suggests one for a wrong name."""
+        """Return the command that is asked for; suggest one for a wrong name."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
@@ -68,7 +68,7 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click gives it
         """Write the list of commands without importing core's own."""
-        # Once for all of them: looking through what is installed takes longer than the rest of the help.
+        # Once for all of them: to look through all installed packages takes longer than the rest of the help.
         targets = _targets()
         rows = [(name, COMMANDS.get(name) or self._summary(name, targets)) for name in self._names(targets)]
         with formatter.section("Commands"):
@@ -77,14 +77,14 @@ class LazyGroup(click.Group):
     def _names(self, targets: Targets) -> list[str]:
         return sorted({*COMMANDS, *targets, *self.commands})
 
-    def _added(self, name: str, targets: Targets) -> click.Command | None:
+    def _added_command(self, name: str, targets: Targets) -> click.Command | None:
         return load_command(name, targets[name]) if name in targets else self.commands.get(name)
 
     def _summary(self, name: str, targets: Targets) -> str:
         from trialbed.errors import DriverError
 
         try:
-            command = self._added(name, targets)
+            command = self._added_command(name, targets)
         except DriverError as error:
             click.echo(f"Warning: {error}", err=True)
             return "(cannot be loaded)"
@@ -102,12 +102,12 @@ def load_command(name: str, targets: Collection[str]) -> click.Command:
     """Load the command of an entry point.
 
     Args:
-        targets: what the entry points of this name refer to.
+        targets: those of the entry points of this name.
 
     Raises:
         DriverError: the distribution that offers it cannot be loaded, or several offer it.
     """
-    # To ask whose a command is takes longer than to load it: only where that is needed, for a refusal.
+    # The distribution of a command takes longer to find than the command to load: only where a refusal needs it.
     (target,) = targets if len(targets) == 1 else (_info(name).target,)
     try:
         # Not by stevedore, which takes longer to import than the help on all commands takes to write.

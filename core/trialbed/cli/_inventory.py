@@ -22,7 +22,7 @@ class Item:
     problem: str = ""
 
     def as_json(self) -> dict[str, str]:
-        """For ``--json``."""
+        """Return it for ``--json``."""
         return {
             "kind": self.kind,
             "name": self.name,
@@ -32,12 +32,12 @@ class Item:
         }
 
     def as_row(self) -> tuple[str, str, str, str]:
-        """For the table."""
+        """Return it for the table."""
         return self.kind, self.name, f"{self.distribution} {self.version}", self.problem or "ok"
 
 
 def inventory() -> list[Item]:
-    """All drivers by kind and name, then all plugins; each is loaded."""
+    """Load all drivers and plugins: the drivers by kind and name, then the plugins."""
     kinds = [kind for kind in GROUPS if kind != "components"]
     return [_driver(info) for kind in kinds for info in list_drivers(kind)] + _plugins()
 

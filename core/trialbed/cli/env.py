@@ -1,4 +1,4 @@
-"""``bench env``."""
+"""The command ``bench env``."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def remove(name: tuple[str, ...], every: bool, force: bool, env_dir: Path | None
     if bool(name) == every:
         raise UsageError("name the environments: NAME, NAME==VERSION, a digest from `bench env list`, or --all")
     store = environment_store(env_dir)
-    chosen = list(store) if every else [found for one in dict.fromkeys(name) for found in _named(store, one)]
+    chosen = list(store) if every else [found for one in dict.fromkeys(name) for found in _matching(store, one)]
     removed, refusals = [], []
     for installed in chosen:
         row = _row(store, installed)
@@ -188,13 +188,13 @@ def _lock_text(store: EnvironmentStore, request: BuildRequest) -> str:
     make_folder(store.folder, "--env-dir")
     uv = Uv(store.folder, lambda: click.echo("no network; using only uv's cache", err=True))
 
-    async def resolved() -> tuple[str, ...]:
+    async def choose() -> tuple[str, ...]:
         return await resolve(uv, await with_distributions(uv, store.with_last_choices(request)))
 
-    return lock_text(asyncio.run(resolved()))
+    return lock_text(asyncio.run(choose()))
 
 
-def _named(store: EnvironmentStore, name: str) -> list[InstalledEnvironment]:
+def _matching(store: EnvironmentStore, name: str) -> list[InstalledEnvironment]:
     from packaging.version import Version
 
     from trialbed.environments import FrameworkSpec

@@ -27,9 +27,9 @@ env_dir_option = option(
 def chosen_environments(
     frameworks: Sequence[str], *, yes: bool, env_dir: Path | None = None, check: Callable[[], object] | None = None
 ) -> dict[str, Environment]:
-    """The environments of the frameworks that cannot run in this interpreter; builds missing ones, and asks once.
+    """Return the environments of frameworks that cannot run in this interpreter; build missing ones, and ask once.
 
-    Prints to standard error which environment each of them has. It starts an event loop of its own.
+    Prints the environment of each to standard error. It starts an event loop of its own.
 
     Args:
         frameworks: frameworks as asked for, ``NAME[:PROFILE][==VERSION]``; profiles share an environment.
@@ -66,7 +66,7 @@ def chosen_environments(
 
 
 def environment_store(env_dir: Path | None) -> EnvironmentStore:
-    """The environments of the folder that an option, a variable or the default names."""
+    """Return the environments of the folder that an option, a variable or the default names."""
     from trialbed.environments import EnvironmentStore
     from trialbed.settings import env_dir as default
 
@@ -74,7 +74,7 @@ def environment_store(env_dir: Path | None) -> EnvironmentStore:
 
 
 def build_environments(store: EnvironmentStore, requests: Sequence[BuildRequest]) -> dict[str, InstalledEnvironment]:
-    """Build missing environments and show the progress; framework as asked for -> environment.
+    """Build missing environments and show the progress; return framework as asked for -> environment.
 
     Raises:
         EnvironmentFailed: one cannot be built.
@@ -99,7 +99,7 @@ def build_environments(store: EnvironmentStore, requests: Sequence[BuildRequest]
 
 
 def report_third_party(store: EnvironmentStore, requests: Sequence[BuildRequest]) -> None:
-    """Print which adapters are taken from the package index by their name alone and are not published with Trialbed."""
+    """Print the adapters that come from the package index by their name alone and are not published with Trialbed."""
     from trialbed.environments import FIRST_PARTY, adapter_distribution
 
     for request in map(store.with_last_choices, requests):
@@ -136,7 +136,7 @@ def _ask_consent(missing: Sequence[BuildRequest], store: EnvironmentStore, *, ye
 
 
 def _install_hint(missing: Sequence[BuildRequest]) -> str:
-    """The alternative for one framework; two in one environment may exclude each other's newest releases."""
+    """Return the alternative for one framework; two in one environment may exclude each other's newest releases."""
     from trialbed.environments import install_command
 
     if len(missing) > 1:

@@ -1,4 +1,4 @@
-"""``bench plugins``."""
+"""The command ``bench plugins``."""
 
 from __future__ import annotations
 

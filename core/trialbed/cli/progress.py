@@ -21,7 +21,7 @@ class Resumable(Protocol):
         """Close the bar."""
 
     def print_resume_hint(self) -> None:
-        """Print what is kept, and how to resume."""
+        """Print the work that is kept, and how to resume."""
 
 
 Shown = TypeVar("Shown", bound=Resumable)
@@ -29,7 +29,7 @@ Shown = TypeVar("Shown", bound=Resumable)
 
 @contextmanager
 def hint_on_early_end(shown: Shown) -> Iterator[Shown]:
-    """Give the progress, and print how to resume if the body raises an exception."""
+    """Yield the progress, and print how to resume if the body raises an exception."""
     try:
         yield shown
     except BaseException:
@@ -39,12 +39,12 @@ def hint_on_early_end(shown: Shown) -> Iterator[Shown]:
 
 
 def is_line_due(done: int, total: int) -> bool:
-    """Whether another tenth of the whole has just been completed."""
+    """Return whether another tenth of the whole has just been completed."""
     return done == total or done * LINES // total > (done - 1) * LINES // total
 
 
 def new_bar() -> Bar:
-    """A bar on stderr that disappears at its end; its tasks have a field ``failed``, a text shown behind the bar."""
+    """Return a bar on stderr that disappears at its end; its tasks have a field ``failed``, a text behind the bar."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

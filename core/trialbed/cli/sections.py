@@ -32,7 +32,7 @@ class SectionedCommand(click.Command):
                     formatter.write_dl(rows)
 
     def sections(self, ctx: click.Context) -> list[tuple[str, Sequence[click.Option]]]:
-        """The options under their headings."""
+        """Return the options under their headings."""
         options = {
             str(parameter.name): parameter for parameter in self.get_params(ctx) if isinstance(parameter, click.Option)
         }

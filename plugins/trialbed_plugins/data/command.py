@@ -212,7 +212,7 @@ def _default_cache() -> Path:
 @data_dir_option
 @json_option
 def show(dataset: str, query_id: str | None, data_dir: Path | None, as_json: bool) -> None:
-    """Show what is in a dataset, or one query of it."""
+    """Show a dataset, or one query of it."""
     from trialbed.engine import choose_queries, open_dataset
 
     opened = open_dataset(dataset, _folder(data_dir))

@@ -1,1 +1,1 @@
-"""Model adapters: what families of models need changed in requests; each is a driver of ``trialbed.model_adapters``."""
+"""Model adapters: the changes that families of models need in requests; drivers of ``trialbed.model_adapters``."""

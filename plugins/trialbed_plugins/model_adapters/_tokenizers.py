@@ -5,15 +5,30 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from trialbed.contracts import ModelAdapter
 from trialbed.errors import UsageError
 
 INSTALL = "pip install 'trialbed[raw]'"
 
 
+class TokenizerAdapter(ModelAdapter):
+    """Make prompts and count tokens by the model's own tokenizer, whose code runs only if it is trusted."""
+
+    contract = "1"
+
+    def prompt(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None, tokenizer: str) -> str:
+        """Apply the tokenizer's chat template to the conversation."""
+        return chat_prompt(tokenizer, messages, tools, trust=self.trust_tokenizer_code)
+
+    def count_tokens(self, text: str, tokenizer: str) -> int | None:
+        """Count the tokens of a text."""
+        return token_count(tokenizer, text, trust=self.trust_tokenizer_code)
+
+
 def chat_prompt(
     name: str, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None, *, trust: bool = False
 ) -> str:
-    """The chat template of a tokenizer over a conversation.
+    """Apply the chat template of a tokenizer to a conversation.
 
     Args:
         name: of the tokenizer, or its folder.
@@ -33,7 +48,7 @@ def chat_prompt(
 
 
 def token_count(name: str, text: str, *, trust: bool = False) -> int:
-    """The tokens of a text, without those that a tokenizer puts around it.
+    """Count the tokens of a text, without those that a tokenizer puts around it.
 
     Args:
         name: of the tokenizer, or its folder.

@@ -1,4 +1,4 @@
-"""Models that need nothing changed."""
+"""Models whose requests need no changes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import json
 import re
 from typing import Any
 
-from trialbed.contracts import ModelAdapter
-from trialbed_plugins.model_adapters._tokenizers import chat_prompt, token_count
+from trialbed_plugins.model_adapters._tokenizers import TokenizerAdapter
 from trialbed_plugins.model_adapters.kimi import kimi_calls
 
 TAGGED = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
@@ -17,43 +16,33 @@ LISTED = re.compile(r"\[TOOL_CALLS\]\s*(\[.*\])", re.DOTALL)
 """Calls as Mistral writes them: a JSON list behind a mark."""
 
 
-class GenericAdapter(ModelAdapter):
+class GenericAdapter(TokenizerAdapter):
     """Leaves requests as they are; serves every model that no other adapter recognises."""
-
-    contract = "1"
 
     @classmethod
     def recognises(cls, model: str) -> bool:  # noqa: ARG003 - it is the fallback
-        """Never: it is taken where nothing else is."""
+        """Return False: it serves the models that no other adapter recognises."""
         return False
 
-    def prompt(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None, tokenizer: str) -> str:
-        """The tokenizer's chat template over the conversation; its own code runs only if it is trusted."""
-        return chat_prompt(tokenizer, messages, tools, trust=self.trust_tokenizer_code)
-
-    def count_tokens(self, text: str, tokenizer: str) -> int | None:
-        """By the model's own tokenizer."""
-        return token_count(tokenizer, text, trust=self.trust_tokenizer_code)
-
     def calls_of(self, text: str) -> tuple[str, list[dict[str, Any]]]:
-        """Calls in the forms of Hermes and Qwen, of Mistral, and of Kimi; a part that is not a call stays text."""
+        """Find calls in the forms of Hermes and Qwen, of Mistral, and of Kimi; a part that is not a call stays text."""
         made: list[dict[str, Any]] = []
 
-        def taken(found: re.Match[str]) -> str:
+        def take(found: re.Match[str]) -> str:
             calls = _calls(found[1])
             if not calls:
                 return found[0]
             made.extend(calls)
             return ""
 
-        rest = LISTED.sub(taken, TAGGED.sub(taken, text))
+        rest = LISTED.sub(take, TAGGED.sub(take, text))
         numbered = [{"id": f"call_{number}", "type": "function", "function": call} for number, call in enumerate(made)]
         rest, kimi = kimi_calls(rest)
         return rest, [*numbered, *kimi]
 
 
 def _calls(text: str) -> list[dict[str, Any]]:
-    """The functions that a JSON text calls; empty if one of them is not a call."""
+    """Return the functions that a JSON text calls; empty if one of them is not a call."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

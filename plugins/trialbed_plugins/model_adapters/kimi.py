@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from trialbed.contracts import ModelAdapter
-from trialbed_plugins.model_adapters._tokenizers import chat_prompt, token_count
+from trialbed_plugins.model_adapters._tokenizers import TokenizerAdapter
 
 FAMILY = ("kimi", "moonshot")
 
@@ -17,35 +16,25 @@ CALL = re.compile(
 )
 
 
-class KimiAdapter(ModelAdapter):
+class KimiAdapter(TokenizerAdapter):
     """Kimi's own role for inputs, the reasoning that it expects with earlier calls, and its raw completions."""
-
-    contract = "1"
 
     @classmethod
     def recognises(cls, model: str) -> bool:
-        """By the family's names."""
+        """Return whether it has one of the family's names."""
         return any(name in model.lower() for name in FAMILY)
 
     def transform(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """``_input`` becomes ``system``; an assistant's calls without reasoning get a blank one."""
+        """Write ``system`` for ``_input``, and a blank reasoning for an assistant's calls without one."""
         return [_transform(message) if isinstance(message, dict) else message for message in messages]
 
-    def prompt(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None, tokenizer: str) -> str:
-        """The model's chat template over the conversation; the tokenizer's own code runs only if it is trusted."""
-        return chat_prompt(tokenizer, messages, tools, trust=self.trust_tokenizer_code)
-
-    def count_tokens(self, text: str, tokenizer: str) -> int | None:
-        """By the model's own tokenizer."""
-        return token_count(tokenizer, text, trust=self.trust_tokenizer_code)
-
     def calls_of(self, text: str) -> tuple[str, list[dict[str, Any]]]:
-        """Calls of every complete section, ids of the form ``functions.NAME:NUMBER``."""
+        """Find the calls of every complete section, ids of the form ``functions.NAME:NUMBER``."""
         return kimi_calls(text)
 
 
 def kimi_calls(text: str) -> tuple[str, list[dict[str, Any]]]:
-    """A text without its complete sections of calls, and their calls."""
+    """Return a text without its complete sections of calls, and their calls."""
     calls = [_call(found) for section in SECTION.findall(text) for found in CALL.finditer(section)]
     return SECTION.sub("", text), [call for call in calls if call is not None]
 

@@ -22,10 +22,10 @@ from trialbed.run_report import run_and_report
 from trialbed_plugins.executors.local import LocalExecutor
 from trialbed_scripted import policy_names
 
-pytestmark = pytest.mark.slow(240)
+pytestmark = pytest.mark.slow(150)
 
-QUERIES = 12
-"""They have one to four gold calls, of the same Api too, and all kinds of arguments."""
+QUERIES = (2, 3, 4, 7, 11, 12, 13)
+"""They have one to four gold calls, two of one Api, and all kinds of arguments, given and left to be made up."""
 AT_A_TIME = 4
 
 LABELS = labels()
@@ -36,8 +36,8 @@ Documents = dict[str, dict[str, dict[str, Any]]]
 
 @pytest.fixture(scope="module")
 def queries(tmp_path_factory: pytest.TempPathFactory) -> dict[int | str, Query]:
-    chosen = open_dataset("mini", tmp_path_factory.mktemp("data")).queries()[:QUERIES]
-    return {query.query_id: query for query in chosen}
+    every = open_dataset("mini", tmp_path_factory.mktemp("data")).queries()
+    return {query.query_id: query for query in every if query.query_id in QUERIES}
 
 
 class KeptWorkers(LocalExecutor):
@@ -89,7 +89,7 @@ def documents(
             frameworks=LABELS,
             environments=environments,
             model=f"scripted:{policy}",
-            limit=QUERIES,
+            query_ids=tuple(map(str, QUERIES)),
             max_steps=MAX_STEPS,
             # A slow model is waited for: more of its trials fit beside one another.
             concurrency=len(LABELS) if policy == "slow" else AT_A_TIME,

@@ -48,7 +48,7 @@ class DoctorCheck:
         return COLOURS[self.mark]
 
     def as_json(self) -> dict[str, str]:
-        """For ``--json``."""
+        """Return it for ``--json``."""
         return {
             "state": self.mark.strip(),
             "subject": self.subject,
@@ -58,7 +58,7 @@ class DoctorCheck:
 
 
 def checks() -> Iterator[DoctorCheck]:
-    """Every check, in the order in which a new user meets its subject."""
+    """Yield every check, in the order in which a new user meets its subject."""
     yield DoctorCheck("ok  ", "python", f"{platform.python_version()} at {os.path.realpath(sys.executable)}")
     yield from _settings()
     yield _folder("state", state_dir())
@@ -91,7 +91,7 @@ def _folder(subject: str, folder: Path) -> DoctorCheck:
 
 
 def _nearest(folder: Path) -> Path:
-    """The folder, or the nearest parent that exists."""
+    """Return the folder, or the nearest parent that exists."""
     return next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
 
 
@@ -104,7 +104,7 @@ def _space(folder: Path) -> DoctorCheck:
 
 
 def _adapter(name: str) -> DoctorCheck:
-    """Looks up where a framework would run whose adapter is published with Trialbed."""
+    """Look up where a framework would run whose adapter is published with Trialbed."""
     if runs_here(name):
         return DoctorCheck("ok  ", name, "installed here")
     installed = EnvironmentStore(env_dir()).find(BuildRequest(FrameworkSpec.parse(name)))
@@ -156,14 +156,14 @@ def _uv() -> DoctorCheck:
 
 
 def _sandboxes() -> Iterator[DoctorCheck]:
-    """What the local executor offers; one that cannot be loaded is told with the drivers."""
+    """Yield the sandboxes of the local executor; an executor that cannot be loaded is listed with the drivers."""
     with suppress(DriverError):
         executor: type[Executor] = load_driver("executors", "local")
         yield from (_sandbox(executor, mode) for mode in SANDBOXES[1:])
 
 
 def _sandbox(executor: type[Executor], mode: str) -> DoctorCheck:
-    """Starts a process in a sandbox: what is installed and switched on does not tell whether it can be made."""
+    """Start a process in a sandbox: that its parts are installed does not mean that it can be made."""
     try:
         return DoctorCheck("ok  ", f"sandbox {mode}", ", ".join(executor.check_sandbox(Sandbox(mode))))
     except SandboxUnavailable as error:

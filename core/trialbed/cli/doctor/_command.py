@@ -1,4 +1,4 @@
-"""``bench doctor``."""
+"""The command ``bench doctor``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Examples:
 )
 @json_option
 def command(store: str | None, as_json: bool) -> int:
-    """Check what is installed, what is missing and how to get it.
+    """Check the installation, and show how to get missing parts.
 
     Exits with 1 if something installed is broken. Things that are merely missing (an adapter, a key) are listed with
     the command that installs or sets them.

@@ -1,4 +1,4 @@
-"""``bench doctor --store``: what is damaged in a store."""
+"""``bench doctor --store``: the damage in a store."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REMEDY = "restore a copy of the store; runs that are not named here can still be
 
 
 def show_store(url_or_path: str | None, *, as_json: bool) -> int:
-    """Look at a store and print what is found; returns the exit code.
+    """Check a store and print its problems; return the exit code.
 
     Args:
         url_or_path: None for the store of the state folder.

@@ -1,8 +1,8 @@
 """The leaderboard's rules of which calls are right.
 
 They are those of its own checker (``bfcl-eval`` 2026.3.23), oddities included: a text is compared without case, spaces
-and the punctuation ``,./-_*^``; an empty text among the values of a parameter says that it may be left out; what has
-the type of a right value is compared with it even if the description has another type.
+and the punctuation ``,./-_*^``; an empty text among the values of a parameter says that it may be left out; a value
+of the type of a right value is compared with it even if the description has another type.
 """
 
 from __future__ import annotations

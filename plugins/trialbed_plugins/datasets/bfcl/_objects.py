@@ -79,7 +79,7 @@ class CaseObjects:
             return f"Error during execution: {error}"
 
     def response(self, function: str, named: Mapping[str, Any], given: Sequence[Any] = ()) -> str:
-        """Write a call's result as text, which is what the leaderboard compares."""
+        """Return a call's result as the text that the leaderboard compares."""
         return text_of(self.call(function, named, given))
 
     def state(self) -> dict[str, Any]:
