@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import UTC
 from typing import Any
 
-from trialbed.records import FrameworkInfo, Run, framework_profile
+from trialbed.records import FrameworkInfo, Run, RunConfig, framework_profile
 from trialbed.settings import document_settings
 from trialbed.wire.redaction import shown_url
 
 
 def metadata(run: Run, framework: str) -> dict[str, Any]:
-    """The document's ``metadata``. Times are seconds; ``timestamp`` is when the run began, in UTC."""
+    """Return the document's ``metadata``. Times are seconds; ``timestamp`` is when the run began, in UTC."""
     config = run.config
     return {
         "agent_name": framework,
@@ -25,9 +25,7 @@ def metadata(run: Run, framework: str) -> dict[str, Any]:
         "config_digest": run.config_digest,
         "trialbed_version": config.trialbed_version,
         **_framework(run, framework),
-        **document_settings(config),
-        "model_name": config.told_model,
-        "base_url": None if config.base_url is None else shown_url(config.base_url),
+        **shown_settings(config),
         "judge": dict(run.judge) or None,
         "dataset_digest": config.dataset_digest,
         "catalog": list(config.catalog),
@@ -37,8 +35,22 @@ def metadata(run: Run, framework: str) -> dict[str, Any]:
     }
 
 
+def shown_settings(config: RunConfig) -> dict[str, Any]:
+    """Return the settings of a run's identity under their keys in documents, as they may be shown."""
+    return {
+        **document_settings(config),
+        "model_name": config.told_model,
+        "base_url": None if config.base_url is None else shown_url(config.base_url),
+    }
+
+
+def framework_info(run: Run, name: str) -> FrameworkInfo | None:
+    """Return a framework as the workers of a run found it; None where none has begun."""
+    return next((info for info in run.frameworks if info.name == name), None)
+
+
 def _framework(run: Run, name: str) -> dict[str, Any]:
-    info: FrameworkInfo | None = next((info for info in run.frameworks if info.name == name), None)
+    info = framework_info(run, name)
     deviations = [deviation.text for deviation in info.deviations] if info else []
     return {
         "framework": name,

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import fmean
 
 from trialbed.records import GoldAnswer, Query, Run, Score, ScoreDescription, Usage
+from trialbed.report._metadata import framework_info
 from trialbed.report._reasons import failure_reasons, untold_reasons
 from trialbed.report._records import (
     Claims,
@@ -64,7 +65,7 @@ def summarise(
     return Summary(
         run=run,
         framework=framework,
-        info=next((info for info in run.frameworks if info.name == framework), None),
+        info=framework_info(run, framework),
         counts=_counts(run, trials, measured),
         scores=_scores(measured, answered, quality, absent, first_apart, described or {}),
         over_answered=figures(answered, first_apart=first_apart),

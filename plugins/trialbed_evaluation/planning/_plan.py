@@ -18,7 +18,7 @@ from trialbed.report.comparison import (
     chosen_baseline,
     incomplete_note,
     read_sides,
-    told_apart,
+    unique_names,
 )
 from trialbed.settings import MARGIN
 from trialbed_evaluation.planning._pilots import Pilot
@@ -131,7 +131,7 @@ def _pilot(
         "baseline": baseline.name if baseline else None,
         "candidate": candidate.name if candidate else None,
         "queries": spread.queries,
-        "repeats": baseline.about["repeat"] or 1 if baseline else None,
+        "repeats": baseline.about.settings["repeat"] or 1 if baseline else None,
         "difference": fmean(map(fmean, known.differences)) if known else 0.0,
         "changed": spread.changed,
         "between": known.between if known else spread.changed,
@@ -192,12 +192,11 @@ def plan_sides(values: Sequence[str], store: str | None, against: str | None) ->
     Raises:
         UsageError, DataError: a value or the framework cannot be found, or means several.
     """
-    sides = told_apart([side for value in values for side in read_sides(value, store)])
+    sides = unique_names([side for value in values for side in read_sides(value, store)])
     for one, other in combinations(sides, 2):
         if are_same_trials(one, other):
             raise UsageError(
-                f"the pilot has the trials of {one.about['agent_name']} in run {one.about['run_id']} twice; name each "
-                "run once"
+                f"the pilot has the trials of {one.about.framework} in run {one.about.run_id} twice; name each run once"
             )
     if against is None and len(sides) < 2:
         return sides, None

@@ -84,7 +84,7 @@ def command(
 
     sides, baseline = plan_sides(pilot, store, against)
     # Only a pilot with repeats shows their gain.
-    usual = (1, 3) if baseline and all((side.about["repeat"] or 1) > 1 for side in sides) else (1,)
+    usual = (1, 3) if baseline and all((side.about.settings["repeat"] or 1) > 1 for side in sides) else (1,)
     options = QueryPlanOptions(
         score=score,
         queries=tuple(sorted(set(queries or QUERIES))),

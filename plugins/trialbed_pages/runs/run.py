@@ -8,6 +8,7 @@ from functools import cached_property
 
 from trialbed.report.comparison import HEADLINE as COMPARED
 from trialbed.report.comparison import (
+    ComparedRun,
     ComparedTrial,
     Ranks,
     ScoreFinding,
@@ -228,4 +229,4 @@ def _side(figures: RunFigures, name: str) -> Side:
         for trial in figures.by_framework.get(name, ())
     ]
     bounded = frozenset(score for score in HEADLINE if score in kinds and kinds[score].bounded)
-    return Side(figures.run.run_id, name, {}, trials, bounded, bounded)
+    return Side(figures.run.run_id, name, ComparedRun(name), trials, bounded, bounded)

@@ -1,27 +1,25 @@
 """Comparing runs: the same queries under two frameworks, models or settings.
 
-``_sides`` reads what was measured, ``_findings`` and ``_differences`` compute, ``_tables`` shows, ``_run`` compares the
-frameworks of one run, and ``_groups`` compares several runs.
+``_documents`` and ``_stored`` read sides, ``_findings`` and ``_differences`` compute, ``_tables`` shows, ``_run``
+compares the frameworks of one run, and ``_groups`` compares several runs.
 """
 
 from trialbed.report.comparison._differences import ComparisonOptions, RunComparison
+from trialbed.report.comparison._documents import document_file, is_document
 from trialbed.report.comparison._findings import ALPHA, HEADLINE, ScoreFinding, paired_findings
 from trialbed.report.comparison._groups import compare_groups, complete_sides, regression_lines, regressions
 from trialbed.report.comparison._ranks import Ranks, open_ranks, rank_notes
 from trialbed.report.comparison._run import FrameworkComparison, chosen_baseline, compare_frameworks
 from trialbed.report.comparison._sides import (
+    ComparedRun,
     ComparedTrial,
     QueryId,
     Side,
     are_same_trials,
-    document_file,
     incomplete_note,
-    is_document,
-    is_run_name,
-    read_sides,
-    run_side,
-    told_apart,
+    unique_names,
 )
+from trialbed.report.comparison._stored import is_run_name, read_sides, run_side
 from trialbed.report.comparison._tables import (
     comparison_records,
     comparison_tables,
@@ -33,6 +31,7 @@ from trialbed.report.comparison._tables import (
 __all__ = [
     "ALPHA",
     "HEADLINE",
+    "ComparedRun",
     "ComparedTrial",
     "ComparisonOptions",
     "FrameworkComparison",
@@ -61,6 +60,6 @@ __all__ = [
     "regression_lines",
     "regressions",
     "run_side",
-    "told_apart",
+    "unique_names",
     "verdict_notes",
 ]

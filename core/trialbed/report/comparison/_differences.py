@@ -9,10 +9,10 @@ from statistics import fmean
 from typing import Any
 
 from trialbed.errors import UsageError
-from trialbed.report.comparison._findings import HEADLINE, ScoreFinding, paired_findings
+from trialbed.report.comparison._findings import ScoreFinding, findings_by_pair
 from trialbed.report.comparison._ranks import Ranks
 from trialbed.report.comparison._recovery import Recovery, recovery
-from trialbed.report.comparison._sides import Side, compared_settings, incomplete_note, shared_trials
+from trialbed.report.comparison._sides import JUDGE_KEYS, Side, incomplete_note, shared_trials
 from trialbed.scoring import JUDGED
 from trialbed.settings import MARGIN
 from trialbed.statistics import RESAMPLES, CaseBootstrap, Estimate, paired_interval
@@ -87,11 +87,11 @@ class RunComparison:
     ranks: Ranks = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """The comparison as JSON."""
+        """Return the comparison as JSON."""
         how = self.options
         return {
-            "baseline": _about(self.baseline),
-            "candidate": _about(self.candidate),
+            "baseline": _side_json(self.baseline),
+            "candidate": _side_json(self.candidate),
             "queries": {
                 "common": self.common,
                 "only_baseline": self.only_baseline,
@@ -112,19 +112,36 @@ class RunComparison:
         }
 
 
-def compare(baseline: Side, candidate: Side, options: ComparisonOptions) -> RunComparison:
-    """Compare a candidate with the baseline.
+def compare_pairs(pairs: Sequence[tuple[Side, Side]], options: ComparisonOptions) -> list[RunComparison]:
+    """Compare each candidate with its baseline; the p-values are adjusted over all that is compared at once.
 
     Raises:
-        UsageError: they are the same trials, of different datasets, incomplete, or have no query in common.
+        UsageError: a pair is the same trials, of different datasets, incomplete, or has no query in common.
     """
-    check_complete((baseline, candidate), allowed=options.allow_incomplete)
-    baseline, candidate = shared_trials(baseline, candidate)
-    notes = list(_check_sides(baseline, candidate, options))
+    comparable = []
+    for pair in pairs:
+        check_complete(pair, allowed=options.allow_incomplete)
+        baseline, candidate = shared_trials(*pair)
+        notes = _check_sides(baseline, candidate, options)
+        if not options.force and judges_differ(baseline, candidate):
+            baseline, candidate = baseline.without(JUDGED), candidate.without(JUDGED)
+        comparable.append((baseline, candidate, notes))
+    findings = findings_by_pair([(baseline, candidate) for baseline, candidate, _ in comparable], options.margin)
+    return [
+        _compare(baseline, candidate, found, notes, options)
+        for (baseline, candidate, notes), found in zip(comparable, findings, strict=True)
+    ]
+
+
+def _compare(
+    baseline: Side,
+    candidate: Side,
+    findings: Mapping[str, ScoreFinding],
+    notes: Sequence[str],
+    options: ComparisonOptions,
+) -> RunComparison:
     ours, theirs = set(baseline.queries), set(candidate.queries)
     names = [name for name in baseline.scores if name in set(candidate.scores)]
-    if not options.force and judges_differ(baseline, candidate):
-        names = [name for name in names if name != JUDGED]
     return RunComparison(
         baseline=baseline,
         candidate=candidate,
@@ -133,7 +150,7 @@ def compare(baseline: Side, candidate: Side, options: ComparisonOptions) -> RunC
         only_candidate=len(theirs - ours),
         settings=_settings(baseline, candidate),
         scores={name: _score(name, baseline, candidate, options) for name in names},
-        findings={found.score: found for found in _findings(names, baseline, candidate, options)},
+        findings=findings,
         recovery=recovery(baseline, candidate) if JUDGED in names else None,
         options=options,
         notes=notes,
@@ -156,7 +173,7 @@ def check_complete(sides: Sequence[Side], *, allowed: bool) -> None:
 
 
 def _check_sides(baseline: Side, candidate: Side, options: ComparisonOptions) -> list[str]:
-    """Notes on conditions that distort the figures; raises where the figures would mean nothing."""
+    """Return notes on conditions that distort the figures; raise an error where the figures would mean nothing."""
     notes = [
         f"INCOMPLETE: {note}; the figures are over the queries and repeats that both have measured"
         for side in (baseline, candidate)
@@ -168,20 +185,20 @@ def _check_sides(baseline: Side, candidate: Side, options: ComparisonOptions) ->
     if not common:
         raise UsageError(
             f"{baseline.source} and {candidate.source} have no query in common, so there is nothing to compare: they "
-            f"are of {baseline.about['test_set']} and {candidate.about['test_set']}"
+            f"are of {baseline.about.test_set} and {candidate.about.test_set}"
         )
     if _datasets_differ(baseline, candidate):
-        said = f"the datasets differ ({_digest(baseline)} and {_digest(candidate)})"
+        problem = f"the datasets differ ({baseline.about.dataset} and {candidate.about.dataset})"
         if not options.force:
             raise UsageError(
-                f"{baseline.source} and {candidate.source}: {said}, so queries of the same id may be different "
+                f"{baseline.source} and {candidate.source}: {problem}, so queries of the same id may be different "
                 f"tasks; with --force the {len(common)} queries of the same id are compared"
             )
-        notes.append(f"{said}: queries of the same id may be different tasks")
+        notes.append(f"{problem}: queries of the same id may be different tasks")
     if judges_differ(baseline, candidate):
-        said = "the judges differ, and verdicts of different judges are not comparable"
+        problem = "the judges differ, and verdicts of different judges are not comparable"
         notes.append(
-            f"{said}; they are compared because of --force" if options.force else f"{said}: {JUDGED} is left out"
+            f"{problem}; they are compared because of --force" if options.force else f"{problem}: {JUDGED} is left out"
         )
     notes += _unlike_queries(baseline, candidate, common)
     if len(common) < FEW:
@@ -192,7 +209,7 @@ def _check_sides(baseline: Side, candidate: Side, options: ComparisonOptions) ->
 
 
 def _unlike_queries(baseline: Side, candidate: Side, common: Collection[Any]) -> Iterator[str]:
-    """In how many common queries the tasks or the tools on offer differ, as far as both are known."""
+    """Yield in how many common queries the tasks or the tools on offer differ, as far as both are known."""
     for what, ours, theirs in (
         ("the text or the gold Apis", baseline.tasks, candidate.tasks),
         ("the offered tools", baseline.tools, candidate.tools),
@@ -204,36 +221,37 @@ def _unlike_queries(baseline: Side, candidate: Side, common: Collection[Any]) ->
 
 def judges_differ(baseline: Side, candidate: Side) -> bool:
     """Return whether the verdicts of two sides are of different judges."""
-    keys = ("evaluator_model", "judge_model", "judge_prompt")
-    if any(baseline.about.get(key) != candidate.about.get(key) for key in keys):
+    if any(baseline.about.settings[key] != candidate.about.settings[key] for key in JUDGE_KEYS):
         return True
-    # Documents of earlier versions tell less of their judge.
-    ours, theirs = (side.about.get("judge") or {} for side in (baseline, candidate))
+    # Documents of other programs say less of their judge.
+    ours, theirs = (side.about.judge or {} for side in (baseline, candidate))
     return any(
         ours[key] != theirs[key] for key in ("driver", "model", "prompts", "rules") if key in ours and key in theirs
     )
 
 
 def _datasets_differ(baseline: Side, candidate: Side) -> bool:
-    """By their digests; by their names where those are not recorded."""
-    digests = {side.about["dataset_digest"] for side in (baseline, candidate)}
-    return len(digests) > 1 or (digests == {None} and baseline.about["test_set"] != candidate.about["test_set"])
+    """Compare the datasets by their digests, or by their names where those are not recorded."""
+    digests = {side.about.dataset_digest for side in (baseline, candidate)}
+    return len(digests) > 1 or (digests == {None} and baseline.about.test_set != candidate.about.test_set)
 
 
-def _digest(side: Side) -> str:
-    return f"{side.about['test_set']} {str(side.about['dataset_digest'])[:12]}"
-
-
-def _about(side: Side) -> dict[str, Any]:
-    return {"source": side.source, "name": side.name, **side.about, "missing": side.missing, "failures": side.failures}
+def _side_json(side: Side) -> dict[str, Any]:
+    return {
+        "source": side.source,
+        "name": side.name,
+        **side.about.as_json(),
+        "missing": side.missing,
+        "failures": side.failures,
+    }
 
 
 def _settings(baseline: Side, candidate: Side) -> dict[str, list[Any]]:
-    """The settings that differ: what each side has."""
+    """Return the settings that differ, with the value of each side."""
     return {
-        key: [baseline.about[key], candidate.about[key]]
-        for key in compared_settings()
-        if json.dumps(baseline.about[key]) != json.dumps(candidate.about[key])
+        key: [ours, theirs]
+        for key, ours in baseline.about.settings.items()
+        if json.dumps(ours) != json.dumps(theirs := candidate.about.settings[key])
     }
 
 
@@ -263,10 +281,6 @@ def _score_json(found: ScoreDifference) -> dict[str, Any]:
         "better": found.better,
         "worse": found.worse,
     }
-
-
-def _findings(names: Sequence[str], baseline: Side, candidate: Side, options: ComparisonOptions) -> list[ScoreFinding]:
-    return paired_findings([(baseline, candidate)], options.margin, [name for name in HEADLINE if name in names])
 
 
 def _difference(differences: Mapping[Any, float], options: ComparisonOptions, *, bounded: bool) -> Estimate:

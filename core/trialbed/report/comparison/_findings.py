@@ -35,6 +35,7 @@ class ScoreFinding:
         verdict: ``too few`` stands for too few queries to tell.
         needed: about how many queries would do, where there are too few.
         differences: one per query, in the order of the queries.
+        comparisons: how many were tested together, for which the p-value is adjusted.
     """
 
     baseline: str
@@ -54,6 +55,7 @@ class ScoreFinding:
     differences: tuple[float, ...]
     verdict: Verdict = "too few"
     needed: int | None = None
+    comparisons: int = 1
 
     @property
     def changed_queries(self) -> tuple[QueryId, ...]:
@@ -61,7 +63,7 @@ class ScoreFinding:
         return (*self.worse, *self.better)
 
     def as_json(self) -> dict[str, Any]:
-        """The finding as JSON, without the names of what is compared."""
+        """Return the finding as JSON, without the names of what is compared."""
         return {
             "n": self.n,
             "baseline": self.baseline_mean,
@@ -83,7 +85,7 @@ class ScoreFinding:
 def paired_findings(
     pairs: Sequence[tuple[Side, Side]], margin: float, scores: Sequence[str] = HEADLINE
 ) -> list[ScoreFinding]:
-    """The findings on every pair of a baseline and a candidate, and every score that both have.
+    """Return the findings on every pair of a baseline and a candidate, and every score that both have.
 
     The p-values are adjusted over those in which anything changed, so that there is any false ``better`` or ``worse``
     among them with a chance of 5 % at most. A false ``equivalent`` has a chance of about 5 % at most for each of them.
@@ -91,24 +93,31 @@ def paired_findings(
     Args:
         margin: the largest difference that does not matter, set before the figures were seen; greater than 0.
     """
+    return [finding for found in findings_by_pair(pairs, margin, scores) for finding in found.values()]
+
+
+def findings_by_pair(
+    pairs: Sequence[tuple[Side, Side]], margin: float, scores: Sequence[str] = HEADLINE
+) -> list[dict[str, ScoreFinding]]:
+    """Return the same findings as ``paired_findings``: for each pair, score -> finding."""
     found = [
-        finding
-        for baseline, candidate in pairs
+        (place, finding)
+        for place, (baseline, candidate) in enumerate(pairs)
         for score in scores
         if (finding := _pair(baseline, candidate, score, margin)) is not None
     ]
     # Where nothing changed, the test can find nothing, and does not count as one (R. E. Tarone, "A Modified Bonferroni
     # Method for Discrete Data", Biometrics 46 (1990), 515-522).
-    tested = {place: finding.p for place, finding in enumerate(found) if finding.changed_queries}
+    tested = {number: finding.p for number, (_, finding) in enumerate(found) if finding.changed_queries}
     adjusted = holm(tested)
-    return [
-        _judge(finding, adjusted.get(place, 1.0), comparisons=max(1, len(tested)))
-        for place, finding in enumerate(found)
-    ]
+    by_pair: list[dict[str, ScoreFinding]] = [{} for _ in pairs]
+    for number, (place, finding) in enumerate(found):
+        by_pair[place][finding.score] = _judge(finding, adjusted.get(number, 1.0), comparisons=max(1, len(tested)))
+    return by_pair
 
 
 def _pair(baseline: Side, candidate: Side, score: str, margin: float) -> ScoreFinding | None:
-    """The figures of one score; None where no query has it on both sides."""
+    """Return the figures of one score; None where no query has it on both sides."""
     ours, theirs = baseline.values(score), candidate.values(score)
     differences = {
         query: theirs[query] - ours[query] for query in baseline.queries if query in ours and query in theirs
@@ -136,8 +145,8 @@ def _pair(baseline: Side, candidate: Side, score: str, margin: float) -> ScoreFi
 
 
 def _judge(finding: ScoreFinding, p_adjusted: float, *, comparisons: int) -> ScoreFinding:
-    """The finding with its verdict, as one of a number of comparisons that are made together."""
-    finding = replace(finding, p_adjusted=p_adjusted)
+    """Return the finding with its verdict, as one of a number of comparisons that are made together."""
+    finding = replace(finding, p_adjusted=p_adjusted, comparisons=comparisons)
     verdict = _verdict(finding)
     if verdict != "too few":
         return replace(finding, verdict=verdict)

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from trialbed.errors import UsageError
-from trialbed.report.comparison._differences import ComparisonOptions, RunComparison, check_complete, compare
+from trialbed.report.comparison._differences import ComparisonOptions, RunComparison, check_complete, compare_pairs
 from trialbed.report.comparison._findings import HEADLINE
 from trialbed.report.comparison._ranks import open_ranks
-from trialbed.report.comparison._sides import Side, are_same_trials, read_sides, told_apart
+from trialbed.report.comparison._sides import Side, are_same_trials, unique_names
+from trialbed.report.comparison._stored import read_sides
 
 
 def compare_groups(groups: Sequence[Sequence[Side]], how: ComparisonOptions) -> list[RunComparison]:
@@ -18,8 +19,8 @@ def compare_groups(groups: Sequence[Sequence[Side]], how: ComparisonOptions) -> 
     Raises:
         UsageError: they cannot be compared, such as over different datasets.
     """
-    found = [compare(baseline, candidate, how) for baseline, candidate in _pairs(groups)]
-    every = told_apart([side for group in groups for side in group])
+    found = compare_pairs(list(_pairs(groups)), how)
+    every = unique_names([side for group in groups for side in group])
     # A score that cannot be compared between some of them ranks none, and so do figures over different queries.
     is_complete = not any(side.missing for side in every)
     shared = [name for name in HEADLINE if is_complete and all(name in one.findings for one in found)]
@@ -28,7 +29,7 @@ def compare_groups(groups: Sequence[Sequence[Side]], how: ComparisonOptions) -> 
 
 
 def complete_sides(value: str, store: str | None) -> list[Side]:
-    """The sides of a run or a result document that has all of its trials.
+    """Return the sides of a run or a result document that has all of its trials.
 
     Raises:
         UsageError, DataError: trials are missing, or it cannot be found.
@@ -46,12 +47,11 @@ def regressions(baseline: Sequence[Side], sides: Sequence[Side], margin: float) 
     """
     # The figures of a run that lacks trials were accepted by --allow-incomplete, or its exit code says so.
     how = ComparisonOptions(margin=margin, allow_incomplete=True)
-    pairs = _pairs([baseline, sides])
-    return list(regression_lines([compare(first, second, how) for first, second in pairs]))
+    return list(regression_lines(compare_pairs(list(_pairs([baseline, sides])), how)))
 
 
 def regression_lines(comparisons: Iterable[RunComparison]) -> Iterator[str]:
-    """A line for each framework and score that is shown to be worse than its baseline."""
+    """Yield a line for each framework and score that is shown to be worse than its baseline."""
     for comparison in comparisons:
         for score, finding in comparison.findings.items():
             if finding.verdict == "worse":
@@ -61,7 +61,7 @@ def regression_lines(comparisons: Iterable[RunComparison]) -> Iterator[str]:
 
 
 def _pairs(groups: Sequence[Sequence[Side]]) -> Iterator[tuple[Side, Side]]:
-    """Baseline and candidate of each comparison.
+    """Yield baseline and candidate of each comparison.
 
     Raises:
         UsageError: there is only one side, a framework of a later run is not in a first run of several, or both sides
@@ -85,8 +85,8 @@ def _pairs(groups: Sequence[Sequence[Side]]) -> Iterator[tuple[Side, Side]]:
         if are_same_trials(same[0], candidate):
             raise UsageError(
                 f"{same[0].source} and {candidate.source} are the same trials: those of {candidate.name} in run "
-                f"{candidate.about['run_id']}; name another run (`bench runs` lists them), or one run alone to compare "
+                f"{candidate.about.run_id}; name another run (`bench runs` lists them), or one run alone to compare "
                 "its frameworks"
             )
-        baseline, named = told_apart([same[0], candidate])
+        baseline, named = unique_names([same[0], candidate])
         yield baseline, named

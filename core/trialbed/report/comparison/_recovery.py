@@ -41,7 +41,7 @@ def recovery(baseline: Side, candidate: Side) -> Recovery | None:
     A trial is solved where its ``sopr_score`` is 1, and a trial that failed is not. The interval counts the repeats of
     a query as far as they differ.
     """
-    if baseline.about.get("faults") or not candidate.about.get("faults"):
+    if baseline.about.settings["faults"] or not candidate.about.settings["faults"]:
         return None
     without, with_faults = _solved_pairs(baseline), _solved_pairs(candidate)
     common = without.keys() & with_faults.keys()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -18,7 +18,7 @@ from trialbed.records import (
 )
 from trialbed.report._trials import QueryId, ReportedTrial
 from trialbed.report.comparison._causes import loss_cause
-from trialbed.report.comparison._findings import HEADLINE, ScoreFinding, paired_findings
+from trialbed.report.comparison._findings import HEADLINE, ScoreFinding, findings_by_pair
 from trialbed.report.comparison._sides import Side
 
 REFERENCE = "reference"
@@ -68,12 +68,14 @@ def compare_frameworks(
         UsageError: the framework to compare with is not in the run.
     """
     found: dict[str, list[FrameworkComparison]] = {name: [] for name in sides}
-    for baseline, candidate, scores in _findings(_with_reference(sides, against), margin):
-        found[candidate].append(FrameworkComparison("reference", baseline, scores))
-    for baseline, candidate, scores in _findings(_with_controlled(sides, adapters), margin):
+    pairs = _with_reference(sides, against)
+    for (baseline, candidate), scores in zip(pairs, findings_by_pair(pairs, margin), strict=True):
+        found[candidate.name].append(FrameworkComparison("reference", baseline.name, scores))
+    pairs = _with_controlled(sides, adapters)
+    for (baseline, candidate), scores in zip(pairs, findings_by_pair(pairs, margin), strict=True):
         lower = {query for finding in scores.values() for query in finding.worse}
-        causes = _causes(trials, baseline, candidate, lower, whole)
-        found[candidate].append(FrameworkComparison("profile", baseline, scores, causes))
+        causes = _causes(trials, baseline.name, candidate.name, lower, whole)
+        found[candidate.name].append(FrameworkComparison("profile", baseline.name, scores, causes))
     return {name: tuple(own) for name, own in found.items()}
 
 
@@ -129,13 +131,6 @@ def _with_controlled(sides: Mapping[str, Side], adapters: Collection[str]) -> Pa
     controlled = {_package(name): name for name in adapters if framework_profile(name) == CONTROLLED}
     native = (name for name in adapters if framework_profile(name) == NATIVE)
     return [(sides[controlled[_package(name)]], sides[name]) for name in native if _package(name) in controlled]
-
-
-def _findings(pairs: Pairs, margin: float) -> Iterator[tuple[str, str, dict[str, ScoreFinding]]]:
-    found = paired_findings(pairs, margin)
-    for baseline, candidate in pairs:
-        own = [one for one in found if (one.baseline, one.candidate) == (baseline.name, candidate.name)]
-        yield baseline.name, candidate.name, {one.score: one for one in own}
 
 
 def _package(name: str) -> tuple[str, str | None]:

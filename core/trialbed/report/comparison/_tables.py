@@ -65,7 +65,7 @@ def comparison_records(comparisons: Sequence[RunComparison]) -> list[dict[str, A
 def _table(found: RunComparison, described: Mapping[str, ScoreDescription]) -> Table:
     baseline, candidate = found.baseline, found.candidate
     title = (
-        f"{candidate.name} compared with {baseline.name}: {found.common} common queries of {baseline.about['test_set']}"
+        f"{candidate.name} compared with {baseline.name}: {found.common} common queries of {baseline.about.test_set}"
     )
     columns = ("", baseline.name, candidate.name, "difference", "queries", "p", "verdict")
     rows = [
@@ -92,18 +92,18 @@ def finding_cells(finding: ScoreFinding | None) -> tuple[str, str]:
 
 def verdict_notes(findings: Sequence[ScoreFinding]) -> Iterator[str]:
     """Yield the notes that explain the verdicts among these findings."""
-    told = {finding.verdict for finding in findings}
-    tested = sum(1 for finding in findings if finding.verdict != "identical")
-    if tested:
+    verdicts = {finding.verdict for finding in findings}
+    if verdicts - {"identical"}:
+        tested = findings[0].comparisons
         yield (
             f"p: McNemar's exact or a paired permutation test, adjusted by Holm's method over {tested} "
             f"{'comparison' if tested == 1 else 'comparisons'}; better and worse are below 0.05."
         )
-    if "equivalent" in told:
+    if "equivalent" in verdicts:
         yield f"equivalent: shown to differ by less than {findings[0].margin:g}, the margin."
-    if "identical" in told:
+    if "identical" in verdicts:
         yield "identical: the same value on every query."
-    if "too few" in told:
+    if "too few" in verdicts:
         yield "too few: too few queries to tell; in brackets, about how many would be enough."
 
 
@@ -174,4 +174,4 @@ def _notes(found: RunComparison) -> Iterator[str]:
 
 
 def _on_judge(side: Side) -> str:
-    return judge_note(side.about["evaluator_model"], side.about.get("judge"))
+    return judge_note(side.about.settings["evaluator_model"], side.about.judge)

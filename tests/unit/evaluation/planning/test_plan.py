@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from trialbed.errors import DataError, UsageError
-from trialbed.report.comparison import ComparedTrial, Side, paired_findings
+from trialbed.report.comparison import ComparedRun, ComparedTrial, Side, paired_findings
 from trialbed_evaluation.planning import (
     QueryPlanOptions,
     WholeQueries,
@@ -43,7 +43,7 @@ def side(name: str, values: NDArray[Any]) -> Side:
         for place, row in enumerate(values)
         for repeat, value in enumerate(row)
     ]
-    return Side(name, name, {"run_id": name}, trials, frozenset({SCORE}), frozenset({SCORE}))
+    return Side(name, name, ComparedRun(name, run_id=name), trials, frozenset({SCORE}), frozenset({SCORE}))
 
 
 def verdict(first: NDArray[Any], second: NDArray[Any], margin: float = 0.05) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from trialbed.report.comparison import ComparedTrial, Side, paired_findings
+from trialbed.report.comparison import ComparedRun, ComparedTrial, Side, paired_findings
 from trialbed_evaluation.planning import finds_better, finds_equivalent
 
 SCORE = "sopr_score"
@@ -21,7 +21,7 @@ def verdict(differences: NDArray[Any]) -> str:
         Side(
             name,
             name,
-            {"run_id": name},
+            ComparedRun(name, run_id=name),
             [ComparedTrial(place, {SCORE: float(value)}, repeat=0) for place, value in enumerate(values)],
             frozenset({SCORE}),
             frozenset({SCORE}),

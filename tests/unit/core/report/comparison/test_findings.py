@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed.report.comparison import paired_findings
-from trialbed.report.comparison._findings import ScoreFinding
-from trialbed.report.comparison._sides import ComparedTrial, Side
+from trialbed.report.comparison import ComparedRun, ComparedTrial, ScoreFinding, Side, paired_findings
 from trialbed.statistics import mcnemar, paired_interval, queries_needed
 
 SCORE = "sopr_score"
@@ -25,8 +23,7 @@ def side(name: str, values: Mapping[int, float | Sequence[float]]) -> Side:
         for query, repeats in values.items()
         for value in (repeats if isinstance(repeats, Sequence) else [repeats])
     ]
-    about: dict[str, Any] = {"run_id": "r"}
-    return Side("r", name, about, trials, frozenset({SCORE}), frozenset({SCORE}))
+    return Side("r", name, ComparedRun(name, run_id="r"), trials, frozenset({SCORE}), frozenset({SCORE}))
 
 
 def finding(baseline: Mapping[int, Any], candidate: Mapping[int, Any], margin: float = MARGIN) -> ScoreFinding:

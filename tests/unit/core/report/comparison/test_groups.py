@@ -166,6 +166,18 @@ def test_several_are_held_against_the_first(write) -> None:
     assert len(found.tables) == 2
 
 
+def test_p_values_are_adjusted_over_all_scores_and_candidates(write) -> None:
+    ones = {number: {"sopr_score": 1.0, "api_call_score": 1.0} for number in range(20)}
+    worse = ones | {number: {"sopr_score": 0.0, "api_call_score": 1.0} for number in range(6)}
+    a, b, c = (write(name, trials) for name, trials in (("a", ones), ("b", worse), ("c", worse)))
+    alone = compared(a, b).document[0]["findings"]["sopr_score"]
+    assert alone["p_adjusted"] == alone["p"]
+    both = compared(a, b, c)
+    found = [one["findings"]["sopr_score"] for one in both.document]
+    assert [one["p_adjusted"] for one in found] == [pytest.approx(2 * alone["p"])] * 2
+    assert text(both).count("adjusted by Holm's method over 2 comparisons") == 2
+
+
 def test_one_alone_is_not_a_comparison(write) -> None:
     with pytest.raises(UsageError, match="has results of a only; name another run"):
         compared(write("a", {1: scores(1.0)}))

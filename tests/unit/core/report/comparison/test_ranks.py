@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trialbed.report.comparison import open_ranks, rank_notes
-from trialbed.report.comparison._sides import read_sides
+from trialbed.report.comparison import open_ranks, rank_notes, read_sides
 from trialbed_evaluation.run_comparer import RunComparer
 
 

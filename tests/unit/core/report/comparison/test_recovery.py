@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from trialbed.report.comparison._differences import ComparisonOptions, RunComparison, compare
-from trialbed.report.comparison._sides import read_sides
+from trialbed.report.comparison import read_sides
+from trialbed.report.comparison._differences import ComparisonOptions, RunComparison, compare_pairs
 from trialbed.report.comparison._tables import comparison_tables
 
 Write = Callable[..., Path]
@@ -25,7 +25,8 @@ def compared(write: Write) -> Callable[..., RunComparison]:
             for run_id, trials, plan in zip(("A", "B"), (without, with_faults), plans, strict=True)
         ]
         (first,), (second,) = (read_sides(str(path), None) for path in paths)
-        return compare(first, second, ComparisonOptions(resamples=100))
+        (found,) = compare_pairs([(first, second)], ComparisonOptions(resamples=100))
+        return found
 
     return compared
 

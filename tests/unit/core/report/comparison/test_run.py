@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from trialbed.errors import UsageError
-from trialbed.report.comparison import ComparedTrial, FrameworkComparison, Side, chosen_baseline, compare_frameworks
+from trialbed.report.comparison import (
+    ComparedRun,
+    ComparedTrial,
+    FrameworkComparison,
+    Side,
+    chosen_baseline,
+    compare_frameworks,
+)
 
 ONES, ZEROS = dict.fromkeys(range(12), 1.0), dict.fromkeys(range(12), 0.0)
 SOPR = frozenset({"sopr_score"})
@@ -16,7 +23,7 @@ SOPR = frozenset({"sopr_score"})
 
 def side(name: str, values: Mapping[int, float] = ONES) -> Side:
     trials = [ComparedTrial(query, {"sopr_score": value}) for query, value in values.items()]
-    return Side("r", name, {}, trials, SOPR, SOPR)
+    return Side("r", name, ComparedRun(name), trials, SOPR, SOPR)
 
 
 def compared(*sides: Side, **more: Any) -> dict[str, tuple[FrameworkComparison, ...]]:

@@ -12,8 +12,8 @@ from support.trials import ended, run_config
 
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Run
-from trialbed.report.comparison._differences import ComparisonOptions, compare
-from trialbed.report.comparison._sides import is_run_name, read_sides
+from trialbed.report.comparison import is_run_name, read_sides
+from trialbed.report.comparison._differences import ComparisonOptions, compare_pairs
 from trialbed.store import Store
 from trialbed_evaluation.run_comparer import RunComparer
 
@@ -55,7 +55,7 @@ def test_a_run_and_a_framework_are_found_by_name(store: str, name: str, expected
     assert RunComparer().recognises(name)
     sides = read_sides(name, store)
     assert [(side.source, side.name) for side in sides] == expected
-    assert {side.about["run_id"] for side in sides} == {source for source, _ in expected}
+    assert {side.about.run_id for side in sides} == {source for source, _ in expected}
 
 
 def test_a_name_that_means_none_or_several_is_refused(store: str) -> None:
@@ -90,10 +90,11 @@ def test_tasks_and_tools_that_differ_are_said(write: Any) -> None:
         document["results"][0] |= {"query_text": text, "gold_apis": [], "selected_tools": tools}
         path.write_text(json.dumps(document))
         sides += read_sides(str(path), None)
-    notes = compare(*sides, ComparisonOptions()).notes
+    (found, same) = compare_pairs([(sides[0], sides[1]), (sides[0], sides[0])], ComparisonOptions())
+    notes = found.notes
     assert "the text or the gold Apis differ in 1 of the 2 common queries" in notes
     assert "the offered tools differ in 1 of the 2 common queries" in notes
-    assert not any("differ in" in note for note in compare(sides[0], sides[0], ComparisonOptions()).notes)
+    assert not any("differ in" in note for note in same.notes)
 
 
 @pytest.mark.parametrize("value", [5.0, -0.5, "1.0", float("nan"), float("inf"), [1]])

@@ -1,0 +1,141 @@
+"""Reads result documents, those of other programs too, into the sides of comparisons."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from trialbed.errors import DataError
+from trialbed.records import NOT_MEASURED
+from trialbed.report.comparison._sides import (
+    ComparedRun,
+    ComparedTrial,
+    QueryId,
+    Side,
+    compared_settings,
+    missing_trials,
+)
+
+FOLDER = Path("results", "tools")
+"""The folder of documents that may be named by their names alone."""
+
+NEAR = 1e-9
+"""By how much rounding may put a score outside its range."""
+
+
+def is_document(path: Path) -> bool:
+    """Return whether a file is a result document, or the list of them that ``bench run --json`` prints."""
+    try:
+        with path.open("rb") as file:
+            return file.read(1) in (b"{", b"[") and _are_documents(json.loads(path.read_bytes()))
+    except (OSError, ValueError):
+        return False
+
+
+def document_file(value: str) -> Path | None:
+    """Return the file of this path, or of this name where documents are usually written; None if there is neither."""
+    paths = [Path(value), FOLDER / f"{value}.json"] if value else []
+    return next((path for path in paths if path.exists()), None)
+
+
+def read_documents(path: Path) -> list[Side]:
+    """Return the sides of a file of result documents.
+
+    Raises:
+        DataError: it is not one, or a value in it cannot be compared.
+    """
+    try:
+        return [_side(str(path), document) for document in _documents(json.loads(path.read_bytes()))]
+    except KeyError as error:
+        raise DataError(f"{path}: not a result document of bench run: it lacks {error}") from error
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise DataError(f"{path}: not a result document of bench run: {type(error).__name__}: {error}") from error
+
+
+def _are_documents(found: Any) -> bool:
+    documents = _documents(found)
+    return bool(documents) and all(
+        isinstance(document, dict) and {"metadata", "summary", "results"} <= document.keys() for document in documents
+    )
+
+
+def _documents(found: Any) -> list[Any]:
+    return found if isinstance(found, list) else [found]
+
+
+def _side(source: str, document: Mapping[str, Any]) -> Side:
+    about, summary, entries = document["metadata"], document["summary"], document["results"]
+    trials = list(_trials(entries))
+    bounded = frozenset(summary["intervals"])
+    _check(source, entries, trials, bounded)
+    return Side(
+        source=source,
+        name=about["agent_name"],
+        about=_run(about),
+        trials=trials,
+        bounded=bounded,
+        quality=frozenset(summary.get("quality_scores", summary["intervals"])),
+        missing=missing_trials(about.get("status"), about.get("num_queries") or 0, about.get("repeat") or 1, trials),
+        tasks={
+            entry["query_id"]: json.dumps([entry["query_text"], entry.get("gold_apis")])
+            for entry in entries
+            if "query_text" in entry
+        },
+    )
+
+
+def _run(about: Mapping[str, Any]) -> ComparedRun:
+    judge = about.get("judge")
+    settings = {key: about.get(key, default) for key, default in compared_settings().items()}
+    facts = judge or {}
+    return ComparedRun(
+        framework=about["agent_name"],
+        framework_version=about.get("framework_version"),
+        run_id=about.get("run_id"),
+        status=about.get("status"),
+        dataset_digest=about.get("dataset_digest"),
+        judge=judge,
+        settings={**settings, "judge_prompt": facts.get("prompt"), "judge_rules": facts.get("rules")},
+    )
+
+
+def _trials(entries: Sequence[Mapping[str, Any]]) -> Iterator[ComparedTrial]:
+    counts: Counter[QueryId] = Counter()
+    for entry in entries:
+        query_id, tools = entry["query_id"], entry.get("selected_tools")
+        failure = entry["error"]["kind"] if "error" in entry else ""
+        yield ComparedTrial(
+            query_id,
+            {name: float(value) for name, value in entry["scores"].items() if isinstance(value, (int, float))},
+            failure,
+            entry["status"] != "not measured" if "status" in entry else failure not in NOT_MEASURED,
+            # Documents of other programs do not number the repeats; they are in order.
+            entry.get("repeat", counts[query_id]),
+            frozenset(tools) if tools else None,
+        )
+        counts[query_id] += 1
+
+
+def _check(
+    source: str, entries: Sequence[Mapping[str, Any]], trials: Sequence[ComparedTrial], bounded: Collection[str]
+) -> None:
+    """Check that each trial is there once, and that its scores can be compared.
+
+    Raises:
+        DataError: it is not so, as in a document that was changed by hand or written by another program.
+    """
+    places = Counter(trial.pair for trial in trials)
+    twice = next((place for place, count in places.items() if count > 1), None)
+    if twice is not None:
+        raise DataError(f"{source}: query {twice[0]!r} has repeat {twice[1]} more than once; keep one of them")
+    for entry in entries:
+        for name, value in entry["scores"].items():
+            is_number = isinstance(value, (int, float)) and math.isfinite(value)
+            if name in bounded and value is not None and not (is_number and -NEAR <= value <= 1 + NEAR):
+                raise DataError(f"{source}: query {entry['query_id']!r}: {name} is {value!r}, not a number from 0 to 1")
+            if isinstance(value, float) and not is_number:
+                raise DataError(f"{source}: query {entry['query_id']!r}: {name} is {value!r}, not a number")

@@ -1,0 +1,110 @@
+"""Reads runs of the store into the sides of comparisons."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from trialbed.records import Run
+from trialbed.report._metadata import framework_info, shown_settings
+from trialbed.report._trials import ReportedTrial
+from trialbed.report.comparison._documents import document_file, read_documents
+from trialbed.report.comparison._sides import ComparedRun, ComparedTrial, Side, compared_settings, missing_trials
+from trialbed.scoring import ALWAYS
+
+if TYPE_CHECKING:
+    from trialbed.store import StoredRun, StoredTrial
+
+RUN_NAME = re.compile(r"(latest|\d{4,8}|\d{8}T\d{0,6}|\d{8}T\d{6}-[0-9a-f]{0,6})(/.+)?", re.DOTALL)
+"""A run's id, the beginning of one, or ``latest``; and one of its frameworks, where only that is meant."""
+
+
+def is_run_name(value: str) -> bool:
+    """Return whether a text has the form of a run's id, of its beginning or ``latest``, with a framework or without."""
+    return RUN_NAME.fullmatch(value) is not None
+
+
+def read_sides(value: str, store: str | None) -> list[Side]:
+    """Return the sides of a file of result documents, or of a run in the store: one per framework.
+
+    Raises:
+        DataError: the file is not a result document, or the run is not in the store.
+    """
+    path = document_file(value)
+    return read_documents(path) if path is not None else _read_run(value, store)
+
+
+def _read_run(value: str, store: str | None) -> list[Side]:
+    """Return the sides of a run: all of its frameworks, or the one that is named after a slash."""
+    from trialbed.store import open_store, require_frameworks
+
+    name, _, framework = value.partition("/")
+    with open_store(store) as reader:
+        run = require_frameworks(reader.run(name))
+        labels = (run.framework(framework),) if framework else run.config.frameworks
+        return list(_sides(run, labels))
+
+
+def _sides(run: StoredRun, labels: Sequence[str]) -> Iterator[Side]:
+    every = {framework: run.trials(framework=framework) for framework in labels}
+    scores = [score for trials in every.values() for trial in trials for score in trial.scores]
+    quality = frozenset(score.name for score in scores if score.bounded and score.quality).union(ALWAYS)
+    bounded = quality | {score.name for score in scores if score.bounded}
+    for framework, trials in every.items():
+        yield run_side(run.record, framework, trials, bounded=bounded, quality=quality)
+
+
+def run_side(
+    run: Run,
+    framework: str,
+    trials: Sequence[ReportedTrial | StoredTrial],
+    *,
+    bounded: frozenset[str],
+    quality: frozenset[str],
+) -> Side:
+    """Return the side of a framework in a run, by its trials that count."""
+    own = [_trial(trial, quality) for trial in trials]
+    return Side(
+        source=run.run_id,
+        name=framework,
+        about=_about(run, framework),
+        trials=own,
+        bounded=bounded,
+        quality=quality,
+        missing=missing_trials(run.status, len(run.config.query_ids), run.config.repeat, own),
+        described=run.scores,
+    )
+
+
+def _about(run: Run, framework: str) -> ComparedRun:
+    config, info = run.config, framework_info(run, framework)
+    known = {
+        **shown_settings(config),
+        "test_set": config.test_set,
+        "judge_prompt": run.judge.get("prompt"),
+        "judge_rules": run.judge.get("rules"),
+        "catalog_digest": config.catalog_digest,
+        "trialbed_version": config.trialbed_version,
+    }
+    return ComparedRun(
+        framework=framework,
+        framework_version=info.version if info else None,
+        run_id=run.run_id,
+        status=run.status,
+        dataset_digest=config.dataset_digest,
+        judge=dict(run.judge) or None,
+        settings={key: known[key] for key in compared_settings()},
+    )
+
+
+def _trial(trial: ReportedTrial | StoredTrial, quality: Collection[str]) -> ComparedTrial:
+    given = {score.name: score.value for score in trial.scores if score.value is not None}
+    return ComparedTrial(
+        trial.key.query_id,
+        dict.fromkeys(quality, 0.0) if trial.status == "failed" else given,
+        trial.failure.kind if trial.failure else "",
+        trial.status != "not measured",
+        trial.key.repeat,
+        frozenset(trial.selected_tools) or None,
+    )
