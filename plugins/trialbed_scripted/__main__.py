@@ -12,7 +12,7 @@ from trialbed_scripted import serve, serve_until_stopped
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Serve what the command line names; returns the exit code."""
+    """Serve the model that the command line names; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m trialbed_scripted", description="Serve a scripted model.")
     parser.add_argument("model", nargs="?", help="MODULE:NAME of a model; by default, any request is answered rightly")
     parser.add_argument("--faults", default="none", help="names in order, or the JSON or the file of a script")

@@ -18,7 +18,7 @@ Ending = Literal["complete", "close", "reset", "never"]
 
 @dataclass(frozen=True)
 class Response:
-    """What a server sends for a request, and how it ends.
+    """The bytes that a server sends for a request, and the end of the connection.
 
     Attributes:
         parts: the body, in the pieces in which it is sent.

@@ -1,4 +1,4 @@
-"""Scripts: turn by turn, what a model says."""
+"""Scripts: the turns of a model in order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trialbed_scripted._responses import Response
 from trialbed_scripted._turns import Turn, ask, say
 
 AFTER_THE_END = "The script has ended."
-"""What a model says when it is asked more often than its script has lines."""
+"""The text of a model that is asked more often than its script has lines."""
 
 Said = Turn | Response
 

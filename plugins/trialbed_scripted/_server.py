@@ -1,4 +1,4 @@
-"""A server of a scripted model: an OpenAI-compatible endpoint that says what the model says, with faults."""
+"""Serves a scripted model at an OpenAI-compatible endpoint, with faults."""
 
 from __future__ import annotations
 

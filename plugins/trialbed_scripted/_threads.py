@@ -24,7 +24,7 @@ class ThreadLoop:
 
     @property
     def runs(self) -> bool:
-        """Whether the loop has not ended."""
+        """Return whether the loop has not ended."""
         return self._thread.is_alive()
 
     def run(self, work: Coroutine[Any, Any, Result], timeout: float | None = None) -> Result:

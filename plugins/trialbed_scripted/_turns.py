@@ -1,4 +1,4 @@
-"""What a model says in one turn."""
+"""The turns of a model: texts, calls, or both."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Turn:
     Attributes:
         finish_reason: empty for the usual one of such a message; None leaves the answer unfinished.
         usage: as reported; None reports none.
-        reasoning: what a reasoning model sends before its answer.
+        reasoning: sent before the answer, as reasoning models do.
         logprobs: of the tokens of the text; None reports none.
         fields: further fields of the message, as vendors add them.
         id: of the answer; empty for the request's number.

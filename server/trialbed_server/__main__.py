@@ -10,7 +10,7 @@ from trialbed_server._options import options_from
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the server until it is told to end; returns the exit code."""
+    """Run the server until a signal ends it; returns the exit code."""
     try:
         options = options_from(argv)
         from trialbed_server._process import serve

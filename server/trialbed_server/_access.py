@@ -1,14 +1,15 @@
-"""Access control: bearer tokens, names of the server, and origins of web pages."""
+"""Checks of requests before they are served: bearer tokens, names of the server, and origins of web pages."""
 
 from __future__ import annotations
 
 import hmac
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Protocol
 from urllib.parse import urlsplit
 
-from starlette.types import ASGIApp, Receive, Scope, Send
-from starlette.websockets import WebSocketClose
+from starlette.responses import Response
+from starlette.types import Scope
 
 from trialbed.wire.addresses import is_loopback
 from trialbed_server._http import openai_error_response
@@ -21,60 +22,48 @@ UNTAGGED = ("/virtual", "/v1/")
 """Paths of requests without a trial's token, which may belong to the ambient trial."""
 
 
-POLICY_VIOLATION = 1008
-"""Code with which a WebSocket is closed (RFC 6455, 7.4.1)."""
+class Check(Protocol):
+    """Decides which requests are served.
+
+    Attributes:
+        counts: whether each look at a request counts, so that there may be only one.
+    """
+
+    counts: bool
+
+    def refusal(self, scope: Scope) -> Response | None:
+        """Return the answer to a request that is refused; None if it is not."""
 
 
-class Bearers:
-    """Tells which requests carry the token; ``/healthz``, ``/readyz`` and a trial's own URLs need none."""
+class TokenCheck:
+    """Admits requests that carry a token; ``/healthz``, ``/readyz`` and a trial's own URLs need none.
 
-    def __init__(self, token: str) -> None:
+    Args:
+        open_paths: the beginnings of further paths that need none.
+    """
+
+    counts = False
+
+    def __init__(self, token: str, open_paths: tuple[str, ...] = ()) -> None:
         self._expected = f"Bearer {token}".encode()
+        self._open = (TRIALS, *open_paths)
 
-    def admit(self, scope: Scope) -> bool:
-        """Return whether a request carries the token, or needs none."""
-        return self._is_open(scope["path"]) or self._is_authorized(scope)
-
-    def _is_open(self, path: str) -> bool:
-        return path in HEALTH or path.startswith(TRIALS)
+    def refusal(self, scope: Scope) -> Response | None:
+        """Return the answer to a request that is refused; None if it is not."""
+        path = scope["path"]
+        if path in HEALTH or path.startswith(self._open) or self._is_authorized(scope):
+            return None
+        message = "this server needs a bearer token: send the header Authorization: Bearer <token>"
+        response = openai_error_response(message, 401, "authentication_error")
+        response.headers["www-authenticate"] = "Bearer"
+        return response
 
     def _is_authorized(self, scope: Scope) -> bool:
         sent = [value for name, value in scope["headers"] if name == b"authorization"]
         return len(sent) == 1 and hmac.compare_digest(sent[0], self._expected)
 
 
-class RunBearers(Bearers):
-    """Keeps what controls a run for the engine that started the server.
-
-    Requests to the model and the virtual API need no token here: without a trial they are refused anyway, unless
-    they belong to the ambient one.
-    """
-
-    def _is_open(self, path: str) -> bool:
-        return super()._is_open(path) or path.startswith(UNTAGGED)
-
-
-class BearerGuard:
-    """Lets through requests of bearers of a token."""
-
-    def __init__(self, app: ASGIApp, bearers: Bearers) -> None:
-        self._app = app
-        self._bearers = bearers
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan" or self._bearers.admit(scope):
-            await self._app(scope, receive, send)
-            return
-        if scope["type"] == "websocket":
-            await WebSocketClose(POLICY_VIOLATION)(scope, receive, send)
-            return
-        message = "this server needs a bearer token: send the header Authorization: Bearer <token>"
-        response = openai_error_response(message, 401, "authentication_error")
-        response.headers["www-authenticate"] = "Bearer"
-        await response(scope, receive, send)
-
-
-class SiteGuard:
+class SiteCheck:
     """Refuses what web pages make a browser send to a server that asks for no token.
 
     A page of another origin cannot read the answers, but its requests would reach the model and be paid for; a page
@@ -87,14 +76,21 @@ class SiteGuard:
         origins: pages that may send requests, as ``https://host:port``.
     """
 
+    counts = False
+
     def __init__(self, host: str, hosts: Iterable[str], origins: Iterable[str]) -> None:
         self._hosts = frozenset(name.lower().strip("[]") for name in (host, *hosts))
         self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
         # Clients repeat the same name with every request.
         self._is_own = lru_cache(maxsize=64)(self._names_this_server)
 
-    def refusal(self, scope: Scope) -> str | None:
-        """Return the reason why this request is refused, None if it is not."""
+    def refusal(self, scope: Scope) -> Response | None:
+        """Return the answer to a request that is refused; None if it is not."""
+        problem = self.problem(scope)
+        return None if problem is None else openai_error_response(problem, 403, "permission_error")
+
+    def problem(self, scope: Scope) -> str | None:
+        """Return the reason why a request is refused; None if it is not."""
         if scope["path"].startswith(TRIALS):
             return None
         host, origin, site, mode = _headers(scope)

@@ -10,7 +10,6 @@ from typing import cast
 
 from fastapi import FastAPI
 from fastapi.responses import JSONResponse, Response
-from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 
 import trialbed
@@ -22,13 +21,13 @@ from trialbed.plugins import plugin_manager
 from trialbed.records import Api, ModelEndpoint
 from trialbed.settings import data_dir
 from trialbed.wire.redaction import Redaction, redaction_of
-from trialbed_server._access import Bearers, RunBearers, SiteGuard
-from trialbed_server._application import Application
+from trialbed_server._access import UNTAGGED, Check, SiteCheck, TokenCheck
+from trialbed_server._application import METHODS, Application
 from trialbed_server._clock import Clock, SystemClock
 from trialbed_server._metrics import Metrics
 from trialbed_server._openapi import document_routes
 from trialbed_server._options import ServerOptions
-from trialbed_server._rates import RateLimit
+from trialbed_server._rates import RateCheck
 from trialbed_server.cache import ResponseCache
 from trialbed_server.control import Control
 from trialbed_server.gateway.connection import Connection
@@ -56,8 +55,6 @@ CLAIM_MARGIN = 30.0
 
 READY_TIMEOUT = 5.0
 """Seconds in which the response cache must be read for the server to be ready."""
-
-METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
 def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Application:
@@ -110,7 +107,6 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
     if options.pages:
         app.mount("/pages", load_driver("components", "pages").create_app(data_dir=options.data_dir))
     _add_plugin_routes(app)
-    _add_guards(app, options)
     return app
 
 
@@ -118,15 +114,18 @@ def _put_in(options: ServerOptions, clock: Clock) -> PutIn | None:
     return None if options.faults is None else PutIn(options.faults, "", clock)
 
 
-def _add_guards(app: Application, options: ServerOptions) -> None:
-    if options.control_token:
-        app.add_guard(RunBearers(options.control_token))
+def _checks(options: ServerOptions, clock: Clock) -> Iterator[Check]:
+    """Yield the checks of every request, in their order."""
+    if not options.token:
+        # A page does not know the token, where there is one.
+        yield SiteCheck(options.host, options.allow_hosts, options.allow_origins)
+    if options.rate_limit is not None:
+        yield RateCheck(options.rate_limit, clock.monotonic)
     if options.token:
-        app.add_guard(Bearers(options.token))
-    if options.allow_origins:
-        app.add_middleware(
-            CORSMiddleware, allow_origins=options.allow_origins, allow_methods=METHODS, allow_headers=["*"]
-        )
+        yield TokenCheck(options.token)
+    if options.control_token:
+        # Without a trial, requests to the model and the virtual API are refused anyway, or belong to the ambient one.
+        yield TokenCheck(options.control_token, UNTAGGED)
 
 
 def _application(
@@ -136,14 +135,12 @@ def _application(
     clock: Clock,
     lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]],
 ) -> Application:
-    # A page does not know the token, where there is one.
-    sites = None if options.token else SiteGuard(options.host, options.allow_hosts, options.allow_origins)
     return Application(
         fast_path=("/virtual", virtual),
         control=control.immediate,
-        sites=sites,
+        checks=tuple(_checks(options, clock)),
+        origins=options.allow_origins,
         max_body=options.max_body,
-        rates=None if options.rate_limit is None else RateLimit(options.rate_limit, clock.monotonic),
         title="Trialbed",
         version=trialbed.__version__,
         lifespan=lifespan,
@@ -295,11 +292,11 @@ def _documented_apis(options: ServerOptions, simulators: Simulators) -> Iterator
         TrialbedError: a dataset or simulator is missing or broken.
     """
     for name in options.datasets:
-        dataset = _opened(name, options)
+        dataset = _open_dataset(name, options)
         simulator = simulators.get(options.simulator or dataset.simulator)
         yield from ((api, simulator) for api in dataset.apis())
 
 
-def _opened(name: str, options: ServerOptions) -> Dataset:
+def _open_dataset(name: str, options: ServerOptions) -> Dataset:
     driver, _, test_set = name.partition(":")
     return cast("Dataset", load_driver("datasets", driver)().open(test_set or None, options.data_dir or data_dir()))

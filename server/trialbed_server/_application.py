@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Protocol, cast
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
-from starlette.types import Message, Receive, Scope, Send
+from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from trialbed_server._access import POLICY_VIOLATION, BearerGuard, Bearers, SiteGuard
-from trialbed_server._http import openai_error_response
+from trialbed_server._access import Check
 from trialbed_server._immediate import Answer, Immediate, ImmediateAnswer, ImmediateProtocol
-from trialbed_server._rates import RateLimit
 
 BOUNDED = ("/virtual", "/v1/", "/t/", "/control/")
 """Paths whose endpoints bound bodies themselves, with errors in their own forms."""
 
 
-COUNTED = ("/virtual", "/v1/", "/t/")
-"""Paths whose requests count for the rate of their client."""
+METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+POLICY_VIOLATION = 1008
+"""Code with which a WebSocket is closed (RFC 6455, 7.4.1)."""
 
 
 class FastPath(Protocol):
@@ -36,17 +38,17 @@ class FastPath(Protocol):
 
 
 class Application(FastAPI):
-    """Refuses what web pages send, bounds bodies, and passes ``POST path`` straight to its endpoint.
+    """Serves the requests that every check admits, bounds bodies, and passes ``POST path`` straight to its endpoint.
 
-    It does the last only where no middleware (a plugin's, or one for other origins) must see the request, and every
-    guard admits it: what FastAPI does for every request would take longer than answering from the cache does.
+    It does the last only where no plugin's middleware must see the request: what FastAPI does for every request would
+    take longer than answering from the cache does.
 
     Args:
         fast_path: the path, and its endpoint.
-        control: what may answer a request to ``/control/`` at once.
-        sites: decides which requests are refused; None for none.
+        control: returns the function that may answer a request to ``/control/`` at once.
+        checks: in the order in which they are made.
+        origins: of the web pages whose requests browsers may send.
         max_body: largest body in bytes of routes that plugins add.
-        rates: decides which clients ask too often; None for none.
     """
 
     def __init__(
@@ -54,41 +56,24 @@ class Application(FastAPI):
         *,
         fast_path: tuple[str, FastPath],
         control: Immediate,
-        sites: SiteGuard | None,
+        checks: Sequence[Check],
+        origins: Sequence[str],
         max_body: int,
-        rates: RateLimit | None = None,
         **settings: Any,
     ) -> None:
         super().__init__(**settings)
         self._path, self._endpoint = fast_path
         self._control = control
-        self._guards: list[Bearers] = []
-        self._sites = sites
+        self._checks = checks
         self._max_body = max_body
-        self._rates = rates
+        self._is_shared = bool(origins)
+        self._entry: ASGIApp = self._admit
+        if origins:
+            self._entry = CORSMiddleware(self._admit, allow_origins=origins, allow_methods=METHODS, allow_headers=["*"])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["type"] == "lifespan":
-            await super().__call__(scope, receive, send)
-            return
-        refusal = self._sites.refusal(scope) if self._sites else None
-        if refusal is not None:
-            await _refuse(refusal, scope, receive, send)
-        elif self._rates and scope["path"].startswith(COUNTED) and (seconds := self._rates.wait(_client(scope))):
-            await _too_many(seconds, scope, receive, send)
-        elif self._is_fast(scope):
-            scope["path_params"] = {}
-            await self._endpoint(scope, receive, send)
-        elif scope["path"].startswith(BOUNDED):
-            await super().__call__(scope, receive, send)
-        else:
-            await super().__call__(scope, _bounded(receive, self._max_body), send)
-
-    def add_guard(self, bearers: Bearers) -> None:
-        """Let through requests of these only."""
-        self._guards.append(bearers)
-        self.add_middleware(BearerGuard, bearers=bearers)
+        await self._entry(scope, receive, send)
 
     @property
     def protocol(self) -> type[asyncio.Protocol]:
@@ -98,53 +83,45 @@ class Application(FastAPI):
     def immediate(self, scope: Scope) -> Answer | None:
         """Return the function that may answer a request with this head at once; None where none may."""
         answer: Answer | None = None
-        if scope["path"] == self._path:
-            if scope.get("method") == "POST" and self._rates is None:
-                answer = self._endpoint.immediate
-        elif scope["path"].startswith("/control/"):
+        if self._is_fast(scope):
+            answer = None if any(check.counts for check in self._checks) else self._endpoint.immediate
+        elif scope["path"].startswith("/control/") and not self.user_middleware:
             answer = self._control(scope)
-        if answer is None or not self._is_admitted(scope) or (self._sites and self._sites.refusal(scope)):
-            return None
-        return answer
+        return None if answer is None or self._is_shared or self._refusal(scope) is not None else answer
+
+    async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refusal = None if scope["type"] == "lifespan" else self._refusal(scope)
+        if refusal is not None and scope["type"] == "websocket":
+            await WebSocketClose(POLICY_VIOLATION)(scope, receive, send)
+        elif refusal is not None:
+            await refusal(scope, receive, send)
+        elif scope["type"] == "lifespan" or scope["path"].startswith(BOUNDED):
+            await self._serve(scope, receive, send)
+        else:
+            await self._serve(scope, _bound(receive, self._max_body), send)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and self._is_fast(scope):
+            scope["path_params"] = {}
+            await self._endpoint(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        """Return the answer of the first check that refuses a request; None if all admit it."""
+        for check in self._checks:
+            if (refusal := check.refusal(scope)) is not None:
+                return refusal
+        return None
 
     def _is_fast(self, scope: Scope) -> bool:
-        return bool(scope["path"] == self._path) and scope.get("method") == "POST" and self._is_admitted(scope)
-
-    def _is_admitted(self, scope: Scope) -> bool:
-        """Return whether no middleware has to see a request: there are but guards, and they admit it."""
-        if not self.user_middleware:
-            return True
-        guards = self._guards
-        return len(self.user_middleware) == len(guards) and all(guard.admit(scope) for guard in guards)
+        return scope["path"] == self._path and scope.get("method") == "POST" and not self.user_middleware
 
 
-def _client(scope: Scope) -> str:
-    """The address that a request comes from; headers of proxies say nothing that can be trusted."""
-    client = scope.get("client")
-    return client[0] if client else ""
-
-
-async def _too_many(seconds: int, scope: Scope, receive: Receive, send: Send) -> None:
-    message = f"this client has sent too many requests; ask again in {seconds} s"
-    if scope["path"].endswith("/virtual"):
-        response = JSONResponse({"error": message, "response": ""}, 429)
-    else:
-        response = openai_error_response(message, 429, "rate_limit_error")
-    response.headers["retry-after"] = str(seconds)
-    await response(scope, receive, send)
-
-
-async def _refuse(message: str, scope: Scope, receive: Receive, send: Send) -> None:
-    if scope["type"] == "websocket":
-        await WebSocketClose(POLICY_VIOLATION)(scope, receive, send)
-    else:
-        await openai_error_response(message, 403, "permission_error")(scope, receive, send)
-
-
-def _bounded(receive: Receive, limit: int) -> Receive:
+def _bound(receive: Receive, limit: int) -> Receive:
     left = limit
 
-    async def bounded() -> Message:
+    async def receive_bounded() -> Message:
         nonlocal left
         message = await receive()
         left -= len(message.get("body", b""))
@@ -152,4 +129,4 @@ def _bounded(receive: Receive, limit: int) -> Receive:
             raise HTTPException(413, f"the request is larger than {limit} bytes")
         return message
 
-    return bounded
+    return receive_bounded

@@ -5,11 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from starlette.responses import JSONResponse, Response
+from starlette.types import Scope
+
+from trialbed_server._http import openai_error_response
+
+COUNTED = ("/virtual", "/v1/", "/t/")
+"""The beginnings of the paths whose requests count."""
+
 MAX_CLIENTS = 10_000
 """Clients that are remembered; with more, those that have not asked for longest are forgotten."""
 
 
-class RateLimit:
+class RateCheck:
     """A bucket of tokens for each client: so many requests at once, and as many again each second.
 
     Args:
@@ -17,11 +25,28 @@ class RateLimit:
         now: seconds that only ever grow.
     """
 
+    counts = True
+
     def __init__(self, rate: float, now: Callable[[], float]) -> None:
         self._rate = rate
         self._burst = max(1.0, rate)
         self._now = now
         self._clients: dict[str, tuple[float, float]] = {}
+
+    def refusal(self, scope: Scope) -> Response | None:
+        """Return the answer to a request of a client that asks too often; None if it does not."""
+        path, client = scope["path"], scope.get("client")
+        # Headers of proxies say nothing that can be trusted.
+        seconds = self.wait(client[0] if client else "") if path.startswith(COUNTED) else 0
+        if not seconds:
+            return None
+        message = f"this client has sent too many requests; ask again in {seconds} s"
+        if path.endswith("/virtual"):
+            response = JSONResponse({"error": message, "response": ""}, 429)
+        else:
+            response = openai_error_response(message, 429, "rate_limit_error")
+        response.headers["retry-after"] = str(seconds)
+        return response
 
     def wait(self, client: str) -> int:
         """Take a token for a request of this client; 0, or the seconds after which there is one again."""

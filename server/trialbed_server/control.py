@@ -87,7 +87,7 @@ class Control:
         ]
 
     def immediate(self, scope: Scope) -> Answer | None:
-        """What may answer a request at once; None where nothing may."""
+        """Return the function that may answer a request at once; None where none may."""
         # Of several workers, one has the trial, which has to be found first.
         if self._workers > 1:
             return None
@@ -106,7 +106,7 @@ class Control:
         try:
             body = await read_body(request.scope, request.receive, self._max_body)
             document = _document(body)
-            asked = _asked(document)
+            asked = _read_opening(document)
         except ClientGone:
             return Response(status_code=400)
         except BodyTooLarge:
@@ -122,7 +122,7 @@ class Control:
         setup = self._setups.find(asked.setup)
         if setup is None:
             return JSONResponse({"error": "no setup of this name is kept; send a whole registration"}, 404)
-        return self._opened(setup, asked)
+        return self._open_trial(setup, asked)
 
     async def show(self, request: Request) -> Response:
         """Say how an open trial stands."""
@@ -166,7 +166,7 @@ class Control:
         if b'"setup"' not in body or len(body) > self._max_body:
             return None
         try:
-            asked = _asked(_document(body))
+            asked = _read_opening(_document(body))
             setup = self._setups.find(asked.setup) if isinstance(asked, TrialOpening) else None
             if setup is None or not TOKEN.fullmatch(asked.trial):
                 return None
@@ -190,9 +190,9 @@ class Control:
         setup = Setup(
             registration, TargetCatalog([(api, simulator) for api in registration.apis], simulator), simulator
         )
-        return self._opened(setup, registration, document)
+        return self._open_trial(setup, registration, document)
 
-    def _opened(
+    def _open_trial(
         self, setup: Setup, asked: TrialOpening | TrialRegistration, document: Mapping[str, Json] | None = None
     ) -> Response:
         """Open a trial, and keep its setup under a name where its document asks for it."""
@@ -229,7 +229,7 @@ def _document(body: bytes) -> Any:
     return parse_json(body, finite_float)
 
 
-def _asked(document: Any) -> TrialRegistration | TrialOpening:
+def _read_opening(document: Any) -> TrialRegistration | TrialOpening:
     """Read a request to open a trial.
 
     Raises:

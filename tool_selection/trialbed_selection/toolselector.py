@@ -23,7 +23,7 @@ OPENAI_URL = "https://api.openai.com/v1"
 T = TypeVar("T")
 
 
-class ToolSelector:
+class MasbenchSelector:
     """Selects tools for a query, with MASBench's constructor and method.
 
     Args:
@@ -93,6 +93,10 @@ class ToolSelector:
             selector.prepare(apis)
             self._selector, self._digest = selector, digest
         return self._selector
+
+
+ToolSelector = MasbenchSelector
+"""The name that MASBench's programs import."""
 
 
 def _query(text: str) -> Query:

@@ -23,15 +23,15 @@ def read_object(body: bytes, content_type: str) -> Document | Reading:
         content_type: as the response gives it, in lower case.
     """
     if is_html(body, content_type):
-        return failed("html", f"the body is HTML: {shown(body)}")
+        return failed("html", f"the body is HTML: {excerpt(body)}")
     if not body.strip():
         return failed("empty_body", "the body is empty")
     try:
         document = parse_json(body)
     except ValueError as error:
-        return failed("malformed_body", f"the body is not JSON ({error}): {shown(body)}")
+        return failed("malformed_body", f"the body is not JSON ({error}): {excerpt(body)}")
     if not isinstance(document, dict):
-        return failed("malformed_body", f"the body is not a JSON object: {shown(body)}")
+        return failed("malformed_body", f"the body is not a JSON object: {excerpt(body)}")
     return document
 
 
@@ -54,6 +54,6 @@ def oddities(body: bytes, content_type: str) -> dict[str, str]:
     return found
 
 
-def shown(body: bytes) -> str:
+def excerpt(body: bytes) -> str:
     """The beginning of a body or an event, for a message about it."""
     return body[:SHOWN].decode("utf-8", "replace")

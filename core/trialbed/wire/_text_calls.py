@@ -57,7 +57,7 @@ def text_calls(text: str, names: Collection[str]) -> tuple[Call, ...]:
     text = THOUGHTS.sub(lambda found: " " * len(found[0]), text[:LONGEST])
     if not names or not any(mark in text for mark in "{[<(:"):
         return ()
-    found = [*_marked(text, names), *_in_code(text, names), *_in_json(text, names)]
+    found = [*_in_markup(text, names), *_in_code(text, names), *_in_json(text, names)]
     found.sort(key=lambda place: place[0])
     return tuple(call for _, call in found[:MOST])
 
@@ -65,10 +65,10 @@ def text_calls(text: str, names: Collection[str]) -> tuple[Call, ...]:
 Found = Iterator[tuple[int, Call]]
 
 
-def _marked(text: str, names: Collection[str]) -> Found:
+def _in_markup(text: str, names: Collection[str]) -> Found:
     for pattern in (FUNCTION, TOKENS, ACTION):
         for match in pattern.finditer(text):
-            name = _known(match["name"], names)
+            name = _offered_name(match["name"], names)
             if name:
                 yield match.start(), Call(name, _arguments_in(match["body"]))
 
@@ -85,7 +85,7 @@ def _in_code(text: str, names: Collection[str]) -> Found:
         spans.append((0, text))
     for start, code in spans:
         for match in CALL.finditer(code):
-            name = _known(match["name"], names)
+            name = _offered_name(match["name"], names)
             if name:
                 yield start + match.start(), Call(name, _python_arguments(code[match.end() - 1 :][:LONGEST_CODE]))
 
@@ -149,7 +149,7 @@ def _call_of(item: Any, names: Collection[str], *, marked: bool) -> Call | None:
     """The call that an object is; the definition of a tool, which has a name and parameters too, is none."""
     if not isinstance(item, dict):
         return None
-    named = (_known(item[key], names) for key in NAMES if isinstance(item.get(key), str))
+    named = (_offered_name(item[key], names) for key in NAMES if isinstance(item.get(key), str))
     name = next(filter(None, named), None)
     given = [item[key] for key in ARGUMENTS if key in item]
     if name is None or not (given or marked) or "description" in item or any(map(_is_schema, given)):
@@ -162,7 +162,7 @@ def _is_schema(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("properties"), dict) and value.get("type") == "object"
 
 
-def _known(name: str, names: Collection[str]) -> str | None:
+def _offered_name(name: str, names: Collection[str]) -> str | None:
     """The tool of this name, with or without the namespace that models are taught to write."""
     bare = name.removeprefix("functions.").strip()
     return name if name in names else bare if bare in names else None

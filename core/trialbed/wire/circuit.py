@@ -78,7 +78,7 @@ class CircuitBreaker:
             yield
         finally:
             if probe:
-                self._probed()
+                self._end_probe()
 
     async def _admit(self, until: Callable[[], float], on_wait: Callable[[], object]) -> bool:
         while self.is_open:
@@ -129,7 +129,7 @@ class CircuitBreaker:
             self._schedule(asked)
             self._notify()
 
-    def _probed(self) -> None:
+    def _end_probe(self) -> None:
         self._probing = False
         if self.is_open:
             self.failed_probes += 1

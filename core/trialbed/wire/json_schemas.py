@@ -76,12 +76,12 @@ class JsonSchema:
         root: the schema that it is a part of, in which its references are looked up; by default there is none.
 
     Raises:
-        UnusableSchema: it is not a schema, refers to what it does not contain, or has a pattern that cannot be read.
+        UnusableSchema: it is not a schema, has a reference to nothing, or has a pattern that cannot be read.
     """
 
     def __init__(self, schema: Schema, root: Schema = None) -> None:
         self._schema = schema if root is None or root == schema else _within(schema, root)
-        self._validator = _compiled(self._schema)
+        self._validator = _compile(self._schema)
 
     def is_valid(self, value: Any) -> bool:
         """Return whether a value fits; one that takes a pattern too many steps does not."""
@@ -134,7 +134,7 @@ def schema_problems(schema: Schema, value: Any, most: int = 5, root: Schema = No
 
 
 def _message(error: Any) -> str:
-    """Say what is wrong, with values as they are written in Python, which need no escapes in JSON."""
+    """Describe an error, with values as Python writes them, which need no escapes in JSON."""
     kind = error.kind
     match kind.name:
         case "required":
@@ -149,7 +149,7 @@ def _message(error: Any) -> str:
 def _within(schema: Schema, root: Schema) -> Schema:
     """Return the schema with the references to its root as references to a part of itself."""
 
-    def moved(part: dict[str, Any]) -> dict[str, Any]:
+    def move(part: dict[str, Any]) -> dict[str, Any]:
         reference = part.get("$ref")
         if not isinstance(reference, str) or not reference.startswith("#"):
             return part
@@ -158,7 +158,7 @@ def _within(schema: Schema, root: Schema) -> Schema:
     whole = (
         {key: value for key, value in root.items() if key not in ("$id", "$schema")} if isinstance(root, dict) else root
     )
-    return {"allOf": [_mapped(schema, moved)], "$defs": {ROOT: _mapped(whole, moved)}}
+    return {"allOf": [_map_parts(schema, move)], "$defs": {ROOT: _map_parts(whole, move)}}
 
 
 def _without_lone_surrogates(value: Any) -> Any:
@@ -172,7 +172,7 @@ def _without_lone_surrogates(value: Any) -> Any:
     return value
 
 
-def _compiled(schema: Schema) -> Any:
+def _compile(schema: Schema) -> Any:
     """The validator; what only a stricter reader refuses is mended first."""
     if isinstance(schema, dict) and DRAFT_3 in str(schema.get("$schema")):
         raise UnusableSchema("draft 3 of JSON Schema is not supported; name a later one in $schema")
@@ -226,19 +226,19 @@ def _without_dialect(schema: Schema) -> Schema:
 def _with_escaped_identities(schema: Schema) -> Schema:
     """The schema with ``$id`` and references escaped as URIs; some have spaces in them."""
 
-    def escaped(part: dict[str, Any]) -> dict[str, Any]:
+    def escape(part: dict[str, Any]) -> dict[str, Any]:
         return {
             key: quote(value, safe=IN_A_URI) if key in ("$id", "$ref") and isinstance(value, str) else value
             for key, value in part.items()
         }
 
-    return _mapped(schema, escaped)
+    return _map_parts(schema, escape)
 
 
 def _with_portable_patterns(schema: Schema) -> Schema:
     """The schema with its patterns in the words of the engine."""
 
-    def rewritten(part: dict[str, Any]) -> dict[str, Any]:
+    def rewrite(part: dict[str, Any]) -> dict[str, Any]:
         changed = dict(part)
         if isinstance(part.get("pattern"), str):
             changed["pattern"] = _portable(part["pattern"])
@@ -246,7 +246,7 @@ def _with_portable_patterns(schema: Schema) -> Schema:
             changed["patternProperties"] = {_portable(key): value for key, value in part["patternProperties"].items()}
         return changed
 
-    return _mapped(schema, rewritten)
+    return _map_parts(schema, rewrite)
 
 
 _ATOM = re.compile(r"\\k<(\w+)>|\\.|\(\?<(?![=!])(\w+)>|\((?!\?)|\[\^?\]|\[(?:\\.|[^\]\\])*\]|\{,|.", re.DOTALL)
@@ -268,18 +268,18 @@ def _portable(pattern: str) -> str:
     return _ATOM.sub(atom, pattern)
 
 
-def _mapped(schema: Schema, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Schema:
+def _map_parts(schema: Schema, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Schema:
     """The schema with each part of it that is an object changed; data stay as they are."""
     if isinstance(schema, list):
-        return [_mapped(item, change) for item in schema]
+        return [_map_parts(item, change) for item in schema]
     if not isinstance(schema, dict):
         return schema
     return {
         key: value
         if key in DATA
-        else {name: _mapped(part, change) for name, part in value.items()}
+        else {name: _map_parts(part, change) for name, part in value.items()}
         if key in NAMED and isinstance(value, dict)
-        else _mapped(value, change)
+        else _map_parts(value, change)
         for key, value in change(schema).items()
     }
 

@@ -75,7 +75,7 @@ class Redaction:
 
     def __init__(self, secrets: Iterable[str]) -> None:
         self._secrets = sorted({secret for secret in secrets if len(secret) >= MIN_SECRET}, key=lambda s: (-len(s), s))
-        whole = {spelling for secret in self._secrets for spelling in (secret, *_encoded(secret))}
+        whole = {spelling for secret in self._secrets for spelling in (secret, *_encodings(secret))}
         self._whole = sorted(whole, key=lambda spelling: (-len(spelling), spelling))
         plain = dict.fromkeys(spelling for each in self._whole for spelling in (each, _plain(each)))
         self._plain = tuple(spelling for spelling in plain if len(spelling) >= MIN_SECRET)
@@ -183,8 +183,8 @@ def _json_text(record: BaseModel) -> str:
         return json.dumps(record.model_dump(), default=str)
 
 
-def _encoded(secret: str) -> Iterator[str]:
-    """The secret in base64, wherever it begins in what was encoded, and in hexadecimal."""
+def _encodings(secret: str) -> Iterator[str]:
+    """The secret in base64, wherever it begins in the encoded text, and in hexadecimal."""
     data = secret.encode("utf-8", "surrogatepass")
     for offset in range(3):
         text = b64encode(b"\0" * offset + data).decode()

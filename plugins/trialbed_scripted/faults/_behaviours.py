@@ -1,4 +1,4 @@
-"""Faults of what a model says: each changes a turn."""
+"""Faults of a model: each changes a turn."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TurnChange = Callable[[Turn, ModelRequest, Settings], Turn]
 
 
 def with_usage(change: TurnChange) -> TurnChange:
-    """Report the usage of what is said after the change."""
+    """Report the usage of the changed turn."""
 
     def change_and_count(turn: Turn, request: ModelRequest, settings: Settings) -> Turn:
         found = change(turn, request, settings)

@@ -1,4 +1,4 @@
-"""Every fault by name: what it is, its settings, and what it changes."""
+"""Every fault by name, with its settings and its changes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class FaultKind(NamedTuple):
     Attributes:
         ignores: the setting that lists the parameters of requests that the model does not see.
         refuses: the setting that lists the parameters for which a request is refused.
-        turn: changes what the model says.
+        turn: changes the turn of the model.
         flawed: whether the dialect writes it with the flaw of this name.
         response: changes what goes over the wire.
     """
@@ -168,7 +168,7 @@ class Fault:
         return fail(400, message, "invalid_request_error", spoken=request.spoken)
 
     def change_turn(self, turn: Turn, request: ModelRequest) -> Turn:
-        """Do this fault to what the model says."""
+        """Do this fault to a turn."""
         return turn if self.kind.turn is None else self.kind.turn(turn, request, self.settings)
 
     @property

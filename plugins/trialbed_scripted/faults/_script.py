@@ -25,7 +25,7 @@ STATUSES = range(400, 600)
 class FaultScript:
     """The script that decides how each request is answered.
 
-    The attempts at one request are told from other requests by their bodies: the first attempt meets the first
+    Requests with the same body are attempts at one request: the first attempt meets the first
     step, the second the second, all further ones the last. With a mix, each attempt draws its fault; the same
     seed, body and attempt always draw the same one.
 
@@ -53,7 +53,7 @@ class FaultScript:
         """Read a script from a file's path, from JSON, or from names in order: ``status:429,none``.
 
         Raises:
-            UsageError: the text has none of these forms; says what is wrong.
+            UsageError: the text has none of these forms.
         """
         try:
             written = Path(text).read_text(encoding="utf-8") if text.endswith(".json") else text

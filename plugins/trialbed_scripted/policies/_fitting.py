@@ -26,7 +26,7 @@ class Fitted:
     """Arguments as the offered schema has them.
 
     Attributes:
-        filled: path -> value of what the script does not have and the schema requires; nulls are not among it.
+        filled: path -> value that the schema requires and the script does not have; nulls are left out.
     """
 
     arguments: Any

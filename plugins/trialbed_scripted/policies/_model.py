@@ -23,7 +23,7 @@ class PolicyModel:
     Args:
         name: of a policy.
         script: the right calls, in order.
-        tools: those that the calls are of; what a request offers is told from their names and descriptions.
+        tools: those that the calls are of; their names and descriptions identify them in a request.
     """
 
     def __init__(self, name: str, script: Sequence[ScriptedCall], tools: Sequence[ToolSpec] = ()) -> None:

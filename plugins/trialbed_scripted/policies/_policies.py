@@ -1,6 +1,6 @@
 """The policies: pure functions of the script, the tools on offer and the conversation so far.
 
-What each of them does to a framework, and so the right value of every score, is known beforehand.
+The effect of each on a framework, and so the right value of every score, is known beforehand.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from trialbed_scripted._turns import Turn
 from trialbed_scripted.policies._tools import Lost, PlannedCall, Tools
 
 MAX_VALUES = 50
-"""Values that an answer tells of one result."""
+"""Values of one result that an answer repeats."""
 
 FOUND = "Here is what I found: "
 NOTHING_FOUND = "I have no results to report."
@@ -44,7 +44,7 @@ class PolicyInput:
     def position(self) -> int:
         """The number of calls that the model has made, as far as the conversation still shows them.
 
-        What a framework adds to a conversation does not count: prompts, its own texts in the model's name.
+        Messages that a framework adds do not count: prompts, its own texts in the model's name.
         """
         return sum(len(message.calls) for message in self.messages if message.role == "assistant")
 

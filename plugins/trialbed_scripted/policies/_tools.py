@@ -50,7 +50,7 @@ class Tools:
 
     Args:
         tools: the trial's.
-        functions: what the request offers; nothing where it allows no calls.
+        functions: those that the request offers; none where it allows no calls.
     """
 
     def __init__(self, tools: Sequence[ToolSpec], functions: Iterable[OfferedTool]) -> None:
@@ -66,7 +66,7 @@ class Tools:
         return self._plan(position, call.name, call.arguments, self._find(position, call.name))
 
     def wrong(self, position: int, call: ScriptedCall) -> PlannedCall:
-        """Make a call of the script with arguments that violate the tool's own schema, which is what the Api checks.
+        """Make a call of the script with arguments that violate the tool's own schema, which the Api checks.
 
         Raises:
             Lost: the right one cannot be made.

@@ -17,7 +17,7 @@ WIDEST = 3
 
 
 def matching_texts(pattern: str, least: int = 0) -> Iterator[str]:
-    """Yield texts of which a pattern matches some part; none if it is beyond what is understood.
+    """Yield texts of which a pattern matches some part; none if the pattern is too hard.
 
     Args:
         least: characters that the text needs.

@@ -202,7 +202,7 @@ _NONE = object()
 
 
 def _own_checks(schema: dict[str, Any]) -> JsonSchema:
-    """Keep what a schema demands of a value itself, whatever it demands of its parts."""
+    """Keep the demands of a schema on a value itself, without those on its parts."""
     return JsonSchema({key: value for key, value in schema.items() if key in _OWN})
 
 

@@ -39,7 +39,7 @@ class SimulatedVendor:
 
     Args:
         answers: by the keys of ``ANSWERS``.
-        seed: of what is drawn.
+        seed: of all that is left to chance.
     """
 
     def __init__(self, answers: Mapping[str, Any] = MappingProxyType({}), seed: int = 0) -> None:

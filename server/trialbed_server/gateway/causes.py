@@ -35,7 +35,7 @@ def cause_of_status(status: int, *, others_answered: bool) -> Cause | None:
 
 
 def blames_request(status: int) -> bool:
-    """Return whether a failure may be due to what was sent, so that it would fail each time: 5xx, but not overload."""
+    """Return whether a failure may be due to the request itself, so that it fails each time: 5xx, but not overload."""
     return status >= 500 and status not in OVERLOADED
 
 

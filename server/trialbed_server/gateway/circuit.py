@@ -77,7 +77,7 @@ class Circuit(CircuitBreaker):
             raise EndpointDown(self.reason) from None
 
     def completed(self, *, answered: bool) -> None:
-        """The endpoint works: it answered a request, or refused one for what was sent."""
+        """The endpoint works: it answered a request, or refused one as wrong."""
         self.answered += answered
         self._requests.clear()
         self._hopeless = True

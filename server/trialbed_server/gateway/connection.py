@@ -38,7 +38,7 @@ class ProxiedRequest:
     Attributes:
         path: below the endpoint's URL, with its query.
         silence: seconds without a byte after which it is given up.
-        read: what it asks for.
+        read: the request as its dialect reads it.
     """
 
     method: str

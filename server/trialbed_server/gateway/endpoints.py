@@ -98,7 +98,7 @@ class Gateway:
         self._metrics.model_request(exchange.status)
 
     def _count(self, trial: OpenTrial, exchange: RecordedExchange) -> None:
-        """Count what a request took of the trial's limits, now that it has ended."""
+        """Count an ended request against the trial's limits."""
         call = exchange.record()
         if call.usage is not None:
             trial.use_tokens(call.usage.total_tokens)

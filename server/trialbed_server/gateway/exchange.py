@@ -25,7 +25,7 @@ class RecordedExchange:
 
     Args:
         elapsed: the trial's clock, seconds since it was opened.
-        budget: what the log may keep.
+        budget: bounds the bytes that the log keeps.
         body: the request's, without secrets.
         tools: the trial's.
         spoken: the dialect of the request; chat completions by default.
@@ -48,7 +48,7 @@ class RecordedExchange:
         spoken: Dialect | None = None,
     ) -> None:
         self.dialect = spoken or dialect()
-        self.request = self.dialect.read_request(*_parsed(body))
+        self.request = self.dialect.read_request(*_parse(body))
         self.stream = self.request.stream
         self.status = 0
         self.done = False
@@ -187,7 +187,7 @@ class RecordedExchange:
         return call.model_copy(update={"tool": tool or ""})
 
 
-def _parsed(request: bytes) -> tuple[dict[str, Any], str]:
+def _parse(request: bytes) -> tuple[dict[str, Any], str]:
     """The object that a request's body holds, and why there is none."""
     try:
         document = json.loads(request)

@@ -1,4 +1,4 @@
-"""Reads an answer for the log: its usage, finish reason and tool calls. What is absent is None."""
+"""Reads an answer for the log: its usage, finish reason and tool calls. Absent ones are None."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def observe(
     return Observation(
         usage=_usage(answer.usage or {}),
         finish_reason=_text(reading.finish_reason or "") or None,
-        tool_calls=tuple(_sent(call, offered) for call in answer.calls),
-        text_calls=tuple(_sent(call, {call.name}) for call in written if not _among(call, answer.calls)),
+        tool_calls=tuple(_sent_call(call, offered) for call in answer.calls),
+        text_calls=tuple(_sent_call(call, {call.name}) for call in written if not _among(call, answer.calls)),
         problem=_text(reading.problem.message) if reading.problem else None,
         cause=_cause(reading, body),
     )
@@ -93,7 +93,7 @@ def _usage(counts: Mapping[str, int]) -> Usage | None:
     return Usage(prompt_tokens=counts["prompt_tokens"], completion_tokens=counts["completion_tokens"])
 
 
-def _sent(call: Call, offered: Collection[str]) -> SentCall:
+def _sent_call(call: Call, offered: Collection[str]) -> SentCall:
     return SentCall(name=_text(call.name), arguments=_text(call.arguments), problem=_problem(call, offered))
 
 

@@ -8,7 +8,7 @@ NOTICED = 4
 """The fewest characters of the key for which events of a stream wait for the next; fewer are not a secret."""
 
 KEPT = 64
-"""Characters of a field that are remembered: in them, what was not yet noticed is written."""
+"""Characters at the end of a field that are remembered, as a secret may begin in them."""
 
 LONGEST_LINE = 2**20
 """Bytes of a line of a stream that are held until it is complete."""
@@ -18,7 +18,7 @@ class Redactor:
     """Masks a secret in one body, however it is written, also where it is split between pieces; lengths stay.
 
     A stream is passed on line by line, as clients read it, and an event waits only if the text that it goes on with is
-    the beginning of the secret. Of another body, no more is held back than what can be the beginning of the secret.
+    the beginning of the secret. Of another body, only the end is held back that may be the beginning of the secret.
     """
 
     def __init__(self, secret: str | None) -> None:
@@ -77,7 +77,7 @@ class _Stream:
         self._texts: dict[Field, str] = {}
 
     def line(self, line: bytes) -> bytes:
-        """Return what can be passed on after this line."""
+        """Return the bytes that can be passed on after this line."""
         text = _text(line)
         masked = self._redaction.text(text, stars)
         self._waiting.append(line if masked == text else _bytes(masked))

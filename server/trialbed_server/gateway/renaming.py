@@ -15,8 +15,8 @@ Span = tuple[int, int]
 def with_model(body: bytes, given: str, own: str) -> bytes:
     """The request with the model's own name where it bears the one that was given; all other bytes stay.
 
-    A request that names another model, or none, or that cannot be read is left as it is: what the endpoint makes of it
-    is the framework's doing.
+    A request that names another model, or none, or that cannot be read is left as it is: the answer to it is the
+    framework's doing.
     """
     if given == own:
         return body

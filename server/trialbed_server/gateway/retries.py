@@ -57,8 +57,8 @@ class GatewayRetries:
     def wait(self, number: int, elapsed: float, asked: float | None) -> float | None:
         """Seconds to wait before the next attempt; None if there is none.
 
-        The wait is what the endpoint asked for, else drawn from a range that doubles each time (exponential backoff
-        with full jitter).
+        The endpoint may have asked for a wait; else it is drawn from a range that doubles each time (exponential
+        backoff with full jitter).
 
         Args:
             number: of the attempt that failed, from 1.

@@ -55,7 +55,7 @@ def answer_of(turn: Turn, identity: str, *, created: int, model: str) -> ModelAn
     """Return a turn as an answer, without usage.
 
     Args:
-        identity: what the ids are made of; the same for the same request of the same trial.
+        identity: the text from which the ids are made; the same for the same request of the same trial.
         created: seconds since 1970.
     """
 

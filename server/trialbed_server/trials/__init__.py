@@ -10,7 +10,7 @@ from trialbed_server.trials._registry import (
     TrialUnknown,
 )
 from trialbed_server.trials._setups import Setup, Setups
-from trialbed_server.trials._trial import LogBudget, ModelRecording, OpenTrial, Recording, body_text
+from trialbed_server.trials._trial import LogBudget, OpenTrial, RecordedCall, RecordedModelCall, body_text
 from trialbed_server.trials._untagged import UNTAGGED_BODY, Untagged
 
 __all__ = [
@@ -18,10 +18,10 @@ __all__ = [
     "UNTAGGED_BODY",
     "Delivered",
     "LogBudget",
-    "ModelRecording",
     "OpenTrial",
     "PutIn",
-    "Recording",
+    "RecordedCall",
+    "RecordedModelCall",
     "Setup",
     "Setups",
     "TrialConflict",

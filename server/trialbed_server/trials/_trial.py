@@ -35,14 +35,14 @@ TRIAL_LIMIT = 64 * 2**20
 Call = TypeVar("Call", covariant=True)
 
 
-class Recording(Protocol[Call]):
+class RecordedCall(Protocol[Call]):
     """A request that is or was served for a trial."""
 
     def record(self) -> Call:
         """The record so far."""
 
 
-class ModelRecording(Recording[ModelCall], Protocol):
+class RecordedModelCall(RecordedCall[ModelCall], Protocol):
     """A request to the gateway that is or was served for a trial."""
 
     def waiting(self) -> Span:
@@ -61,8 +61,8 @@ class OpenTrial:
         self.catalog = catalog
         self.budget = LogBudget()
         self.opened_at = clock.utcnow()
-        self.model_calls: list[ModelRecording] = []
-        self.api_calls: list[Recording[ApiCall]] = []
+        self.model_calls: list[RecordedModelCall] = []
+        self.api_calls: list[RecordedCall[ApiCall]] = []
         self._clock = clock
         self._opened = self._renewed = self._used = clock.monotonic()
         self._requests = 0

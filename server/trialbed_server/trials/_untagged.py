@@ -8,7 +8,7 @@ from typing import Any
 from trialbed.records import ApiCall, ModelCall
 from trialbed_server._clock import Clock
 from trialbed_server.trials._put_in import PutIn
-from trialbed_server.trials._trial import LogBudget, Recording
+from trialbed_server.trials._trial import LogBudget, RecordedCall
 
 KEPT = 100
 """Requests of each kind that are kept."""
@@ -33,7 +33,7 @@ class Untagged:
         self._began = clock.monotonic()
         self._since = clock.utcnow()
         self._model_calls: deque[ModelCall] = deque(maxlen=KEPT)
-        self._api_calls: deque[Recording[ApiCall]] = deque(maxlen=KEPT)
+        self._api_calls: deque[RecordedCall[ApiCall]] = deque(maxlen=KEPT)
 
     def elapsed(self) -> float:
         """Seconds since the server began."""
@@ -48,7 +48,7 @@ class Untagged:
         self.model_requests += 1
         self._model_calls.append(call)
 
-    def add_api_call(self, call: Recording[ApiCall]) -> None:
+    def add_api_call(self, call: RecordedCall[ApiCall]) -> None:
         """A request to the virtual API was answered."""
         self.api_requests += 1
         self._api_calls.append(call)

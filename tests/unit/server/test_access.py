@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from trialbed_server._access import SiteGuard
+from trialbed_server._access import SiteCheck
 
-GUARD = SiteGuard("192.168.7.7", ["Bench.Example"], ["https://pages.example"])
+CHECK = SiteCheck("192.168.7.7", ["Bench.Example"], ["https://pages.example"])
 
 
-def refusal(path: str = "/v1/models", **headers: str) -> str | None:
+def problem(path: str = "/v1/models", **headers: str) -> str | None:
     raw = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
-    return GUARD.refusal({"type": "http", "path": path, "headers": raw})
+    return CHECK.problem({"type": "http", "path": path, "headers": raw})
 
 
 @pytest.mark.parametrize(
@@ -28,12 +28,12 @@ def refusal(path: str = "/v1/models", **headers: str) -> str | None:
     ],
 )
 def test_names_of_the_server_are_served(host: str) -> None:
-    assert refusal(host=host) is None
+    assert problem(host=host) is None
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example:8080", "[::", "0x7f.1", "10.0.0.1"])
 def test_other_names_are_refused(host: str) -> None:
-    assert "--allow-host" in str(refusal(host=host))
+    assert "--allow-host" in str(problem(host=host))
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_other_names_are_refused(host: str) -> None:
     ],
 )
 def test_pages_of_other_origins_are_refused(headers: dict[str, str]) -> None:
-    assert "--allow-origin" in str(refusal(host="localhost:8080", **headers))
+    assert "--allow-origin" in str(problem(host="localhost:8080", **headers))
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,8 @@ def test_pages_of_other_origins_are_refused(headers: dict[str, str]) -> None:
     ],
 )
 def test_its_own_pages_allowed_ones_and_links_are_not(headers: dict[str, str]) -> None:
-    assert refusal(host="localhost:8080", **headers) is None
+    assert problem(host="localhost:8080", **headers) is None
 
 
 def test_a_trials_urls_are_guarded_by_their_token() -> None:
-    assert refusal("/t/trial-token-1/v1/models", host="gateway.internal", origin="https://evil.example") is None
+    assert problem("/t/trial-token-1/v1/models", host="gateway.internal", origin="https://evil.example") is None

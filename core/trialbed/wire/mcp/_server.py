@@ -84,10 +84,10 @@ def _first_generation(server_class: Any, source: ToolSource) -> Any:
     types: Any = import_module("mcp.types")
 
     async def list_tools(_request: Any) -> Any:
-        return types.ServerResult(await _listed(source))
+        return types.ServerResult(await _list_tools(source))
 
     async def call_tool(request: Any) -> Any:
-        return types.ServerResult(await _called(source, request.params))
+        return types.ServerResult(await _call_tool(source, request.params))
 
     server = server_class(NAME, version=version("trialbed"))
     server.request_handlers[types.ListToolsRequest] = list_tools
@@ -97,21 +97,21 @@ def _first_generation(server_class: Any, source: ToolSource) -> Any:
 
 def _second_generation(server_class: Any, source: ToolSource) -> Any:
     async def list_tools(_context: Any, _params: Any) -> Any:
-        return await _listed(source)
+        return await _list_tools(source)
 
     async def call_tool(_context: Any, params: Any) -> Any:
-        return await _called(source, params)
+        return await _call_tool(source, params)
 
     return server_class(NAME, version=version("trialbed"), on_list_tools=list_tools, on_call_tool=call_tool)
 
 
-async def _listed(source: ToolSource) -> Any:
+async def _list_tools(source: ToolSource) -> Any:
     from mcp import types
 
     return types.ListToolsResult.model_validate({"tools": await source.list_tools()})
 
 
-async def _called(source: ToolSource, params: Any) -> Any:
+async def _call_tool(source: ToolSource, params: Any) -> Any:
     from mcp import types
 
     try:

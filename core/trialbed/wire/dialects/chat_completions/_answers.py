@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeGuard
 
-from trialbed.wire._bodies import oddities, read_object, shown
+from trialbed.wire._bodies import excerpt, oddities, read_object
 from trialbed.wire._exchange import Document, ModelAnswer
 from trialbed.wire._readings import Problem, Reading, outcome_of
 from trialbed.wire.dialects.chat_completions._errors import reports_error
@@ -80,18 +80,18 @@ def answered_calls(response: Document | None) -> list[Any]:
 def _read_completion(document: Document, body: bytes) -> Reading:
     choice = first_choice(document)
     if reports_error(document):
-        return _broken("error_body", f"the body reports an error: {shown(body)}", document)
+        return _failed("error_body", f"the body reports an error: {excerpt(body)}", document)
     if not choice:
-        return _broken("no_choices", f"the completion has no choice, or an empty one: {shown(body)}", document)
+        return _failed("no_choices", f"the completion has no choice, or an empty one: {excerpt(body)}", document)
     reason = choice.get("finish_reason")
     if not isinstance(choice.get("message"), dict) and not isinstance(choice.get("text"), str):
-        return _broken("null_message", f"the first choice has no message: {shown(body)}", document, reason)
+        return _failed("null_message", f"the first choice has no message: {excerpt(body)}", document, reason)
     if not isinstance(reason, str) or not reason:
-        return _broken("no_finish_reason", f"the first choice has no finish reason: {shown(body)}", document)
+        return _failed("no_finish_reason", f"the first choice has no finish reason: {excerpt(body)}", document)
     return Reading(outcome_of(reason), reason, document, answer=read_answer(document))
 
 
-def _broken(kind: str, message: str, document: Document, reason: Any = None) -> Reading:
+def _failed(kind: str, message: str, document: Document, reason: Any = None) -> Reading:
     known = reason if isinstance(reason, str) else None
     error = document.get("error")
     problem = Problem(kind, message, error.get("code") if isinstance(error, dict) else None)

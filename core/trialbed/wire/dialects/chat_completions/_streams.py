@@ -16,7 +16,7 @@ from collections.abc import Collection
 from enum import Enum
 from typing import Any
 
-from trialbed.wire._bodies import shown
+from trialbed.wire._bodies import excerpt
 from trialbed.wire._events import Event, EventReader
 from trialbed.wire._json import parse_json_fast
 from trialbed.wire._readings import Problem, Reading, outcome_of
@@ -75,7 +75,7 @@ class StreamReader:
     def refuse(self, kind: str, message: str) -> None:
         """Stop reading, for a reason that the stream itself does not show."""
         if not self.over:
-            self._broken(kind, message)
+            self._break(kind, message)
 
     def note(self, kind: str) -> None:
         """Note a peculiarity that the stream itself does not show."""
@@ -106,7 +106,7 @@ class StreamReader:
             self._note("events_after_done")
         elif event.data.strip() == DONE:
             self._done_after = self._taken
-            self._done()
+            self._finish()
         else:
             self._chunk(event, now)
 
@@ -116,7 +116,7 @@ class StreamReader:
             self._take(event, now)
             self._note("last_event_unfinished")
         elif self.state is State.WAITING and _are_events(event.data):
-            self._broken("malformed_event", f"no blank line ends any of the events: {shown(event.data)}")
+            self._break("malformed_event", f"no blank line ends any of the events: {excerpt(event.data)}")
         elif self.state is State.DONE:
             self._event = event.data
             self._note("bytes_after_done")
@@ -124,28 +124,28 @@ class StreamReader:
     def _note(self, kind: str) -> None:
         """Note a peculiarity, with the event in which it was seen first."""
         if kind not in self._notes:
-            self._notes[kind] = shown(self._event)
+            self._notes[kind] = excerpt(self._event)
 
     def _note_strays(self) -> None:
         for before, line in self._events.strays:
             after_done = self._done_after is not None and before >= self._done_after
-            self._notes.setdefault("bytes_after_done" if after_done else "line_without_field", shown(line))
+            self._notes.setdefault("bytes_after_done" if after_done else "line_without_field", excerpt(line))
 
     def _chunk(self, event: Event, now: float) -> None:
         if event.name == "error":
-            self._broken("error_event", f"the stream reports an error: {shown(event.data)}")
+            self._break("error_event", f"the stream reports an error: {excerpt(event.data)}")
             return
         if event.data.startswith(BOM_UTF8):
             self._note("byte_order_mark")
         try:
             chunk = parse_json_fast(event.data)
         except ValueError as error:
-            self._broken("malformed_event", f"an event is not JSON ({error}): {shown(event.data)}")
+            self._break("malformed_event", f"an event is not JSON ({error}): {excerpt(event.data)}")
             return
         if not isinstance(chunk, dict):
-            self._broken("malformed_event", f"an event is not a JSON object: {shown(event.data)}")
+            self._break("malformed_event", f"an event is not a JSON object: {excerpt(event.data)}")
         elif reports_error(chunk):
-            self._broken("error_event", f"the stream reports an error: {shown(event.data)}")
+            self._break("error_event", f"the stream reports an error: {excerpt(event.data)}")
         else:
             self._add(chunk, now)
 
@@ -158,24 +158,24 @@ class StreamReader:
             self._note("tokens_after_finish")
         self.state = State.OPEN if self._assembly.finish_reason is None else State.FINISHED
 
-    def _done(self) -> None:
+    def _finish(self) -> None:
         if self.state is State.FINISHED and self._assembly.has_message:
             self.state = State.DONE
         elif self.state is State.FINISHED:
-            self._broken("null_message", "the stream has a finish reason but no message")
+            self._break("null_message", "the stream has a finish reason but no message")
         else:
-            self._broken("no_finish_reason", "the stream ended with [DONE] but without a finish reason")
+            self._break("no_finish_reason", "the stream ended with [DONE] but without a finish reason")
 
     def _ended_early(self, cut: str | None) -> None:
         if self.state is State.WAITING and cut is None:
-            line = f", with {shown(self._events.strays[0][1])}" if self._events.strays else ""
-            self._broken("empty_stream", f"the body ended before the first event{line}")
+            line = f", with {excerpt(self._events.strays[0][1])}" if self._events.strays else ""
+            self._break("empty_stream", f"the body ended before the first event{line}")
         elif self.state is State.FINISHED:
-            self._broken("no_done", f"the stream ended after the finish reason, without [DONE]{_because(cut)}")
+            self._break("no_done", f"the stream ended after the finish reason, without [DONE]{_because(cut)}")
         else:
-            self._broken("cut_stream", f"the stream ended before the finish reason{_because(cut)}")
+            self._break("cut_stream", f"the stream ended before the finish reason{_because(cut)}")
 
-    def _broken(self, kind: str, message: str) -> None:
+    def _break(self, kind: str, message: str) -> None:
         self.state = State.BROKEN
         self._problem = Problem(kind, message)
 
