@@ -9,8 +9,8 @@ from .conformance import Level as Level
 from .errors import CheckFailed as CheckFailed
 from .harness import ApiReply as ApiReply
 from .harness import Barrier as Barrier
-from .harness import Gate as Gate
 from .harness import Harness as Harness
+from .harness import Latch as Latch
 from .harness import NetworkWatch as NetworkWatch
 from .harness import ObservedCall as ObservedCall
 from .harness import ObservedRequest as ObservedRequest

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from trialbed.records import Answer, ApiCall, ApiRef, Failure, ModelCall, Outcome, SentCall, ToolSpec, WireLog
-from trialbed_adapter_lab.harness import Observed, Scenario, Workload, stations
+from trialbed_adapter_lab.harness import Observed, Scenario, stations
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -40,12 +40,12 @@ def api_call(api: ApiRef, arguments: Any = None, *, started: float = 0.0, durati
 
 
 def observed(
-    *calls: ModelCall, apis: Sequence[ApiCall] = (), workload: Workload | None = None, failure: Failure | None = None
+    *calls: ModelCall, apis: Sequence[ApiCall] = (), scenario: Scenario | None = None, failure: Failure | None = None
 ) -> Observed:
     """A trial."""
     answer = None if failure else Answer(final_answer="done", finish="give_answer")
     return Observed(
-        scenario=Scenario(workload=workload or stations(4, 2)),
+        scenario=scenario or stations(4, 2),
         outcome=Outcome(started_at=NOW, wall_time=1.0, answer=answer, failure=failure),
         wire=WireLog(trial="t", opened_at=NOW, model_calls=calls, api_calls=tuple(apis)),
     )

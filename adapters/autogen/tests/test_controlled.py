@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from trialbed import Tool
-from trialbed_adapter_lab import Gate, Harness, tool
+from trialbed_adapter_lab import Latch, Harness, tool
 from trialbed_autogen.controlled import ControlledAgent
 from trialbed_scripted import Response, ask, call, forever
 
@@ -76,14 +76,14 @@ async def test_calls_under_another_finish_reason_raise_no_warning(harness: Harne
 
 
 async def test_a_cancelled_run_leaves_no_call_behind(harness: Harness) -> None:
-    gate = Gate()
-    spec = harness.prepare(ask(ECHO, ECHO), "done", tools=[tool(behave=gate.tool())]).spec
+    latch = Latch()
+    spec = harness.prepare(ask(ECHO, ECHO), "done", tools=[tool(behave=latch.tool())]).spec
     agent = ControlledAgent(spec.endpoint, spec.limits, system_prompt=spec.system_prompt)
     async with httpx.AsyncClient() as client:
         agent.bind_tools([Tool(item, spec.server_url, client) for item in spec.tools], server_url=spec.server_url)
         before = asyncio.all_tasks()
         running = asyncio.create_task(agent.answer(spec.query))
-        assert await gate.reached.wait(60)
+        assert await latch.reached.wait(60)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running

@@ -14,7 +14,7 @@ from support.adapters import refusal
 
 from trialbed.records import Answer
 from trialbed.wire import Call
-from trialbed_adapter_lab import Barrier, Gate, Harness, TrialRecord, tool
+from trialbed_adapter_lab import Barrier, Latch, Harness, TrialRecord, tool
 from trialbed_scripted import Response, ask, call, forever, say
 
 pytestmark = pytest.mark.framework("crewai:controlled")
@@ -196,14 +196,14 @@ async def test_eight_calls_are_made_at_the_same_time_and_not_nine(harness: Harne
 
 @pytest.mark.parametrize("where", ["tool", "model"])
 async def test_no_thread_of_a_cancelled_trial_is_left(harness: Harness, where: str) -> None:
-    gate = Gate()
-    script = [ask(ECHO), "done"] if where == "tool" else [gate.reply(ask(ECHO))]
-    behave = gate.tool() if where == "tool" else tool().behave
+    latch = Latch()
+    script = [ask(ECHO), "done"] if where == "tool" else [latch.reply(ask(ECHO))]
+    behave = latch.tool() if where == "tool" else tool().behave
     trial = asyncio.create_task(harness.run(*script, tools=(tool(behave=behave),)))
-    assert await gate.reached.wait(60)
+    assert await latch.reached.wait(60)
     trial.cancel()
     await asyncio.wait([trial])
-    gate.open()
+    latch.open()
     assert [thread.name for thread in threading.enumerate() if "trialbed-crewai" in thread.name] == []
 
 

@@ -10,7 +10,7 @@ from packaging.version import Version
 from support.adapters import failure, refusal, said
 
 from trialbed.wire import Call
-from trialbed_adapter_lab import Gate, Harness, new_tasks, tool, wait_until
+from trialbed_adapter_lab import Latch, Harness, new_tasks, tool, wait_until
 from trialbed_scripted import Turn, ask, call, fail, forever, say
 
 pytestmark = [
@@ -131,13 +131,13 @@ async def test_the_models_name_decides_what_becomes_of_a_long_result(harness: Ha
 
 
 async def test_a_cancelled_trial_asks_the_model_no_more(harness: Harness) -> None:
-    gate = Gate()
-    prepared = harness.prepare(ECHO, "done", tools=(tool(behave=gate.tool()),))
+    latch = Latch()
+    prepared = harness.prepare(ECHO, "done", tools=(tool(behave=latch.tool()),))
     trial = asyncio.create_task(prepared.run())
-    assert await gate.reached.wait(60)
+    assert await latch.reached.wait(60)
     trial.cancel()
     await asyncio.wait([trial])
-    gate.open()
+    latch.open()
     assert await new_tasks([]) == []
     assert len(prepared.requests) == 1
 

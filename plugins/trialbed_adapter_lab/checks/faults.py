@@ -18,7 +18,7 @@ from trialbed_adapter_lab.checks._expectations import (
 )
 from trialbed_adapter_lab.conformance import must, should
 from trialbed_adapter_lab.errors import CheckFailed
-from trialbed_adapter_lab.harness import Gate, Harness, TrialRecord, breaks, errs, returns, tool
+from trialbed_adapter_lab.harness import Harness, Latch, TrialRecord, breaks, errs, returns, tool
 from trialbed_scripted import Response, ask, call, fail, say
 
 STATUSES = (400, 401, 403, 404, 408, 409, 422, 429, 500, 502, 503)
@@ -60,8 +60,8 @@ async def broken_api_goes_to_the_model(harness: Harness) -> None:
 )
 async def slow_tool(harness: Harness) -> None:
     """A slow tool is waited for, and called once."""
-    gate = Gate(timeout=0.5)
-    record = await converse(harness, asks_echo("slow"), tools=[tool(behave=gate.tool())])
+    latch = Latch(timeout=0.5)
+    record = await converse(harness, asks_echo("slow"), tools=[tool(behave=latch.tool())])
     _, second = expect_requests(record, 2)
     expect_calls(record, *echoes("slow"))
     expect_results(second, ["slow"])

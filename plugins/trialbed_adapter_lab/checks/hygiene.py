@@ -13,8 +13,8 @@ from trialbed_adapter_lab.checks._conversations import asks_echo
 from trialbed_adapter_lab.checks._expectations import expect, expect_answer, expect_equal, expect_no_failure
 from trialbed_adapter_lab.conformance import must, should
 from trialbed_adapter_lab.harness import (
-    Gate,
     Harness,
+    Latch,
     ProcessResources,
     TrialRecord,
     new_tasks,
@@ -111,19 +111,19 @@ async def nothing_is_printed(harness: Harness) -> None:
 )
 async def event_loop_stays_free(harness: Harness) -> None:
     """The event loop keeps running while the model is slow."""
-    gate = Gate(timeout=HELD_BACK)
-    running = asyncio.create_task(harness.run(gate.reply(say("done"))))
-    reached = asyncio.create_task(gate.reached.wait(10.0))
+    latch = Latch(timeout=HELD_BACK)
+    running = asyncio.create_task(harness.run(latch.reply(say("done"))))
+    reached = asyncio.create_task(latch.reached.wait(10.0))
     try:
         await asyncio.wait({running, reached}, return_when=asyncio.FIRST_COMPLETED)
         if running.done():
             expect_no_failure(running.result())
-            expect(gate.reached.is_set(), "a request to the model", "the trial ended without one")
-        free = gate.reached.is_set() and not running.done()
+            expect(latch.reached.is_set(), "a request to the model", "the trial ended without one")
+        free = latch.reached.is_set() and not running.done()
         expect(free, "other tasks to run while the model is slow", "the loop was blocked")
     finally:
         reached.cancel()
-        gate.open()
+        latch.open()
         record = await running
     expect_answer(record, "done")
 

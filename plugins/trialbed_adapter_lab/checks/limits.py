@@ -16,7 +16,7 @@ from trialbed_adapter_lab.checks._expectations import (
 )
 from trialbed_adapter_lab.conformance import must, should
 from trialbed_adapter_lab.errors import CheckFailed
-from trialbed_adapter_lab.harness import Gate, Harness, PreparedTrial, new_tasks, tool, wait_until
+from trialbed_adapter_lab.harness import Harness, Latch, PreparedTrial, new_tasks, tool, wait_until
 from trialbed_scripted import Line, ask, call, forever
 
 PROMPT = 5.0
@@ -100,9 +100,9 @@ async def refusal_is_not_an_answer(harness: Harness) -> None:
 )
 async def cancelled_during_a_tool(harness: Harness) -> None:
     """Cancelled while a tool is slow, the trial ends at once, and leaves no task and no call behind."""
-    gate = Gate()
-    trial = harness.prepare(asks_echo("x"), "too late", tools=[tool(behave=gate.tool())])
-    await _expect_clean_cancellation(harness, trial, gate)
+    latch = Latch()
+    trial = harness.prepare(asks_echo("x"), "too late", tools=[tool(behave=latch.tool())])
+    await _expect_clean_cancellation(harness, trial, latch)
 
 
 @should(
@@ -112,8 +112,8 @@ async def cancelled_during_a_tool(harness: Harness) -> None:
 )
 async def cancelled_during_a_model_request(harness: Harness) -> None:
     """Cancelled while the model is slow, the trial ends at once, and leaves no task and no request behind."""
-    gate = Gate()
-    await _expect_clean_cancellation(harness, harness.prepare(gate.reply(asks_echo("x"))), gate)
+    latch = Latch()
+    await _expect_clean_cancellation(harness, harness.prepare(latch.reply(asks_echo("x"))), latch)
 
 
 @must(
@@ -123,19 +123,19 @@ async def cancelled_during_a_model_request(harness: Harness) -> None:
 )
 async def trial_after_a_cancelled_one(harness: Harness) -> None:
     """After a trial was cancelled during a call, the next one on the same event loop runs as usual."""
-    gate = Gate()
-    trial = harness.prepare(asks_echo("first"), "first", tools=[tool(behave=gate.tool())], query="the first query")
-    await _cancel(trial, gate)
+    latch = Latch()
+    trial = harness.prepare(asks_echo("first"), "first", tools=[tool(behave=latch.tool())], query="the first query")
+    await _cancel(trial, latch)
     try:
         await expect_fresh_trial(harness)
     finally:
-        gate.open()
+        latch.open()
 
 
-async def _expect_clean_cancellation(harness: Harness, trial: PreparedTrial, gate: Gate) -> None:
+async def _expect_clean_cancellation(harness: Harness, trial: PreparedTrial, latch: Latch) -> None:
     before = asyncio.all_tasks()
     try:
-        await _cancel(trial, gate)
+        await _cancel(trial, latch)
         if harness.is_async:
             left = await new_tasks(before)
             expect(not left, "no task of the trial after it was cancelled", left)
@@ -143,18 +143,18 @@ async def _expect_clean_cancellation(harness: Harness, trial: PreparedTrial, gat
                 await wait_until(lambda: _is_over(trial)), "its request to be cancelled", "the connection stayed open"
             )
     finally:
-        gate.open()
+        latch.open()
     # A thread cannot be cancelled: an adapter in one has to end with the request that it waits for.
     expect(await wait_until(lambda: _is_over(trial), PROMPT), "every request of the trial to end", "one that goes on")
 
 
-async def _cancel(trial: PreparedTrial, gate: Gate) -> None:
-    """Run a trial until it reaches the gate, and cancel it."""
+async def _cancel(trial: PreparedTrial, latch: Latch) -> None:
+    """Run a trial until it reaches the latch, and cancel it."""
     running = asyncio.create_task(trial.run())
-    begun = asyncio.create_task(gate.reached.wait(trial.spec.limits.timeout))
+    begun = asyncio.create_task(latch.reached.wait(trial.spec.limits.timeout))
     await asyncio.wait({running, begun}, return_when=asyncio.FIRST_COMPLETED)
     begun.cancel()
-    if running.done() or not gate.reached.is_set():
+    if running.done() or not latch.reached.is_set():
         running.cancel()
         if running.done() and not running.cancelled():
             expect_no_failure(running.result())
@@ -162,7 +162,7 @@ async def _cancel(trial: PreparedTrial, gate: Gate) -> None:
     running.cancel()
     done, _ = await asyncio.wait({running}, timeout=PROMPT)
     if not done:
-        gate.open()
+        latch.open()
         raise CheckFailed(f"expected the trial to end when it is cancelled; seen: it still ran {PROMPT:g} s later")
     with contextlib.suppress(asyncio.CancelledError, Exception):
         await running

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -121,9 +121,10 @@ class _Measurement:
         async with open_worker_harness(self._options.environments, self._options.executor) as (harness, workers):
             async with workers:
                 for subject in self._subjects:
-                    await self._framework(harness.with_model_name(subject.model_name), workers, subject)
+                    one = replace(harness, framework=subject.label, model_name=subject.model_name)
+                    await self._framework(one, workers, subject)
             if "load" in self._options.measured_parts:
-                await self._load(harness.with_model_name(self._options.model_names[0]))
+                await self._load(replace(harness, model_name=self._options.model_names[0]))
 
     async def _framework(self, harness: WorkerHarness, workers: Executor, subject: _Subject) -> None:
         column = subject.column
@@ -134,7 +135,7 @@ class _Measurement:
             self._missing(column, "", str(error))
             return
         self._note(column, **_about(info))
-        for part, work in self._parts(harness, subject.label).items():
+        for part, work in self._parts(harness).items():
             if part in self._options.parts:
                 self._on_step(f"{column}: {part}")
                 try:
@@ -151,22 +152,22 @@ class _Measurement:
                 if not known & {part, ""} and (not part or getattr(found, part) is None):
                     self._missing(column, part, INTERRUPTED)
 
-    def _parts(self, harness: WorkerHarness, label: str) -> dict[Part, Callable[[], Awaitable[Any]]]:
+    def _parts(self, harness: WorkerHarness) -> dict[Part, Callable[[], Awaitable[Any]]]:
         options = self._options
         return {
-            "schemas": lambda: measure_schemas(harness, label),
-            "prompt": lambda: self._prompt(harness, label),
-            "many": lambda: measure_many(harness, label, options.many, times=options.times),
-            "behaviour": lambda: measure_behaviour(harness, label, options.tools),
-            "errors": lambda: measure_errors(harness, label),
+            "schemas": lambda: measure_schemas(harness),
+            "prompt": lambda: self._prompt(harness),
+            "many": lambda: measure_many(harness, options.many, times=options.times),
+            "behaviour": lambda: measure_behaviour(harness, options.tools),
+            "errors": lambda: measure_errors(harness),
         }
 
-    async def _prompt(self, harness: WorkerHarness, label: str) -> Any:
+    async def _prompt(self, harness: WorkerHarness) -> Any:
         reference = self._reference.get(harness.model_name)
         if reference is None:
-            reference = await run_prompt_trial(harness, REFERENCE, self._options.tools)
+            reference = await run_prompt_trial(replace(harness, framework=REFERENCE), self._options.tools)
             self._reference[harness.model_name] = reference
-        return await measure_prompt(harness, label, reference, self._options.tools)
+        return await measure_prompt(harness, reference, self._options.tools)
 
     async def _load(self, harness: WorkerHarness) -> None:
         options = self._options

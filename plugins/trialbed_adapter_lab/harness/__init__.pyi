@@ -22,12 +22,11 @@ from ._records import ObservedRequest as ObservedRequest
 from ._records import TrialRecord as TrialRecord
 from ._scenarios import SLOW as SLOW
 from ._scenarios import Scenario as Scenario
-from ._scenarios import Workload as Workload
-from ._scenarios import hard_workload as hard_workload
+from ._scenarios import hard_scenario as hard_scenario
 from ._scenarios import stations as stations
 from ._synchronization import Barrier as Barrier
 from ._synchronization import DelayedReply as DelayedReply
-from ._synchronization import Gate as Gate
+from ._synchronization import Latch as Latch
 from ._synchronization import SharedEvent as SharedEvent
 from ._tools import ApiReply as ApiReply
 from ._tools import Behaviour as Behaviour

@@ -1,8 +1,10 @@
-"""Scenarios: a workload of tools, a policy of the scripted model, and the settings that are asked for."""
+"""Scenarios: the tools on offer, a policy of the scripted model, and the settings that are asked for."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from trialbed.records import Api, Limits, Parameter, ScriptedCall, ToolSpec
 from trialbed.wire.hard_schemas import HardSchema
@@ -15,25 +17,20 @@ SLOW = "slow"
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
-@dataclass(frozen=True)
-class Workload:
-    """The tools on offer, the Apis behind those that are called, and the calls of the scripted model."""
-
-    tools: tuple[ToolSpec, ...]
-    apis: tuple[Api, ...]
-    script: tuple[ScriptedCall, ...]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
     """One trial to run, the same for every framework.
 
     Attributes:
+        tools: on offer. ``apis``: those behind the tools that are called.
+        script: the calls of the scripted model.
         model: ``scripted:<policy>``, or ``refuse-<status>`` for an endpoint that refuses.
         simulator: the simulator that answers for the Apis.
     """
 
-    workload: Workload
+    tools: tuple[ToolSpec, ...]
+    apis: tuple[Api, ...]
+    script: tuple[ScriptedCall, ...]
     model: str = "scripted:gold"
     query: str = QUERY
     simulator: str = "template"
@@ -43,33 +40,36 @@ class Scenario:
     seed: int = 0
 
 
-def stations(tools: int, calls: int, mark: str = "") -> Workload:
-    """Return a workload of plain tools of one kind, whose schemas any framework can handle.
+def stations(tools: int, calls: int, mark: str = "", **settings: Any) -> Scenario:
+    """Return a scenario with plain tools of one kind, whose schemas any framework can handle.
 
     Args:
         tools: how many are offered.
         calls: how many gold calls there are, each of another tool, spread over all tools.
         mark: a part of the arguments; the response cache has no answer for a new one.
+        settings: further fields of the scenario.
     """
     apis = [_station(number) for number in range(tools)]
     chosen = [index * (tools - 1) // max(1, calls - 1) for index in range(calls)]
     offered = tuple(_tool(api) for api in apis)
-    return Workload(
+    return Scenario(
         tools=offered,
         apis=tuple(apis[index] for index in dict.fromkeys(chosen)),
         script=tuple(
             ScriptedCall(name=offered[index].name, arguments={"instrument": f"gauge{mark}-{number}", "day": "Wed"})
             for number, index in enumerate(chosen)
         ),
+        **settings,
     )
 
 
-def hard_workload(schemas: tuple[HardSchema, ...]) -> Workload:
-    """Return a workload that offers these tools and has each of them called with its arguments."""
-    return Workload(
+def hard_scenario(schemas: Sequence[HardSchema], **settings: Any) -> Scenario:
+    """Return a scenario that offers these tools and has each of them called with its arguments."""
+    return Scenario(
         tools=tuple(schema.tool for schema in schemas),
         apis=tuple(schema.api for schema in schemas),
         script=tuple(ScriptedCall(name=schema.name, arguments=schema.arguments) for schema in schemas),
+        **settings,
     )
 
 

@@ -1,4 +1,4 @@
-"""Events, gates and barriers between a test and the harness's server, across threads and event loops."""
+"""Events, latches and barriers between a test and the harness's server, across threads and event loops."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ class SharedEvent:
         return self._set
 
 
-class Gate:
+class Latch:
     """Holds a tool or the model back until the test opens it.
 
     Args:
         timeout: seconds after which waiting ends by itself.
 
     Attributes:
-        reached: set when something waits at the gate for the first time.
+        reached: set when something waits at the latch for the first time.
         opened: set by ``open``.
     """
 
@@ -69,11 +69,11 @@ class Gate:
         self.opened.set()
 
     def tool(self, behave: Behaviour = echo) -> Behaviour:
-        """Return a behaviour that waits at the gate first."""
+        """Return a behaviour that waits at the latch first."""
         return _after(self._wait, behave)
 
     def reply(self, reply: Turn | Response) -> DelayedReply:
-        """Return a reply of the model that waits at the gate first."""
+        """Return a reply of the model that waits at the latch first."""
         return _reply_after(self._wait, reply)
 
     async def _wait(self) -> None:

@@ -63,40 +63,36 @@ class Observed:
         return self
 
 
+@dataclass(frozen=True)
 class WorkerHarness:
-    """Runs scenarios with frameworks.
+    """Runs scenarios with one framework.
 
-    Args:
+    Attributes:
         erring_url: URL of the endpoint of models that are not scripted; see ``erring_endpoint``.
-        model_name: the name under which frameworks know the model.
+        framework: its label.
+        model_name: the name under which the framework knows the model.
     """
 
-    def __init__(
-        self, control: ControlClient, executor: Executor, erring_url: str, model_name: str = SCRIPTED_NAME
-    ) -> None:
-        self._control = control
-        self._executor = executor
-        self._erring_url = erring_url
-        self.model_name = model_name
+    control: ControlClient
+    executor: Executor
+    erring_url: str
+    framework: str = ""
+    model_name: str = SCRIPTED_NAME
 
-    def with_model_name(self, model_name: str) -> WorkerHarness:
-        """Return this harness with another name for the model."""
-        return WorkerHarness(self._control, self._executor, self._erring_url, model_name)
-
-    async def run(self, framework: str, scenario: Scenario) -> Observed:
-        """Run a scenario with a new agent of this framework; a failure is observed like anything else."""
-        spec = self.spec(framework, scenario)
+    async def run(self, scenario: Scenario) -> Observed:
+        """Run a scenario with a new agent; a failure is observed like anything else."""
+        spec = self.spec(scenario)
         await self.open(spec, scenario)
         try:
-            outcome = await self._executor.execute(spec)
+            outcome = await self.executor.execute(spec)
         finally:
             wire = await self.close(spec)
         return Observed(scenario, outcome, wire)
 
-    def spec(self, framework: str, scenario: Scenario) -> TrialSpec:
+    def spec(self, scenario: Scenario) -> TrialSpec:
         """Return a new trial of this scenario."""
         return TrialSpec.at(
-            f"{self._control.url}/t/{new_trial_token()}",
+            f"{self.control.url}/t/{new_trial_token()}",
             ModelEndpoint(
                 base_url="",
                 api_key=DUMMY_KEY,
@@ -105,25 +101,25 @@ class WorkerHarness:
                 max_tokens=scenario.max_tokens,
                 seed=scenario.seed,
             ),
-            key=TrialKey(framework=framework, query_id="fidelity"),
+            key=TrialKey(framework=self.framework, query_id="fidelity"),
             query=scenario.query,
             system_prompt=SYSTEM_PROMPT,
-            tools=scenario.workload.tools,
+            tools=scenario.tools,
             limits=scenario.limits,
         )
 
     async def open(self, spec: TrialSpec, scenario: Scenario) -> None:
         """Open a trial on the server."""
         scripted = scenario.model.startswith("scripted:")
-        await self._control.open_trial(
+        await self.control.open_trial(
             TrialRegistration(
                 trial=spec.trial,
                 model=scenario.model,
                 model_name=self.model_name,
-                base_url=None if scripted else self._erring_url,
-                tools=scenario.workload.tools,
-                apis=scenario.workload.apis,
-                script=scenario.workload.script,
+                base_url=None if scripted else self.erring_url,
+                tools=scenario.tools,
+                apis=scenario.apis,
+                script=scenario.script,
                 simulator=scenario.simulator,
                 seed=scenario.seed,
                 limits=scenario.limits,
@@ -132,7 +128,7 @@ class WorkerHarness:
 
     async def close(self, spec: TrialSpec) -> WireLog:
         """Close a trial, and return the server's log of it."""
-        return await self._control.close_trial(spec.trial)
+        return await self.control.close_trial(spec.trial)
 
 
 @asynccontextmanager

@@ -33,27 +33,27 @@ class Behaviour(Record):
     time_limit: TimeLimit
 
 
-async def measure_behaviour(harness: WorkerHarness, framework: str, tools: int) -> Behaviour:
+async def measure_behaviour(harness: WorkerHarness, tools: int) -> Behaviour:
     """Run every scenario of behaviour.
 
     Raises:
         NotMeasured: every trial failed.
     """
-    turns = await measure_turns(harness, framework, tools)
+    turns = await measure_turns(harness, tools)
     if all(policy.ended for policy in turns):
         raise NotMeasured(turns[0].ended)
     settings, reason = None, ""
     try:
-        settings = await measure_settings(harness, framework, tools)
+        settings = await measure_settings(harness, tools)
     except NotMeasured as error:
         reason = str(error)
     return Behaviour(
         turns=turns,
         settings=settings,
         settings_reason=reason,
-        parallel=await measure_parallel(harness, framework, tools),
-        step_limit=await measure_step_limit(harness, framework, tools),
-        refusals=await measure_refusals(harness, framework, tools),
+        parallel=await measure_parallel(harness, tools),
+        step_limit=await measure_step_limit(harness, tools),
+        refusals=await measure_refusals(harness, tools),
         # Last, since its worker may have to be killed.
-        time_limit=await measure_time_limit(harness, framework),
+        time_limit=await measure_time_limit(harness),
     )

@@ -12,7 +12,7 @@ from trialbed.engine import new_trial_token
 from trialbed.records import Failure, Limits, ModelCall, Record
 from trialbed.wire import recorded_answer, recorded_request
 from trialbed_adapter_lab.errors import NotMeasured
-from trialbed_adapter_lab.harness import FAULTY, MARK, REFUSING, Observed, Scenario, WorkerHarness, Workload, stations
+from trialbed_adapter_lab.harness import FAULTY, MARK, REFUSING, Observed, WorkerHarness, stations
 
 CALLS = 2
 TOOLS = 4
@@ -113,20 +113,19 @@ class ErrorFinding(Record):
     calls: int
 
 
-async def measure_errors(harness: WorkerHarness, framework: str) -> tuple[ErrorFinding, ...]:
+async def measure_errors(harness: WorkerHarness) -> tuple[ErrorFinding, ...]:
     """Run every case.
 
     Raises:
         NotMeasured: the framework fails with a model that does not err.
     """
-    workload = stations(TOOLS, CALLS)
-    (await harness.run(framework, Scenario(workload=workload))).require_success()
-    return tuple([await _finding(harness, framework, case, workload) for case in CASES])
+    (await harness.run(stations(TOOLS, CALLS))).require_success()
+    return tuple([await _finding(harness, case) for case in CASES])
 
 
-async def _finding(harness: WorkerHarness, framework: str, case: ErrorCase, workload: Workload) -> ErrorFinding:
+async def _finding(harness: WorkerHarness, case: ErrorCase) -> ErrorFinding:
     model = case.model + (new_trial_token() if case.model.endswith(MARK) else "")
-    seen = await harness.run(framework, Scenario(workload=workload, model=model, limits=case.limits))
+    seen = await harness.run(stations(TOOLS, CALLS, model=model, limits=case.limits))
     if seen.outcome.failure is not None and seen.outcome.failure.kind in ("server", "adapter"):
         raise NotMeasured(f"{case.title}: {seen.failure}")
     return finding_of(case.title, seen)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trialbed.engine import new_trial_token
 from trialbed.records import Limits, Record
-from trialbed_adapter_lab.harness import SLOW, Scenario, WorkerHarness, stations
+from trialbed_adapter_lab.harness import SLOW, WorkerHarness, stations
 
 MAX_STEPS = 5
 TIMEOUT = 1.5
@@ -45,10 +45,10 @@ class TimeLimit(Record):
     ended: str = ""
 
 
-async def measure_step_limit(harness: WorkerHarness, framework: str, tools: int) -> StepLimit:
+async def measure_step_limit(harness: WorkerHarness, tools: int) -> StepLimit:
     """Run a trial whose model never stops."""
     limits = Limits(max_steps=MAX_STEPS, timeout=60.0)
-    seen = await harness.run(framework, Scenario(workload=stations(tools, 1), model="scripted:loop", limits=limits))
+    seen = await harness.run(stations(tools, 1, model="scripted:loop", limits=limits))
     answer = seen.outcome.answer
     refused = sum(call.limit is not None for call in seen.wire.model_calls)
     return StepLimit(
@@ -60,11 +60,10 @@ async def measure_step_limit(harness: WorkerHarness, framework: str, tools: int)
     )
 
 
-async def measure_time_limit(harness: WorkerHarness, framework: str) -> TimeLimit:
+async def measure_time_limit(harness: WorkerHarness) -> TimeLimit:
     """Run a trial that takes more than twice its time limit."""
     limits = Limits(max_steps=CALLS + 1, timeout=TIMEOUT)
-    workload = stations(CALLS, CALLS, mark=new_trial_token())
-    seen = await harness.run(framework, Scenario(workload=workload, simulator=SLOW, limits=limits))
+    seen = await harness.run(stations(CALLS, CALLS, new_trial_token(), simulator=SLOW, limits=limits))
     failure = seen.outcome.failure
     killed = failure is not None and failure.kind == "timeout"
     return TimeLimit(limit=TIMEOUT, seconds=seen.outcome.wall_time, killed=killed, ended=seen.failure)

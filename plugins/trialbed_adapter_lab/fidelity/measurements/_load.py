@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 
 from trialbed.records import Environment, Limits, Record, WireLog
 from trialbed.wire_log import compute_timing
@@ -82,7 +83,7 @@ async def measure_load(
 
     The first round of each level is a warm-up and does not count.
     """
-    scenario = Scenario(workload=stations(tools, CALLS), limits=LIMITS)
+    scenario = stations(tools, CALLS, limits=LIMITS)
     async with AsyncExitStack() as stack:
         series: dict[str, _Series] = {}
         failed: dict[str, NotMeasured] = {}
@@ -90,7 +91,7 @@ async def measure_load(
             on_step(f"load: starting {framework}")
             try:
                 probe = await stack.enter_async_context(open_probe(framework, environments.get(framework)))
-                series[framework] = _Series(harness, framework, scenario, probe)
+                series[framework] = _Series(replace(harness, framework=framework), scenario, probe)
             except NotMeasured as reason:
                 failed[framework] = reason
         for concurrency in concurrencies:
@@ -108,9 +109,8 @@ async def measure_load(
 class _Series:
     """One framework's probe and its rounds."""
 
-    def __init__(self, harness: WorkerHarness, framework: str, scenario: Scenario, probe: Probe) -> None:
+    def __init__(self, harness: WorkerHarness, scenario: Scenario, probe: Probe) -> None:
         self._harness = harness
-        self._framework = framework
         self._scenario = scenario
         self._probe = probe
         self._rounds: dict[int, list[_MeasuredRound]] = {}
@@ -118,7 +118,7 @@ class _Series:
 
     async def round(self, concurrency: int, *, counted: bool) -> None:
         """Run one round."""
-        specs = [self._harness.spec(self._framework, self._scenario) for _ in range(max(FEWEST, 2 * concurrency))]
+        specs = [self._harness.spec(self._scenario) for _ in range(max(FEWEST, 2 * concurrency))]
         for spec in specs:
             await self._harness.open(spec, self._scenario)
         try:
@@ -132,7 +132,7 @@ class _Series:
     def load(self) -> Load:
         """Return the figures of all rounds."""
         return Load(
-            tools=len(self._scenario.workload.tools),
+            tools=len(self._scenario.tools),
             calls=CALLS,
             start_seconds=self._probe.start,
             start_cpu=self._probe.loaded.cpu,

@@ -8,7 +8,7 @@ from trialbed.records import Limits, Record
 from trialbed_adapter_lab.errors import NotMeasured
 from trialbed_adapter_lab.fidelity.measurements._figures import Figure, figure
 from trialbed_adapter_lab.fidelity.reading import Order, body, find_changes, match_tools, order_of, sent_tools
-from trialbed_adapter_lab.harness import Observed, Scenario, WorkerHarness, Workload, stations
+from trialbed_adapter_lab.harness import Observed, WorkerHarness, stations
 
 CALLS = 2
 """The first tool on offer is called, and the last one."""
@@ -48,29 +48,27 @@ class ManyTools(Record):
     ended: str = ""
 
 
-async def measure_many(
-    harness: WorkerHarness, framework: str, counts: Sequence[int], *, times: bool
-) -> tuple[ManyTools, ...]:
+async def measure_many(harness: WorkerHarness, counts: Sequence[int], *, times: bool) -> tuple[ManyTools, ...]:
     """Offer each of these numbers of tools; ``times`` says whether to measure how long that takes."""
-    return tuple([await _measure(harness, framework, count, times=times) for count in counts])
+    return tuple([await _measure(harness, count, times=times) for count in counts])
 
 
-async def _measure(harness: WorkerHarness, framework: str, count: int, *, times: bool) -> ManyTools:
-    workload = stations(count, CALLS)
-    scenario = Scenario(workload=workload, limits=LIMITS)
-    first = await harness.run(framework, scenario)
+async def _measure(harness: WorkerHarness, count: int, *, times: bool) -> ManyTools:
+    scenario = stations(count, CALLS, limits=LIMITS)
+    first = await harness.run(scenario)
     if not times or first.failure or not first.wire.model_calls:
-        return _read_tools(first, workload)
+        return _read_tools(first)
     rounds = ROUNDS if first.outcome.wall_time < SLOW_TRIAL else 1
-    timed = [await harness.run(framework, scenario) for _ in range(rounds)]
+    timed = [await harness.run(scenario) for _ in range(rounds)]
     taken = [_framework_ms(seen) for seen in timed if not seen.failure and seen.wire.model_calls]
-    return _read_tools(first, workload).model_copy(update={"framework_ms": figure(taken)})
+    return _read_tools(first).model_copy(update={"framework_ms": figure(taken)})
 
 
-def _read_tools(seen: Observed, workload: Workload) -> ManyTools:
-    asked = {tool.api for tool in workload.tools for call in workload.script if call.name == tool.name}
+def _read_tools(seen: Observed) -> ManyTools:
+    given = seen.scenario.tools
+    asked = {tool.api for tool in given for call in seen.scenario.script if call.name == tool.name}
     found = ManyTools(
-        offered=len(workload.tools),
+        offered=len(given),
         requests=len(seen.wire.model_calls),
         calls=len(asked & {call.api for call in seen.wire.api_calls}),
         ended=seen.failure,
@@ -83,9 +81,9 @@ def _read_tools(seen: Observed, workload: Workload) -> ManyTools:
         tools = sent_tools(body(call))
     except NotMeasured as reason:
         return found.model_copy(update={"reason": str(reason)})
-    partners = match_tools(workload.tools, tools)
-    intact = sum(not find_changes(tool, partners[tool.name])[0] for tool in workload.tools if tool.name in partners)
-    order = order_of([tool.name for tool in workload.tools], partners, tools)
+    partners = match_tools(given, tools)
+    intact = sum(not find_changes(tool, partners[tool.name])[0] for tool in given if tool.name in partners)
+    order = order_of([tool.name for tool in given], partners, tools)
     return found.model_copy(update={"sent": len(partners), "intact": intact, "order": order})
 
 

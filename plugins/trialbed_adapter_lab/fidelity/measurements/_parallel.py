@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from trialbed.engine import new_trial_token
-from trialbed.records import ApiCall, Limits, Record
-from trialbed_adapter_lab.harness import SLOW, Scenario, WorkerHarness, stations
+from trialbed.records import ApiCall, Record
+from trialbed_adapter_lab.harness import SLOW, WorkerHarness, stations
 
 CALLS = 10
 """More than the workers of a usual pool of threads."""
@@ -44,13 +44,11 @@ class Parallel(Record):
         return "parallel" if self.at_once >= self.asked else "partly parallel"
 
 
-async def measure_parallel(harness: WorkerHarness, framework: str, tools: int) -> Parallel:
+async def measure_parallel(harness: WorkerHarness, tools: int) -> Parallel:
     """Have the model call slow Apis in one turn, and look at when each call was under way."""
-    workload = stations(max(tools, CALLS), CALLS, mark=new_trial_token())
-    limits = Limits(timeout=60.0)
-    seen = await harness.run(
-        framework, Scenario(workload=workload, model="scripted:parallel", simulator=SLOW, limits=limits)
-    )
+    tools = max(tools, CALLS)
+    scenario = stations(tools, CALLS, new_trial_token(), model="scripted:parallel", simulator=SLOW)
+    seen = await harness.run(scenario)
     return overlap(seen.wire.api_calls, seen.failure)
 
 

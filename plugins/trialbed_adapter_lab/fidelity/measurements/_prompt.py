@@ -8,7 +8,7 @@ from typing import Any
 from trialbed.records import ModelCall, Record
 from trialbed.wire.estimates import compact_bytes, estimated_tokens
 from trialbed_adapter_lab.fidelity.reading import MessageChange, body, is_same, message_changes, messages
-from trialbed_adapter_lab.harness import Observed, Scenario, WorkerHarness, stations
+from trialbed_adapter_lab.harness import Observed, WorkerHarness, stations
 
 CALLS = 3
 """Tool calls of the trial, one per turn; an answer follows."""
@@ -62,19 +62,19 @@ class Prompt(Record):
         return sum(turn.added_tokens for turn in self.turns)
 
 
-async def measure_prompt(harness: WorkerHarness, framework: str, reference: Observed, tools: int) -> Prompt:
+async def measure_prompt(harness: WorkerHarness, reference: Observed, tools: int) -> Prompt:
     """Run a trial and compare its requests with the reference's.
 
     Raises:
         NotMeasured: one of the two trials failed.
     """
-    seen = await run_prompt_trial(harness, framework, tools)
+    seen = await run_prompt_trial(harness, tools)
     return compare_prompts(reference.require_success(), seen.require_success(), tools)
 
 
-async def run_prompt_trial(harness: WorkerHarness, framework: str, tools: int) -> Observed:
+async def run_prompt_trial(harness: WorkerHarness, tools: int) -> Observed:
     """Run the trial that prompts are compared on."""
-    return await harness.run(framework, Scenario(workload=stations(tools, CALLS)))
+    return await harness.run(stations(tools, CALLS))
 
 
 def compare_prompts(reference: Observed, seen: Observed, tools: int) -> Prompt:

@@ -24,7 +24,7 @@ from trialbed_adapter_lab.fidelity.reading import (
     sent_tools,
     worst,
 )
-from trialbed_adapter_lab.harness import Observed, Scenario, WorkerHarness, hard_workload, stations
+from trialbed_adapter_lab.harness import Observed, WorkerHarness, hard_scenario, stations
 
 Called = Literal["as sent", "changed", "not made", "impossible", "not told"]
 
@@ -81,13 +81,13 @@ class ToolSchemas(Record):
     others: tuple[str, ...] = ()
 
 
-async def measure_schemas(harness: WorkerHarness, framework: str) -> ToolSchemas:
+async def measure_schemas(harness: WorkerHarness) -> ToolSchemas:
     """Offer all hard schemas, have every tool called, and compare.
 
     Raises:
         NotMeasured: the framework fails with any tool, or with so many that the search takes too many trials.
     """
-    offers = _SchemaTrials(harness, framework)
+    offers = _SchemaTrials(harness)
     findings = await offers.findings(hard_schemas())
     return ToolSchemas(findings=findings, order=worst(offers.orders), trials=offers.trials, others=tuple(offers.others))
 
@@ -95,9 +95,8 @@ async def measure_schemas(harness: WorkerHarness, framework: str) -> ToolSchemas
 class _SchemaTrials:
     """Offers schemas, all at once if that works, else half of them at a time."""
 
-    def __init__(self, harness: WorkerHarness, framework: str) -> None:
+    def __init__(self, harness: WorkerHarness) -> None:
         self._harness = harness
-        self._framework = framework
         self.trials = 0
         self.orders: list[Order] = []
         self.others: dict[str, None] = {}
@@ -123,7 +122,7 @@ class _SchemaTrials:
             NotMeasured: it fails with the plainest tool too, or the search takes too many trials.
         """
         if self.trials == 1:
-            plain = await self._harness.run(self._framework, Scenario(workload=stations(1, 1), limits=LIMITS))
+            plain = await self._harness.run(stations(1, 1, limits=LIMITS))
             if plain.failure:
                 raise NotMeasured(plain.failure)
         if self.trials >= MOST_TRIALS:
@@ -133,8 +132,7 @@ class _SchemaTrials:
 
     async def _play(self, schemas: tuple[HardSchema, ...]) -> Observed:
         self.trials += 1
-        scenario = Scenario(workload=hard_workload(schemas), model="scripted:parallel", limits=LIMITS)
-        return await self._harness.run(self._framework, scenario)
+        return await self._harness.run(hard_scenario(schemas, model="scripted:parallel", limits=LIMITS))
 
 
 def findings_of(schemas: Sequence[HardSchema], tools: Sequence[SentTool], seen: Observed) -> tuple[SchemaFinding, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from trialbed.records import Json, Record
 from trialbed_adapter_lab.fidelity.reading import body, is_same
-from trialbed_adapter_lab.harness import Observed, Scenario, WorkerHarness, stations
+from trialbed_adapter_lab.harness import Observed, WorkerHarness, stations
 
 CALLS = 2
 TEMPERATURE, SEED, MAX_TOKENS = 0.37, 4242, 321
@@ -46,15 +46,15 @@ class Settings(Record):
     others: dict[str, tuple[Json, ...]]
 
 
-async def measure_settings(harness: WorkerHarness, framework: str, tools: int) -> Settings:
+async def measure_settings(harness: WorkerHarness, tools: int) -> Settings:
     """Ask for settings and read what arrives.
 
     Raises:
         NotMeasured: the trial failed, or a request cannot be read.
     """
-    scenario = Scenario(workload=stations(tools, CALLS), temperature=TEMPERATURE, seed=SEED, max_tokens=MAX_TOKENS)
+    scenario = stations(tools, CALLS, temperature=TEMPERATURE, seed=SEED, max_tokens=MAX_TOKENS)
     asked = {"model": harness.model_name, "temperature": TEMPERATURE, "seed": SEED, "max_tokens": MAX_TOKENS}
-    return settings_of((await harness.run(framework, scenario)).require_success(), asked)
+    return settings_of((await harness.run(scenario)).require_success(), asked)
 
 
 def settings_of(seen: Observed, asked: dict[str, Any]) -> Settings:

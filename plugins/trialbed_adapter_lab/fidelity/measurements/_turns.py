@@ -5,7 +5,7 @@ from __future__ import annotations
 from trialbed.records import Limits, Record
 from trialbed_adapter_lab.errors import NotMeasured
 from trialbed_adapter_lab.fidelity.reading import Requests, explain
-from trialbed_adapter_lab.harness import REFUSING, Observed, Scenario, WorkerHarness, Workload, stations
+from trialbed_adapter_lab.harness import REFUSING, Observed, WorkerHarness, stations
 
 CALLS = 3
 LIMITS = Limits(max_steps=12, timeout=60.0)
@@ -44,25 +44,23 @@ class PolicyRequests(Record):
     reason: str = ""
 
 
-async def measure_turns(harness: WorkerHarness, framework: str, tools: int) -> tuple[PolicyRequests, ...]:
+async def measure_turns(harness: WorkerHarness, tools: int) -> tuple[PolicyRequests, ...]:
     """Run every policy and count requests."""
-    workload = stations(tools, CALLS)
-    return tuple([await _policy(harness, framework, policy, workload) for policy in TURNS])
+    return tuple([await _run_policy(harness, policy, tools) for policy in TURNS])
 
 
-async def measure_refusals(harness: WorkerHarness, framework: str, tools: int) -> tuple[PolicyRequests, ...]:
+async def measure_refusals(harness: WorkerHarness, tools: int) -> tuple[PolicyRequests, ...]:
     """Refuse the first request with each status and count requests."""
-    workload = stations(tools, CALLS)
-    return tuple([await _refusal(harness, framework, status, workload) for status in REFUSALS])
+    return tuple([await _run_refusal(harness, status, tools) for status in REFUSALS])
 
 
-async def _policy(harness: WorkerHarness, framework: str, policy: str, workload: Workload) -> PolicyRequests:
-    seen = await harness.run(framework, Scenario(workload=workload, model=f"scripted:{policy}", limits=LIMITS))
+async def _run_policy(harness: WorkerHarness, policy: str, tools: int) -> PolicyRequests:
+    seen = await harness.run(stations(tools, CALLS, model=f"scripted:{policy}", limits=LIMITS))
     return _count_requests(seen, policy, TURNS[policy])
 
 
-async def _refusal(harness: WorkerHarness, framework: str, status: int, workload: Workload) -> PolicyRequests:
-    seen = await harness.run(framework, Scenario(workload=workload, model=f"{REFUSING}{status}", limits=LIMITS))
+async def _run_refusal(harness: WorkerHarness, status: int, tools: int) -> PolicyRequests:
+    seen = await harness.run(stations(tools, CALLS, model=f"{REFUSING}{status}", limits=LIMITS))
     found = _count_requests(seen, str(status), 1)
     others = {call.status for call in seen.wire.model_calls} - {status}
     if not others:

@@ -23,7 +23,7 @@ from trialbed.records import Record, TrialSpec
 from trialbed.tools import TOOL_TIMEOUT, BlockingClient
 from trialbed.worker import WorkerTrial, load_agent
 from trialbed_adapter_lab.fidelity.probe._lags import measured_lags
-from trialbed_adapter_lab.fidelity.probe._messages import TICK, Loaded, LoadFailed, Measured, Round, TrialRun
+from trialbed_adapter_lab.fidelity.probe._messages import TICK, Loaded, Measured, Round, TrialRun
 
 STATUS = Path("/proc/self/status")
 KIBIBYTE = 1024
@@ -58,7 +58,6 @@ class RoundRunner:
             cpu=cpu,
             longest_lag=lags.longest,
             lag_p95=lags.p95,
-            ticks=lags.count,
             threads=max(most, self._process.num_threads()),
             rss=self._process.memory_info().rss,
             peak_rss=peak_rss(),
@@ -101,20 +100,10 @@ def main() -> None:
     framework = parser.parse_args().framework
     replies = _take_over()
     try:
-        agent_class, info = load_agent(framework)
+        agent_class, _ = load_agent(framework)
     except Exception as error:  # noqa: BLE001 - any error of an adapter on import is reported
-        _send(replies, LoadFailed(message=f"{type(error).__name__}: {error}"))
-        return
-    process = psutil.Process()
-    _send(
-        replies,
-        Loaded(
-            version=info.version,
-            cpu=time.process_time(),
-            rss=process.memory_info().rss,
-            threads=process.num_threads(),
-        ),
-    )
+        sys.exit(f"{type(error).__name__}: {error}")
+    _send(replies, Loaded(cpu=time.process_time(), rss=psutil.Process().memory_info().rss))
     _serve(replies, agent_class)
 
 

@@ -13,14 +13,14 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 from trialbed.files import temporary_folder
 from trialbed.records import Environment, Record, TrialSpec, framework_driver
 from trialbed.wire.redaction import redact
 from trialbed.worker import worker_environment
 from trialbed_adapter_lab.errors import NotMeasured
-from trialbed_adapter_lab.fidelity.probe._messages import Loaded, LoadFailed, Measured, Round, read_probe_reply
+from trialbed_adapter_lab.fidelity.probe._messages import Loaded, Measured, Round
 
 START_LIMIT = 120.0
 ROUND_LIMIT = 300.0
@@ -30,7 +30,7 @@ MAX_LINE = 64 * 2**20
 TAIL = 2000
 """Characters of standard error that are shown."""
 
-Reply = Loaded | LoadFailed | Measured
+Reply = TypeVar("Reply", Loaded, Measured)
 
 
 class Probe:
@@ -53,15 +53,8 @@ class Probe:
         Raises:
             NotMeasured: it cannot be loaded.
         """
-        reply = await self._reply(START_LIMIT)
+        self.loaded = await self._reply(Loaded, START_LIMIT)
         self.start = time.perf_counter() - began
-        if not isinstance(reply, Loaded):
-            raise NotMeasured(
-                reply.message
-                if isinstance(reply, LoadFailed)
-                else "the probe did not report that the adapter is loaded"
-            )
-        self.loaded = reply
 
     async def round(self, specs: Sequence[TrialSpec], concurrency: int) -> Measured:
         """Run these trials, so many at a time.
@@ -70,10 +63,7 @@ class Probe:
             NotMeasured: the process ended, hung or broke the protocol.
         """
         await self._send(Round(specs=tuple(specs), concurrency=concurrency))
-        reply = await self._reply(ROUND_LIMIT)
-        if not isinstance(reply, Measured):
-            raise NotMeasured("the probe did not measure the round")
-        return reply
+        return await self._reply(Measured, ROUND_LIMIT)
 
     async def _send(self, message: Record) -> None:
         assert self._process.stdin is not None  # noqa: S101 - it is a pipe
@@ -81,7 +71,7 @@ class Probe:
         with contextlib.suppress(ConnectionError):  # if the process is gone, reading its reply shows it
             await self._process.stdin.drain()
 
-    async def _reply(self, seconds: float) -> Reply:
+    async def _reply(self, kind: type[Reply], seconds: float) -> Reply:
         assert self._process.stdout is not None  # noqa: S101 - it is a pipe
         try:
             async with asyncio.timeout(seconds):
@@ -91,7 +81,7 @@ class Probe:
         if not line:
             raise NotMeasured(f"the probe's process ended by itself: {self._last_output()}")
         try:
-            return read_probe_reply(line)
+            return kind.model_validate_json(line)
         except ValueError as error:
             raise NotMeasured(f"the probe wrote {line[:200]!r}, which is not a reply") from error
 

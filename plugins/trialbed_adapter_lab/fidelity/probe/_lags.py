@@ -30,7 +30,7 @@ class Lags:
 
     @property
     def count(self) -> int:
-        """Number of ticks."""
+        """The number of ticks."""
         return len(self._delays)
 
     @property

@@ -14,7 +14,7 @@ import pytest
 
 from trialbed import ApiRef, Usage
 from trialbed.wire.dialects.chat_completions import write_document
-from trialbed_adapter_lab import Barrier, CheckFailed, Gate, Harness, breaks, errs, returns, tool, wait_until
+from trialbed_adapter_lab import Barrier, CheckFailed, Harness, Latch, breaks, errs, returns, tool, wait_until
 from trialbed_plugins.frameworks.reference import ReferenceAgent
 from trialbed_scripted import Response, ask, call, fail, forever, say
 
@@ -105,12 +105,12 @@ async def test_messages_carry_what_the_script_gives_them(harness):
 
 
 async def test_a_call_can_be_held_and_looked_at(harness):
-    gate = Gate()
-    trial = harness.prepare(call("Echo_text", {"text": "x"}), "done", tools=[tool(behave=gate.tool())])
+    latch = Latch()
+    trial = harness.prepare(call("Echo_text", {"text": "x"}), "done", tools=[tool(behave=latch.tool())])
     running = asyncio.create_task(trial.run())
-    assert await gate.reached.wait(60)
+    assert await latch.reached.wait(60)
     assert [made.ended for made in trial.calls] == [None]
-    gate.open()
+    latch.open()
     assert (await running).answer.final_answer == "done"
     assert trial.calls[0].ended is not None
 

@@ -5,19 +5,19 @@ import json
 from jsonschema_rs import Draft202012Validator
 
 from trialbed import hard_schemas
-from trialbed_adapter_lab.harness import hard_workload, stations
+from trialbed_adapter_lab.harness import hard_scenario, stations
 
 
 def test_calls_are_spread_from_the_first_tool_to_the_last() -> None:
-    workload = stations(120, 3)
-    assert [call.name for call in workload.script] == [workload.tools[index].name for index in (0, 59, 119)]
-    assert {api.ref for api in workload.apis} == {workload.tools[index].api for index in (0, 59, 119)}
+    scenario = stations(120, 3)
+    assert [call.name for call in scenario.script] == [scenario.tools[index].name for index in (0, 59, 119)]
+    assert {api.ref for api in scenario.apis} == {scenario.tools[index].api for index in (0, 59, 119)}
 
 
 def test_calls_are_valid() -> None:
-    workload = stations(5, 5, "mark")
-    schemas = {tool.name: tool.parameters for tool in workload.tools}
-    for call in workload.script:
+    scenario = stations(5, 5, "mark")
+    schemas = {tool.name: tool.parameters for tool in scenario.tools}
+    for call in scenario.script:
         assert Draft202012Validator(schemas[call.name]).is_valid(call.arguments)
 
 
@@ -35,8 +35,8 @@ def test_a_thousand_tools_fit_into_what_the_wire_log_keeps_of_a_body() -> None:
 
 
 def test_a_world_offers_and_calls_each() -> None:
-    workload = hard_workload(hard_schemas())
-    assert [tool.name for tool in workload.tools] == [schema.name for schema in hard_schemas()]
-    assert [call.arguments for call in workload.script] == [schema.arguments for schema in hard_schemas()]
-    assert {api.ref for api in workload.apis} == {tool.api for tool in workload.tools}
-    assert len({tool.api for tool in workload.tools}) == len(workload.tools)
+    scenario = hard_scenario(hard_schemas())
+    assert [tool.name for tool in scenario.tools] == [schema.name for schema in hard_schemas()]
+    assert [call.arguments for call in scenario.script] == [schema.arguments for schema in hard_schemas()]
+    assert {api.ref for api in scenario.apis} == {tool.api for tool in scenario.tools}
+    assert len({tool.api for tool in scenario.tools}) == len(scenario.tools)

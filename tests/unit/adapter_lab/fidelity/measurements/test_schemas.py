@@ -14,7 +14,7 @@ from trialbed_adapter_lab.errors import NotMeasured
 from trialbed_adapter_lab.fidelity.measurements import SchemaFinding, ToolSchemas, measure_schemas
 from trialbed_adapter_lab.fidelity.measurements._schemas import MOST_TRIALS, findings_of
 from trialbed_adapter_lab.fidelity.reading import sent_tools
-from trialbed_adapter_lab.harness import Observed, Scenario, WorkerHarness, hard_workload, stations
+from trialbed_adapter_lab.harness import Observed, Scenario, WorkerHarness, hard_scenario, stations
 
 SCHEMAS = hard_schemas()[:6]
 ONE = next(schema for schema in hard_schemas() if schema.name == "ref_with_siblings")
@@ -92,7 +92,7 @@ def calls(*arguments: Any, failure: Failure | None = None) -> Observed:
     """A trial in which the model called every schema's tool and these calls arrived."""
     names = [schema.name for schema in SCHEMAS]
     made = [api_call(schema.api.ref, value) for schema, value in zip(SCHEMAS, arguments, strict=False)]
-    return observed(model_call(request(), *names), apis=made, workload=hard_workload(SCHEMAS), failure=failure)
+    return observed(model_call(request(), *names), apis=made, scenario=hard_scenario(SCHEMAS), failure=failure)
 
 
 def test_calls_are_compared_with_what_the_model_sent() -> None:
@@ -124,16 +124,16 @@ class Refusing:
         self.names = names
         self.trials = 0
 
-    async def run(self, _framework: str, scenario: Scenario) -> Observed:
+    async def run(self, scenario: Scenario) -> Observed:
         self.trials += 1
-        tools = scenario.workload.tools
+        tools = scenario.tools
         if any(tool.name in self.names for tool in tools):
             return observed(failure=Failure(kind="agent", message="no such tools"))
         return observed(model_call(request(tools=[definition(tool) for tool in tools])))
 
 
 def measured(harness: Refusing) -> ToolSchemas:
-    return asyncio.run(measure_schemas(cast("WorkerHarness", harness), "refusing"))
+    return asyncio.run(measure_schemas(cast("WorkerHarness", harness)))
 
 
 @pytest.mark.parametrize("place", [0, 40, -1])
