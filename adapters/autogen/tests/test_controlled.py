@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from trialbed import Tool
-from trialbed_adapter_lab import Latch, Harness, tool
+from trialbed_adapter_lab import Harness, Latch, tool
 from trialbed_autogen.controlled import ControlledAgent
 from trialbed_scripted import Response, ask, call, forever
 

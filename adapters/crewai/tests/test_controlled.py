@@ -14,7 +14,7 @@ from support.adapters import refusal
 
 from trialbed.records import Answer
 from trialbed.wire import Call
-from trialbed_adapter_lab import Barrier, Latch, Harness, TrialRecord, tool
+from trialbed_adapter_lab import Barrier, Harness, Latch, TrialRecord, tool
 from trialbed_scripted import Response, ask, call, forever, say
 
 pytestmark = pytest.mark.framework("crewai:controlled")

@@ -10,7 +10,7 @@ from packaging.version import Version
 from support.adapters import failure, refusal, said
 
 from trialbed.wire import Call
-from trialbed_adapter_lab import Latch, Harness, new_tasks, tool, wait_until
+from trialbed_adapter_lab import Harness, Latch, new_tasks, tool, wait_until
 from trialbed_scripted import Turn, ask, call, fail, forever, say
 
 pytestmark = [

@@ -6,6 +6,7 @@ from ._report import FidelityReport as FidelityReport
 from ._report import FrameworkFidelity as FrameworkFidelity
 from ._report import Missing as Missing
 from .measurements import Behaviour as Behaviour
+from .measurements import Called as Called
 from .measurements import ErrorFinding as ErrorFinding
 from .measurements import Figure as Figure
 from .measurements import Load as Load
@@ -22,5 +23,6 @@ from .measurements import TimeLimit as TimeLimit
 from .measurements import ToolSchemas as ToolSchemas
 from .measurements import TurnSize as TurnSize
 from .reading import Difference as Difference
+from .reading import Effect as Effect
 from .reading import MessageChange as MessageChange
 from .reading import Requests as Requests

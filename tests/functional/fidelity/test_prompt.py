@@ -37,7 +37,7 @@ def prompt(measured: Measured, framework: str) -> Prompt:
 @pytest.mark.parametrize("framework", ["reference", "faithful"])
 def test_a_faithful_framework_adds_nothing(measured: Measured, framework: str) -> None:
     found = prompt(measured, framework)
-    assert (found.added_bytes, found.added_tokens, found.first, found.last) == (0, 0, (), ())
+    assert (found.request_bytes()[1], found.prompt_tokens()[1], found.first, found.last) == (0, 0, (), ())
     assert found.requests == len(found.turns) == 4
     assert found.tools == 40
     assert found.other_tools == ()
@@ -76,7 +76,7 @@ def test_a_history_that_is_rewritten_shows_in_later_turns_only(measured: Measure
 def test_what_schemas_grow_by_is_a_part_of_the_prompt(measured: Measured) -> None:
     found, plain = prompt(measured, "strict"), prompt(measured, "reference")
     assert found.first == ()
-    assert found.added_tokens > 0
+    assert found.prompt_tokens()[1] > 0
     assert found.turns[0].tool_bytes > plain.turns[0].tool_bytes
     assert found.turns[0].message_bytes == plain.turns[0].message_bytes
 

@@ -19,13 +19,14 @@ from trialbed_adapter_lab.fidelity.measurements._load import Load, LoadLevel, me
 from trialbed_adapter_lab.fidelity.measurements._many import ManyTools, measure_many
 from trialbed_adapter_lab.fidelity.measurements._parallel import Parallel
 from trialbed_adapter_lab.fidelity.measurements._prompt import Prompt, TurnSize, measure_prompt, run_prompt_trial
-from trialbed_adapter_lab.fidelity.measurements._schemas import SchemaFinding, ToolSchemas, measure_schemas
+from trialbed_adapter_lab.fidelity.measurements._schemas import Called, SchemaFinding, ToolSchemas, measure_schemas
 from trialbed_adapter_lab.fidelity.measurements._settings import SentSetting, Settings
 from trialbed_adapter_lab.fidelity.measurements._turns import PolicyRequests
 
 __all__ = [
     "CASES",
     "Behaviour",
+    "Called",
     "ErrorCase",
     "ErrorFinding",
     "Figure",

@@ -13,6 +13,7 @@ from trialbed_adapter_lab.fidelity.measurements._limits import (
 from trialbed_adapter_lab.fidelity.measurements._parallel import Parallel, measure_parallel
 from trialbed_adapter_lab.fidelity.measurements._settings import Settings, measure_settings
 from trialbed_adapter_lab.fidelity.measurements._turns import PolicyRequests, measure_refusals, measure_turns
+from trialbed_adapter_lab.fidelity.reading import Requests
 from trialbed_adapter_lab.harness import WorkerHarness
 
 
@@ -31,6 +32,16 @@ class Behaviour(Record):
     settings_reason: str = ""
     step_limit: StepLimit
     time_limit: TimeLimit
+
+    @property
+    def requests(self) -> list[Requests]:
+        """The requests of every policy whose requests could be counted."""
+        return [policy.requests for policy in self.turns if policy.requests is not None]
+
+    def requests_after(self, status: str) -> int | None:
+        """Return how many requests followed a refusal with this status, itself included; None if that is not known."""
+        found = next((refusal.requests for refusal in self.refusals if refusal.policy == status), None)
+        return None if found is None else found.seen
 
 
 async def measure_behaviour(harness: WorkerHarness, tools: int) -> Behaviour:

@@ -51,15 +51,15 @@ class Prompt(Record):
     last: tuple[MessageChange, ...]
     other_tools: tuple[int, ...] = ()
 
-    @property
-    def added_bytes(self) -> int:
-        """Request bytes beyond the reference's, over all turns."""
-        return sum(turn.added_bytes for turn in self.turns)
+    def request_bytes(self, turns: int | None = None) -> tuple[int, int]:
+        """Return the request bytes of the first turns, or of all, and how many are beyond the reference's."""
+        chosen = self.turns[:turns]
+        return sum(turn.request_bytes for turn in chosen), sum(turn.added_bytes for turn in chosen)
 
-    @property
-    def added_tokens(self) -> int:
-        """Prompt tokens beyond the reference's, over all turns."""
-        return sum(turn.added_tokens for turn in self.turns)
+    def prompt_tokens(self, turns: int | None = None) -> tuple[int, int]:
+        """Return the prompt tokens of the first turns, or of all, and how many are beyond the reference's."""
+        chosen = self.turns[:turns]
+        return sum(turn.prompt_tokens for turn in chosen), sum(turn.added_tokens for turn in chosen)
 
 
 async def measure_prompt(harness: WorkerHarness, reference: Observed, tools: int) -> Prompt:

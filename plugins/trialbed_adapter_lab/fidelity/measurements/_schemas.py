@@ -80,6 +80,15 @@ class ToolSchemas(Record):
     trials: int
     others: tuple[str, ...] = ()
 
+    @property
+    def calls(self) -> list[Called]:
+        """The fate of every call that the model made."""
+        return [finding.call for finding in self.findings if finding.call != "not told"]
+
+    def count(self, *effects: Effect) -> int:
+        """Return the number of tools to which one of these happened."""
+        return sum(not set(effects).isdisjoint(finding.effects) for finding in self.findings)
+
 
 async def measure_schemas(harness: WorkerHarness) -> ToolSchemas:
     """Offer all hard schemas, have every tool called, and compare.

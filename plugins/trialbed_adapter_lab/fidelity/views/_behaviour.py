@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from trialbed.views import UNKNOWN, TableRow
-from trialbed_adapter_lab.fidelity import Behaviour, FrameworkFidelity, PolicyRequests, Requests, SentSetting, Settings
+from trialbed_adapter_lab.fidelity import Behaviour, FrameworkFidelity, PolicyRequests, Settings
 from trialbed_adapter_lab.fidelity.views._cells import line, of, some, value
 
 
@@ -14,15 +14,14 @@ def behaviour_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
     """Yield the rows on requests, parallel calls, settings and limits."""
     parts = [one.behaviour for one in found]
     yield line("requests per turn", parts, _per_turn)
-    yield line("requests repeated", parts, lambda part: _sum(part, [one.repeated for one in _known_requests(part)]))
-    yield line("hidden requests", parts, lambda part: _sum(part, [one.aside for one in _known_requests(part)]))
-    yield line("turns too many", parts, lambda part: _sum(part, [max(0, one.beyond) for one in _known_requests(part)]))
-    yield line("turns missing", parts, lambda part: _sum(part, [max(0, -one.beyond) for one in _known_requests(part)]))
+    yield line("requests repeated", parts, lambda part: _sum(part, [one.repeated for one in part.requests]))
+    yield line("hidden requests", parts, lambda part: _sum(part, [one.aside for one in part.requests]))
+    yield line("turns too many", parts, lambda part: _sum(part, [max(0, one.beyond) for one in part.requests]))
+    yield line("turns missing", parts, lambda part: _sum(part, [one.missing for one in part.requests]))
     yield line("tool calls made", parts, _calls)
     yield line("trials that failed", parts, lambda part: _failures(part.turns))
-    for number, status in enumerate(_statuses(parts)):
-        label = f"requests after status {status}"
-        yield line(label, parts, partial(_after, number=number))
+    for status in _statuses(parts):
+        yield line(f"requests after status {status}", parts, partial(_after, status=status))
     yield line("calls of one turn", parts, _manner)
     yield line("… from first to last, s", parts, _overlap)
     yield from _setting_rows([part.settings if part else None for part in parts])
@@ -30,20 +29,15 @@ def behaviour_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
     yield line("time limit", parts, _time)
 
 
-def _known_requests(part: Behaviour) -> list[Requests]:
-    return [policy.requests for policy in part.turns if policy.requests is not None]
-
-
 def _per_turn(part: Behaviour) -> str:
-    told = _known_requests(part)
-    if not told:
+    if not part.requests:
         return UNKNOWN
-    seen, expected = sum(one.seen for one in told), sum(one.expected for one in told)
+    seen, expected = sum(one.seen for one in part.requests), sum(one.expected for one in part.requests)
     return f"{seen / expected:.2f} ({seen} for {expected})"
 
 
 def _sum(part: Behaviour, counts: Sequence[int]) -> str:
-    return some(sum(counts)) if _known_requests(part) else UNKNOWN
+    return some(sum(counts)) if part.requests else UNKNOWN
 
 
 def _calls(part: Behaviour) -> str:
@@ -60,9 +54,9 @@ def _statuses(parts: Sequence[Behaviour | None]) -> list[str]:
     return next(([refusal.policy for refusal in part.refusals] for part in parts if part is not None), [])
 
 
-def _after(part: Behaviour, number: int) -> str:
-    refusal = part.refusals[number]
-    return UNKNOWN if refusal.requests is None else f"{refusal.requests.seen}"
+def _after(part: Behaviour, status: str) -> str:
+    found = part.requests_after(status)
+    return UNKNOWN if found is None else f"{found}"
 
 
 def _manner(part: Behaviour) -> str:
@@ -84,15 +78,12 @@ def _overlap(part: Behaviour) -> str:
 def _setting_rows(parts: Sequence[Settings | None]) -> Iterator[TableRow]:
     names = next(([setting.name for setting in part.settings] for part in parts if part is not None), [])
     for number, name in enumerate(names):
-        yield line(name, parts, partial(_setting_of, number=number))
+        yield line(name, parts, partial(_setting, number=number))
     yield line("other fields", parts, _others)
 
 
-def _setting_of(part: Settings, number: int) -> str:
-    return _setting(part.settings[number])
-
-
-def _setting(setting: SentSetting) -> str:
+def _setting(part: Settings, number: int) -> str:
+    setting = part.settings[number]
     if setting.honoured:
         return "as asked"
     sent = " | ".join(map(value, setting.sent))

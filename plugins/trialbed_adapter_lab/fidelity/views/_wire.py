@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from trialbed.views import UNKNOWN, TableRow
-from trialbed_adapter_lab.fidelity import FrameworkFidelity, ManyTools, Prompt, ToolSchemas
+from trialbed_adapter_lab.fidelity import Called, Effect, FrameworkFidelity, ManyTools, Prompt, ToolSchemas
 from trialbed_adapter_lab.fidelity.views._cells import line, of, some, spread, tally, value, with_added
 
-EFFECTS = {
+EFFECTS: dict[Effect, str] = {
     "lost": "fields lost",
     "added": "fields added",
     "changed": "values changed",
@@ -25,44 +25,38 @@ MESSAGES = ("added", "changed", "lost")
 def schema_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
     """Yield the effect on the hard schemas."""
     parts = [one.schemas for one in found]
-    yield line("schemas sent as given", parts, _identical)
-    yield line("only order changed", parts, lambda part: some(_only_reordered(part)))
+    yield line("schemas sent as given", parts, lambda part: of(_with_effects(part), len(part.findings)))
+    yield line("only order changed", parts, lambda part: some(_with_effects(part, "reordered")))
     for effect, label in EFFECTS.items():
         yield line(label, parts, partial(_count, effect=effect))
     yield line("order of the tools", parts, lambda part: part.order)
     yield line("added next to the schema", parts, _beside)
-    yield line("calls, arguments as sent", parts, lambda part: _calls(part, "as sent"))
+    yield line(
+        "calls, arguments as sent",
+        parts,
+        lambda part: of(part.calls.count("as sent"), len(part.calls)) if part.calls else UNKNOWN,
+    )
     yield line("calls, arguments changed", parts, lambda part: _calls(part, "changed"))
-    yield line("… with values made up", parts, _invented_cell)
+    yield line("… with values made up", parts, lambda part: some(sum(bool(one.invented) for one in part.findings)))
     yield line("calls not made", parts, lambda part: _calls(part, "not made"))
     yield line("calls made impossible", parts, lambda part: _calls(part, "impossible"))
 
 
-def _identical(part: ToolSchemas) -> str:
-    return of(sum(not finding.effects for finding in part.findings), len(part.findings))
+def _with_effects(part: ToolSchemas, *effects: Effect) -> int:
+    """Return the number of tools to which exactly this happened."""
+    return sum(finding.effects == effects for finding in part.findings)
 
 
-def _only_reordered(part: ToolSchemas) -> int:
-    return sum(finding.effects == ("reordered",) for finding in part.findings)
-
-
-def _count(part: ToolSchemas, effect: str) -> str:
-    return some(sum(effect in finding.effects for finding in part.findings))
+def _count(part: ToolSchemas, effect: Effect) -> str:
+    return some(part.count(effect))
 
 
 def _beside(part: ToolSchemas) -> str:
     return tally(f"{key}: {value(item)}" for finding in part.findings for key, item in finding.beside.items())
 
 
-def _calls(part: ToolSchemas, how: str) -> str:
-    calls: list[str] = [finding.call for finding in part.findings if finding.call != "not told"]
-    if not calls:
-        return UNKNOWN
-    return of(calls.count(how), len(calls)) if how == "as sent" else some(calls.count(how))
-
-
-def _invented_cell(part: ToolSchemas) -> str:
-    return some(sum(bool(finding.invented) for finding in part.findings))
+def _calls(part: ToolSchemas, fate: Called) -> str:
+    return some(part.calls.count(fate)) if part.calls else UNKNOWN
 
 
 def prompt_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
@@ -73,10 +67,10 @@ def prompt_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
     for kind in MESSAGES:
         yield line(f"messages {kind} by the end", parts, partial(_messages, kind=kind, first=False))
     yield line("other tools than at first", parts, _other_tools)
-    yield line("bytes, first request", parts, lambda part: _bytes(part, 1))
-    yield line("bytes, all turns", parts, lambda part: _bytes(part, len(part.turns)))
-    yield line("tokens, first request", parts, lambda part: _tokens(part, 1))
-    yield line("tokens, all turns", parts, lambda part: _tokens(part, len(part.turns)))
+    yield line("bytes, first request", parts, lambda part: with_added(*part.request_bytes(1)))
+    yield line("bytes, all turns", parts, lambda part: with_added(*part.request_bytes()))
+    yield line("tokens, first request", parts, lambda part: with_added(*part.prompt_tokens(1)))
+    yield line("tokens, all turns", parts, lambda part: with_added(*part.prompt_tokens()))
 
 
 def _messages(part: Prompt, *, kind: str, first: bool) -> str:
@@ -85,16 +79,6 @@ def _messages(part: Prompt, *, kind: str, first: bool) -> str:
 
 def _other_tools(part: Prompt) -> str:
     return f"in request {', '.join(map(str, part.other_tools))}" if part.other_tools else "none"
-
-
-def _bytes(part: Prompt, turns: int) -> str:
-    chosen = part.turns[:turns]
-    return with_added(sum(turn.request_bytes for turn in chosen), sum(turn.added_bytes for turn in chosen))
-
-
-def _tokens(part: Prompt, turns: int) -> str:
-    chosen = part.turns[:turns]
-    return with_added(sum(turn.prompt_tokens for turn in chosen), sum(turn.added_tokens for turn in chosen))
 
 
 def many_rows(found: Sequence[FrameworkFidelity], offered: int) -> Iterator[TableRow]:

@@ -21,7 +21,7 @@ def trial(system: str = "Do it.", turns: int = 2) -> Observed:
 
 def test_nothing_is_added_where_nothing_is_different() -> None:
     found = compare_prompts(trial(), trial(), 4)
-    assert (found.added_bytes, found.added_tokens, found.first, found.last) == (0, 0, (), ())
+    assert (found.request_bytes()[1], found.prompt_tokens()[1], found.first, found.last) == (0, 0, (), ())
     assert len(found.turns) == found.requests == 2
 
 
@@ -35,7 +35,7 @@ def test_what_is_added_is_counted_turn_by_turn() -> None:
 def test_turns_that_only_one_of_both_has_are_not_compared() -> None:
     found = compare_prompts(trial(turns=2), trial(turns=4), 4)
     assert (found.requests, len(found.turns)) == (4, 2)
-    assert found.added_bytes == 0
+    assert found.request_bytes()[1] == 0
 
 
 def test_a_trial_that_failed_is_not_measured() -> None:
