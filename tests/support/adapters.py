@@ -1,30 +1,88 @@
-"""What an adapter's own tests read from a trial of the conformance kit's harness."""
+"""Tests that this project's adapters share, and functions that read a trial of the kit's harness."""
 
 from __future__ import annotations
 
+import importlib
 import json
+import subprocess
+import sys
+from pathlib import Path
 
-from trialbed_adapter_lab import TrialRecord
-from trialbed_scripted import Response
+import pytest
+
+from trialbed.records import Answer
+from trialbed_adapter_lab import Harness, TrialRecord
+from trialbed_scripted import Response, fail
+
+NO_COMPLETIONS = ("", "<html>", "[]", "{}", '{"choices": []}', '{"choices": [{"message": null}]}')
+
+
+class NativeTests:
+    """Tests of every native profile; a subclass names the adapter and its package.
+
+    Class attributes:
+        package: the adapter's.
+    """
+
+    package = ""
+
+    def test_the_program_stays_short(self) -> None:
+        file = importlib.import_module(f"{self.package}.native").__file__
+        assert file is not None
+        assert len(Path(file).read_text(encoding="utf-8").splitlines()) < 120
+
+    @pytest.mark.parametrize(("one", "other"), [("native", "controlled"), ("controlled", "native")])
+    def test_a_profile_does_not_import_the_other(self, one: str, other: str) -> None:
+        code = f"import sys, {self.package}.{one}; print([m for m in sys.modules if '{self.package}.{other}' in m])"
+        done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+        assert done.stdout.strip() == "[]"
+
+    @pytest.mark.usefixtures("no_waiting")
+    @pytest.mark.parametrize("status", [429, 500])
+    async def test_a_request_that_fails_once_is_repeated(self, harness: Harness, status: int) -> None:
+        record = await harness.run(fail(status), "done")
+        assert (said(record), len(record.requests)) == ("done", 2)
+        assert record.requests[0].body == record.requests[1].body
+
+
+class ControlledTests:
+    """Tests of every controlled profile; a subclass names the adapter."""
+
+    async def test_the_temperature_is_zero_where_none_is_given(self, harness: Harness) -> None:
+        record = await harness.run("done", temperature=None)
+        assert record.requests[0].body["temperature"] == 0.0
+
+    @pytest.mark.parametrize("body", NO_COMPLETIONS)
+    async def test_what_is_no_completion_is_the_models_failure(self, harness: Harness, body: str) -> None:
+        record = await harness.run(Response.text(body), "an answer that is never asked for")
+        assert record.failure is not None
+        assert record.failure.kind == "model"
+        assert len(record.requests) == 1
+
+
+def answered(record: TrialRecord) -> Answer:
+    """Return the answer of a trial that did not fail."""
+    assert record.answer is not None, record.failure
+    return record.answer
 
 
 def said(record: TrialRecord) -> str:
-    """The answer, or the type of the exception that ended the run."""
+    """Return the answer, or the type of the exception that ended the run."""
     return failure(record).partition(":")[0] if record.answer is None else record.answer.final_answer
 
 
 def failure(record: TrialRecord) -> str:
-    """The message of the exception that ended the run."""
+    """Return the message of the exception that ended the run."""
     assert record.failure is not None, record.answer
     return record.failure.message
 
 
 def results(record: TrialRecord) -> list[str]:
-    """What the model was told of its calls in the last request."""
+    """Return what the model was told of its calls in the last request."""
     return [text for _, text in record.requests[-1].results]
 
 
 def refusal(status: int, message: str, code: str | None = None) -> Response:
-    """A refusal of the model's endpoint in OpenAI's form."""
+    """Return a refusal of the model's endpoint in OpenAI's form."""
     error = {"message": message, "type": "invalid_request_error", "code": code, "param": None}
     return Response.text(json.dumps({"error": error}), status=status)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from support.adapters import ControlledTests, NativeTests
+
 from trialbed_adapter_lab.testing import AdapterConformance
 
 
-class TestControlled(AdapterConformance):
+class TestControlled(ControlledTests, AdapterConformance):
     """The checks, less the deviations that the profile declares."""
 
     framework = "agno:controlled"
 
 
-class TestNative(AdapterConformance):
+class TestNative(NativeTests, AdapterConformance):
     """The same for the native profile, where what the framework does by itself is a finding."""
 
     framework = "agno:native"
+    package = "trialbed_agno"

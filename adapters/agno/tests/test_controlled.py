@@ -130,8 +130,3 @@ def test_agno_writes_nothing_to_the_console():
     # In a process of its own: Agno's log holds on to the streams that there were when it was imported.
     done = subprocess.run([sys.executable, "-c", TROUBLE], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("", "")
-
-
-async def test_the_temperature_is_zero_where_none_is_given(harness):
-    record = await harness.run("done", temperature=None)
-    assert record.requests[0].body["temperature"] == 0.0

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from importlib.metadata import version
-from pathlib import Path
 
-import openai
 import pytest
+from support.adapters import refusal
 
 from trialbed import Tool, Usage
-from trialbed_adapter_lab import errs, tool, wait_until
-from trialbed_agno import native
+from trialbed_adapter_lab import errs, tool
 from trialbed_scripted import Response, ask, call, fail, forever, say
 
 pytestmark = [
@@ -24,27 +20,12 @@ pytestmark = [
 TEXT = {"type": "string"}
 OBJECT = {"type": "object"}
 ECHO = {"text": "a"}
+STOPPED = "stopped by the limit"
 UNKNOWN = "Error: The requested tool does not exist or is not available."
-
-
-@pytest.fixture
-def no_waiting(monkeypatch):
-    """Retries of openai's client that do not wait; how often it asks stays as it is."""
-    monkeypatch.setattr(openai.AsyncOpenAI, "_calculate_retry_timeout", lambda *_, **__: 0.0)
-
-
-def refused(status):
-    """A refusal as the gateway words it."""
-    error = {"message": "stopped by the limit", "type": "invalid_request_error", "code": None, "param": None}
-    return Response.document({"error": error}, status)
 
 
 def schema(**properties):
     return {"type": "object", "properties": properties}
-
-
-def test_the_program_stays_short():
-    assert len(Path(native.__file__).read_text().splitlines()) < 120
 
 
 class TestFirstRequest:
@@ -198,16 +179,12 @@ class TestErrors:
         record = await harness.run("<think>Hm.</think>It says hello.")
         assert record.answer.final_answer == "It says hello."
 
+    @pytest.mark.usefixtures("no_waiting")
     @pytest.mark.parametrize(("status", "requests"), [(429, 3), (500, 3), (400, 1), (401, 1), (403, 1)])
-    async def test_the_words_of_a_refusing_endpoint_are_the_answer(self, harness, no_waiting, status, requests):
+    async def test_the_words_of_a_refusing_endpoint_are_the_answer(self, harness, status, requests):
         record = await harness.run(forever(fail(status)))
         assert record.answer.final_answer == f"the model refuses with {status}"
         assert (record.answer.finish, record.failure, len(record.requests)) == (None, None, requests)
-
-    @pytest.mark.parametrize("status", [429, 500])
-    async def test_one_failed_request_is_repeated(self, harness, no_waiting, status):
-        record = await harness.run(fail(status), "done")
-        assert (record.answer.final_answer, len(record.requests)) == ("done", 2)
 
     async def test_a_response_without_choices_is_an_error_as_the_answer(self, harness):
         body = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": []}
@@ -222,20 +199,7 @@ class TestLimits:
 
     @pytest.mark.parametrize("status", [400, 403])
     async def test_the_limits_refusal_is_asked_for_once_and_becomes_the_answer(self, harness, status):
-        record = await harness.run(*[ask(call("Echo_text", ECHO))] * 3, forever(refused(status)))
-        assert (record.answer.final_answer, record.answer.finish) == ("stopped by the limit", None)
+        record = await harness.run(*[ask(call("Echo_text", ECHO))] * 3, forever(refusal(status, STOPPED)))
+        assert (record.answer.final_answer, record.answer.finish) == (STOPPED, None)
         assert (len(record.requests), len(record.calls)) == (4, 3)
         assert record.answer.calls == ()
-
-
-class TestHygiene:
-    async def test_connections_end_with_the_trial(self, harness):
-        trial = harness.prepare(ask(call("Echo_text", ECHO), call("Echo_text", ECHO)), "done")
-        await trial.run()
-        await wait_until(lambda: not trial.open_connections)
-        assert not trial.open_connections
-
-    def test_the_other_profile_is_not_imported(self):
-        program = "import sys, trialbed_agno.native; print([name for name in sys.modules if 'controlled' in name])"
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-        assert done.stdout == "[]\n"

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from support.adapters import ControlledTests, NativeTests
+
 from trialbed_adapter_lab.testing import AdapterConformance
 
 
-class TestControlled(AdapterConformance):
+class TestControlled(ControlledTests, AdapterConformance):
     """The conformance kit, one test per check."""
 
     framework = "crewai:controlled"
 
 
-class TestNative(AdapterConformance):
+class TestNative(NativeTests, AdapterConformance):
     """The same for the native profile: what the framework does by itself is a finding."""
 
     framework = "crewai:native"
+    package = "trialbed_crewai"

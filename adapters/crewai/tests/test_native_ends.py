@@ -10,7 +10,7 @@ from packaging.version import Version
 from support.adapters import failure, refusal, said
 
 from trialbed.wire import Call
-from trialbed_adapter_lab import Harness, Latch, new_tasks, tool, wait_until
+from trialbed_adapter_lab import Harness, Latch, new_tasks, tool
 from trialbed_scripted import Turn, ask, call, fail, forever, say
 
 pytestmark = [
@@ -35,14 +35,6 @@ REFUSED = "the limit of 3 requests is reached"
 async def test_an_odd_end(harness: Harness, reply: Turn, seen: str) -> None:
     record = await harness.run(reply, "done")
     assert (said(record), len(record.requests)) == (seen, 1)
-
-
-@pytest.mark.usefixtures("no_waiting")
-@pytest.mark.parametrize("status", [429, 500])
-async def test_a_request_that_fails_once_is_repeated(harness: Harness, status: int) -> None:
-    record = await harness.run(ECHO, fail(status), "done")
-    assert (said(record), len(record.requests)) == ("done", 3)
-    assert record.requests[1].body == record.requests[2].body
 
 
 @pytest.mark.usefixtures("no_waiting")
@@ -140,14 +132,3 @@ async def test_a_cancelled_trial_asks_the_model_no_more(harness: Harness) -> Non
     latch.open()
     assert await new_tasks([]) == []
     assert len(prepared.requests) == 1
-
-
-async def test_connections_are_closed(harness: Harness) -> None:
-    trial = harness.prepare(ECHO, "done")
-    await trial.run()
-    assert await wait_until(lambda: trial.open_connections == 0)
-
-
-async def test_nothing_but_the_endpoint_is_contacted(harness: Harness) -> None:
-    await harness.run(ECHO, "done")
-    assert (harness.contacts(), harness.strays) == ([], ())

@@ -13,16 +13,6 @@ pytestmark = pytest.mark.framework("langgraph:controlled")
 TEXT = {"type": "string"}
 
 
-@pytest.mark.parametrize(
-    "name", ["self", "config", "run_manager", "callbacks", "input", "tool_input", "state", "runtime", "store", "kwargs"]
-)
-async def test_parameters_may_have_the_names_that_langchain_uses_itself(harness, name):
-    schema = {"type": "object", "properties": {name: TEXT}, "required": [name]}
-    record = await harness.run(call("Echo_text", {name: "x"}), "done", tools=[tool(parameters=schema)])
-    assert [made.arguments for made in record.calls] == [{name: "x"}]
-    assert [claim.arguments for claim in record.answer.calls] == [{name: "x"}]
-
-
 async def test_schemas_with_references_are_not_written_out(harness):
     schema = {
         "$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}},
@@ -45,14 +35,6 @@ async def test_what_is_no_object_goes_back_as_the_model_wrote_it(harness, argume
     assert second.messages[2]["tool_calls"][0]["function"]["arguments"] == arguments
     assert second.results == [("call_0_0", f"Error: the arguments are not a JSON object: {arguments}")]
     assert (record.answer.calls, record.answer.final_answer) == ((), "sorry")
-
-
-async def test_valid_calls_beside_invalid_ones_do_not_wait_for_another_turn(harness):
-    turn = ask(call("Echo_text", "["), call("Echo_text", {"text": "a"}), call("Echo_text", "[]"))
-    record = await harness.run(turn, "done")
-    assert [made.arguments for made in record.calls] == [{"text": "a"}]
-    assert {answered for answered, _ in record.requests[1].results} == {"call_0_0", "call_0_1", "call_0_2"}
-    assert [claim.arguments for claim in record.answer.calls] == [{"text": "a"}]
 
 
 @pytest.mark.parametrize("max_steps", [1, 2, 40])
@@ -78,8 +60,3 @@ async def test_a_completion_without_a_message_is_the_models_failure(harness, cho
     assert record.failure.kind == "model"
     assert "did not answer with a completion" in record.failure.message
     assert len(record.requests) == 1
-
-
-async def test_the_temperature_is_zero_where_none_is_given(harness):
-    record = await harness.run("done", temperature=None)
-    assert record.requests[0].body["temperature"] == 0.0

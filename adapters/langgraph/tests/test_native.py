@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from importlib.metadata import version
-from pathlib import Path
 
-import openai
 import pytest
+from support.adapters import refusal
 
 from trialbed import Tool, Usage
-from trialbed_adapter_lab import errs, tool, wait_until
-from trialbed_langgraph import native
+from trialbed_adapter_lab import errs, tool
 from trialbed_scripted import Response, ask, call, fail, forever, say
 
 pytestmark = pytest.mark.framework("langgraph:native")
@@ -22,26 +18,11 @@ newer = pytest.mark.skipif(version("langchain") < "1.4", reason="the tables are 
 
 TEXT = {"type": "string"}
 ECHO = {"text": "a"}
-
-
-@pytest.fixture
-def no_waiting(monkeypatch):
-    """Retries of openai's client that do not wait; how often it asks stays as it is."""
-    monkeypatch.setattr(openai.AsyncOpenAI, "_calculate_retry_timeout", lambda *_, **__: 0.0)
-
-
-def refused(status):
-    """A refusal as the gateway words it."""
-    error = {"message": "stopped by the limit", "type": "invalid_request_error", "code": None, "param": None}
-    return Response.document({"error": error}, status)
+STOPPED = "stopped by the limit"
 
 
 def schema(**properties):
     return {"type": "object", "properties": properties}
-
-
-def test_the_program_stays_short():
-    assert len(Path(native.__file__).read_text().splitlines()) < 120
 
 
 class TestFirstRequest:
@@ -211,6 +192,7 @@ class TestErrors:
         assert (record.answer.final_answer, record.answer.finish) == ("It says th", "give_answer")
 
     @newer
+    @pytest.mark.usefixtures("no_waiting")
     @pytest.mark.parametrize(
         ("status", "requests", "error"),
         [
@@ -221,17 +203,10 @@ class TestErrors:
             (403, 1, "OpenAIPermissionDeniedError"),
         ],
     )
-    async def test_a_refusing_endpoint_is_an_exception_after_openais_retries(
-        self, harness, no_waiting, status, requests, error
-    ):
+    async def test_a_refusing_endpoint_is_an_exception_after_openais_retries(self, harness, status, requests, error):
         record = await harness.run(forever(fail(status)))
         assert record.failure.message.startswith(f"{error}: Error code: {status}")
         assert (record.failure.kind, len(record.requests)) == ("agent", requests)
-
-    @pytest.mark.parametrize("status", [429, 500])
-    async def test_one_failed_request_is_repeated(self, harness, no_waiting, status):
-        record = await harness.run(fail(status), "done")
-        assert (record.answer.final_answer, len(record.requests)) == ("done", 2)
 
     async def test_a_response_without_choices_is_an_exception(self, harness):
         body = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": []}
@@ -247,20 +222,7 @@ class TestLimits:
 
     @pytest.mark.parametrize("status", [400, 403])
     async def test_the_limits_refusal_is_asked_for_once(self, harness, status):
-        record = await harness.run(*[ask(call("Echo_text", ECHO))] * 3, forever(refused(status)))
+        record = await harness.run(*[ask(call("Echo_text", ECHO))] * 3, forever(refusal(status, STOPPED)))
         assert f"Error: Error code: {status}" in record.failure.message
-        assert "stopped by the limit" in record.failure.message
+        assert STOPPED in record.failure.message
         assert len(record.requests) == 4
-
-
-class TestHygiene:
-    async def test_connections_end_with_the_trial_although_langchain_keeps_its_clients(self, harness):
-        trial = harness.prepare(ask(call("Echo_text", ECHO), call("Echo_text", ECHO)), "done")
-        await trial.run()
-        await wait_until(lambda: not trial.open_connections)
-        assert not trial.open_connections
-
-    def test_the_other_profile_is_not_imported(self):
-        program = "import sys, trialbed_langgraph.native; print([name for name in sys.modules if 'controlled' in name])"
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-        assert done.stdout == "[]\n"

@@ -39,8 +39,19 @@ LOOK_ALIKES = {
     "spaces": "  kept  ",
 }
 HOSTILE_NAMES = (
-    *("self", "cls", "agent", "tool", "name", "args", "kwargs", "arguments", "input", "output", "config"),
-    *("run_manager", "callbacks", "context", "ctx", "state", "runtime", "store", "messages", "tool_call_id"),
+    *("self", "cls", "agent", "tool", "name", "args", "kwargs", "arguments", "input", "tool_input", "output", "config"),
+    *(
+        "run_manager",
+        "callbacks",
+        "tool_input",
+        "context",
+        "ctx",
+        "state",
+        "runtime",
+        "store",
+        "messages",
+        "tool_call_id",
+    ),
     *("model_config", "schema", "json", "copy", "fields", "function", "loop", "timeout", "call_id"),
     *("class", "from", "None", "lambda", "return", "type", "id", "default", "properties", "required"),
     *("_p", "__class__", "__init__", "_", "a.b", "a-b", "a b", "a[b]", "$ref", "@id", "1st", "é", "参数", "x:y/z"),
