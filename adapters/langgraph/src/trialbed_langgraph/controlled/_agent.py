@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from importlib.metadata import version
 
@@ -65,7 +66,8 @@ class ControlledAgent(BaseAgent):
                 {"messages": [HumanMessage(query)]},
                 {"recursion_limit": STEPS_PER_REQUEST * (self.limits.max_steps + 1)},
             )
-        except openai.APIError as error:
+        # openai's client lets the error of its JSON reader pass where a response is not JSON.
+        except (openai.APIError, json.JSONDecodeError) as error:
             raise ModelFailed(f"{type(error).__name__}: {error}") from error
         return read_messages(state["messages"], self._apis)
 
