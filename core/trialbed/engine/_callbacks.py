@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from trialbed.contracts import ApiRefused, Simulator, World
 from trialbed.engine._live import in_thread
-from trialbed.engine._objects import RunObjects
+from trialbed.engine._options import RunObjects
 from trialbed.errors import SimulationError
 from trialbed.records import Api, ApiRef, Failure, Json, Query
-from trialbed.wire.json_schemas import JsonSchema, Undecided
 
 if TYPE_CHECKING:
     from aiohttp import web
+
+    from trialbed.wire.json_schemas import JsonSchema
 
 PROVENANCE = "function"
 """How answers of functions are marked in the wire log."""
@@ -166,6 +167,8 @@ def _answer(error: str, response: Json = "", provenance: str = "") -> str:
 
 def _problem(api: Api, arguments: Json) -> str:
     """Return in words why arguments do not fit an Api's schema; empty if they do."""
+    from trialbed.wire.json_schemas import Undecided  # most runs do not need it
+
     try:
         found = _schema(json.dumps(api.parameters_schema())).problems(arguments)
     except Undecided as error:
@@ -175,4 +178,6 @@ def _problem(api: Api, arguments: Json) -> str:
 
 @lru_cache(maxsize=1024)
 def _schema(text: str) -> JsonSchema:
+    from trialbed.wire.json_schemas import JsonSchema
+
     return JsonSchema(json.loads(text))

@@ -10,9 +10,8 @@ from typing import cast
 from trialbed.contracts import Judge
 from trialbed.drivers import load_driver
 from trialbed.engine._control import ControlClient
-from trialbed.engine._identity import new_trial_token
-from trialbed.engine._model_access import HelperModels, direct_endpoint
-from trialbed.engine._models import is_scripted, judge_choice, with_endpoint
+from trialbed.engine._models import HelperModels, direct_endpoint, is_scripted, judge_choice, with_endpoint
+from trialbed.engine._plan import new_trial_token
 from trialbed.engine._trial import DUMMY_KEY
 from trialbed.errors import NothingMeasured, UsageError
 from trialbed.model_access import ModelAccess

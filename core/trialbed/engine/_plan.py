@@ -1,72 +1,51 @@
-"""The plan of a run: its options, its dataset and queries, its configuration and its trials."""
+"""The plan of a run: its queries, its configuration, its trials, and the stored run that it continues."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+import hashlib
+import json
+import secrets
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 
-from trialbed.agent_programs import AgentCommand, check_names
+from trialbed.agent_programs import AgentCommand
 from trialbed.catalogs import ApiCatalog
 from trialbed.contracts import Dataset
-from trialbed.engine._objects import NO_OBJECTS, RunObjects
-from trialbed.environments import adapter_digest, adapter_info, expand_profiles, runs_here
+from trialbed.engine._options import NO_OBJECTS, RunObjects, RunOptions
+from trialbed.environments import adapter_digest, adapter_info, runs_here
 from trialbed.errors import DriverNotFound, UsageError
-from trialbed.records import Api, Environment, Query, RunConfig, TrialKey, framework_name, framework_package
-from trialbed.settings import IdentitySettings, RunSettings, plan_text, read_fault_plan
+from trialbed.records import Api, Environment, Query, Run, RunConfig, TrialKey, framework_name, framework_package
+from trialbed.settings import IdentitySettings, plan_text, read_fault_plan
+from trialbed.store import AttemptSummary, Store, counted_attempts
+
+SEED_BITS = 31
+"""Seeds stay below 2**31: every framework and vendor accepts those."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunOptions(RunSettings):
-    """The settings of a run, and what the code that asks for it adds.
+def config_digest(config: RunConfig) -> str:
+    """SHA-256 of the configuration as canonical JSON; the same command resumes the run with the same digest.
 
-    Attributes:
-        server_port: the port of a server that is started; 0 for any.
-        environments: framework as asked for -> its own environment, for those that do not run in this interpreter.
-        fresh: discard an unfinished run of the same configuration instead of resuming it.
-        retry_failed: run the failed trials of the latest run of this configuration again.
-        extend: the id of a run that becomes one of this configuration by more frameworks, queries or repeats, or
-            ``last`` for the latest that can; None for no such run.
-        allow_incomplete: where some trials are not measured, compare frameworks over the queries that all have.
-        gold_answers: make each query's gold calls once, before its trials, and keep what they are answered.
+    A setting counts only where it differs from its default, so that a run is the same as before one was added.
     """
-
-    server_port: int = 0
-    environments: Mapping[str, Environment] = field(default_factory=dict)
-    fresh: bool = False
-    retry_failed: bool = False
-    extend: str | None = None
-    allow_incomplete: bool = False
-    gold_answers: bool = False
+    values = config.model_dump(mode="json", exclude_defaults=True)
+    text = json.dumps(values, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
-def with_profiles(options: RunOptions, live: Collection[str] = ()) -> RunOptions:
-    """The options with each framework under its label in the run, which names its profile, and its environment.
+def trial_seed(run_seed: int, key: TrialKey) -> int:
+    """The trial's own seed in [0, 2**31), from (run seed, query, repeat) and nothing else.
 
-    Args:
-        live: labels of agents of this process, which stay as they are.
-
-    Raises:
-        UsageError, DriverNotFound: as ``expand_profiles`` says.
+    It is the same for every framework: a model that samples answers equal requests of two frameworks equally.
     """
-    labels: dict[str, str] = {}
-    for asked in options.frameworks:
-        own = {asked: asked} if asked in live else expand_profiles((asked,), options.profiles, options.environments)
-        labels = labels | {label: asked for label in own if label not in labels}
-    environments = {
-        label: options.environments[asked] for label, asked in labels.items() if asked in options.environments
-    }
-    return replace(options, frameworks=tuple(labels), environments=environments)
+    text = json.dumps([run_seed, key.query_id, key.repeat], ensure_ascii=False)
+    digest = hashlib.sha256(text.encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> (64 - SEED_BITS)
 
 
-def with_commands(options: RunOptions, commands: Mapping[str, AgentCommand]) -> RunOptions:
-    """The options with the programs among the frameworks.
-
-    Raises:
-        UsageError: a program is called like a framework.
-    """
-    check_names(commands, options.frameworks)
-    declared = tuple(command.declaration for command in commands.values())
-    return replace(options, frameworks=(*options.frameworks, *commands), commands=declared)
+def new_trial_token() -> str:
+    """A token for a trial's URLs: unguessable, since it is their only protection."""
+    return secrets.token_urlsafe(15)
 
 
 def choose_queries(dataset: Dataset, limit: int | None, query_ids: Sequence[str]) -> tuple[Query, ...]:
@@ -197,3 +176,139 @@ def _rotated(items: Sequence[str], by: int) -> Sequence[str]:
 def by_id(queries: Sequence[Query]) -> Mapping[int | str, Query]:
     """The queries under their ids."""
     return {query.query_id: query for query in queries}
+
+
+LAST = "last"
+"""Stands for the latest run that fits, instead of a run's id."""
+
+LATEST = 50
+"""Number of runs among which one is looked for that a remark is about."""
+
+CODE = ("adapter_versions", "adapter_digests")
+GROWING = ("frameworks", "commands", "query_ids", "repeat")
+"""Fields that tell the adapters' code, and those that may grow in a run that is extended."""
+
+
+def find_run(store: Store, prepared: Prepared) -> Run | None:
+    """The stored run that the command continues; None if it starts one.
+
+    Raises:
+        UsageError: a run is asked for that the command cannot continue; says why.
+        DataError: the store has no run of the id that is asked for.
+    """
+    options, config = prepared.options, prepared.config
+    if sum((options.fresh, options.retry_failed, options.extend is not None)) > 1:
+        raise UsageError("--fresh, --retry-failed and --extend exclude one another; give one of them")
+    if options.retry_failed:
+        return _latest_of(store, config)
+    if options.extend is not None:
+        return _extended(store, config, options.extend)
+    return store.unfinished_run(config_digest(config))
+
+
+def remarks(store: Store, prepared: Prepared) -> Iterator[str]:
+    """What a user should know before a new run is started although another could be meant."""
+    if prepared.options.fresh:
+        return
+    config = prepared.config
+    for run in store.runs(limit=LATEST):
+        changed = _changed_since(run.config, config)
+        if changed and run.status != "finished":
+            yield f"{changed} changed since run {run.run_id} began: a new run is started"
+            return
+        if run.config != config and why_not_extended(run.config, config) is None:
+            kept, total = len(store.finished_keys(run.run_id)), len(trial_keys(config))
+            yield f"run {run.run_id} has {kept} of these {total} trials; with --extend it is continued instead"
+            return
+
+
+def trials_to_run(
+    config: RunConfig, attempts: Iterable[AttemptSummary], options: RunOptions
+) -> list[tuple[TrialKey, int]]:
+    """The trials that are due, in the order in which they run, each with the number of its next attempt.
+
+    Those are due that were never measured. With ``retry_failed`` also those that failed, unless one was answered by
+    today's code of its adapter: a further answer would change nothing.
+    """
+    of_trial: dict[TrialKey, list[AttemptSummary]] = defaultdict(list)
+    for attempt in attempts:
+        of_trial[attempt.key].append(attempt)
+    return [
+        (key, max((attempt.attempt for attempt in of_trial[key]), default=-1) + 1)
+        for key in trial_keys(config)
+        if _is_due(of_trial[key], options, config.adapter_digests.get(key.framework, ""))
+    ]
+
+
+def _is_due(own: Sequence[AttemptSummary], options: RunOptions, adapter_digest: str) -> bool:
+    if all(attempt.status == "not measured" for attempt in own):
+        return True
+    if not options.retry_failed:
+        return False
+    answered = any(attempt.status == "answered" and attempt.adapter_digest == adapter_digest for attempt in own)
+    return counted_attempts(own)[0].status == "failed" and not answered
+
+
+def why_not_extended(there: RunConfig, here: RunConfig) -> str | None:
+    """Why a run of one configuration does not become one of another by more trials; None if it does."""
+    for name, value in _values(there, without=(*CODE, *GROWING)).items():
+        if value != getattr(here, name):
+            return f"its {_words(name)} is {value!r}, not {getattr(here, name)!r}"
+    fewer = [framework for framework in there.frameworks if framework not in here.frameworks]
+    if fewer:
+        return f"it has the framework {', '.join(fewer)} too; name it as well"
+    missing = len(set(there.query_ids) - set(here.query_ids))
+    if missing:
+        return f"it has {missing} queries that are not chosen here"
+    if there.repeat > here.repeat:
+        return f"its repeats are {there.repeat}, not {here.repeat}"
+    changed = _changed_adapters(there, here)
+    return f"{changed} changed since it began" if changed else None
+
+
+def _latest_of(store: Store, config: RunConfig) -> Run:
+    for run in store.runs(limit=None):
+        if _values(run.config, without=CODE) == _values(config, without=CODE):
+            return run
+    raise UsageError("--retry-failed: the store has no run of this configuration; leave the option out to start one")
+
+
+def _extended(store: Store, config: RunConfig, wanted: str) -> Run:
+    runs = store.runs(limit=None) if wanted == LAST else [store.run(wanted)]
+    reasons = {run.run_id: why_not_extended(run.config, config) for run in runs}
+    for run in runs:
+        if reasons[run.run_id] is None:
+            return run
+    if not runs:
+        raise UsageError("--extend: the store has no run yet; leave the option out to start one")
+    first = runs[0].run_id
+    which = f"the latest run, {first}," if wanted == LAST else f"run {first}"
+    raise UsageError(f"--extend: {which} cannot become what this command asks for: {reasons[first]}")
+
+
+def _changed_since(there: RunConfig, here: RunConfig) -> str | None:
+    """What keeps a run of the same settings from being continued: adapters, or Trialbed."""
+    if _values(there, without=(*CODE, "trialbed_version")) != _values(here, without=(*CODE, "trialbed_version")):
+        return None
+    if there.trialbed_version != here.trialbed_version:
+        return "Trialbed"
+    return _changed_adapters(there, here)
+
+
+def _changed_adapters(there: RunConfig, here: RunConfig) -> str | None:
+    """The adapters of common frameworks that are not the same, in words."""
+    changed = [
+        framework
+        for framework in there.frameworks
+        if framework in here.frameworks
+        and any(getattr(there, name).get(framework) != getattr(here, name).get(framework) for name in CODE)
+    ]
+    return f"the adapter of {', '.join(changed)} or its environment" if changed else None
+
+
+def _values(config: RunConfig, *, without: Sequence[str]) -> dict[str, object]:
+    return {name: getattr(config, name) for name in type(config).model_fields if name not in without}
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from trialbed.contracts import AnswerStatus, Judge, Verdict
-from trialbed.engine._gold_answers import GoldAnswers
-from trialbed.engine._identity import config_digest
+from trialbed.engine._gold import GoldAnswers
 from trialbed.engine._judge import judge_report, standing_judge
+from trialbed.engine._plan import config_digest
 from trialbed.errors import JudgeError
 from trialbed.listeners import installed_listeners
 from trialbed.records import Answer, Query, Run, Score, TrialResult, WireLog

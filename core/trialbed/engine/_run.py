@@ -12,24 +12,13 @@ from trialbed.agent_programs import AgentCommand, agent_commands
 from trialbed.catalogs import ApiCatalog
 from trialbed.contracts import Dataset, Executor
 from trialbed.drivers import load_driver
-from trialbed.engine._catalog import open_catalog
-from trialbed.engine._continuation import find_run, remarks
-from trialbed.engine._datasets import open_dataset
-from trialbed.engine._identity import config_digest
+from trialbed.engine._datasets import open_catalog, open_dataset
 from trialbed.engine._live import LiveExecutor
 from trialbed.engine._models import with_endpoint
-from trialbed.engine._objects import NO_OBJECTS, RunObjects
-from trialbed.engine._plan import (
-    Prepared,
-    RunOptions,
-    choose_queries,
-    run_config,
-    with_commands,
-    with_profiles,
-)
-from trialbed.engine._sandbox import check_run_sandbox
-from trialbed.engine._selector import selector_driver
+from trialbed.engine._options import NO_OBJECTS, RunObjects, RunOptions, check_run_sandbox, with_commands, with_profiles
+from trialbed.engine._plan import Prepared, choose_queries, config_digest, find_run, remarks, run_config
 from trialbed.engine._session import NoProgress, RunProgress, RunSession
+from trialbed.engine._tools import selector_driver
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Run
 from trialbed.settings import secret_values

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from trialbed.engine._control import TOKEN_VARIABLE, ControlClient
-from trialbed.engine._plan import RunOptions
+from trialbed.engine._options import RunOptions
 from trialbed.errors import ServerUnavailable, UsageError
 from trialbed.settings import make_folder
 

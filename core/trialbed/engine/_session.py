@@ -13,18 +13,16 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
 from trialbed.engine._callbacks import CallbackServer
-from trialbed.engine._continuation import trials_to_run
 from trialbed.engine._control import ControlClient
-from trialbed.engine._gold_answers import GoldCalls
+from trialbed.engine._failures import EndpointWatch, Outage
+from trialbed.engine._gold import GoldCalls
 from trialbed.engine._judge import judge_of, judge_report
 from trialbed.engine._live import LiveExecutor
-from trialbed.engine._model_access import HelperModels
-from trialbed.engine._outage import EndpointWatch, Outage
-from trialbed.engine._plan import Prepared, by_id, trial_keys
-from trialbed.engine._sandbox import run_sandbox
-from trialbed.engine._selector import prepared_selector
+from trialbed.engine._models import HelperModels
+from trialbed.engine._options import run_sandbox
+from trialbed.engine._plan import Prepared, by_id, trial_keys, trials_to_run
 from trialbed.engine._server import server
-from trialbed.engine._tools import select_tools
+from trialbed.engine._tools import prepared_selector, select_tools
 from trialbed.engine._trial import TrialRunner
 from trialbed.errors import NothingMeasured
 from trialbed.listeners import installed_listeners

@@ -1,26 +1,72 @@
-"""The tools of every query of a run, and its gold calls under their names."""
+"""The selector of a run, and the tools that it offers for each query."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import cast
 
 from trialbed.contracts import SelectionFactory, ToolSelector
 from trialbed.drivers import load_driver
+from trialbed.engine._models import HelperModels, with_endpoint
+from trialbed.errors import UsageError
 from trialbed.records import (
     Api,
-    ApiRef,
-    GoldCall,
-    Json,
     Query,
     Run,
-    ScriptedCall,
     ToolSpec,
-    json_type,
-    usable_default,
 )
+from trialbed.settings import RunSettings
 from trialbed.store import Store
+
+
+def selector_driver(settings: RunSettings) -> type[ToolSelector]:
+    """The class of the selector that the settings name.
+
+    Raises:
+        DriverError: it is not installed, or cannot be loaded.
+        UsageError: it asks a model, and none is named.
+    """
+    driver = cast("type[ToolSelector]", load_driver("selectors", settings.selector))
+    if driver.needs_model and settings.selector_model is None:
+        raise UsageError(f"--selector {settings.selector} asks a model: give its name as --selector-model")
+    return driver
+
+
+def prepared_selector(
+    settings: RunSettings, helpers: HelperModels, apis: Sequence[Api], *, own: ToolSelector | None = None
+) -> ToolSelector:
+    """The selector, with what it may ask, when it has learnt a catalog.
+
+    Args:
+        own: the selector, where it is an object; None for the driver that the settings name.
+    """
+    selector = own or selector_driver(settings)()
+    model, embedding = helpers.selector(), helpers.embedding()
+    if model is not None:
+        selector.model = model
+    if embedding is not None:
+        selector.embedding = embedding
+    selector.prepare(apis)
+    return selector
+
+
+@contextmanager
+def standing_selector(settings: RunSettings, apis: Sequence[Api]) -> Iterator[ToolSelector]:
+    """A selector without a run, when it has learnt a catalog.
+
+    Raises:
+        UsageError, DriverError: it cannot be used; says why.
+    """
+    settings = with_endpoint(settings)
+    selector_driver(settings)
+    helpers = HelperModels(settings)
+    try:
+        yield prepared_selector(settings, helpers, apis)
+    finally:
+        helpers.close()
+
 
 OpenSelector = Callable[[Sequence[Api]], ToolSelector]
 """Makes a selector and has it learn a catalog."""
@@ -51,53 +97,3 @@ def _select(
             tools = stage.tools(query, selector, max_tools=run.config.max_tools)
             store.add_selection(run.run_id, query.query_id, run.config.selector, tools)
     return {query_id: tools or store.selection(run.run_id, query_id) or () for query_id, tools in stored.items()}
-
-
-EXAMPLES: dict[str, Json] = {
-    "string": "example",
-    "number": 1,
-    "integer": 1,
-    "boolean": True,
-    "array": [],
-    "object": {},
-}
-
-
-def gold_script(query: Query, tools: Sequence[ToolSpec]) -> tuple[ScriptedCall, ...]:
-    """The query's gold calls under the tools' names; a gold Api that is not offered cannot be called and is left out.
-
-    Arguments are the dataset's where it has them; else each required parameter's default if it is a value
-    of its type, else an example of the type.
-    """
-    names = {tool.api: tool.name for tool in tools}
-    apis = {api.ref: api for api in query.apis}
-    return tuple(
-        ScriptedCall(name=names[call.api], arguments=_arguments(call, apis))
-        for call in query.gold_calls
-        if call.api in names
-    )
-
-
-def complete_gold_calls(query: Query) -> tuple[GoldCall, ...]:
-    """The query's gold calls with arguments, as ``gold_script`` chooses them."""
-    apis = {api.ref: api for api in query.apis}
-    return tuple(GoldCall(api=call.api, arguments=_arguments(call, apis)) for call in query.gold_calls)
-
-
-def _arguments(call: GoldCall, apis: dict[ApiRef, Api]) -> dict[str, Any]:
-    if call.arguments is not None:
-        return call.arguments
-    api = apis.get(call.api)
-    return example_arguments(api) if api else {}
-
-
-def example_arguments(api: Api) -> dict[str, Json]:
-    """Valid arguments for the required parameters of an Api."""
-    arguments: dict[str, Json] = {}
-    for parameter in api.required_parameters:
-        if parameter.name in arguments:
-            continue
-        default = usable_default(parameter)
-        example = parameter.enum[0] if parameter.enum else EXAMPLES[json_type(parameter.type)]
-        arguments[parameter.name] = default if default is not None else example
-    return arguments

@@ -13,12 +13,12 @@ from functools import cached_property
 from trialbed.answers import look_up_claims
 from trialbed.contracts import SYSTEM_PROMPT, Executor, Judge
 from trialbed.engine._callbacks import CallbackServer
-from trialbed.engine._classification import classify
 from trialbed.engine._control import ControlClient
-from trialbed.engine._identity import new_trial_token, trial_seed
+from trialbed.engine._failures import classify
+from trialbed.engine._gold import gold_script
 from trialbed.engine._models import is_scripted
-from trialbed.engine._objects import NO_OBJECTS
-from trialbed.engine._tools import gold_script
+from trialbed.engine._options import NO_OBJECTS
+from trialbed.engine._plan import new_trial_token, trial_seed
 from trialbed.errors import NothingMeasured
 from trialbed.listeners import Listeners
 from trialbed.records import (

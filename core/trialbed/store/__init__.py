@@ -3,14 +3,11 @@
 from trialbed.store._attempts import AttemptSummary, counted_attempts
 from trialbed.store._columns import RunColumns, RunVersion, ScoreKind, TrialColumns, TrialPlace
 from trialbed.store._commits import Commits
-from trialbed.store._kinds import require_frameworks, run_kind
-from trialbed.store._new_runs import new_run
-from trialbed.store._reader import StoredRun, StoreReader, open_run, open_store
-from trialbed.store._runs import RunChanges
+from trialbed.store._reader import StoreReader, open_run, open_store, require_frameworks, run_kind
+from trialbed.store._runs import RunChanges, new_run
 from trialbed.store._store import Store
-from trialbed.store._stored_trial import StoredTrial
+from trialbed.store._stored import StoredRun, StoredTrial, VerifiedCase, verified_cases
 from trialbed.store._verification import StoreReport, verify_store
-from trialbed.store._verified import VerifiedCase, verified_cases
 
 __all__ = [
     "AttemptSummary",

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import CompoundSelect, Connection, Row, Select, delete, func, select, union
 
 from trialbed.errors import DataError
-from trialbed.store._insertion import insert_new
+from trialbed.store._rows import insert_new
 from trialbed.store._schema import blobs, calls, gold_answers, selections
 
 LEVEL = 1

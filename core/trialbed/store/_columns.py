@@ -1,4 +1,4 @@
-"""The columns of a run's trials: what lists and figures over many trials need, without reading any record."""
+"""The trials of a run as columns: what lists, figures and data frames need."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select
 
-from trialbed.records import FailureKind, Score, TrialStatus
+from trialbed.errors import UsageError
+from trialbed.records import FailureKind, RunConfig, Score, TrialResult, TrialStatus
+from trialbed.scoring import quality_scores
 from trialbed.store._attempts import counted_attempts
-from trialbed.store._json import decode_id, decode_record
+from trialbed.store._rows import decode_id, decode_record
 from trialbed.store._schema import runs, scores, trials
 
 SAMPLED = 1_000
@@ -145,3 +147,66 @@ def _kinds(connection: Connection, rows: Sequence[int]) -> dict[str, ScoreKind]:
 
 def _kind(score: Score) -> ScoreKind:
     return ScoreKind(score.bounded, score.bounded and score.quality)
+
+
+KEYS = (
+    "run_id",
+    "model",
+    "test_set",
+    "framework",
+    "query_id",
+    "repeat",
+    "attempt",
+    "status",
+    "failure",
+    "answer_status",
+)
+"""The columns that do not hold scores."""
+
+
+def trial_frame(run_id: str, config: RunConfig, results: Sequence[TrialResult]) -> Any:
+    """A ``pandas.DataFrame`` with a row for each trial, and a column for each score beside those of ``KEYS``.
+
+    Args:
+        results: the trials that count.
+
+    Raises:
+        UsageError: pandas is not installed.
+    """
+    try:
+        import pandas
+    except ImportError as error:
+        raise UsageError(
+            f"a DataFrame needs pandas, which is not installed ({error}); install it with: "
+            "pip install 'trialbed[dataframe]'"
+        ) from error
+    rows = trial_rows(run_id, config, results)
+    scores = dict.fromkeys(name for row in rows for name in row if name not in KEYS)
+    return pandas.DataFrame(rows, columns=[*KEYS, *scores])
+
+
+def trial_rows(run_id: str, config: RunConfig, results: Sequence[TrialResult]) -> list[dict[str, Any]]:
+    """The rows: a failed trial is 0 in scores of quality, as in all means; a score without a value is None."""
+    quality = quality_scores(results)
+    return [_row(run_id, config, result, quality) for result in results]
+
+
+def _row(run_id: str, config: RunConfig, result: TrialResult, quality: Sequence[str]) -> dict[str, Any]:
+    failure, sopr = result.outcome.failure, result.score("sopr_score")
+    keys = {
+        "run_id": run_id,
+        "model": config.model,
+        "test_set": config.test_set,
+        "framework": result.key.framework,
+        "query_id": result.key.query_id,
+        "repeat": result.key.repeat,
+        "attempt": result.attempt,
+        "status": result.status,
+        "failure": failure.kind if failure else None,
+        "answer_status": sopr.label if sopr and result.status == "answered" else None,
+    }
+    if result.status == "failed":
+        return {**keys, **dict.fromkeys(quality, 0.0)}
+    if result.status == "not measured":
+        return keys
+    return {**keys, **{score.name: score.value for score in result.scores if score.name not in KEYS}}

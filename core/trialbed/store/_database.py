@@ -1,10 +1,10 @@
-"""Opens a database: finds it, sets it up, and explains its errors."""
+"""Opens a database: finds it, sets it up, compacts it, and explains its errors."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +82,51 @@ def open_database(url_or_path: str, *, read_only: bool = False) -> Database:
         return database
     engine.dispose()
     return Database(_read_only(_engine(url)))
+
+
+class OpenDatabase:
+    """A database that can be read until it is closed."""
+
+    def __init__(self, url_or_path: str) -> None:
+        self._database: Database | None = open_database(url_or_path, read_only=True)
+
+    @property
+    def database(self) -> Database:
+        """The database.
+
+        Raises:
+            DataError: it is closed.
+        """
+        if self._database is None:
+            raise DataError("the store is closed; read from it inside the `with` statement that opens it")
+        return self._database
+
+    @property
+    def mark(self) -> object:
+        """Equal as long as nothing has been written to it; None where that cannot be told at once."""
+        path = self.database.engine.url.database
+        if self.database.engine.dialect.name != "sqlite" or not path:
+            return None
+        return tuple(_changed(Path(f"{path}{ending}")) for ending in ("", "-wal"))
+
+    def read(self) -> AbstractContextManager[Connection]:
+        """A transaction that sees one state of the store."""
+        return self.database.read()
+
+    def close(self) -> None:
+        """Close every connection."""
+        if self._database is not None:
+            self._database.engine.dispose()
+            self._database = None
+
+
+def _changed(path: Path) -> tuple[int, int] | None:
+    """When a file was last written, in nanoseconds, and its size; None without one."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
 
 
 def _url(url_or_path: str) -> URL:
@@ -241,3 +286,18 @@ def _explanation(where: str, cause: str) -> str:
     else:
         todo = "check that the database is reachable and undamaged, or name another store"
     return f"the store {where} cannot be used: {cause}; {todo}"
+
+
+def compact(engine: Engine) -> None:
+    """Compact the database; nothing that is kept in it changes."""
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        if engine.dialect.name == "postgresql":
+            for table in metadata.sorted_tables:
+                connection.execute(text(f"VACUUM {table.name}"))
+            return
+        driver: Any = connection.connection.driver_connection
+        # The driver itself: a statement of SQLAlchemy begins a transaction, in which nothing can be compacted.
+        driver.execute("COMMIT") if driver.in_transaction else None
+        driver.execute("VACUUM")
+        # The log of changes is as large as the store now, and would stay beside it.
+        driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

@@ -1,16 +1,21 @@
-"""Runs as rows, and the tools that each query of a run was offered."""
+"""Runs as rows, with the tools that each of their queries was offered, and the answers to its gold calls."""
 
 from __future__ import annotations
 
+import hashlib
+import secrets
 from collections.abc import Collection, Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Any, TypedDict
 
 from sqlalchemy import Connection, Row, delete, select, update
 
 from trialbed.errors import DataError
+from trialbed.installed import installed_packages
 from trialbed.records import (
     EndpointInfo,
     FrameworkInfo,
+    GoldAnswer,
     Json,
     Run,
     RunConfig,
@@ -20,10 +25,17 @@ from trialbed.records import (
     framework_name,
 )
 from trialbed.store._blobs import Bodies, body_of, delete_orphans, read_bodies
-from trialbed.store._checksums import check, with_checksum
-from trialbed.store._insertion import insert_new
-from trialbed.store._json import decode, decode_record, encode, encode_id, encode_record
-from trialbed.store._schema import runs, selections
+from trialbed.store._rows import (
+    check,
+    decode,
+    decode_record,
+    encode,
+    encode_id,
+    encode_record,
+    insert_new,
+    with_checksum,
+)
+from trialbed.store._schema import gold_answers, runs, selections
 
 LATEST = "latest"
 """The name of the run that began last."""
@@ -193,3 +205,56 @@ def check_selection(row: Row[Any]) -> None:
         DataError: it is not.
     """
     check([row._mapping], row.checksum, f"the selection for query {row.query_id} in run {row.run_id!r}")
+
+
+def insert_gold_answer(connection: Connection, run_id: str, answer: GoldAnswer) -> None:
+    """Keep what a query's gold calls were answered, unless the run has it already."""
+    bodies = Bodies()
+    digest = bodies.add(encode_record(answer))
+    bodies.insert(connection)
+    row = {"run_id": run_id, "query_id": encode_id(answer.query_id), "answer": digest}
+    insert_new(connection, gold_answers, [with_checksum(row)])
+
+
+def read_gold_answers(connection: Connection, run_id: str) -> list[GoldAnswer]:
+    """What a run has, in the order of the queries' ids as texts."""
+    rows = connection.execute(
+        select(gold_answers).where(gold_answers.c.run_id == run_id).order_by(gold_answers.c.query_id)
+    ).all()
+    for row in rows:
+        check_gold_answer(row)
+    bodies = read_bodies(connection, select(gold_answers.c.answer).where(gold_answers.c.run_id == run_id))
+    return [decode_record(GoldAnswer, body_of(bodies, row.answer)) for row in rows]
+
+
+def check_gold_answer(row: Row[tuple[str, ...]]) -> None:
+    """Check that a row is as it was written.
+
+    Raises:
+        DataError: it is not.
+    """
+    check([row._mapping], row.checksum, f"the gold answer of query {row.query_id} in run {row.run_id!r}")
+
+
+def new_run(config: RunConfig, config_digest: str) -> Run:
+    """A run of this configuration that has not begun."""
+    lines = installed_packages()
+    return Run(
+        run_id=new_run_id(),
+        config=config,
+        config_digest=config_digest,
+        status="running",
+        created_at=datetime.now(UTC),
+        environment_digest=environment_digest(lines),
+        environment=lines,
+    )
+
+
+def new_run_id() -> str:
+    """A run's id: the UTC time, so that ids sort, and six random hex digits, so that they are unique."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
+
+
+def environment_digest(lines: tuple[str, ...]) -> str:
+    """SHA-256 over the lines of ``installed_packages()``."""
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()

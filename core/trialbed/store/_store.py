@@ -19,16 +19,16 @@ from trialbed.records import (
 )
 from trialbed.settings import secret_values
 from trialbed.store._attempts import AttemptSummary, counted_attempts
-from trialbed.store._compaction import compact
-from trialbed.store._database import Database, open_database
-from trialbed.store._gold_answers import insert_gold_answer, read_gold_answers
+from trialbed.store._database import Database, compact, open_database
 from trialbed.store._lock import hold
 from trialbed.store._runs import (
     RunChanges,
     change_run,
     delete_run,
+    insert_gold_answer,
     insert_run,
     insert_selection,
+    read_gold_answers,
     read_run,
     read_runs,
     read_selection,

@@ -14,9 +14,10 @@ from trialbed.errors import DataError
 from trialbed.records import ApiCall, ModelCall, Score, TrialKey, TrialResult, WireLog
 from trialbed.store._attempts import AttemptSummary
 from trialbed.store._blobs import Bodies, body_of, read_bodies
-from trialbed.store._checksums import check, checksum, with_checksum
-from trialbed.store._insertion import Rows, insert
-from trialbed.store._json import (
+from trialbed.store._rows import (
+    Rows,
+    check,
+    checksum,
     column_text,
     decode,
     decode_id,
@@ -25,6 +26,8 @@ from trialbed.store._json import (
     encode_id,
     encode_record,
     encode_whole,
+    insert,
+    with_checksum,
 )
 from trialbed.store._schema import calls, scores, trials
 

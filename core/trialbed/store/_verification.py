@@ -12,8 +12,7 @@ from sqlalchemy import Column, Connection, Table, func, select, text
 from trialbed.errors import DataError
 from trialbed.store._blobs import check_body, unused_bodies
 from trialbed.store._database import Database, open_database
-from trialbed.store._gold_answers import check_gold_answer
-from trialbed.store._runs import check_selection, run_of
+from trialbed.store._runs import check_gold_answer, check_selection, run_of
 from trialbed.store._schema import blobs, calls, gold_answers, runs, scores, selections, trials
 from trialbed.store._trials import check_trial
 

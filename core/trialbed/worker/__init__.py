@@ -2,47 +2,10 @@
 
 ``python -m trialbed.worker --framework NAME`` exchanges JSON lines over its standard streams (``_messages``); an
 executor starts it with ``worker_command`` in ``worker_environment``.
+
+The names are loaded when they are first used.
 """
 
-from trialbed.worker._command import CommandSpec
-from trialbed.worker._environment import WORKER_MARK, worker_command, worker_environment
-from trialbed.worker._loop import load_agent
-from trialbed.worker._messages import (
-    Begin,
-    ClockSwitch,
-    Command,
-    Done,
-    Failed,
-    Hello,
-    Ready,
-    Reply,
-    Started,
-    read_command,
-    read_reply,
-    written,
-)
-from trialbed.worker._supervisor import SUPERVISED, supervised_command
-from trialbed.worker._trial import WorkerTrial
+import lazy_loader
 
-__all__ = [
-    "SUPERVISED",
-    "WORKER_MARK",
-    "Begin",
-    "ClockSwitch",
-    "Command",
-    "CommandSpec",
-    "Done",
-    "Failed",
-    "Hello",
-    "Ready",
-    "Reply",
-    "Started",
-    "WorkerTrial",
-    "load_agent",
-    "read_command",
-    "read_reply",
-    "supervised_command",
-    "worker_command",
-    "worker_environment",
-    "written",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -18,9 +18,10 @@ from typing import IO, Any, ClassVar
 
 from trialbed.answers import answer_names, read_answer
 from trialbed.contracts import BaseAgent
-from trialbed.records import Answer, Record
+from trialbed.records import Answer
 from trialbed.tools import Tool
 from trialbed.wire.addresses import mcp_url
+from trialbed.worker._messages import CommandSpec
 
 MAX_OUTPUT = 8 * 2**20
 """Bytes of standard output; a program that writes more has failed."""
@@ -36,18 +37,6 @@ LOOKS, BETWEEN = 3, 0.02
 
 SHOWN = 300
 """Characters of a command, and of standard error, in a message."""
-
-
-class CommandSpec(Record):
-    """The program of a worker.
-
-    Attributes:
-        arguments: the program's path and its arguments.
-        version: distinguishes it from its other versions.
-    """
-
-    arguments: tuple[str, ...]
-    version: str
 
 
 class CommandFailed(Exception):

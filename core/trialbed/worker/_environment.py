@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 
 from trialbed.settings import is_secret
-from trialbed.worker._command import CommandSpec
+from trialbed.worker._messages import CommandSpec
 
 WORKER_MARK = "TRIALBED_WORKER"
 """The variable that marks a worker and all that it starts, so that stray processes are found."""

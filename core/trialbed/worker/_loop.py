@@ -87,7 +87,8 @@ def load_agent(framework: str) -> tuple[type[BaseAgent], FrameworkInfo]:
 def command_agent(name: str, command: str) -> tuple[type[BaseAgent], FrameworkInfo]:
     """The agent that runs a program, and its description."""
     from trialbed import __version__
-    from trialbed.worker._command import CommandAgent, CommandSpec
+    from trialbed.worker._command import CommandAgent
+    from trialbed.worker._messages import CommandSpec
 
     class NamedAgent(CommandAgent):
         command: ClassVar[CommandSpec]

@@ -25,6 +25,18 @@ from pydantic import Field, TypeAdapter
 from trialbed.records import FrameworkInfo, Outcome, Record, TrialSpec
 
 
+class CommandSpec(Record):
+    """The program of a worker.
+
+    Attributes:
+        arguments: the program's path and its arguments.
+        version: distinguishes it from its other versions.
+    """
+
+    arguments: tuple[str, ...]
+    version: str
+
+
 class Hello(Record):
     """The first line: the nonce that marks the worker's replies."""
 

@@ -15,7 +15,7 @@ def test_a_run_shows_its_page_in_a_frame_in_which_nothing_runs(stored: Path) -> 
     run = open_run(NEW[:8], str(stored))
     assert run.run_id == NEW
     shown = run._repr_html_()
-    run._store.close()
+    run._database.close()
     frame = re.fullmatch(r'<iframe title="run [^"]*" sandbox srcdoc="([^"]*)" style="[^"]*"></iframe>', shown)
     assert frame is not None
     assert "<h1>Run 20260202T120000-bbbbbb</h1>" in html.unescape(frame[1])

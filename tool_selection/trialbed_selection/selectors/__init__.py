@@ -1,17 +1,8 @@
-"""Ways to choose the Apis that an agent is offered; each is a driver of ``trialbed.selectors``."""
+"""Ways to choose the Apis that an agent is offered; each is a driver of ``trialbed.selectors``.
 
-from trialbed_selection.selectors._keyword import KeywordSelector
-from trialbed_selection.selectors._llm import LlmSelector
-from trialbed_selection.selectors._retrieved import Bm25Selector, EmbeddingSelector, HybridSelector
-from trialbed_selection.selectors._unranked import AllSelector, GoldSelector, QuerySelector
+The names are loaded when they are first used.
+"""
 
-__all__ = [
-    "AllSelector",
-    "Bm25Selector",
-    "EmbeddingSelector",
-    "GoldSelector",
-    "HybridSelector",
-    "KeywordSelector",
-    "LlmSelector",
-    "QuerySelector",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,9 +1,10 @@
-"""The Berkeley Function-Calling Leaderboard: its test sets and its rules of correctness."""
+"""The Berkeley Function-Calling Leaderboard: its test sets and its rules of correctness.
 
-from trialbed_plugins.datasets.bfcl._checker import problem_of
-from trialbed_plugins.datasets.bfcl._driver import BfclDriver
-from trialbed_plugins.datasets.bfcl._scorer import describe_scores, score_trial
-from trialbed_plugins.datasets.bfcl._turns import problem_of_turns
-from trialbed_plugins.datasets.bfcl._world import BfclSimulator
+The names are loaded when they are first used, but for the hooks of its scorer, which every run looks for.
+"""
 
-__all__ = ["BfclDriver", "BfclSimulator", "describe_scores", "problem_of", "problem_of_turns", "score_trial"]
+import lazy_loader
+
+from trialbed_plugins.datasets.bfcl._scorer import describe_scores, score_trial  # noqa: F401 - found by pluggy
+
+__getattr__, _, __all__ = lazy_loader.attach_stub(__name__, __file__)

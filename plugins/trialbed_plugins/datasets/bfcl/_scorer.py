@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from trialbed.hookspecs import hookimpl
 from trialbed.records import Score, ScoreDescription
 from trialbed.scoring import ScoreContext
 from trialbed.tool_calls import asked_calls
-from trialbed_plugins.datasets.bfcl._checker import Call, problem_of
-from trialbed_plugins.datasets.bfcl._requests import start_of, turns_of
 from trialbed_plugins.datasets.bfcl._source import CATEGORIES, CATEGORY, TURNS, data_folder, read_rows
-from trialbed_plugins.datasets.bfcl._turns import problem_of_turns
+
+if TYPE_CHECKING:
+    from trialbed_plugins.datasets.bfcl._checker import Call
 
 SCORE = "bfcl_correct"
 INSTEAD = ("error", "server_error", "rate_limit", "hang")
@@ -40,6 +40,11 @@ async def score_trial(context: ScoreContext) -> list[Score]:
     row = None if folder is None else read_rows(folder, category).get(str(query.query_id))
     if row is None:
         return []
+    # Every run loads its scorers, and few are about this dataset.
+    from trialbed_plugins.datasets.bfcl._checker import problem_of
+    from trialbed_plugins.datasets.bfcl._requests import start_of, turns_of
+    from trialbed_plugins.datasets.bfcl._turns import problem_of_turns
+
     if category in TURNS:
         turns = turns_of(_made_calls(context))
         problem = await asyncio.to_thread(problem_of_turns, start_of(row), row.get("answers", ()), turns)

@@ -11,9 +11,8 @@ from typing import Any, cast
 import pytest
 from support.trials import ended, run_config
 
-from trialbed.engine._continuation import find_run, remarks, trials_to_run, why_not_extended
-from trialbed.engine._identity import config_digest
-from trialbed.engine._plan import Prepared, RunOptions
+from trialbed.engine._options import RunOptions
+from trialbed.engine._plan import Prepared, config_digest, find_run, remarks, trials_to_run, why_not_extended
 from trialbed.engine._run import _continue_or_create, prepare
 from trialbed.engine._session import NoProgress
 from trialbed.errors import DataError, UsageError

@@ -11,7 +11,7 @@ import pytest
 from support.trials import run_config
 
 from trialbed.engine._control import ControlClient
-from trialbed.engine._gold_answers import GoldCalls
+from trialbed.engine._gold import GoldCalls
 from trialbed.errors import ServerUnavailable
 from trialbed.records import (
     Api,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from support.trials import ended
 
-from trialbed.engine._outage import LIMIT, Outage
+from trialbed.engine._failures import LIMIT, Outage
 from trialbed.errors import NothingMeasured
 from trialbed.records import FailureKind, ModelCall, TrialResult
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from trialbed.contracts import Executor, Sandbox
-from trialbed.engine._sandbox import check_run_sandbox, run_sandbox
+from trialbed.engine._options import check_run_sandbox, run_sandbox
 from trialbed.errors import SandboxUnavailable, UsageError
 from trialbed.settings import RunSettings
 from trialbed_plugins.executors.local import LocalExecutor

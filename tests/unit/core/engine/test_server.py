@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from trialbed.engine._plan import RunOptions
+from trialbed.engine._options import RunOptions
 from trialbed.engine._server import _command
 
 

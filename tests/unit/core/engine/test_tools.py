@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from trialbed.engine._tools import gold_script
+from trialbed.engine._gold import gold_script
 from trialbed.records import Api, GoldCall, Parameter, Query, ToolSpec
 
 API = Api(

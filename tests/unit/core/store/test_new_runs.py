@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trialbed.installed import installed_packages
-from trialbed.store._new_runs import environment_digest
+from trialbed.store._runs import environment_digest
 
 
 def test_the_environment_names_what_is_installed() -> None:

@@ -17,8 +17,7 @@ from support.examples import examples
 from trialbed.errors import DataError
 from trialbed.records import Failure, Run, Score, TrialKey, TrialResult
 from trialbed.store import Store
-from trialbed.store._checksums import checksum
-from trialbed.store._json import decode, encode
+from trialbed.store._rows import checksum, decode, encode
 
 MakeRun = Callable[..., Run]
 MakeTrial = Callable[..., TrialResult]

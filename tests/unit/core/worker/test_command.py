@@ -15,8 +15,9 @@ from trialbed.errors import AnswerError
 from trialbed.records import Answer, ApiRef, Limits, ModelEndpoint, ToolSpec
 from trialbed.tools import Tool
 from trialbed.worker import _command
-from trialbed.worker._command import CommandAgent, CommandFailed, CommandSpec, read_output
+from trialbed.worker._command import CommandAgent, CommandFailed, read_output
 from trialbed.worker._loop import command_agent
+from trialbed.worker._messages import CommandSpec
 
 ROOT = "http://127.0.0.1:1/t/token"
 API = ApiRef(category="Weather", tool_name="Now", api_name="Current")

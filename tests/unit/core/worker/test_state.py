@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from trialbed.worker import _versions
+from trialbed.worker import _state
 from trialbed.worker._state import ProcessState
 
 
@@ -16,7 +16,7 @@ from trialbed.worker._state import ProcessState
 def interpreter(request, monkeypatch):
     """One that keeps versions of dictionaries, and one that does not."""
     if request.param == "without versions":
-        monkeypatch.setattr(_versions, "_are_kept", lambda: False)
+        monkeypatch.setattr(_state, "_are_kept", lambda: False)
 
 
 def test_more_modules_and_variables_are_no_change(monkeypatch):

@@ -1,17 +1,79 @@
-"""The gold calls of a run's queries, made once by the run itself: how long they take, and what they are answered."""
+"""The gold calls of queries: as scripted models play them, and as a run makes them itself to know their answers."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from trialbed.engine._control import ControlClient
-from trialbed.engine._identity import new_trial_token
-from trialbed.engine._tools import complete_gold_calls
+from trialbed.engine._plan import new_trial_token
 from trialbed.errors import TrialbedError
-from trialbed.records import GoldAnswer, Query, TrialRegistration
+from trialbed.records import (
+    Api,
+    ApiRef,
+    GoldAnswer,
+    GoldCall,
+    Json,
+    Query,
+    ScriptedCall,
+    ToolSpec,
+    TrialRegistration,
+    json_type,
+    usable_default,
+)
 from trialbed.store import Store
+
+EXAMPLES: dict[str, Json] = {
+    "string": "example",
+    "number": 1,
+    "integer": 1,
+    "boolean": True,
+    "array": [],
+    "object": {},
+}
+
+
+def gold_script(query: Query, tools: Sequence[ToolSpec]) -> tuple[ScriptedCall, ...]:
+    """The query's gold calls under the tools' names; a gold Api that is not offered cannot be called and is left out.
+
+    Arguments are the dataset's where it has them; else each required parameter's default if it is a value
+    of its type, else an example of the type.
+    """
+    names = {tool.api: tool.name for tool in tools}
+    apis = {api.ref: api for api in query.apis}
+    return tuple(
+        ScriptedCall(name=names[call.api], arguments=_arguments(call, apis))
+        for call in query.gold_calls
+        if call.api in names
+    )
+
+
+def complete_gold_calls(query: Query) -> tuple[GoldCall, ...]:
+    """The query's gold calls with arguments, as ``gold_script`` chooses them."""
+    apis = {api.ref: api for api in query.apis}
+    return tuple(GoldCall(api=call.api, arguments=_arguments(call, apis)) for call in query.gold_calls)
+
+
+def _arguments(call: GoldCall, apis: dict[ApiRef, Api]) -> dict[str, Any]:
+    if call.arguments is not None:
+        return call.arguments
+    api = apis.get(call.api)
+    return example_arguments(api) if api else {}
+
+
+def example_arguments(api: Api) -> dict[str, Json]:
+    """Valid arguments for the required parameters of an Api."""
+    arguments: dict[str, Json] = {}
+    for parameter in api.required_parameters:
+        if parameter.name in arguments:
+            continue
+        default = usable_default(parameter)
+        example = parameter.enum[0] if parameter.enum else EXAMPLES[json_type(parameter.type)]
+        arguments[parameter.name] = default if default is not None else example
+    return arguments
+
 
 MODEL = "scripted:none"
 """The model of the trials in which gold calls are made; it is asked nothing."""

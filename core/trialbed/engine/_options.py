@@ -1,0 +1,213 @@
+"""The options of a run, the objects that take the places of its drivers, and its sandbox."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from trialbed.agent_programs import AgentCommand, check_names
+from trialbed.contracts import Dataset, Executor, Judge, Sandbox, Simulator, ToolSelector
+from trialbed.environments import expand_profiles
+from trialbed.errors import UsageError
+from trialbed.records import ApiRef, Environment
+from trialbed.settings import SANDBOXES, RunSettings, declared_settings
+from trialbed.suggestions import closest, did_you_mean
+
+if TYPE_CHECKING:
+    from trialbed.tasks import ToolBody
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunObjects:
+    """Objects that take the places of drivers; each that is missing is the driver that the options name.
+
+    Attributes:
+        agents: label in the run -> the agent.
+        bodies: the Apis whose calls functions of the calling program answer.
+        simulator: answers for all other Apis: an object, or a driver's name; None for that of the dataset.
+        plugins: name -> a plugin of this run alone, such as its scorers.
+    """
+
+    agents: Mapping[str, Any] = field(default_factory=dict)
+    dataset: Dataset | None = None
+    judge: Judge | None = None
+    selector: ToolSelector | None = None
+    simulator: str | Simulator | None = None
+    bodies: Mapping[ApiRef, ToolBody] = field(default_factory=dict)
+    plugins: Mapping[str, object] = field(default_factory=dict)
+
+    def code_digest(self) -> str | None:
+        """Return the SHA-256 of the source of all of them, which a continued run shares; None without any."""
+        digest = hashlib.sha256()
+        texts = list(self._texts())
+        for text in texts:
+            digest.update(f"{len(text)}:{text}".encode("utf-8", "replace"))
+        return digest.hexdigest() if texts else None
+
+    def _texts(self) -> Iterator[str]:
+        bodies = {ref.title: body.code for ref, body in self.bodies.items()}
+        plugins = {name: getattr(plugin, "code", plugin) for name, plugin in self.plugins.items()}
+        for kind, objects in (("agent", self.agents), ("tool", bodies), ("plugin", plugins)):
+            yield from (f"{kind} {name}: {source_of(thing)}" for name, thing in sorted(objects.items()))
+        for kind in ("judge", "selector", "simulator"):
+            thing = getattr(self, kind)
+            if thing is not None:
+                yield f"{kind}: {thing if isinstance(thing, str) else source_of(getattr(thing, 'code', thing))}"
+
+
+NO_OBJECTS = RunObjects()
+
+
+def source_of(thing: Any) -> str:
+    """Return the source of a function, a class, or an object's class; its name where there is none."""
+    named = thing if hasattr(thing, "__qualname__") else type(thing)
+    try:
+        return inspect.getsource(named)
+    except (OSError, TypeError):
+        code = getattr(named, "__code__", None)
+        text = f"{named.__module__}.{named.__qualname__}"
+        return text if code is None else f"{text} {code.co_code.hex()} {code.co_consts!r}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(RunSettings):
+    """The settings of a run, and what the code that asks for it adds.
+
+    Attributes:
+        server_port: the port of a server that is started; 0 for any.
+        environments: framework as asked for -> its own environment, for those that do not run in this interpreter.
+        fresh: discard an unfinished run of the same configuration instead of resuming it.
+        retry_failed: run the failed trials of the latest run of this configuration again.
+        extend: the id of a run that becomes one of this configuration by more frameworks, queries or repeats, or
+            ``last`` for the latest that can; None for no such run.
+        allow_incomplete: where some trials are not measured, compare frameworks over the queries that all have.
+        gold_answers: make each query's gold calls once, before its trials, and keep what they are answered.
+    """
+
+    server_port: int = 0
+    environments: Mapping[str, Environment] = field(default_factory=dict)
+    fresh: bool = False
+    retry_failed: bool = False
+    extend: str | None = None
+    allow_incomplete: bool = False
+    gold_answers: bool = False
+
+
+def with_profiles(options: RunOptions, live: Collection[str] = ()) -> RunOptions:
+    """The options with each framework under its label in the run, which names its profile, and its environment.
+
+    Args:
+        live: labels of agents of this process, which stay as they are.
+
+    Raises:
+        UsageError, DriverNotFound: as ``expand_profiles`` says.
+    """
+    labels: dict[str, str] = {}
+    for asked in options.frameworks:
+        own = {asked: asked} if asked in live else expand_profiles((asked,), options.profiles, options.environments)
+        labels = labels | {label: asked for label in own if label not in labels}
+    environments = {
+        label: options.environments[asked] for label, asked in labels.items() if asked in options.environments
+    }
+    return replace(options, frameworks=tuple(labels), environments=environments)
+
+
+def with_commands(options: RunOptions, commands: Mapping[str, AgentCommand]) -> RunOptions:
+    """The options with the programs among the frameworks.
+
+    Raises:
+        UsageError: a program is called like a framework.
+    """
+    check_names(commands, options.frameworks)
+    declared = tuple(command.declaration for command in commands.values())
+    return replace(options, frameworks=(*options.frameworks, *commands), commands=declared)
+
+
+def read_keywords(given: Mapping[str, Any], caller: str, without: Collection[str]) -> dict[str, Any]:
+    """Return the settings that a function was given by keyword, each as the options of a run have it.
+
+    A list, or a single value, stands for the tuple of a setting that is repeatable; a record or a mapping for its JSON;
+    text for a path.
+
+    Args:
+        caller: the function, named in errors.
+        without: settings that it has parameters of its own for.
+
+    Raises:
+        UsageError: a name is not that of a setting, or a value cannot be one; says what can.
+    """
+    known = {field.name for field in fields(RunOptions)} - set(without)
+    hints = get_type_hints(RunOptions, include_extras=True)
+    repeatable = {setting.name for setting in declared_settings() if setting.repeatable}
+    found = {}
+    for name, value in given.items():
+        if name not in known:
+            close = did_you_mean(closest(name, known))
+            raise UsageError(f"{caller}: unknown setting {name!r}{close} Known are {', '.join(sorted(known))}")
+        try:
+            found[name] = TypeAdapter(hints[name]).validate_python(_plain(value, repeatable=name in repeatable))
+        except ValidationError as error:
+            problem = error.errors(include_url=False)[0]["msg"]
+            raise UsageError(f"{caller}: {name}={value!r:.80}: {problem}") from error
+    return found
+
+
+def _plain(value: Any, *, repeatable: bool) -> Any:
+    if repeatable:
+        return tuple(map(str, [value] if isinstance(value, (str, int)) else value))
+    if isinstance(value, BaseModel):
+        return value.model_dump_json()
+    return json.dumps(value) if isinstance(value, dict) and all(isinstance(name, str) for name in value) else value
+
+
+BESIDE = ("", "-journal", "-shm", "-wal")
+"""What SQLite appends to the name of a database for the files beside it."""
+
+
+def run_sandbox(settings: RunSettings) -> Sandbox | None:
+    """The sandbox that is asked for; None for none."""
+    return (
+        None if settings.sandbox == SANDBOXES[0] else Sandbox(settings.sandbox, tuple(dict.fromkeys(_hidden(settings))))
+    )
+
+
+def check_run_sandbox(settings: RunSettings, executor: type[Executor] | None) -> None:
+    """See that the sandbox that is asked for can be made here, before anything is started for it.
+
+    Args:
+        executor: None if the agent is an object of this process.
+
+    Raises:
+        UsageError: there is no such sandbox, or the executor or the server does not go with it.
+        SandboxUnavailable: something that it needs is missing; says what, and how to get it.
+    """
+    sandbox = run_sandbox(settings)
+    if sandbox is None:
+        return
+    if sandbox.mode not in SANDBOXES:
+        raise UsageError(f"--sandbox: {sandbox.mode!r} is not one of {', '.join(SANDBOXES)}")
+    if executor is None:
+        raise UsageError("--sandbox: an agent that is an object of this process cannot be put into a sandbox")
+    if sandbox.mode not in executor.sandboxes:
+        raise UsageError(f"--sandbox {sandbox.mode}: the executor {settings.executor!r} does not offer it")
+    executor.check_sandbox(sandbox, settings.server_url)
+
+
+def _hidden(settings: RunSettings) -> Iterator[Path]:
+    for database in (settings.store, str(settings.response_cache)):
+        if "://" not in database:
+            path = Path(database).resolve()
+            yield from (path.with_name(path.name + ending) for ending in BESIDE)
+    yield settings.output.resolve()
+    yield settings.data_dir.resolve()
+    if Path(settings.dataset).is_file():
+        yield Path(settings.dataset).resolve()
+    folder = Path.cwd()
+    yield from (parent / ".env" for parent in (folder, *folder.parents) if (parent / ".env").exists())

@@ -1,0 +1,179 @@
+"""Turns records into rows and back: their JSON, their checksums, and the statements that insert them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import lru_cache
+from operator import itemgetter
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+from pydantic_core import from_json
+from sqlalchemy import Connection, Dialect, Table
+from sqlalchemy.dialects import postgresql, sqlite
+
+from trialbed.errors import DataError
+from trialbed.records import Record
+
+R = TypeVar("R", bound=Record)
+
+
+def encode(value: Any) -> str:
+    """JSON as ASCII; keeps NaN, infinities and lone surrogates, which stricter writers refuse or change."""
+    return _encoder().encode(value)
+
+
+def decode(text: str) -> Any:
+    """The value that ``encode`` wrote."""
+    return json.loads(text)
+
+
+def encode_record(record: Record, exclude: Collection[str] = ()) -> str:
+    """A record's JSON, without the fields that are stored elsewhere."""
+    return encode(record.model_dump(exclude=set(exclude)))
+
+
+def encode_whole(records: Sequence[Record]) -> list[str]:
+    """The JSON of records, by pydantic's own writer where that loses nothing: it takes a fraction of the time.
+
+    It writes numbers that are not finite as null, and refuses lone surrogates. What it wrote is read back at once for
+    all; only where that differs, or a record holds others, each is looked at.
+    """
+    try:
+        texts = [record.model_dump_json() for record in records]
+        if from_json(f"[{','.join(texts)}]") == [vars(record) for record in records]:
+            return texts
+    except ValueError:
+        pass
+    return [_encode_one(record) for record in records]
+
+
+def _encode_one(record: Record) -> str:
+    try:
+        text = record.model_dump_json()
+        if type(record).model_validate_json(text) == record:
+            return text
+    except ValueError:
+        pass
+    return encode_record(record)
+
+
+def decode_record(kind: type[R], text: str, **more: Any) -> R:
+    """The record of this JSON, with the fields that were stored elsewhere.
+
+    Raises:
+        DataError: it does not fit the record: another version of Trialbed wrote it, or it was changed.
+    """
+    try:
+        return kind.model_validate({**json.loads(text), **more})
+    except (ValueError, ValidationError) as error:
+        raise DataError(
+            f"the store holds a {kind.__name__} that this version of Trialbed cannot read: {error}\n"
+            "Read it with the version that wrote it, or use another store."
+        ) from error
+
+
+def encode_id(query_id: int | str) -> str:
+    """A query's id as text; 5 and "5" differ."""
+    return json.dumps(query_id)
+
+
+def decode_id(text: str) -> int | str:
+    """The query id that ``encode_id`` wrote."""
+    query_id: int | str = json.loads(text)
+    return query_id
+
+
+def column_text(text: str | None) -> str | None:
+    """A text as any database's column can hold it: without NUL and lone surrogates; the record keeps them."""
+    return None if text is None else text.replace("\x00", "").encode(errors="backslashreplace").decode()
+
+
+@lru_cache(maxsize=1)
+def _encoder() -> json.JSONEncoder:
+    return json.JSONEncoder(default=_plain, separators=(",", ":"))
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    raise TypeError(f"{type(value).__name__} is not a JSON value")
+
+
+SIZE = 8
+"""Bytes of a checksum: enough against accidents, which is what it is for."""
+
+NOT_COVERED = frozenset(("id", "trial_id", "checksum"))
+"""Columns that the database numbers, and the checksum itself."""
+
+
+def checksum(rows: Iterable[Mapping[Any, Any]]) -> str:
+    """The checksum of rows, in this order.
+
+    Columns without a value do not count, so that a column can be added without changing the checksums of the rows
+    that do not have it.
+    """
+    covered = [
+        sorted((name, value) for name, value in row.items() if value is not None and name not in NOT_COVERED)
+        for row in rows
+    ]
+    # A value whose type changed, such as text that SQLite takes for bytes, has another checksum too.
+    text = _checksum_encoder().encode(covered)
+    return hashlib.blake2b(text.encode(), digest_size=SIZE).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _checksum_encoder() -> json.JSONEncoder:
+    return json.JSONEncoder(default=repr, separators=(",", ":"))
+
+
+def with_checksum(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row with its checksum."""
+    return {**row, "checksum": checksum([row])}
+
+
+def check(found: Iterable[Mapping[Any, Any]], expected: str, what: str) -> None:
+    """Check that rows are as they were written.
+
+    Args:
+        what: names them in the error: the table, the run and the trial.
+
+    Raises:
+        DataError: they are not.
+    """
+    if checksum(found) != expected:
+        raise DataError(
+            f"the store is damaged: {what} changed after it was written; `bench doctor --store` lists all that is "
+            "damaged. Restore a copy of the store, or name another one"
+        )
+
+
+Rows = list[dict[str, Any]]
+
+
+def insert(connection: Connection, table: Table, rows: Rows) -> None:
+    """Insert rows, which have all columns of the table."""
+    _execute(connection, *_statement(connection.dialect, table, False), rows)
+
+
+def insert_new(connection: Connection, table: Table, rows: Rows) -> None:
+    """Insert rows, which have all columns of the table; one whose key exists already is left as it is."""
+    _execute(connection, *_statement(connection.dialect, table, True), rows)
+
+
+def _execute(connection: Connection, statement: str, order: Sequence[str] | None, rows: Rows) -> None:
+    # SQLAlchemy would go through every value of every row, which takes longer than to insert them.
+    if rows:
+        connection.exec_driver_sql(statement, rows if order is None else list(map(itemgetter(*order), rows)))
+
+
+@lru_cache(maxsize=16)
+def _statement(dialect: Dialect, table: Table, only_new: bool) -> tuple[str, Sequence[str] | None]:
+    """The driver's statement, and the columns in the order of its parameters; None where these have names."""
+    make = postgresql.insert if dialect.name == "postgresql" else sqlite.insert
+    statement = make(table).on_conflict_do_nothing() if only_new else table.insert()
+    compiled = statement.compile(dialect=dialect)
+    return compiled.string, compiled.positiontup

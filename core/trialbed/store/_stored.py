@@ -1,0 +1,381 @@
+"""A run in a store, its trials, and the cases of a verification."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, select
+
+from trialbed.errors import DataError, UsageError
+from trialbed.records import (
+    Answer,
+    Failure,
+    FailureKind,
+    FrameworkInfo,
+    GoldAnswer,
+    Run,
+    RunConfig,
+    RunStatus,
+    Score,
+    Timing,
+    ToolSpec,
+    TrialKey,
+    TrialResult,
+    TrialStatus,
+    WireLog,
+    meant_labels,
+)
+from trialbed.store._attempts import counted_attempts
+from trialbed.store._columns import RunColumns, RunVersion, read_columns, read_version, trial_frame
+from trialbed.store._database import OpenDatabase
+from trialbed.store._rows import decode_id, encode_id
+from trialbed.store._runs import read_gold_answers, read_selection
+from trialbed.store._schema import trials
+from trialbed.store._trials import each_result, read_exchanges, read_trials, read_wire
+
+ReadWire = Callable[[int, WireLog], WireLog]
+"""Reads the bodies of a trial's wire log: the row of the trial, the log without them."""
+
+
+@dataclass(frozen=True)
+class StoredTrial:
+    """A trial in a store; its wire log is read when it is first asked for.
+
+    Attributes:
+        run_id: the run that it belongs to.
+    """
+
+    run_id: str
+    _read_wire: ReadWire = field(repr=False, compare=False)
+    _row: int = field(repr=False)
+    _record: TrialResult = field(repr=False)
+
+    @property
+    def key(self) -> TrialKey:
+        """Framework, query and repeat."""
+        return self._record.key
+
+    @property
+    def attempt(self) -> int:
+        """Which attempt of the trial it is, counted from 0."""
+        return self._record.attempt
+
+    @property
+    def status(self) -> TrialStatus:
+        """``answered``, ``failed`` (every quality score is 0) or ``not measured`` (there is no score)."""
+        return self._record.status
+
+    @property
+    def adapter_digest(self) -> str:
+        """The digest of the adapter's code and environment; empty where there is no adapter."""
+        return self._record.adapter_digest
+
+    @property
+    def token(self) -> str:
+        """The trial's token, as it stood in the URLs of its requests."""
+        return self._record.trial
+
+    @property
+    def seed(self) -> int:
+        """The seed that was sent with every model request."""
+        return self._record.seed
+
+    @property
+    def started_at(self) -> datetime:
+        """When the agent began."""
+        return self._record.outcome.started_at
+
+    @property
+    def answer(self) -> Answer | None:
+        """The answer with the calls, tokens and turns that the agent claims; None if it gave none.
+
+        It stands beside a failure if the server saw what the agent does not say, such as requests past the limit.
+        """
+        return self._record.outcome.answer
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why there is no answer that counts; None if there is one."""
+        return self._record.outcome.failure
+
+    @property
+    def failed(self) -> bool:
+        """Whether the trial ended in an error."""
+        return self._record.failed
+
+    @property
+    def timing(self) -> Timing:
+        """Wall time and its parts, in seconds."""
+        return self._record.timing
+
+    @property
+    def selected_tools(self) -> tuple[str, ...]:
+        """The names of the tools on offer; ``StoredRun.tools`` has their schemas."""
+        return self._record.selected_tools
+
+    @property
+    def topped_up_tools(self) -> tuple[str, ...]:
+        """Those of ``selected_tools`` that fill up a choice of the selector's model, which was too short."""
+        return self._record.topped_up_tools
+
+    @property
+    def scores(self) -> tuple[Score, ...]:
+        """Every score, with what it rests on in ``detail`` (a judge's reason and votes) or why it has no value.
+
+        Only trials that were answered have any; a failed one counts as 0 in means of scores of quality.
+        """
+        return self._record.scores
+
+    def score(self, name: str) -> Score | None:
+        """The score of this name, None where there is none."""
+        return self._record.score(name)
+
+    @cached_property
+    def wire(self) -> WireLog:
+        """The server's log: model requests with their responses, and calls of Apis, in order.
+
+        Raises:
+            DataError: the store is closed, or a body is damaged.
+        """
+        return self._read_wire(self._row, self._record.wire)
+
+    @cached_property
+    def result(self) -> TrialResult:
+        """All of it as one record, the wire log included."""
+        return self._record.model_copy(update={"wire": self.wire})
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run in a store.
+
+    Attributes:
+        record: all that the store holds of the run itself; the properties are the parts that are asked for most.
+    """
+
+    _database: OpenDatabase = field(repr=False, compare=False)
+    record: Run
+
+    @property
+    def run_id(self) -> str:
+        """The run's id."""
+        return self.record.run_id
+
+    @property
+    def config(self) -> RunConfig:
+        """The configuration: frameworks, dataset, model, seed and every other setting of the run's identity."""
+        return self.record.config
+
+    @property
+    def status(self) -> RunStatus:
+        """``running``, ``interrupted``, ``incomplete`` (some trials were not measured) or ``finished``.
+
+        A run whose process was killed is ``interrupted`` too.
+        """
+        return self.record.status
+
+    @property
+    def created_at(self) -> datetime:
+        """When the run began."""
+        return self.record.created_at
+
+    @property
+    def overall_time(self) -> float:
+        """Seconds that the run took, its interruptions left out."""
+        return self.record.overall_time
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """What ``bench run --tag`` called it."""
+        return self.record.tags
+
+    @property
+    def note(self) -> str:
+        """What ``bench run --note`` says of it."""
+        return self.record.note
+
+    @property
+    def frameworks(self) -> tuple[FrameworkInfo, ...]:
+        """The frameworks as the workers found them: versions, packages, deviations."""
+        return self.record.frameworks
+
+    def framework(self, name: str) -> str:
+        """The run's framework that a name stands for: ``langgraph`` for ``langgraph:native==1.1.0``, if it is alone.
+
+        Raises:
+            UsageError: there is no such framework, or several.
+        """
+        meant = meant_labels(name, self.config.frameworks)
+        if len(meant) == 1:
+            return meant[0]
+        said = f"{name!r} may be {' or '.join(meant)}" if meant else f"there is no framework {name!r}"
+        raise UsageError(f"run {self.run_id}: {said}; its frameworks are {', '.join(self.config.frameworks)}")
+
+    def results(self) -> tuple[TrialResult, ...]:
+        """Every attempt as a whole, wire logs included, in the order in which they ended: all of it is read at once."""
+        return tuple(self.each_result())
+
+    def each_result(self) -> Iterator[TrialResult]:
+        """What ``results`` reads, a part at a time: a large run need not fit into memory."""
+        with self._database.read() as connection:
+            yield from each_result(connection, self.run_id)
+
+    def trials(
+        self,
+        *,
+        framework: str | None = None,
+        query_id: int | str | None = None,
+        failed: bool | None = None,
+        failure: FailureKind | None = None,
+        status: TrialStatus | None = None,
+    ) -> tuple[StoredTrial, ...]:
+        """The trials that are committed and fit, in the order in which they ended.
+
+        Of a trial with several attempts it is the one that counts; ``attempts`` has all.
+
+        Args:
+            framework: trials of this framework, by its name in the run (``langgraph==1.1.0``).
+            query_id: trials of this query; 5 and "5" are different queries.
+            failed: True for trials that ended in an error, False for those that ended with an answer.
+            failure: trials that failed in this way.
+            status: ``answered``, ``failed`` or ``not measured``.
+        """
+        return tuple(
+            trial
+            for trial in self._counted(self.attempts(framework=framework, query_id=query_id))
+            if (failed is None or trial.failed is failed)
+            and (failure is None or (trial.failure is not None and trial.failure.kind == failure))
+            and (status is None or trial.status == status)
+        )
+
+    def _repr_html_(self) -> str:
+        """The run as a notebook shows it: its page in a frame of its own, in which nothing runs."""
+        from trialbed.drivers import load_driver
+
+        page = load_driver("components", "pages").run_report(self)
+        return (
+            f'<iframe title="run {html.escape(self.run_id)}" sandbox srcdoc="{html.escape(page)}" '
+            'style="width: 100%; height: 40rem; border: 0"></iframe>'
+        )
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with a row for each trial that counts, and a column for each score.
+
+        A failed trial is 0 in scores of quality, so that means are those of the result document, apart from times, of
+        which the document leaves out each worker's first; what has no value is missing.
+
+        Raises:
+            UsageError: pandas is not installed: ``pip install 'trialbed[dataframe]'`` installs it.
+        """
+        return trial_frame(self.run_id, self.config, [trial._record for trial in self.trials()])
+
+    def attempts(
+        self, *, framework: str | None = None, query_id: int | str | None = None, repeat: int | None = None
+    ) -> tuple[StoredTrial, ...]:
+        """Every attempt that is committed, in the order in which they ended.
+
+        A trial has several attempts if it was not measured and run again, or if failed trials were repeated.
+
+        Args:
+            framework: attempts of this framework, by its name in the run.
+            query_id: attempts of this query.
+            repeat: attempts of this repeat.
+        """
+        columns = {
+            "framework": framework,
+            "query_id": None if query_id is None else encode_id(query_id),
+            "repeat": repeat,
+        }
+        given = {name: value for name, value in columns.items() if value is not None}
+        with self._database.read() as connection:
+            rows = read_trials(connection, self.run_id, **given)
+        return tuple(StoredTrial(self.run_id, self._read_wire, row_id, result) for row_id, result in rows)
+
+    def columns(self, scores: Collection[str] = ()) -> RunColumns:
+        """The trials that count as columns, which is fast for very many: their ends and times, and values of scores.
+
+        Args:
+            scores: the scores to read.
+        """
+        with self._database.read() as connection:
+            return read_columns(connection, self.run_id, scores)
+
+    @property
+    def mark(self) -> object:
+        """As ``StoreReader.mark``."""
+        return self._database.mark
+
+    def version(self) -> RunVersion:
+        """Equal as long as the store holds the same trials of this run, with the same scores, and the same status."""
+        with self._database.read() as connection:
+            return read_version(connection, self.run_id)
+
+    def trial(self, framework: str, query_id: int | str, repeat: int = 0) -> StoredTrial:
+        """One trial: the attempt that counts.
+
+        Raises:
+            DataError: the run has no such trial, or it has not ended yet.
+        """
+        for trial in self._counted(self.attempts(framework=framework, query_id=query_id, repeat=repeat)):
+            return trial
+        raise DataError(
+            f"run {self.run_id!r} has no trial of {framework} on query {query_id!r}, repeat {repeat}; it has "
+            f"{', '.join(self.config.frameworks)} on {len(self.config.query_ids)} queries, "
+            f"{self.config.repeat} trials each, and is {self.status}"
+        )
+
+    def tools(self, query_id: int | str) -> tuple[ToolSpec, ...]:
+        """The tools that a query of this run was offered; empty where the run did not get to select them."""
+        with self._database.read() as connection:
+            return read_selection(connection, self.run_id, query_id) or ()
+
+    def gold_answers(self) -> dict[int | str, GoldAnswer]:
+        """What the gold calls of its queries were answered, by the query's id; empty where none were made."""
+        with self._database.read() as connection:
+            return {answer.query_id: answer for answer in read_gold_answers(connection, self.run_id)}
+
+    def _counted(self, attempts: Sequence[StoredTrial]) -> Iterator[StoredTrial]:
+        counted = {id(result) for result in counted_attempts(attempt._record for attempt in attempts)}
+        return (attempt for attempt in attempts if id(attempt._record) in counted)
+
+    def _read_wire(self, row_id: int, wire: WireLog) -> WireLog:
+        with self._database.read() as connection:
+            return read_wire(connection, row_id, wire)
+
+
+CASES_IN_ONE = 200
+"""Cases that are read in one go."""
+
+Place = tuple[int, int]
+"""The case's line in the test set, and the number of the trial."""
+
+
+class VerifiedCase(NamedTuple):
+    """A case of a verification as it is stored: what was found, and the JSON of its request and of its response."""
+
+    verified: dict[str, Any]
+    request: str
+    response: str
+
+
+def verified_cases(run: StoredRun, label: str) -> Iterator[VerifiedCase]:
+    """The cases of an endpoint in the order of the test set, each as its last session left it, a part at a time."""
+    with run._database.read() as connection:
+        rows = _rows(connection, run.run_id, label)
+        for first in range(0, len(rows), CASES_IN_ONE):
+            for record, request, response in read_exchanges(connection, rows[first : first + CASES_IN_ONE]):
+                yield VerifiedCase(record["verified"], request, response)
+
+
+def _rows(connection: Connection, run_id: str, label: str) -> list[int]:
+    chosen = select(trials.c.id, trials.c.query_id, trials.c.repeat)
+    own = chosen.where(trials.c.run_id == run_id, trials.c.framework == label).order_by(trials.c.id)
+    latest: dict[Place, int] = {}
+    for row, query_id, repeat in connection.execute(own):
+        latest[int(decode_id(query_id)), repeat] = row
+    return [latest[place] for place in sorted(latest)]
