@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from trialbed.contracts import Judge
 from trialbed.drivers import load_driver
@@ -14,10 +14,12 @@ from trialbed.engine._models import HelperModels, direct_endpoint, is_scripted, 
 from trialbed.engine._plan import new_trial_token
 from trialbed.engine._trial import DUMMY_KEY
 from trialbed.errors import NothingMeasured, UsageError
-from trialbed.model_access import ModelAccess
 from trialbed.records import Json, ModelEndpoint, TrialRegistration
 from trialbed.scoring import calibration_of, judge_identity
 from trialbed.settings import RunSettings
+
+if TYPE_CHECKING:
+    from trialbed.model_access import ModelAccess
 
 
 @asynccontextmanager

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 from urllib.parse import urlsplit
 
 from trialbed.drivers import list_drivers, load_driver
 from trialbed.errors import UsageError
-from trialbed.model_access import CompletionCache, ModelAccess, ModelBudget
 from trialbed.records import SCRIPTED, ModelEndpoint
 from trialbed.settings import RunSettings, is_secret
 from trialbed.suggestions import closest, did_you_mean
+
+if TYPE_CHECKING:
+    from trialbed.model_access import CompletionCache, ModelAccess
 
 MODEL_JUDGE = "llm"
 """The judge driver that a model's name stands for."""
@@ -180,7 +182,7 @@ class HelperModels:
 
     def __init__(self, settings: RunSettings) -> None:
         self.settings = settings
-        self._cache = CompletionCache(settings.completions)
+        self._cache: CompletionCache | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -190,7 +192,8 @@ class HelperModels:
 
     def close(self) -> None:
         """Close the cache of replies."""
-        self._cache.close()
+        if self._cache is not None:
+            self._cache.close()
 
     def selector(self) -> ModelAccess | None:
         """The selector's access; None if the user names no model for it."""
@@ -211,6 +214,9 @@ class HelperModels:
 
     def access(self, endpoint: ModelEndpoint, *, origin: str = "") -> ModelAccess:
         """A helper's access to the model at an endpoint."""
+        from trialbed.model_access import CompletionCache, ModelAccess, ModelBudget  # most runs have no helpers
+
+        self._cache = self._cache or CompletionCache(self.settings.completions)
         budget = ModelBudget(self.settings.max_helper_requests, self.settings.max_helper_tokens)
         timeout = self.settings.helper_timeout or max(self.settings.timeout, TIMEOUT)
         return ModelAccess(endpoint, budget=budget, cache=self._cache, origin=origin, timeout=timeout)

@@ -3,7 +3,6 @@
 from trialbed.records._answers import GIVE_UP, Answer, ClaimedCall, Finish, finish_of
 from trialbed.records._apis import Api, ApiRef, Parameter, json_type, usable_default
 from trialbed.records._base import Json, Record
-from trialbed.records._endpoints import EndpointInfo
 from trialbed.records._faults import FaultPlan, ModelFault, ModelFaults, ToolFault, ToolFaults
 from trialbed.records._frameworks import (
     CONTROLLED,
@@ -24,7 +23,7 @@ from trialbed.records._frameworks import (
 )
 from trialbed.records._models import SCRIPTED, SCRIPTED_NAME, Limits, ModelEndpoint, Usage, told_name
 from trialbed.records._queries import GoldCall, Query, ScriptedCall, ToolSpec
-from trialbed.records._runs import Run, RunConfig, RunKind, RunStatus
+from trialbed.records._runs import EndpointInfo, Run, RunConfig, RunKind, RunStatus
 from trialbed.records._scores import NOT_MEASURED, Failure, FailureKind, Score, ScoreDescription
 from trialbed.records._trials import (
     GoldAnswer,

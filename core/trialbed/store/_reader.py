@@ -111,7 +111,7 @@ class StoreReader:
                 if set(tags) <= set(run.tags)
                 if (seen := self._seen(run)).status == status or status is None
             )
-            return tuple(StoredRun(self._database, run) for run in islice(found, limit))
+            return tuple(self._stored(run) for run in islice(found, limit))
 
     def run(self, run_id: str) -> StoredRun:
         """The run with this id.
@@ -123,7 +123,10 @@ class StoreReader:
             DataError: the store has no such run, or several; lists them.
         """
         with self._database.read() as connection:
-            return StoredRun(self._database, self._seen(find_run(connection, run_id)))
+            return self._stored(self._seen(find_run(connection, run_id)))
+
+    def _stored(self, run: Run) -> StoredRun:
+        return StoredRun(self._database.read, lambda: self.mark, run)
 
     def _seen(self, run: Run) -> Run:
         """The run with the status that it has now: the record of one whose process was killed says ``running``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -32,11 +33,13 @@ from trialbed.records import (
 )
 from trialbed.store._attempts import counted_attempts
 from trialbed.store._columns import RunColumns, RunVersion, read_columns, read_version, trial_frame
-from trialbed.store._database import OpenDatabase
 from trialbed.store._rows import decode_id, encode_id
 from trialbed.store._runs import read_gold_answers, read_selection
 from trialbed.store._schema import trials
 from trialbed.store._trials import each_result, read_exchanges, read_trials, read_wire
+
+ReadStore = Callable[[], AbstractContextManager[Connection]]
+"""Begins a transaction that sees one state of the store."""
 
 ReadWire = Callable[[int, WireLog], WireLog]
 """Reads the bodies of a trial's wire log: the row of the trial, the log without them."""
@@ -158,7 +161,8 @@ class StoredRun:
         record: all that the store holds of the run itself; the properties are the parts that are asked for most.
     """
 
-    _database: OpenDatabase = field(repr=False, compare=False)
+    _read: ReadStore = field(repr=False, compare=False)
+    _mark: Callable[[], object] = field(repr=False, compare=False)
     record: Run
 
     @property
@@ -222,7 +226,7 @@ class StoredRun:
 
     def each_result(self) -> Iterator[TrialResult]:
         """What ``results`` reads, a part at a time: a large run need not fit into memory."""
-        with self._database.read() as connection:
+        with self._read() as connection:
             yield from each_result(connection, self.run_id)
 
     def trials(
@@ -292,7 +296,7 @@ class StoredRun:
             "repeat": repeat,
         }
         given = {name: value for name, value in columns.items() if value is not None}
-        with self._database.read() as connection:
+        with self._read() as connection:
             rows = read_trials(connection, self.run_id, **given)
         return tuple(StoredTrial(self.run_id, self._read_wire, row_id, result) for row_id, result in rows)
 
@@ -302,17 +306,17 @@ class StoredRun:
         Args:
             scores: the scores to read.
         """
-        with self._database.read() as connection:
+        with self._read() as connection:
             return read_columns(connection, self.run_id, scores)
 
     @property
     def mark(self) -> object:
         """As ``StoreReader.mark``."""
-        return self._database.mark
+        return self._mark()
 
     def version(self) -> RunVersion:
         """Equal as long as the store holds the same trials of this run, with the same scores, and the same status."""
-        with self._database.read() as connection:
+        with self._read() as connection:
             return read_version(connection, self.run_id)
 
     def trial(self, framework: str, query_id: int | str, repeat: int = 0) -> StoredTrial:
@@ -331,12 +335,12 @@ class StoredRun:
 
     def tools(self, query_id: int | str) -> tuple[ToolSpec, ...]:
         """The tools that a query of this run was offered; empty where the run did not get to select them."""
-        with self._database.read() as connection:
+        with self._read() as connection:
             return read_selection(connection, self.run_id, query_id) or ()
 
     def gold_answers(self) -> dict[int | str, GoldAnswer]:
         """What the gold calls of its queries were answered, by the query's id; empty where none were made."""
-        with self._database.read() as connection:
+        with self._read() as connection:
             return {answer.query_id: answer for answer in read_gold_answers(connection, self.run_id)}
 
     def _counted(self, attempts: Sequence[StoredTrial]) -> Iterator[StoredTrial]:
@@ -344,7 +348,7 @@ class StoredRun:
         return (attempt for attempt in attempts if id(attempt._record) in counted)
 
     def _read_wire(self, row_id: int, wire: WireLog) -> WireLog:
-        with self._database.read() as connection:
+        with self._read() as connection:
             return read_wire(connection, row_id, wire)
 
 
@@ -365,7 +369,7 @@ class VerifiedCase(NamedTuple):
 
 def verified_cases(run: StoredRun, label: str) -> Iterator[VerifiedCase]:
     """The cases of an endpoint in the order of the test set, each as its last session left it, a part at a time."""
-    with run._database.read() as connection:
+    with run._read() as connection:
         rows = _rows(connection, run.run_id, label)
         for first in range(0, len(rows), CASES_IN_ONE):
             for record, request, response in read_exchanges(connection, rows[first : first + CASES_IN_ONE]):

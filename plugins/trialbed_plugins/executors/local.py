@@ -25,7 +25,7 @@ from trialbed.settings import SANDBOXES
 from trialbed.wire.redaction import redact
 from trialbed_plugins.executors._pipes import WorkerFault
 from trialbed_plugins.executors._worker import NotBegun, StartFailed, Worker
-from trialbed_plugins.executors.sandbox import ServerAddress, check_sandbox, launch
+from trialbed_plugins.executors.sandbox import ServerAddress, launch
 
 LOG = logging.getLogger("trialbed.executors")
 
@@ -94,6 +94,8 @@ class LocalExecutor(Executor):
     @classmethod
     def check_sandbox(cls, sandbox: Sandbox, server_url: str | None = None) -> tuple[str, ...]:
         """Start this interpreter in the sandbox; returns the mechanisms that hold."""
+        from trialbed_plugins.executors.sandbox import check_sandbox
+
         if server_url is not None:
             ServerAddress.of(server_url).check(sandbox.mode)
         return check_sandbox(sandbox)

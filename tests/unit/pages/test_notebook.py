@@ -8,14 +8,14 @@ from pathlib import Path
 
 from support.stored_runs import NEW
 
-from trialbed import open_run
+from trialbed import open_store
 
 
 def test_a_run_shows_its_page_in_a_frame_in_which_nothing_runs(stored: Path) -> None:
-    run = open_run(NEW[:8], str(stored))
+    with open_store(str(stored)) as store:
+        run = store.run(NEW[:8])
+        shown = run._repr_html_()
     assert run.run_id == NEW
-    shown = run._repr_html_()
-    run._database.close()
     frame = re.fullmatch(r'<iframe title="run [^"]*" sandbox srcdoc="([^"]*)" style="[^"]*"></iframe>', shown)
     assert frame is not None
     assert "<h1>Run 20260202T120000-bbbbbb</h1>" in html.unescape(frame[1])

@@ -1,10 +1,10 @@
 """Sandboxes for workers: what keeps an adapter that is not trusted from the machine and from the run's data.
 
 An executor starts a worker with what ``launch`` returns. ``check_sandbox`` tries a sandbox before a run depends on it.
+
+The names are loaded when they are first used.
 """
 
-from trialbed_plugins.executors.sandbox._launch import Launch, launch
-from trialbed_plugins.executors.sandbox._server import ServerAddress
-from trialbed_plugins.executors.sandbox._trying import check_sandbox
+import lazy_loader
 
-__all__ = ["Launch", "ServerAddress", "check_sandbox", "launch"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

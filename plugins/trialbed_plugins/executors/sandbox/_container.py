@@ -5,21 +5,24 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
 from trialbed.errors import SandboxUnavailable
-from trialbed_plugins.executors.sandbox import launchers
-from trialbed_plugins.executors.sandbox._descriptors import Descriptors
-from trialbed_plugins.executors.sandbox._environment import make_folders
-from trialbed_plugins.executors.sandbox._files import SETTINGS, SYSTEM, is_hidden, masks, view
+from trialbed_plugins.executors.sandbox._inside import (
+    LAUNCHERS,
+    SETTINGS,
+    SYSTEM,
+    SandboxedWorker,
+    is_hidden,
+    masks,
+    view,
+)
 from trialbed_plugins.executors.sandbox._interpreters import Interpreter
-from trialbed_plugins.executors.sandbox._modes import CONTAINER
-from trialbed_plugins.executors.sandbox._server import ServerAddress
+from trialbed_plugins.executors.sandbox._server import CONTAINER, ServerAddress
 
-LAUNCHER = Path(launchers.__file__).with_name("container.py")
+LAUNCHER = "container.py"
 INSIDE = "/run/trialbed/container.py"
 NAMESPACES = ("user", "mnt", "net", "pid", "ipc", "uts")
 NOBODY = "65534"
@@ -30,42 +33,33 @@ ISOLATION = (
 )
 
 
-def command(
-    worker: Sequence[str],
-    folder: Path,
-    interpreter: Interpreter,
-    hidden: Sequence[Path],
-    server: ServerAddress,
-    descriptors: Descriptors,
-    report: int,
-) -> list[str]:
+def command(worker: SandboxedWorker) -> list[str]:
     """The command that starts a worker in the sandbox, and carries its connections to the server.
 
     Raises:
         UsageError: a sandbox cannot reach a server there.
         SandboxUnavailable: bubblewrap is missing.
     """
-    make_folders(folder)
+    server, folder = worker.server, worker.folder
     listen = (server.loopback, server.port)
-    hosts = descriptors.text(_hosts(server))
+    hosts = worker.descriptors.text(_hosts(server))
     bubblewrap = find_bubblewrap()
     arguments = [
         *(bubblewrap, *ISOLATION),
         *("--proc", "/proc", "--dev", "/dev", "--bind", str(folder / "tmp"), "/tmp"),  # noqa: S108 - its own
-        *mounts(interpreter, hidden),
-        *("--ro-bind-data", str(hosts), "/etc/hosts", "--ro-bind", str(LAUNCHER), INSIDE),
+        *mounts(worker.interpreter, worker.hidden),
+        *("--ro-bind-data", str(hosts), "/etc/hosts", "--ro-bind", str(LAUNCHERS / LAUNCHER), INSIDE),
         *("--bind", str(folder), str(folder), "--remount-ro", "/", "--chdir", str(folder), "--"),
         # The descriptor of the policy inside is known to the launcher only.
-        *(worker[0], "-I", "-S", INSIDE, "inside", "@INSIDE@", *worker),
+        *(worker.command[0], "-I", "-S", INSIDE, "inside", "@INSIDE@", *worker.command),
     ]
     policy = {
         "command": arguments,
         "server": (server.host, server.port),
         "hosts": hosts,
-        "report": report,
         "inside": {"listen": listen, "namespaces": _own_namespaces(), "version": version(bubblewrap)},
     }
-    return [sys.executable, "-I", "-S", str(LAUNCHER), "outside", str(descriptors.json(policy))]
+    return worker.launcher(LAUNCHER, "outside", policy=policy)
 
 
 def mounts(interpreter: Interpreter, hidden: Iterable[Path]) -> Iterator[str]:

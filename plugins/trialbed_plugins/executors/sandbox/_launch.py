@@ -8,15 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from trialbed.contracts import Sandbox
 from trialbed.errors import UsageError
-from trialbed_plugins.executors.sandbox import _container, _process
-from trialbed_plugins.executors.sandbox._descriptors import Descriptors
-from trialbed_plugins.executors.sandbox._environment import sandboxed_environment
-from trialbed_plugins.executors.sandbox._interpreters import Interpreter, environment_interpreter, own_interpreter
-from trialbed_plugins.executors.sandbox._modes import CONTAINER, PROCESS
-from trialbed_plugins.executors.sandbox._server import ServerAddress
+from trialbed_plugins.executors.sandbox._server import CONTAINER, ServerAddress
+
+if TYPE_CHECKING:
+    from trialbed_plugins.executors.sandbox._interpreters import Interpreter
 
 REPORT = 1 << 16
 """The largest size of a launcher's report, in bytes."""
@@ -83,6 +82,16 @@ def launch(
     if sandbox is None or server is None:
         yield Launch(command, environment)
         return
+    # Most runs have no sandbox, and need none of this.
+    from trialbed_plugins.executors.sandbox import _container, _process
+    from trialbed_plugins.executors.sandbox._inside import (
+        Descriptors,
+        SandboxedWorker,
+        make_folders,
+        sandboxed_environment,
+    )
+    from trialbed_plugins.executors.sandbox._interpreters import environment_interpreter, own_interpreter
+
     python_path = environment.get("PYTHONPATH", "")
     own = environment_lock is None
     interpreter = own_interpreter(python_path) if own else environment_interpreter(command[0], environment_lock or "")
@@ -91,9 +100,9 @@ def launch(
     server.check(sandbox.mode)
     with Descriptors() as descriptors:
         readable, writable = descriptors.pipe()
-        parts = {PROCESS: _process.command, CONTAINER: _container.command}[sandbox.mode](
-            command, folder, interpreter, sandbox.hidden, server, descriptors, writable
-        )
+        worker = SandboxedWorker(command, folder, interpreter, sandbox.hidden, server, descriptors, writable)
+        make_folders(folder)
+        parts = (_container if sandbox.mode == CONTAINER else _process).command(worker)
         yield Launch(parts, sandboxed_environment(environment, folder), descriptors.passed, sandbox, readable)
 
 

@@ -6,22 +6,16 @@ import base64
 import os
 import pwd
 import socket
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from trialbed.errors import SandboxUnavailable
-from trialbed_plugins.executors.sandbox import launchers
-from trialbed_plugins.executors.sandbox._descriptors import Descriptors
-from trialbed_plugins.executors.sandbox._environment import make_folders
-from trialbed_plugins.executors.sandbox._files import SETTINGS, SYSTEM, view
+from trialbed_plugins.executors.sandbox._inside import SETTINGS, SYSTEM, SandboxedWorker, view
 from trialbed_plugins.executors.sandbox._interpreters import Interpreter
-from trialbed_plugins.executors.sandbox._modes import PROCESS
 from trialbed_plugins.executors.sandbox._seccomp import program
-from trialbed_plugins.executors.sandbox._server import ServerAddress
+from trialbed_plugins.executors.sandbox._server import PROCESS
 
-LAUNCHER = Path(launchers.__file__).with_name("process.py")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 KERNEL = (
     *("/proc/self", "/proc/cpuinfo", "/proc/filesystems", "/proc/loadavg", "/proc/meminfo", "/proc/stat"),
@@ -33,35 +27,26 @@ NOBODY = 65534
 CAP_DAC_READ_SEARCH = 2
 
 
-def command(
-    worker: Sequence[str],
-    folder: Path,
-    interpreter: Interpreter,
-    hidden: Sequence[Path],
-    server: ServerAddress,
-    descriptors: Descriptors,
-    report: int,
-) -> list[str]:
+def command(worker: SandboxedWorker) -> list[str]:
     """The command that puts a worker into the sandbox.
 
     Raises:
         SandboxUnavailable: the user that workers run as cannot be given what they need.
     """
-    make_folders(folder)
+    folder, interpreter, server = worker.folder, worker.interpreter, worker.server
     user = _user(interpreter, folder)
     if user is not None:
         _hand_over(folder, user["uid"], user["gid"])
     family = socket.AF_INET6 if server.is_ipv6 else socket.AF_INET
     policy = {
-        "files": files(folder, interpreter, hidden),
+        "files": files(folder, interpreter, worker.hidden),
         "port": server.port,
         "family": family,
         "seccomp": base64.b64encode(program(family)).decode(),
         "user": user,
         "needed": [str(path) for path in interpreter.needed],
-        "report": report,
     }
-    return [sys.executable, "-I", "-S", str(LAUNCHER), str(descriptors.json(policy)), *worker]
+    return [*worker.launcher("process.py", policy=policy), *worker.command]
 
 
 def files(folder: Path, interpreter: Interpreter, hidden: Iterable[Path]) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""The address at which a sandboxed worker finds the server."""
+"""The sandboxes by name, and the address at which workers in them find the server."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from trialbed.errors import UsageError
-from trialbed_plugins.executors.sandbox._modes import CONTAINER, PROCESS
+from trialbed.settings import SANDBOXES
+
+_, PROCESS, CONTAINER = SANDBOXES
 
 PRIVILEGED = 1024
 

@@ -14,8 +14,7 @@ from trialbed.contracts import Sandbox
 from trialbed.errors import SandboxUnavailable
 from trialbed_plugins.executors.sandbox._container import find_bubblewrap
 from trialbed_plugins.executors.sandbox._launch import Launch, launch
-from trialbed_plugins.executors.sandbox._modes import CONTAINER, PROCESS
-from trialbed_plugins.executors.sandbox._server import ServerAddress
+from trialbed_plugins.executors.sandbox._server import CONTAINER, PROCESS, ServerAddress
 
 LANDLOCK_CREATE_RULESET, ASK_FOR_ABI, NETWORK_ABI = 444, 1, 4
 ARCHITECTURES = ("x86_64", "aarch64")

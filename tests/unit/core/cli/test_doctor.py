@@ -28,7 +28,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRIALBED_ENV_DIR", str(tmp_path / "environments"))
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     # To make a sandbox takes longer than the rest of the command; tests of sandboxes do.
-    monkeypatch.setattr("trialbed_plugins.executors.local.check_sandbox", lambda _sandbox: ("a mechanism",))
+    monkeypatch.setattr("trialbed_plugins.executors.sandbox.check_sandbox", lambda _sandbox: ("a mechanism",))
 
 
 @pytest.fixture
@@ -249,7 +249,7 @@ def test_a_sandbox_that_cannot_be_made_is_told_with_how_to_get_it(
             return ("no_new_privs", "seccomp")
         raise SandboxUnavailable(sandbox.mode, "bubblewrap is not installed", "install it")
 
-    monkeypatch.setattr("trialbed_plugins.executors.local.check_sandbox", refuse)
+    monkeypatch.setattr("trialbed_plugins.executors.sandbox.check_sandbox", refuse)
     code, found = doctor(capsys)
     assert code == 0
     assert found["sandbox process"] | {"remedy": ""} == {

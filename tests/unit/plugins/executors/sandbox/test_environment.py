@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trialbed_plugins.executors.sandbox._environment import make_folders, sandboxed_environment
+from trialbed_plugins.executors.sandbox._inside import make_folders, sandboxed_environment
 
 GIVEN = {
     "PATH": "/usr/bin",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from trialbed_plugins.executors.sandbox._files import view
+from trialbed_plugins.executors.sandbox._inside import view
 
 
 @pytest.fixture
