@@ -97,7 +97,7 @@ class Executor(ABC):
 
     @abstractmethod
     async def describe(self, framework: str) -> FrameworkInfo:
-        """Start a worker of this framework and return what it reports.
+        """Start a worker of this framework and return its report.
 
         Args:
             framework: the label in the run: the driver's name, with a release if one was asked for.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Reporter(ABC):
-    """Shows what was measured; a driver of the group ``trialbed.reporters`` is a subclass that takes no arguments.
+    """Shows results; a driver of the group ``trialbed.reporters`` is a subclass that takes no arguments.
 
     Class attributes:
         shows: the kind of its documents: ``run``, or another command's name. ``bench run --format NAME`` takes those
@@ -31,7 +31,7 @@ class Reporter(ABC):
 
     @abstractmethod
     def report(self, report: Any, stream: TextIO) -> None:
-        """Write what was measured, for people.
+        """Write the results, for people.
 
         Args:
             report: the ``trialbed.Report`` of a run; of another command, what that command gives.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from trialbed.wire.json_schemas import JsonSchema
 
 PROVENANCE = "function"
-"""How answers of functions are marked in the wire log."""
+"""The mark of a function's answers in the wire log."""
 
 MAX_REQUEST = 64 * 2**20
 """Bytes of one request of the server."""

@@ -30,7 +30,7 @@ class ControlClient:
 
     Args:
         url: the server's root, without a trailing slash.
-        token: what the server asks for; None is the user's own, from the environment.
+        token: the one that the server asks for; None for the user's own, from the environment.
         lease: seconds after which the server may close the trials opened here, should this process die; they are
             renewed as long as it lives. None on a server that ends with this process.
     """
@@ -74,7 +74,7 @@ class ControlClient:
         Raises:
             ServerUnavailable: nothing answers there, or something else does.
         """
-        body = _parsed(await self._request("GET", "/healthz"))
+        body = _read_json(await self._request("GET", "/healthz"))
         if not isinstance(body, dict) or body.get("status") != "ok":
             raise ServerUnavailable(f"{self.url} answers, but not as a Trialbed server")
         return body
@@ -93,13 +93,13 @@ class ControlClient:
         if not await self._open_like(registration, kind):
             lease = registration.lease if self._lease is None else self._lease
             whole = registration.model_copy(update={"lease": lease, "keep": kind is not None})
-            opened = _parsed(await self._post_trial(whole))
+            opened = _read_json(await self._post_trial(whole))
             if isinstance(opened, dict) and isinstance(opened.get("setup"), str):
                 self._setups[kind] = opened["setup"]
         self._open.add(registration.trial)
 
     async def _open_like(self, registration: TrialRegistration, kind: Hashable) -> bool:
-        """Whether the server has opened a trial like an earlier one of its kind."""
+        """Open a trial like an earlier one of its kind; return whether the server did."""
         setup = self._setups.get(kind)
         if setup is None:
             return False
@@ -124,7 +124,7 @@ class ControlClient:
             return await self._request("POST", "/control/trials", content)
 
     async def endpoint(self) -> EndpointStatus:
-        """How the endpoint of the server's models does: a run cannot go on while it is ``down``.
+        """Return the state of the endpoint of the server's models: a run cannot go on while it is ``down``.
 
         Raises:
             TrialbedError: the server cannot be reached.
@@ -137,7 +137,7 @@ class ControlClient:
         Raises:
             TrialbedError: the server cannot be reached, or the trial is not open.
         """
-        found = _parsed(await self._request("GET", f"/control/trials/{trial}"))
+        found = _read_json(await self._request("GET", f"/control/trials/{trial}"))
         return float(found["waited"]) if isinstance(found, dict) else 0.0
 
     async def call_api(self, trial: str, call: GoldCall) -> None:
@@ -157,10 +157,10 @@ class ControlClient:
         await self._request("POST", f"/t/{trial}/virtual", json.dumps(request).encode())
 
     async def close_trial(self, trial: str) -> WireLog:
-        """Close a trial and return all that the server saw of it.
+        """Close a trial and return the server's log of it.
 
         Raises:
-            NothingMeasured: what the server saw is lost: it does not answer, or the trial is not open any more.
+            NothingMeasured: the server's log is lost: it does not answer, or the trial is not open any more.
         """
         self._open.discard(trial)
         body = await self._request("DELETE", f"/control/trials/{trial}")
@@ -203,7 +203,7 @@ class ControlClient:
 
 
 class _Unknown(NothingMeasured):
-    """The server does not have what was asked for."""
+    """The server does not know the trial or the setup."""
 
 
 class _Conflict(NothingMeasured):
@@ -214,7 +214,7 @@ class _Conflict(NothingMeasured):
         self.expires_in = expires_in
 
 
-def _parsed(body: bytes) -> Any:
+def _read_json(body: bytes) -> Any:
     try:
         return json.loads(body)
     except ValueError:
@@ -222,7 +222,7 @@ def _parsed(body: bytes) -> Any:
 
 
 def _reason(body: bytes) -> str:
-    parsed = _parsed(body)
+    parsed = _read_json(body)
     if isinstance(parsed, dict):
         return str(parsed.get("error") or parsed.get("detail") or parsed)
     return body.decode(errors="replace")[:300]

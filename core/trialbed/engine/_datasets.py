@@ -15,7 +15,7 @@ from trialbed.settings import index_dir
 
 
 def open_dataset(spec: str, data_dir: Path) -> Dataset:
-    """The dataset that ``NAME``, ``NAME:TEST_SET`` or ``FILE.json`` names.
+    """Open the dataset that ``NAME``, ``NAME:TEST_SET`` or ``FILE.json`` names.
 
     Raises:
         UsageError, DataError, DriverError: as ``DatasetDriver.open`` and ``load_driver`` say.
@@ -27,12 +27,12 @@ def open_dataset(spec: str, data_dir: Path) -> Dataset:
 
 
 def dataset_driver(name: str) -> DatasetDriver:
-    """An instance of the dataset driver of this name."""
+    """Return an instance of the dataset driver of this name."""
     return cast("DatasetDriver", load_driver("datasets", name)())
 
 
 def is_file(spec: str) -> bool:
-    """Whether this means a file, and not a dataset by its name."""
+    """Return whether this is a file, and not a dataset by its name."""
     names = {driver.name for driver in list_drivers("datasets")}
     if spec.partition(":")[0] in names:
         return False
@@ -40,7 +40,7 @@ def is_file(spec: str) -> bool:
 
 
 def run_queries(config: RunConfig, data_dir: Path) -> dict[int | str, Query]:
-    """The queries of a run, from its dataset.
+    """Read the queries of a run from its dataset.
 
     Raises:
         DataError: the dataset is another one now.
@@ -54,7 +54,7 @@ def run_queries(config: RunConfig, data_dir: Path) -> dict[int | str, Query]:
 
 
 def known_queries(config: RunConfig, data_dir: Path) -> dict[int | str, Query] | None:
-    """The queries of a run; None where its dataset is out of reach or has changed, as all else is in the store."""
+    """Read the queries of a run; None where its dataset is out of reach or has changed, as all else is in the store."""
     try:
         return run_queries(config, data_dir)
     except (TrialbedError, OSError):
@@ -66,7 +66,7 @@ STORED = "catalogs"
 
 
 def open_catalog(datasets: Sequence[Dataset], names: Sequence[str], data_dir: Path) -> ApiCatalog:
-    """The Apis of datasets, then those that are named.
+    """Open the Apis of datasets, then those that are named.
 
     Args:
         names: each ``NAME`` for all test sets of a dataset, ``NAME:TEST_SET``, a file of queries, or a folder of

@@ -1,4 +1,4 @@
-"""Whose fault a failure is: a trial's, by what the server saw, and a run's whose endpoint or server is out."""
+"""Failures and their causes: of a trial, by the server's log of it, and of a run whose endpoint or server is out."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OWN_KINDS = frozenset({"memory", "protocol"})
 """Failures that no endpoint causes: they stand even where the endpoint failed too."""
 
 CAPACITY = frozenset({401, 403, 404, 408, 425, 429})
-"""Statuses below 500 that say nothing about what was sent: keys, addresses and capacity."""
+"""Statuses below 500 that say nothing about the request: keys, addresses and capacity."""
 
 MAX_REASON = 500
 """Characters of an endpoint's own words in a message."""
@@ -44,12 +44,12 @@ def classify(outcome: Outcome, wire: WireLog, *, in_process: bool = False) -> Ou
 
 
 def cause_of(call: ModelCall) -> Cause | None:
-    """Whose fault it is that a model request has no usable answer; None where it has one.
+    """Return the cause of a model request that has no usable answer; None where it has one.
 
-    The gateway says so itself; where it does not, the status tells.
+    The gateway names it; where it does not, the status decides.
     """
     if call.fault:
-        # Put in on purpose: what the agent makes of it is its own.
+        # Put in on purpose: the agent answers for the consequences.
         return None
     if call.cause is not None or 200 <= call.status < 400:
         return call.cause
@@ -72,7 +72,7 @@ def _failure(outcome: Outcome, wire: WireLog, *, in_process: bool) -> Failure | 
     if last is not None and cause in ("endpoint", "gateway"):
         return _instead(own, "endpoint" if cause == "endpoint" else "server", _reason(last))
     if own is None:
-        return None if in_process else _unfounded(wire, last) or _unfinished(outcome, last)
+        return None if in_process else _failure_without_model(wire, last) or _failure_without_end(outcome, last)
     if last is not None and cause == "request":
         return _instead(own, "model", _reason(last))
     if own.kind == "model" and last is None:
@@ -81,7 +81,7 @@ def _failure(outcome: Outcome, wire: WireLog, *, in_process: bool) -> Failure | 
     return own
 
 
-def _unfounded(wire: WireLog, last: ModelCall | None) -> Failure | None:
+def _failure_without_model(wire: WireLog, last: ModelCall | None) -> Failure | None:
     """The failure of an agent that answers without an answer of the model."""
     if last is None:
         return Failure(kind="agent", message="the agent answered without a request to the model")
@@ -92,7 +92,7 @@ def _unfounded(wire: WireLog, last: ModelCall | None) -> Failure | None:
     return Failure(kind="agent", message="the agent answered without waiting for an answer of the model")
 
 
-def _unfinished(outcome: Outcome, last: ModelCall | None) -> Failure | None:
+def _failure_without_end(outcome: Outcome, last: ModelCall | None) -> Failure | None:
     """The failure of an agent that did not finish, as its last request has no usable answer.
 
     Some frameworks give the error's text back in place of an answer, where others raise an exception: the user of both
@@ -120,7 +120,7 @@ def _instead(own: Failure | None, kind: FailureKind, message: str) -> Failure:
 
 
 def _reason(call: ModelCall) -> str:
-    """Why a model request failed, in the gateway's or the endpoint's words."""
+    """Return the reason of a failed model request, in the gateway's or the endpoint's words."""
     text = call.error or f"the model's endpoint answered with status {call.status}: {_words(call.response)}"
     return text[:MAX_REASON].rstrip(" :")
 
@@ -169,17 +169,17 @@ class Outage:
     """Watches, at any time of a run, for an endpoint or a server that fails trial after trial.
 
     Until the model has answered any request, refusals count too: an endpoint that refuses everything says nothing
-    about what a framework sends, but that the model's name, the address or a setting is wrong.
+    about a framework's requests, but that the model's name, the address or a setting is wrong.
 
     Args:
         key_variable: the environment variable of the endpoint's key, for the advice where the endpoint refuses it.
 
     Attributes:
-        told: whether any trial, or an earlier session of the run, has measured something.
+        measured: whether any trial, or an earlier session of the run, has measured something.
     """
 
-    def __init__(self, *, told: bool, key_variable: str) -> None:
-        self.told = told
+    def __init__(self, *, measured: bool, key_variable: str) -> None:
+        self.measured = measured
         self._key_variable = key_variable
         self._key_refused = False
         self._row = 0
@@ -188,14 +188,14 @@ class Outage:
 
     @property
     def over(self) -> bool:
-        """Whether it is pointless to begin further trials."""
+        """Return whether it is pointless to begin further trials."""
         return self._row >= LIMIT
 
     def note(self, result: TrialResult) -> None:
         """A trial has ended."""
         self._tried += 1
-        self.told = self.told or _tells(result)
-        if result.status == "not measured" or not self.told:
+        self.measured = self.measured or _says_something(result)
+        if result.status == "not measured" or not self.measured:
             self._row += 1
             self._last = result.outcome.failure
             self._key_refused = any(call.status in KEY_REFUSED for call in result.wire.model_calls)
@@ -208,7 +208,7 @@ class Outage:
         Raises:
             NothingMeasured: it has not; gives the last trial's reason.
         """
-        if self.told or self._last is None:
+        if self.measured or self._last is None:
             return
         trials = "the one trial that was tried" if self._tried == 1 else f"all {self._tried} trials that were tried"
         advice = f"; {key_hint(self._key_variable)}" if self._key_refused else ""
@@ -217,8 +217,8 @@ class Outage:
         )
 
 
-def _tells(result: TrialResult) -> bool:
-    """Whether a trial says something about its framework, even if the endpoint refused everything that was sent."""
+def _says_something(result: TrialResult) -> bool:
+    """Return whether a trial says something about its framework, even if the endpoint refused every request."""
     if result.status == "not measured":
         return False
     if result.outcome.failure is None or result.outcome.failure.kind != "model":

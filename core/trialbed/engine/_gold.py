@@ -79,7 +79,7 @@ MODEL = "scripted:none"
 """The model of the trials in which gold calls are made; it is asked nothing."""
 
 GoldAnswers = Mapping[int | str, GoldAnswer]
-"""What the gold calls of queries were answered, by the query's id."""
+"""The answers to the gold calls of queries, by the query's id."""
 
 
 class GoldCalls:
@@ -88,7 +88,7 @@ class GoldCalls:
     Args:
         simulator: answers for the Apis, as in the run's trials.
         concurrency: how many queries at once; the calls of one query are made in order.
-        note: told what the user should know.
+        note: shows a line to the user.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class GoldCalls:
     async def make(self, queries: Sequence[Query]) -> None:
         """Make the gold calls that the run has no answers of yet.
 
-        A query whose calls do not reach the server has none: the user is told, and the run goes on.
+        A query whose calls do not reach the server has none: the user is shown why, and the run goes on.
         """
         known = await asyncio.to_thread(self._store.gold_answers, self._run_id)
         due = [query for query in queries if query.gold_calls and query.query_id not in known]

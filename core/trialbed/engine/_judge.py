@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 async def judge_of(
     helpers: HelperModels, control: ControlClient | None = None, *, own: Judge | None = None
 ) -> AsyncIterator[Judge]:
-    """The judge that the settings name, ready to judge.
+    """Open the judge that the settings name.
 
     Args:
         control: of a server whose gateway its model is asked through; None asks the endpoint itself.
@@ -53,7 +53,7 @@ async def judge_of(
 
 
 def made_judge(settings: RunSettings, driver: str, access: ModelAccess | None) -> Judge:
-    """An instance of a judge's driver, with its model and its prompts."""
+    """Make an instance of a judge's driver, with its model and its prompts."""
     endpoint = None if access is None else access.endpoint
     judge = cast("Judge", load_driver("judges", driver)(endpoint, votes=settings.judge_votes))
     if access is not None:
@@ -65,7 +65,7 @@ def made_judge(settings: RunSettings, driver: str, access: ModelAccess | None) -
 
 @asynccontextmanager
 async def standing_judge(settings: RunSettings) -> AsyncIterator[tuple[Judge, RunSettings]]:
-    """The judge of these settings outside of a run, with the settings completed; no server is needed for it.
+    """Open the judge of these settings outside of a run, with the settings completed; no server is needed for it.
 
     Raises:
         UsageError: the judge does not exist, or its model cannot be asked without a server.
@@ -79,7 +79,7 @@ async def standing_judge(settings: RunSettings) -> AsyncIterator[tuple[Judge, Ru
 
 
 def judge_report(judge: Judge, settings: RunSettings, *, own: bool = False) -> Mapping[str, Json]:
-    """What a result document says of its judge: its name, model, votes and prompts, and its calibration.
+    """Describe a judge for result documents: its name, model, votes and prompts, and its calibration.
 
     Args:
         own: whether it is an object, which is not calibrated.
@@ -98,7 +98,7 @@ def judge_report(judge: Judge, settings: RunSettings, *, own: bool = False) -> M
 
 
 def identity_of(judge: Judge, settings: RunSettings) -> str:
-    """What tells this judge from others in the calibrations that are kept."""
+    """Return the key of this judge among the calibrations that are kept."""
     driver, model = judge_choice(settings)
     return judge_identity(driver, model, judge.about)
 

@@ -26,7 +26,7 @@ Settings = TypeVar("Settings", bound=RunSettings)
 
 
 def with_endpoint(settings: Settings, *, own_judge: bool = False) -> Settings:
-    """The settings with an endpoint for the models among them: OpenAI's if there is a key for it and no other is named.
+    """Return the settings with an endpoint for their models: OpenAI's if there is a key for it and no other is named.
 
     Args:
         own_judge: whether the judge is an object, which needs no driver and has its own model.
@@ -50,7 +50,7 @@ def with_endpoint(settings: Settings, *, own_judge: bool = False) -> Settings:
 
 
 def judge_choice(settings: RunSettings) -> tuple[str, str | None]:
-    """The judge's driver, and the model that it asks, if any.
+    """Return the judge's driver, and the model that it asks, if any.
 
     Raises:
         UsageError: a judge that asks a model has none, or two are named.
@@ -102,7 +102,7 @@ def _helper_models(settings: RunSettings) -> list[tuple[str, str]]:
 
 
 def is_scripted(model: str) -> bool:
-    """Whether a model is one of the server's scripted models."""
+    """Return whether a model is one of the server's scripted models."""
     return model.startswith(SCRIPTED)
 
 
@@ -112,7 +112,7 @@ def judge_drivers() -> frozenset[str]:
 
 
 def key_hint(variable: str) -> str:
-    """What to do where an endpoint wants a key."""
+    """Return advice for an endpoint that wants a key."""
     if os.environ.get(variable):
         return f"the key in {variable} was sent; check that it is the endpoint's"
     return f"no key was sent: set {variable} in the environment or in .env, or name another variable with --api-key-env"
@@ -172,7 +172,7 @@ def _check_name(variable: str) -> None:
 
 
 def _check_key(base_url: str, variable: str) -> None:
-    """Endpoints other than OpenAI's may work without a key: they tell by themselves."""
+    """Endpoints other than OpenAI's may work without a key, and refuse requests themselves."""
     if urlsplit(base_url).hostname == urlsplit(OPENAI_URL).hostname and not os.environ.get(variable):
         raise UsageError(f"{base_url} needs a key: {key_hint(variable)}")
 
@@ -206,7 +206,7 @@ class HelperModels:
         return self.access(endpoint)
 
     def embedding(self) -> ModelEndpoint | None:
-        """Where the selector's embeddings come from; None if the user names no model for them."""
+        """Return the endpoint of the selector's embeddings; None if the user names no model for them."""
         settings = self.settings
         if settings.embedding_model is None:
             return None

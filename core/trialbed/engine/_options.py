@@ -78,7 +78,7 @@ def source_of(thing: Any) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(RunSettings):
-    """The settings of a run, and what the code that asks for it adds.
+    """The settings of a run, and those that only its caller has.
 
     Attributes:
         server_port: the port of a server that is started; 0 for any.
@@ -141,7 +141,7 @@ def read_keywords(given: Mapping[str, Any], caller: str, without: Collection[str
         without: settings that it has parameters of its own for.
 
     Raises:
-        UsageError: a name is not that of a setting, or a value cannot be one; says what can.
+        UsageError: a name is not that of a setting, or a value cannot be one; lists the known ones.
     """
     known = {field.name for field in fields(RunOptions)} - set(without)
     hints = get_type_hints(RunOptions, include_extras=True)
@@ -168,14 +168,14 @@ def _plain(value: Any, *, repeatable: bool) -> Any:
 
 
 BESIDE = ("", "-journal", "-shm", "-wal")
-"""What SQLite appends to the name of a database for the files beside it."""
+"""The endings of the files that SQLite keeps for a database."""
 
 
 def run_sandbox(settings: RunSettings) -> Sandbox | None:
     """The sandbox that is asked for; None for none."""
-    return (
-        None if settings.sandbox == SANDBOXES[0] else Sandbox(settings.sandbox, tuple(dict.fromkeys(_hidden(settings))))
-    )
+    if settings.sandbox == SANDBOXES[0]:
+        return None
+    return Sandbox(settings.sandbox, tuple(dict.fromkeys(_hidden_paths(settings))))
 
 
 def check_run_sandbox(settings: RunSettings, executor: type[Executor] | None) -> None:
@@ -200,7 +200,7 @@ def check_run_sandbox(settings: RunSettings, executor: type[Executor] | None) ->
     executor.check_sandbox(sandbox, settings.server_url)
 
 
-def _hidden(settings: RunSettings) -> Iterator[Path]:
+def _hidden_paths(settings: RunSettings) -> Iterator[Path]:
     for database in (settings.store, str(settings.response_cache)):
         if "://" not in database:
             path = Path(database).resolve()

@@ -72,7 +72,7 @@ class Prepared:
     """The parts of a run that do not depend on the server or the workers.
 
     Attributes:
-        catalog: what the selector chooses from; None if it needs none.
+        catalog: the Apis that the selector chooses from; None if it needs none.
         objects: the parts of it that are objects of this process.
     """
 
@@ -110,7 +110,7 @@ def run_config(
     Args:
         commands: the programs among the frameworks.
         objects: the parts of the run that are objects of this process, which no installed distribution answers for.
-        catalog: what the selector chooses from; None if it needs none.
+        catalog: the Apis that the selector chooses from; None if it needs none.
     """
     adapters = [name for name in options.frameworks if name not in commands and name not in objects.agents]
     # Not the file's name: its content decides which run this is.
@@ -164,11 +164,11 @@ def trial_keys(config: RunConfig) -> list[TrialKey]:
         TrialKey(framework=framework, query_id=query_id, repeat=repeat)
         for repeat in range(config.repeat)
         for number, query_id in enumerate(config.query_ids)
-        for framework in _rotated(config.frameworks, number + repeat)
+        for framework in _rotate(config.frameworks, number + repeat)
     ]
 
 
-def _rotated(items: Sequence[str], by: int) -> Sequence[str]:
+def _rotate(items: Sequence[str], by: int) -> Sequence[str]:
     start = by % len(items)
     return (*items[start:], *items[:start])
 
@@ -186,7 +186,7 @@ LATEST = 50
 
 CODE = ("adapter_versions", "adapter_digests")
 GROWING = ("frameworks", "commands", "query_ids", "repeat")
-"""Fields that tell the adapters' code, and those that may grow in a run that is extended."""
+"""Fields that identify the adapters' code, and those that may grow in a run that is extended."""
 
 
 def find_run(store: Store, prepared: Prepared) -> Run | None:
@@ -202,12 +202,12 @@ def find_run(store: Store, prepared: Prepared) -> Run | None:
     if options.retry_failed:
         return _latest_of(store, config)
     if options.extend is not None:
-        return _extended(store, config, options.extend)
+        return _run_to_extend(store, config, options.extend)
     return store.unfinished_run(config_digest(config))
 
 
 def remarks(store: Store, prepared: Prepared) -> Iterator[str]:
-    """What a user should know before a new run is started although another could be meant."""
+    """Yield remarks before a new run is started although the user may mean another."""
     if prepared.options.fresh:
         return
     config = prepared.config
@@ -250,7 +250,7 @@ def _is_due(own: Sequence[AttemptSummary], options: RunOptions, adapter_digest: 
 
 
 def why_not_extended(there: RunConfig, here: RunConfig) -> str | None:
-    """Why a run of one configuration does not become one of another by more trials; None if it does."""
+    """Return why a run of one configuration does not become one of another by more trials; None if it does."""
     for name, value in _values(there, without=(*CODE, *GROWING)).items():
         if value != getattr(here, name):
             return f"its {_words(name)} is {value!r}, not {getattr(here, name)!r}"
@@ -273,7 +273,7 @@ def _latest_of(store: Store, config: RunConfig) -> Run:
     raise UsageError("--retry-failed: the store has no run of this configuration; leave the option out to start one")
 
 
-def _extended(store: Store, config: RunConfig, wanted: str) -> Run:
+def _run_to_extend(store: Store, config: RunConfig, wanted: str) -> Run:
     runs = store.runs(limit=None) if wanted == LAST else [store.run(wanted)]
     reasons = {run.run_id: why_not_extended(run.config, config) for run in runs}
     for run in runs:
@@ -287,7 +287,7 @@ def _extended(store: Store, config: RunConfig, wanted: str) -> Run:
 
 
 def _changed_since(there: RunConfig, here: RunConfig) -> str | None:
-    """What keeps a run of the same settings from being continued: adapters, or Trialbed."""
+    """Return the part that keeps a run of the same settings from being continued: adapters, or Trialbed."""
     if _values(there, without=(*CODE, "trialbed_version")) != _values(here, without=(*CODE, "trialbed_version")):
         return None
     if there.trialbed_version != here.trialbed_version:

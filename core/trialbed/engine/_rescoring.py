@@ -36,7 +36,7 @@ class Rescored:
         attempts: all of them, with the scores that documents show.
         before, after: the counted trials with the scores that they had and have, in the same order.
         name: of the new judge's score; None where no judge was asked.
-        gold: what the gold calls of queries were answered, where the run made them.
+        gold: the answers to the gold calls of queries, where the run made them.
     """
 
     run: Run
@@ -66,13 +66,13 @@ async def rejudge(store: Store, run: Run, queries: Queries, settings: RunSetting
             return [(await judged_score(context)).model_copy(update={"name": name})]
 
         contexts = _Contexts(store, run, queries, judge, label)
-        rescored = await _rescored(store, run, contexts, give, completed.concurrency)
+        rescored = await _score_again(store, run, contexts, give, completed.concurrency)
         report = judge_report(judge, completed)
     changed = {field: getattr(completed, field) for field in JUDGE_FIELDS}
     config = run.config.model_copy(update=changed)
     own = run.model_copy(update={"config": config, "config_digest": config_digest(config), "judge": dict(report)})
     old = f"{JUDGED}@{judge_label(run.config)}"
-    attempts = [_exchanged(result, name, old) for result in rescored.attempts]
+    attempts = [_exchange_scores(result, name, old) for result in rescored.attempts]
     return Rescored(own, attempts, rescored.before, rescored.after, name, rescored.gold)
 
 
@@ -87,7 +87,7 @@ async def rescore(store: Store, run: Run, queries: Queries, *, concurrency: int 
         return [score for score in await listeners.score(context) if result.score(score.name) is None]
 
     contexts = _Contexts(store, run, queries, None, judge_label(run.config))
-    rescored = await _rescored(store, run, contexts, give, concurrency)
+    rescored = await _score_again(store, run, contexts, give, concurrency)
     described = {**run.scores, **listeners.descriptions()}
     await asyncio.to_thread(partial(store.update_run, run.run_id, scores=described))
     run = run.model_copy(update={"scores": described})
@@ -141,7 +141,7 @@ class _Contexts:
         )
 
 
-async def _rescored(store: Store, run: Run, contexts: _Contexts, give: Give, concurrency: int) -> Rescored:
+async def _score_again(store: Store, run: Run, contexts: _Contexts, give: Give, concurrency: int) -> Rescored:
     attempts = await asyncio.to_thread(store.attempts, run.run_id)
     before = counted_attempts(attempts)
     slots = asyncio.Semaphore(concurrency)
@@ -164,7 +164,7 @@ async def _rescored(store: Store, run: Run, contexts: _Contexts, give: Give, con
     return Rescored(run, again, before, after, None, store.gold_answers(run.run_id))
 
 
-def _exchanged(result: TrialResult, new: str, old: str) -> TrialResult:
+def _exchange_scores(result: TrialResult, new: str, old: str) -> TrialResult:
     """The trial with the new judge's score in the place of the run's own, which is kept beside it."""
     judged = result.score(new)
     if judged is None:

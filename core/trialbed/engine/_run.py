@@ -1,4 +1,4 @@
-"""Runs what is asked for: looks everything up, locks the run, creates or resumes it, and hands it to a session."""
+"""Makes a run: looks everything up, locks it, creates or resumes it, and hands it to a session."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from trialbed.wire.redaction import redact
 async def run(
     prepared: Prepared, *, executor: Executor | None = None, ambient: bool = False, progress: RunProgress | None = None
 ) -> Run:
-    """Run what was prepared, or resume it; what was measured is in the store then.
+    """Run or resume what was prepared, until every result is in the store.
 
     Args:
         executor: runs the trials of all frameworks that are not objects; the driver that the options name if not given.
@@ -37,7 +37,7 @@ async def run(
         progress: follows the run.
 
     Raises:
-        TrialbedError: nothing ran; says why. What had finished before stays in the store.
+        TrialbedError: nothing ran; says why. Trials that had ended before stay in the store.
     """
     shown = progress or NoProgress()
     with await asyncio.to_thread(Store.open, prepared.options.store) as store, ExitStack() as locks:
@@ -78,7 +78,7 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: 
 
 
 def _catalog(options: RunOptions, dataset: Dataset, objects: RunObjects) -> ApiCatalog | None:
-    """What the selector chooses from; None if it needs none."""
+    """Open the Apis that the selector chooses from; None if it needs none."""
     selector = objects.selector or selector_driver(options)
     if selector.needs_catalog:
         return open_catalog([dataset], options.catalog, options.data_dir)
@@ -104,7 +104,7 @@ def _check_executor(
 
 
 def _continue_or_create(store: Store, prepared: Prepared, found: Run | None, progress: RunProgress) -> Run:
-    """The run as it goes on: the one found, or a new one.
+    """Return the run to continue: the one found, or a new one.
 
     Args:
         found: the run that the command continues; it is locked.
@@ -127,7 +127,7 @@ def _continue_or_create(store: Store, prepared: Prepared, found: Run | None, pro
 
 
 def _names(options: RunOptions, found: Run | None) -> tuple[tuple[str, ...], str]:
-    """The tags and the note of a run: those that it has, and those that are given now."""
+    """Return the tags and the note of a run: those that it has, and those that are given now."""
     known = found.tags if found else ()
     note = options.note if options.note is not None else found.note if found else ""
     given = (tag.strip() for tag in options.tags if tag.strip())

@@ -32,7 +32,7 @@ UPSTREAM_TIMEOUT = 300.0
 
 @asynccontextmanager
 async def server(options: RunOptions, callback_url: str | None = None) -> AsyncIterator[ControlClient]:
-    """A client of the run's server; the server is stopped afterwards if it was started for the run.
+    """Yield a client of the run's server; the server is stopped afterwards if it was started for the run.
 
     Args:
         callback_url: where this process answers calls of Apis.
@@ -59,7 +59,7 @@ async def server(options: RunOptions, callback_url: str | None = None) -> AsyncI
 
 
 async def answers(url: str) -> bool:
-    """Whether anything answers HTTP at this URL's server."""
+    """Return whether anything answers HTTP at this URL's server."""
     limit = aiohttp.ClientTimeout(total=5)
     try:
         async with aiohttp.ClientSession(timeout=limit) as session, session.get(f"{server_root(url)}/healthz"):
@@ -69,7 +69,7 @@ async def answers(url: str) -> bool:
 
 
 def server_root(url: str) -> str:
-    """The server's root, whether ``url`` is it, its ``/virtual`` or its ``/v1``."""
+    """Return the server's root, whether ``url`` is it, its ``/virtual`` or its ``/v1``."""
     url = url.rstrip("/")
     for suffix in ("/virtual", "/v1"):
         url = url.removesuffix(suffix)
@@ -88,7 +88,7 @@ def _command(options: RunOptions) -> list[str]:
 
 
 def _simulator_model(options: RunOptions) -> list[str]:
-    """What the server needs for simulators that ask a model."""
+    """Return the server's options for simulators that ask a model."""
     if options.simulator_model is None:
         return []
     limits = {
@@ -119,7 +119,7 @@ async def _process(command: Sequence[str], environment: dict[str, str]) -> Async
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         env=environment,
-        # Ctrl-C in the terminal is the engine's to handle: the server must outlive it to hand over what it saw.
+        # Ctrl-C in the terminal is the engine's to handle: the server must outlive it to hand over its logs.
         start_new_session=True,
     )
     errors = _Tail(process.stderr)
@@ -176,5 +176,5 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
 
 
 def split_port(url: str) -> int:
-    """The port of a URL, 80 where it names none."""
+    """Return the port of a URL, 80 where it names none."""
     return urlsplit(url).port or 80

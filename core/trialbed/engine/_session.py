@@ -43,7 +43,7 @@ class RunProgress(Protocol):
         """A trial has ended and is committed."""
 
     def again(self, count: int) -> None:
-        """So many of the trials that ended were not measured, and are attempted again."""
+        """Trials that ended without a measurement, ``count`` of them, are attempted again."""
 
     def end(self) -> None:
         """No more trials end."""
@@ -86,7 +86,7 @@ async def _meanwhile(work: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task
 
 @contextmanager
 def _frozen_heap() -> Iterator[None]:
-    """Leave what was loaded so far out of the search for garbage, which takes longer than a short trial."""
+    """Leave all objects of now out of the search for garbage, which takes longer than a short trial."""
     if gc.get_freeze_count():  # by the calling program, which knows best when to end that
         yield
         return
@@ -116,7 +116,7 @@ class RunSession:
         self._progress = progress
         self._ambient = ambient
         self._listeners = installed_listeners(prepared.objects.plugins)
-        self._outage = Outage(told=False, key_variable=prepared.options.api_key_env)
+        self._outage = Outage(measured=False, key_variable=prepared.options.api_key_env)
         self._unmeasured: dict[TrialKey, int] = {}
         self._began = time.monotonic()
 
@@ -129,8 +129,8 @@ class RunSession:
         try:
             await self._trials(executor)
         except BaseException as error:
-            void = isinstance(error, NothingMeasured) and not self._outage.told
-            await asyncio.shield(asyncio.to_thread(self._interrupted, void=void))
+            void = isinstance(error, NothingMeasured) and not self._outage.measured
+            await asyncio.shield(asyncio.to_thread(self._end_early, void=void))
             raise
         finally:
             self._progress.end()
@@ -144,8 +144,8 @@ class RunSession:
             if self._prepared.options.retry_failed:
                 self._progress.note(f"run {self._run.run_id} has no failed trials to repeat")
             return
-        told = any(attempt.status != "not measured" for attempt in attempts)
-        self._outage = Outage(told=told, key_variable=self._prepared.options.api_key_env)
+        measured = any(attempt.status != "not measured" for attempt in attempts)
+        self._outage = Outage(measured=measured, key_variable=self._prepared.options.api_key_env)
         async with self._runner(executor) as runner:
             self._listeners.notify("run_started", run=self._run)
             self._progress.begin(self._run, total=len(keys), done=len(keys) - len(todo))
@@ -157,7 +157,7 @@ class RunSession:
     async def _attempt_again(self, runner: TrialRunner) -> None:
         """Give the trials that were not measured a second attempt, now that the others have ended."""
         again, self._unmeasured = self._unmeasured, {}
-        if again and self._outage.told and not self._outage.over:
+        if again and self._outage.measured and not self._outage.over:
             self._progress.again(len(again))
             await self._lanes(runner, list(again.items()))
 
@@ -267,7 +267,7 @@ class RunSession:
         self._listeners.notify("trial_finished", run=self._run, result=result)
         self._progress.advance(result)
 
-    def _interrupted(self, *, void: bool) -> None:
+    def _end_early(self, *, void: bool) -> None:
         run_id = self._run.run_id
         if self._store.attempt_summaries(run_id) and not void:
             self._store.update_run(run_id, status="interrupted", overall_time=self._overall_time())

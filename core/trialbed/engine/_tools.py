@@ -22,7 +22,7 @@ from trialbed.store import Store
 
 
 def selector_driver(settings: RunSettings) -> type[ToolSelector]:
-    """The class of the selector that the settings name.
+    """Return the class of the selector that the settings name.
 
     Raises:
         DriverError: it is not installed, or cannot be loaded.
@@ -37,7 +37,7 @@ def selector_driver(settings: RunSettings) -> type[ToolSelector]:
 def prepared_selector(
     settings: RunSettings, helpers: HelperModels, apis: Sequence[Api], *, own: ToolSelector | None = None
 ) -> ToolSelector:
-    """The selector, with what it may ask, when it has learnt a catalog.
+    """Return the selector with the models that it may ask, once it has learnt a catalog.
 
     Args:
         own: the selector, where it is an object; None for the driver that the settings name.
@@ -54,7 +54,7 @@ def prepared_selector(
 
 @contextmanager
 def standing_selector(settings: RunSettings, apis: Sequence[Api]) -> Iterator[ToolSelector]:
-    """A selector without a run, when it has learnt a catalog.
+    """Yield a selector without a run, once it has learnt a catalog.
 
     Raises:
         UsageError, DriverError: it cannot be used; says why.
@@ -75,7 +75,7 @@ OpenSelector = Callable[[Sequence[Api]], ToolSelector]
 async def select_tools(
     run: Run, apis: Callable[[], Sequence[Api]], queries: Sequence[Query], store: Store, open_selector: OpenSelector
 ) -> dict[int | str, tuple[ToolSpec, ...]]:
-    """``query_id -> tools`` for the run: what is stored, else what the run's selector chooses now.
+    """Return ``query_id -> tools`` for the run: the stored ones, else those that the run's selector chooses now.
 
     Args:
         apis: gives the catalog.

@@ -113,7 +113,7 @@ class TrialRunner:
             async with self.slots:
                 self.listeners.notify("trial_started", run=self.run, spec=spec)
                 outcome = await self.executors[spec.key.framework].execute(spec)
-                # Asked before the slot is free, the server answers this before what the next trial asks. The log is
+                # Asked before the slot is free, the server answers this before the next trial's requests. The log is
                 # read and scored while that runs.
                 closing = asyncio.create_task(self._close(spec.trial))
                 await asyncio.sleep(0)
@@ -122,13 +122,13 @@ class TrialRunner:
             state, broken = self.callbacks.close(spec.trial)
         if broken is not None:
             outcome = outcome.model_copy(update={"failure": broken})
-        # What the endpoint said may be in what the agent says; from here on, it is shown and stored.
+        # The agent may repeat the endpoint's words; from here on, they are shown and stored.
         outcome = self._redaction.record(outcome)
         wire = wire if state is None else wire.model_copy(update={"state": state})
-        return spec, _with_known_claims(outcome, wire) if loss is None else _unobserved(outcome, loss), wire
+        return spec, _with_known_claims(outcome, wire) if loss is None else _without_log(outcome, loss), wire
 
     async def _close(self, trial: str) -> tuple[WireLog, NothingMeasured | None]:
-        """What the server saw of a trial; nothing, and why, where that is lost, which costs this trial only."""
+        """Close a trial and return the server's log; an empty one and the reason where it is lost."""
         try:
             return await self.control.close_trial(trial), None
         except NothingMeasured as error:
@@ -155,14 +155,14 @@ class TrialRunner:
         )
 
     def _registration(self, spec: TrialSpec) -> TrialRegistration:
-        # Equal for every framework: what the faults are drawn from.
+        # Faults are drawn from this: it is equal for every framework.
         fault_key = json.dumps([spec.key.query_id, spec.key.repeat])
         own = {"trial": spec.trial, "seed": spec.endpoint.seed, "fault_key": fault_key}
         return self._registrations[spec.key.query_id].model_copy(update=own)
 
     @cached_property
     def _registrations(self) -> Mapping[int | str, TrialRegistration]:
-        """For each query, what is the same in all of its trials."""
+        """For each query, the part that all of its trials share."""
         config = self.run.config
         faults = None if config.faults is None else read_fault_plan(config.faults)
         return {
@@ -212,13 +212,13 @@ def _empty_log(trial: str) -> WireLog:
     return WireLog(trial=trial, opened_at=datetime.now(UTC))
 
 
-def _unobserved(outcome: Outcome, loss: NothingMeasured) -> Outcome:
+def _without_log(outcome: Outcome, loss: NothingMeasured) -> Outcome:
     failure = Failure(kind="server", message=f"what the server saw of this trial is lost: {loss}")
     return outcome.model_copy(update={"answer": None, "failure": failure})
 
 
 def may_be_the_workers_fault(outcome: Outcome, wire: WireLog) -> bool:
-    """Whether a trial may have failed because of what earlier ones did to its worker.
+    """Return whether a trial may have failed because of what earlier ones did to its worker.
 
     Its worker was not fresh, and it failed before it asked the model anything. No other failure gets a second try.
     """

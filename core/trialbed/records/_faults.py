@@ -78,18 +78,18 @@ class FaultPlan(Record):
             place: how many calls of this Api came before it.
         """
         found = self.tools
-        return None if found is None else self._drawn(found.rate, found.faults, ["tool", trial, api, place])
+        return None if found is None else self._draw(found.rate, found.faults, ["tool", trial, api, place])
 
     def model_fault(self, trial: str, place: int) -> ModelFault | None:
         """The fault of a request to the model; None for most."""
         found = self.model
-        return None if found is None else self._drawn(found.rate, found.faults, ["model", trial, place])
+        return None if found is None else self._draw(found.rate, found.faults, ["model", trial, place])
 
     def canary(self, trial: str, api: str, place: int) -> str:
         """The word that an injected instruction asks for, which appears nowhere else."""
         return f"INJ-{self._digest(['canary', trial, api, place]).hex()[:10]}"
 
-    def _drawn(self, rate: float, faults: tuple[Name, ...], where: list[str | int]) -> Name | None:
+    def _draw(self, rate: float, faults: tuple[Name, ...], where: list[str | int]) -> Name | None:
         draw = random.Random(self._digest(where))  # noqa: S311 - shall be the same again
         return draw.choice(faults) if faults and draw.random() < rate else None
 

@@ -1,4 +1,4 @@
-"""Which of a trial's attempts counts."""
+"""Decides which of a trial's attempts counts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NumberedAttempt(Protocol):
 
     @property
     def status(self) -> TrialStatus:
-        """How it ended."""
+        """Its end."""
 
     @property
     def adapter_digest(self) -> str:
@@ -32,7 +32,7 @@ class NumberedAttempt(Protocol):
 
 @dataclass(frozen=True)
 class AttemptSummary:
-    """An attempt in a store, without what it gave."""
+    """An attempt in a store, without its answer."""
 
     key: TrialKey
     attempt: int
@@ -44,7 +44,7 @@ A = TypeVar("A", bound=NumberedAttempt)
 
 
 def counted_attempts(attempts: Iterable[A]) -> list[A]:
-    """The attempt of each trial that counts, in the order in which they are given.
+    """Return the attempt of each trial that counts, in the order in which they are given.
 
     This is the first that was measured: a further attempt with the same adapter does not improve a score. If the
     adapter or its environment changed before a later one, it is the first that was measured with the latest code.
@@ -54,11 +54,11 @@ def counted_attempts(attempts: Iterable[A]) -> list[A]:
     given = list(attempts)
     for attempt in given:
         of_trial[attempt.key].append(attempt)
-    counted = {id(_counted(own)) for own in of_trial.values()}
+    counted = {id(_counted_attempt(own)) for own in of_trial.values()}
     return [attempt for attempt in given if id(attempt) in counted]
 
 
-def _counted(own: Sequence[A]) -> A:
+def _counted_attempt(own: Sequence[A]) -> A:
     ordered = sorted(own, key=lambda attempt: attempt.attempt)
     measured = [attempt for attempt in ordered if attempt.status != "not measured"]
     if not measured:

@@ -42,7 +42,7 @@ class Bodies:
     def insert(self, connection: Connection) -> None:
         """Write those that the store does not have yet; to ask which these are would take longer."""
         rows = [
-            {"digest": digest, "size": len(body), "body": _compressed(body)}
+            {"digest": digest, "size": len(body), "body": _compress(body)}
             for digest, body in sorted(self._bodies.items())  # one order for all writers, so that none deadlock
         ]
         insert_new(connection, blobs, rows)
@@ -60,12 +60,12 @@ def read_bodies(connection: Connection, digests: Select[Any]) -> dict[str, str]:
 
 def delete_orphans(connection: Connection) -> None:
     """Drop the bodies that nothing refers to any more."""
-    connection.execute(delete(blobs).where(blobs.c.digest.not_in(_used())))
+    connection.execute(delete(blobs).where(blobs.c.digest.not_in(_used_digests())))
 
 
 def unused_bodies(connection: Connection) -> int:
-    """How many bodies nothing refers to."""
-    return int(connection.scalar(select(func.count()).where(blobs.c.digest.not_in(_used()))) or 0)
+    """Count the bodies that nothing refers to."""
+    return int(connection.scalar(select(func.count()).where(blobs.c.digest.not_in(_used_digests()))) or 0)
 
 
 def check_body(row: Row[Any]) -> None:
@@ -79,7 +79,7 @@ def check_body(row: Row[Any]) -> None:
         raise DataError(f"the store's body {row.digest} has another size; restore a copy of the store")
 
 
-def _used() -> CompoundSelect[Any]:
+def _used_digests() -> CompoundSelect[Any]:
     """The digests that something refers to."""
     return union(
         select(calls.c.request).where(calls.c.request.is_not(None)),
@@ -96,7 +96,7 @@ def body_of(bodies: Mapping[str, str], digest: str | None) -> str:
     return bodies[digest]
 
 
-def _compressed(body: bytes) -> bytes:
+def _compress(body: bytes) -> bytes:
     if len(body) <= UNCOMPRESSED:
         return zlib.compress(body, 0)
     window = min(max(len(body).bit_length(), WINDOWS[0]), WINDOWS[1])

@@ -82,7 +82,7 @@ class RunColumns:
 
 
 def read_version(connection: Connection, run_id: str) -> RunVersion:
-    """The version of a run's trials, so that what was read can be kept until it changes."""
+    """The version of a run's trials, so that readers can keep their figures until it changes."""
     status = connection.execute(select(runs.c.status).where(runs.c.run_id == run_id)).scalar_one_or_none()
     digest = hashlib.sha256()
     attempts = 0

@@ -20,7 +20,7 @@ MOST = 64
 class Commits:
     """The trials that have ended and are not committed yet.
 
-    Only what is committed counts as ended, for the caller as for the store: should the process be killed, the others
+    Only a committed trial counts as ended, for the caller as for the store: should the process be killed, the others
     are run again.
 
     Args:

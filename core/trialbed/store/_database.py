@@ -35,17 +35,17 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A transaction that sees one state of the store."""
-        with self.explained(), self._reader.begin() as connection:
+        with self.explain_errors(), self._reader.begin() as connection:
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A transaction that is committed as a whole or not at all."""
-        with self._turn, self.explained(), self._writer.begin() as connection:
+        with self._turn, self.explain_errors(), self._writer.begin() as connection:
             yield connection
 
     @contextmanager
-    def explained(self) -> Iterator[None]:
+    def explain_errors(self) -> Iterator[None]:
         """Turn the database's errors into those that say what to do."""
         try:
             yield
@@ -53,7 +53,7 @@ class Database:
             raise
         except DatabaseError as error:
             raise DataError(_explanation(self.where, str(error.orig))) from error
-        except UnicodeDecodeError as error:  # SQLite names what is malformed, and the name itself is damaged
+        except UnicodeDecodeError as error:  # SQLite names the malformed part, and the name itself is damaged
             raise DataError(_explanation(self.where, "its schema is malformed")) from error
 
 
@@ -103,11 +103,11 @@ class OpenDatabase:
 
     @property
     def mark(self) -> object:
-        """Equal as long as nothing has been written to it; None where that cannot be told at once."""
+        """Equal as long as nothing has been written to it; None where that is not known at once."""
         path = self.database.engine.url.database
         if self.database.engine.dialect.name != "sqlite" or not path:
             return None
-        return tuple(_changed(Path(f"{path}{ending}")) for ending in ("", "-wal"))
+        return tuple(_state_of_file(Path(f"{path}{ending}")) for ending in ("", "-wal"))
 
     def read(self) -> AbstractContextManager[Connection]:
         """A transaction that sees one state of the store."""
@@ -120,8 +120,8 @@ class OpenDatabase:
             self._database = None
 
 
-def _changed(path: Path) -> tuple[int, int] | None:
-    """When a file was last written, in nanoseconds, and its size; None without one."""
+def _state_of_file(path: Path) -> tuple[int, int] | None:
+    """Return the time of a file's last change, in nanoseconds, and its size; None without one."""
     try:
         found = path.stat()
     except OSError:

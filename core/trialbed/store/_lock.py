@@ -38,7 +38,7 @@ def hold(engine: Engine, name: str) -> Iterator[None]:
 
 
 def is_held(engine: Engine, name: str) -> bool:
-    """Whether a process holds the lock of this name; nothing is changed, and True where the system cannot tell."""
+    """Return whether a process holds the lock of this name, True where that is not known; nothing is changed."""
     if engine.dialect.name == "postgresql":
         return _is_advisory_held(engine, name)
     try:
@@ -109,7 +109,7 @@ def _advisory(engine: Engine, name: str) -> Iterator[None]:
             yield
         finally:
             # A session's end frees it too, but only when the server has noticed that end.
-            with suppress(DBAPIError):  # the server may have gone; what the run wrote is safe or was refused
+            with suppress(DBAPIError):  # the server may have gone; the run's records are safe or were refused
                 connection.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": key})
     finally:
         with suppress(DBAPIError):

@@ -23,7 +23,7 @@ def open_store(url_or_path: str | None = None) -> StoreReader:
     """Open a store to read its runs and trials; best in a ``with`` statement.
 
     Nothing is ever changed.
-    Runs that are under way can be read: they show what was committed when they are asked for.
+    Runs that are under way can be read: they show the trials that are committed when they are asked for.
 
     Args:
         url_or_path: a file or a SQLAlchemy URL, as ``bench run --store`` takes it; default: the store of the
@@ -71,14 +71,14 @@ class StoreReader:
 
     @property
     def mark(self) -> object:
-        """Equal as long as nothing has been written to the store; None where that cannot be told at once.
+        """Equal as long as nothing has been written to the store; None where that is not known at once.
 
         For a file it is known from the file itself, and the log beside it.
         """
         return self._database.mark
 
     def close(self) -> None:
-        """Close every connection; what was read before stays usable."""
+        """Close every connection; records that were read before stay usable."""
         self._database.close()
 
     def runs(
@@ -109,9 +109,9 @@ class StoreReader:
                 for run in each_run(connection, () if status is None else {status, *RECORDED.get(status, ())})
                 if fits(run.config, framework, model, dataset) and (since is None or run.created_at >= since)
                 if set(tags) <= set(run.tags)
-                if (seen := self._seen(run)).status == status or status is None
+                if (seen := self._with_current_status(run)).status == status or status is None
             )
-            return tuple(self._stored(run) for run in islice(found, limit))
+            return tuple(self._stored_run(run) for run in islice(found, limit))
 
     def run(self, run_id: str) -> StoredRun:
         """The run with this id.
@@ -123,17 +123,17 @@ class StoreReader:
             DataError: the store has no such run, or several; lists them.
         """
         with self._database.read() as connection:
-            return self._stored(self._seen(find_run(connection, run_id)))
+            return self._stored_run(self._with_current_status(find_run(connection, run_id)))
 
-    def _stored(self, run: Run) -> StoredRun:
+    def _stored_run(self, run: Run) -> StoredRun:
         return StoredRun(self._database.read, lambda: self.mark, run)
 
-    def _seen(self, run: Run) -> Run:
+    def _with_current_status(self, run: Run) -> Run:
         """The run with the status that it has now: the record of one whose process was killed says ``running``."""
         if run.status != "running":
             return run
         database = self._database.database
-        with database.explained():
+        with database.explain_errors():
             is_under_way = any(is_held(database.engine, name) for name in (run.config_digest, run.run_id))
         return run if is_under_way else run.model_copy(update={"status": "interrupted"})
 

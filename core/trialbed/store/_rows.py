@@ -39,7 +39,7 @@ def encode_record(record: Record, exclude: Collection[str] = ()) -> str:
 def encode_whole(records: Sequence[Record]) -> list[str]:
     """The JSON of records, by pydantic's own writer where that loses nothing: it takes a fraction of the time.
 
-    It writes numbers that are not finite as null, and refuses lone surrogates. What it wrote is read back at once for
+    It writes numbers that are not finite as null, and refuses lone surrogates. Its text is read back at once for
     all; only where that differs, or a record holds others, each is looked at.
     """
     try:
@@ -104,7 +104,7 @@ def _plain(value: Any) -> str:
 
 
 SIZE = 8
-"""Bytes of a checksum: enough against accidents, which is what it is for."""
+"""Bytes of a checksum: enough against accidents, its only purpose."""
 
 NOT_COVERED = frozenset(("id", "trial_id", "checksum"))
 """Columns that the database numbers, and the checksum itself."""

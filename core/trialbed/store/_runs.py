@@ -68,31 +68,31 @@ class RunChanges(TypedDict, total=False):
 def change_run(connection: Connection, run_id: str, changes: RunChanges) -> None:
     """Replace fields of a run that is there."""
     query = select(runs).where(runs.c.run_id == run_id).with_for_update()
-    run = _required(connection.execute(query).one_or_none(), connection, run_id).model_copy(update=changes)
+    run = _require(connection.execute(query).one_or_none(), connection, run_id).model_copy(update=changes)
     connection.execute(update(runs).where(runs.c.run_id == run_id).values(_row(run)))
 
 
 def read_run(connection: Connection, run_id: str) -> Run:
-    """The run with this id."""
+    """Read the run with this id."""
     row = connection.execute(select(runs).where(runs.c.run_id == run_id)).one_or_none()
-    return _required(row, connection, run_id)
+    return _require(row, connection, run_id)
 
 
 def find_run(connection: Connection, named: str) -> Run:
-    """The run with this id, or with the one id that begins so; the latest run for ``latest``."""
+    """Find the run with this id, or with the one id that begins so; the latest run for ``latest``."""
     newest_first = select(runs).order_by(runs.c.created.desc(), runs.c.run_id.desc())
     if named == LATEST:
-        return _required(connection.execute(newest_first.limit(1)).one_or_none(), connection, named)
+        return _require(connection.execute(newest_first.limit(1)).one_or_none(), connection, named)
     exact = connection.execute(select(runs).where(runs.c.run_id == named)).one_or_none()
     if exact is not None or not named:
-        return _required(exact, connection, named)
+        return _require(exact, connection, named)
     begun = newest_first.where(runs.c.run_id.startswith(named, autoescape=True)).limit(MOST_NAMED + 1)
     found = connection.execute(begun).all()
     if len(found) > 1:
         ids = ", ".join(row.run_id for row in found[:MOST_NAMED])
         more = " …" if len(found) > MOST_NAMED else ""
         raise DataError(f"the ids of several runs begin with {named!r}: {ids}{more}; write more of the one you mean")
-    return _required(found[0] if found else None, connection, named)
+    return _require(found[0] if found else None, connection, named)
 
 
 def read_runs(connection: Connection, limit: int | None) -> list[Run]:
@@ -111,7 +111,7 @@ def each_run(connection: Connection, statuses: Collection[str] = ()) -> Iterator
 
 
 def fits(config: RunConfig, framework: str | None, model: str | None, dataset: str | None) -> bool:
-    """Whether a run is of this framework, model and dataset; None is any."""
+    """Return whether a run is of this framework, model and dataset; None is any."""
     labels = {label for own in config.frameworks for label in (own, framework_name(own))}
     return (
         (framework is None or framework in labels)
@@ -150,7 +150,7 @@ def _row(run: Run) -> dict[str, Any]:
     return with_checksum(row)
 
 
-def _required(row: Row[Any] | None, connection: Connection, run_id: str) -> Run:
+def _require(row: Row[Any] | None, connection: Connection, run_id: str) -> Run:
     if row is None:
         raise DataError(f"the store has no run {run_id!r}; {_known(connection)}")
     return run_of(row)
@@ -175,15 +175,15 @@ def _known(connection: Connection) -> str:
 def insert_selection(
     connection: Connection, run_id: str, query_id: int | str, selector: str, tools: tuple[ToolSpec, ...]
 ) -> None:
-    """Keep what a query was offered, unless the run has it already."""
+    """Keep the tools that a query was offered, unless the run has it already."""
     bodies = Bodies()
-    digest = bodies.add(encode([_described(tool) for tool in tools]))
+    digest = bodies.add(encode([_describe_tool(tool) for tool in tools]))
     bodies.insert(connection)
     row = {"run_id": run_id, "query_id": encode_id(query_id), "selector": selector, "tools": digest}
     insert_new(connection, selections, [with_checksum(row)])
 
 
-def _described(tool: ToolSpec) -> dict[str, Any]:
+def _describe_tool(tool: ToolSpec) -> dict[str, Any]:
     return tool.model_dump() | ({"topped_up": True} if tool.topped_up else {})
 
 
@@ -208,7 +208,7 @@ def check_selection(row: Row[Any]) -> None:
 
 
 def insert_gold_answer(connection: Connection, run_id: str, answer: GoldAnswer) -> None:
-    """Keep what a query's gold calls were answered, unless the run has it already."""
+    """Keep the answers to a query's gold calls, unless the run has it already."""
     bodies = Bodies()
     digest = bodies.add(encode_record(answer))
     bodies.insert(connection)
@@ -217,7 +217,7 @@ def insert_gold_answer(connection: Connection, run_id: str, answer: GoldAnswer) 
 
 
 def read_gold_answers(connection: Connection, run_id: str) -> list[GoldAnswer]:
-    """What a run has, in the order of the queries' ids as texts."""
+    """Read the gold answers of a run, in the order of the queries' ids as texts."""
     rows = connection.execute(
         select(gold_answers).where(gold_answers.c.run_id == run_id).order_by(gold_answers.c.query_id)
     ).all()

@@ -1,6 +1,6 @@
 """The tables.
 
-Columns are for queries; ``record`` is what is read back: the JSON of a frozen record, without the parts that
+Columns are for queries; ``record`` is read back: the JSON of a frozen record, without the parts that
 have rows of their own. ``checksum`` covers the other columns of its row (see ``_checksums``), and a trial has one more
 for its scores and one for its calls. Only types that SQLite and PostgreSQL share are used.
 """
@@ -25,7 +25,7 @@ SCHEMA_VERSION = 6
 """Incremented with a change of the tables, or of a stored record that does not read older ones.
 
 A new field of a record needs none where it has a default: records that lack it are read with that. Stores of versions
-1 to 5 are refused: they were written before the first release that keeps what it has written.
+1 to 5 are refused: they were written before the first release whose stores later ones read.
 """
 
 metadata = MetaData()

@@ -81,7 +81,7 @@ class Store:
             UsageError: another process holds it.
         """
         with ExitStack() as held:
-            with self._database.explained():
+            with self._database.explain_errors():
                 held.enter_context(hold(self._database.engine, name))
             yield
 
@@ -103,17 +103,17 @@ class Store:
             change_run(connection, run_id, changes)
 
     def run(self, run_id: str) -> Run:
-        """The run with this id."""
+        """Return the run with this id."""
         with self._database.read() as connection:
             return read_run(connection, run_id)
 
     def runs(self, limit: int | None = 100) -> list[Run]:
-        """The latest runs, latest first; None for all."""
+        """Return the latest runs, latest first; None for all."""
         with self._database.read() as connection:
             return read_runs(connection, limit)
 
     def unfinished_run(self, config_digest: str) -> Run | None:
-        """The latest run of this configuration that is running, interrupted or incomplete."""
+        """Return the latest run of this configuration that is running, interrupted or incomplete."""
         with self._database.read() as connection:
             return read_unfinished(connection, config_digest)
 
@@ -123,12 +123,12 @@ class Store:
             delete_run(connection, run_id)
 
     def compact(self) -> None:
-        """Give the space of what was deleted back to the system.
+        """Give the space of deleted records back to the system.
 
         Raises:
             DataError: another process is using the store.
         """
-        with self._database.explained():
+        with self._database.explain_errors():
             compact(self._database.engine)
 
     def add_trial(self, run_id: str, result: TrialResult) -> None:
@@ -174,17 +174,17 @@ class Store:
             add_scores(connection, run_id, result, masked)
 
     def finished_keys(self, run_id: str) -> set[TrialKey]:
-        """The identities of the trials that were measured; the others are to be run, or run again."""
+        """Return the identities of the trials that were measured; the others are to be run, or run again."""
         attempts = self.attempt_summaries(run_id)
         return {attempt.key for attempt in attempts if attempt.status != "not measured"}
 
     def attempt_summaries(self, run_id: str) -> list[AttemptSummary]:
-        """How each committed attempt ended, in the order in which they were added; cheaper than ``attempts``."""
+        """Return the end of each committed attempt, in the order of their adding; cheaper than ``attempts``."""
         with self._database.read() as connection:
             return read_attempts(connection, run_id)
 
     def results(self, run_id: str, framework: str | None = None) -> list[TrialResult]:
-        """The attempt of each committed trial that counts, bodies included, in the order in which they were added.
+        """Return the attempt of each committed trial that counts, bodies included, in the order of their adding.
 
         This is the first attempt that was measured, unless a later one was measured with another adapter or
         environment. Where no attempt was measured, it is the last.
@@ -195,7 +195,7 @@ class Store:
         return counted_attempts(self.attempts(run_id, framework))
 
     def attempts(self, run_id: str, framework: str | None = None) -> list[TrialResult]:
-        """Every committed attempt, bodies included, in the order in which they were added.
+        """Return every committed attempt, bodies included, in the order in which they were added.
 
         Args:
             framework: only the attempts of this one.
@@ -212,12 +212,12 @@ class Store:
             raise DataError(f"the store has no run {run_id!r}; create it before its selections") from error
 
     def selection(self, run_id: str, query_id: int | str) -> tuple[ToolSpec, ...] | None:
-        """The tools offered for a query of this run, None where nothing is kept yet."""
+        """Return the tools offered for a query of this run; None where nothing is kept yet."""
         with self._database.read() as connection:
             return read_selection(connection, run_id, query_id)
 
     def add_gold_answer(self, run_id: str, answer: GoldAnswer) -> None:
-        """Keep what the gold calls of a query were answered; what was kept first stays.
+        """Keep the answers to the gold calls of a query; those that were kept first stay.
 
         Secrets of this process's environment are masked in it.
         """
@@ -229,7 +229,7 @@ class Store:
             raise DataError(f"the store has no run {run_id!r}; create it before its gold answers") from error
 
     def gold_answers(self, run_id: str) -> dict[int | str, GoldAnswer]:
-        """What the gold calls of this run's queries were answered, by the query's id."""
+        """Return the answers to the gold calls of this run's queries, by the query's id."""
         with self._database.read() as connection:
             return {answer.query_id: answer for answer in read_gold_answers(connection, run_id)}
 

@@ -65,7 +65,7 @@ class StoredTrial:
 
     @property
     def attempt(self) -> int:
-        """Which attempt of the trial it is, counted from 0."""
+        """The number of the attempt, from 0."""
         return self._record.attempt
 
     @property
@@ -90,25 +90,25 @@ class StoredTrial:
 
     @property
     def started_at(self) -> datetime:
-        """When the agent began."""
+        """The time at which the agent began."""
         return self._record.outcome.started_at
 
     @property
     def answer(self) -> Answer | None:
         """The answer with the calls, tokens and turns that the agent claims; None if it gave none.
 
-        It stands beside a failure if the server saw what the agent does not say, such as requests past the limit.
+        It stands beside a failure if the server saw more than the agent says, such as requests past the limit.
         """
         return self._record.outcome.answer
 
     @property
     def failure(self) -> Failure | None:
-        """Why there is no answer that counts; None if there is one."""
+        """The reason why there is no answer that counts; None if there is one."""
         return self._record.outcome.failure
 
     @property
     def failed(self) -> bool:
-        """Whether the trial ended in an error."""
+        """Return whether the trial ended in an error."""
         return self._record.failed
 
     @property
@@ -128,7 +128,7 @@ class StoredTrial:
 
     @property
     def scores(self) -> tuple[Score, ...]:
-        """Every score, with what it rests on in ``detail`` (a judge's reason and votes) or why it has no value.
+        """Every score, with its evidence in ``detail`` (a judge's reason and votes) or why it has no value.
 
         Only trials that were answered have any; a failed one counts as 0 in means of scores of quality.
         """
@@ -185,7 +185,7 @@ class StoredRun:
 
     @property
     def created_at(self) -> datetime:
-        """When the run began."""
+        """The time at which the run began."""
         return self.record.created_at
 
     @property
@@ -195,12 +195,12 @@ class StoredRun:
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """What ``bench run --tag`` called it."""
+        """The names that ``bench run --tag`` gave it."""
         return self.record.tags
 
     @property
     def note(self) -> str:
-        """What ``bench run --note`` says of it."""
+        """The text that ``bench run --note`` gave it."""
         return self.record.note
 
     @property
@@ -225,7 +225,7 @@ class StoredRun:
         return tuple(self.each_result())
 
     def each_result(self) -> Iterator[TrialResult]:
-        """What ``results`` reads, a part at a time: a large run need not fit into memory."""
+        """Yield the records of ``results``, read a part at a time: a large run need not fit into memory."""
         with self._read() as connection:
             yield from each_result(connection, self.run_id)
 
@@ -251,7 +251,7 @@ class StoredRun:
         """
         return tuple(
             trial
-            for trial in self._counted(self.attempts(framework=framework, query_id=query_id))
+            for trial in self._counted_trials(self.attempts(framework=framework, query_id=query_id))
             if (failed is None or trial.failed is failed)
             and (failure is None or (trial.failure is not None and trial.failure.kind == failure))
             and (status is None or trial.status == status)
@@ -271,7 +271,7 @@ class StoredRun:
         """A pandas DataFrame with a row for each trial that counts, and a column for each score.
 
         A failed trial is 0 in scores of quality, so that means are those of the result document, apart from times, of
-        which the document leaves out each worker's first; what has no value is missing.
+        which the document leaves out each worker's first; scores without a value are missing.
 
         Raises:
             UsageError: pandas is not installed: ``pip install 'trialbed[dataframe]'`` installs it.
@@ -325,7 +325,7 @@ class StoredRun:
         Raises:
             DataError: the run has no such trial, or it has not ended yet.
         """
-        for trial in self._counted(self.attempts(framework=framework, query_id=query_id, repeat=repeat)):
+        for trial in self._counted_trials(self.attempts(framework=framework, query_id=query_id, repeat=repeat)):
             return trial
         raise DataError(
             f"run {self.run_id!r} has no trial of {framework} on query {query_id!r}, repeat {repeat}; it has "
@@ -339,11 +339,11 @@ class StoredRun:
             return read_selection(connection, self.run_id, query_id) or ()
 
     def gold_answers(self) -> dict[int | str, GoldAnswer]:
-        """What the gold calls of its queries were answered, by the query's id; empty where none were made."""
+        """Return the answers to the gold calls of its queries, by the query's id; empty where none were made."""
         with self._read() as connection:
             return {answer.query_id: answer for answer in read_gold_answers(connection, self.run_id)}
 
-    def _counted(self, attempts: Sequence[StoredTrial]) -> Iterator[StoredTrial]:
+    def _counted_trials(self, attempts: Sequence[StoredTrial]) -> Iterator[StoredTrial]:
         counted = {id(result) for result in counted_attempts(attempt._record for attempt in attempts)}
         return (attempt for attempt in attempts if id(attempt._record) in counted)
 
@@ -360,7 +360,7 @@ Place = tuple[int, int]
 
 
 class VerifiedCase(NamedTuple):
-    """A case of a verification as it is stored: what was found, and the JSON of its request and of its response."""
+    """A case of a verification as it is stored: the findings, and the JSON of its request and of its response."""
 
     verified: dict[str, Any]
     request: str

@@ -86,7 +86,7 @@ def add_scores(connection: Connection, run_id: str, result: TrialResult, added: 
         "repeat": result.key.repeat,
         "attempt": result.attempt,
     }
-    row = connection.execute(_chosen(run_id, key).with_for_update()).one_or_none()
+    row = connection.execute(_select_trials(run_id, key).with_for_update()).one_or_none()
     if row is None:
         raise DataError(f"run {run_id!r} has no such attempt any more; scores are added to attempts that are there")
     _check_row(row)
@@ -103,8 +103,8 @@ def add_scores(connection: Connection, run_id: str, result: TrialResult, added: 
 
 
 def read_attempts(connection: Connection, run_id: str) -> list[AttemptSummary]:
-    """How the attempts of a run's trials ended, in the order in which they were added."""
-    return [_summary(row) for row in connection.execute(_chosen(run_id, {}))]
+    """Read the ends of the attempts of a run's trials, in the order in which they were added."""
+    return [_summary(row) for row in connection.execute(_select_trials(run_id, {}))]
 
 
 def _summary(row: Row[Any]) -> AttemptSummary:
@@ -119,8 +119,8 @@ def read_results(connection: Connection, run_id: str, framework: str | None) -> 
 
 
 def each_result(connection: Connection, run_id: str, framework: str | None = None) -> Iterator[TrialResult]:
-    """What ``read_results`` reads, in parts: what the caller lets go does not stay in memory."""
-    every = _chosen(run_id, {} if framework is None else {"framework": framework})
+    """Yield the records of ``read_results``, read in parts: those that the caller lets go do not stay in memory."""
+    every = _select_trials(run_id, {} if framework is None else {"framework": framework})
     row_ids = connection.scalars(every.with_only_columns(trials.c.id)).all()
     for first in range(0, len(row_ids), IN_ONE):
         own = row_ids[first : first + IN_ONE]
@@ -134,7 +134,7 @@ def each_result(connection: Connection, run_id: str, framework: str | None = Non
 def read_exchanges(connection: Connection, row_ids: Sequence[int]) -> list[tuple[dict[str, Any], str, str]]:
     """The JSON of attempts with one request each, its body and its answer's, in this order; no records are made."""
     chosen = select(trials).where(trials.c.id.in_(row_ids))
-    own = _grouped(connection.execute(_calls_of(_ids(chosen))))
+    own = _group_by_trial(connection.execute(_calls_of(_ids(chosen))))
     bodies = _bodies_of(connection, chosen)
     found = {}
     for row in connection.execute(chosen):
@@ -151,7 +151,7 @@ def read_trials(connection: Connection, run_id: str, **columns: Any) -> list[tup
     Args:
         **columns: only the trials whose columns have these values.
     """
-    rows, found = _read(connection, _chosen(run_id, columns))
+    rows, found = _read(connection, _select_trials(run_id, columns))
     return [(row.id, _result(row, found[row.id], [], [])) for row in rows]
 
 
@@ -159,7 +159,7 @@ def read_wire(connection: Connection, trial_id: int, wire: WireLog) -> WireLog:
     """The wire log of one attempt, completed by its calls and their bodies."""
     chosen = select(trials).where(trials.c.id == trial_id)
     model_calls, api_calls = _read_calls(connection, connection.execute(chosen).all(), chosen)
-    return _completed(wire, model_calls[trial_id], api_calls[trial_id])
+    return _with_calls(wire, model_calls[trial_id], api_calls[trial_id])
 
 
 def check_trial(connection: Connection, row: Row[Any]) -> None:
@@ -173,7 +173,7 @@ def check_trial(connection: Connection, row: Row[Any]) -> None:
     _check_calls(row, connection.execute(_calls_of([row.id])).all())
 
 
-def _chosen(run_id: str, columns: Mapping[str, Any]) -> Select[Any]:
+def _select_trials(run_id: str, columns: Mapping[str, Any]) -> Select[Any]:
     chosen = select(trials).where(trials.c.run_id == run_id).order_by(trials.c.id)
     for name, value in columns.items():
         chosen = chosen.where(trials.c[name] == value)
@@ -183,7 +183,7 @@ def _chosen(run_id: str, columns: Mapping[str, Any]) -> Select[Any]:
 def _read(connection: Connection, chosen: Select[Any]) -> tuple[Sequence[Row[Any]], ByTrial]:
     """The rows of trials and their scores, each checked to be as it was written."""
     rows = connection.execute(chosen).all()
-    found = _grouped(connection.execute(_scores_of(_ids(chosen))))
+    found = _group_by_trial(connection.execute(_scores_of(_ids(chosen))))
     decoded: ByTrial = defaultdict(list)
     for row in rows:
         _check_row(row)
@@ -197,7 +197,7 @@ def _ids(chosen: Select[Any]) -> Select[Any]:
     return chosen.with_only_columns(trials.c.id).order_by(None)
 
 
-def _grouped(rows: Iterable[Row[Any]]) -> ByTrial:
+def _group_by_trial(rows: Iterable[Row[Any]]) -> ByTrial:
     of_trial: ByTrial = defaultdict(list)
     for row in rows:
         of_trial[row.trial_id].append(row)
@@ -301,7 +301,7 @@ def _call_row(call: ModelCall | ApiCall, kind: str, place: int) -> dict[str, Any
 def _read_calls(connection: Connection, rows: Sequence[Row[Any]], chosen: Select[Any]) -> tuple[ByTrial, ByTrial]:
     """The calls of trials and their bodies, each checked to be as it was written."""
     bodies = _bodies_of(connection, chosen)
-    found = _grouped(connection.execute(_calls_of(_ids(chosen))))
+    found = _group_by_trial(connection.execute(_calls_of(_ids(chosen))))
     model_calls: ByTrial = defaultdict(list)
     api_calls: ByTrial = defaultdict(list)
     for trial in rows:
@@ -329,8 +329,8 @@ def _api_call(row: Row[Any], bodies: Mapping[str, str]) -> ApiCall:
 
 def _result(row: Row[Any], found: list[Score], model_calls: list[ModelCall], api_calls: list[ApiCall]) -> TrialResult:
     result = decode_record(TrialResult, row.record, scores=found)
-    return result.model_copy(update={"wire": _completed(result.wire, model_calls, api_calls)})
+    return result.model_copy(update={"wire": _with_calls(result.wire, model_calls, api_calls)})
 
 
-def _completed(wire: WireLog, model_calls: list[ModelCall], api_calls: list[ApiCall]) -> WireLog:
+def _with_calls(wire: WireLog, model_calls: list[ModelCall], api_calls: list[ApiCall]) -> WireLog:
     return wire.model_copy(update={"model_calls": tuple(model_calls), "api_calls": tuple(api_calls)})

@@ -56,18 +56,18 @@ def verify_store(url_or_path: str) -> StoreReport:
     database = open_database(url_or_path, read_only=True)
     try:
         problems = tuple(_problems(database))
-        return StoreReport(database.where, _counts(database), _unused(database), problems)
+        return StoreReport(database.where, _counts(database), _count_unused(database), problems)
     finally:
         database.engine.dispose()
 
 
 def _problems(database: Database) -> Iterator[str]:
     for look in (_file, _runs, _trials, _selections, _gold_answers, _bodies, _references):
-        yield from _found(database, look)
+        yield from _findings(database, look)
 
 
-def _found(database: Database, look: Callable[[Connection], Iterator[str]]) -> Iterator[str]:
-    """What a check finds, and what keeps it from continuing."""
+def _findings(database: Database, look: Callable[[Connection], Iterator[str]]) -> Iterator[str]:
+    """Yield the findings of a check, and the error that keeps it from continuing."""
     try:
         with database.read() as connection:
             yield from look(connection)
@@ -85,30 +85,30 @@ def _file(connection: Connection) -> Iterator[str]:
 
 def _runs(connection: Connection) -> Iterator[str]:
     for row in connection.execute(select(runs)):
-        yield from _raised(partial(run_of, row))
+        yield from _problem(partial(run_of, row))
 
 
 def _trials(connection: Connection) -> Iterator[str]:
     for row in connection.execute(select(trials)):
-        yield from _raised(partial(check_trial, connection, row))
+        yield from _problem(partial(check_trial, connection, row))
 
 
 def _selections(connection: Connection) -> Iterator[str]:
     for row in connection.execute(select(selections)):
-        yield from _raised(partial(check_selection, row))
+        yield from _problem(partial(check_selection, row))
 
 
 def _gold_answers(connection: Connection) -> Iterator[str]:
     for row in connection.execute(select(gold_answers)):
-        yield from _raised(partial(check_gold_answer, row))
+        yield from _problem(partial(check_gold_answer, row))
 
 
 def _bodies(connection: Connection) -> Iterator[str]:
     for row in connection.execute(select(blobs)):
-        yield from _raised(partial(check_body, row))
+        yield from _problem(partial(check_body, row))
 
 
-def _raised(look: Callable[[], object]) -> Iterator[str]:
+def _problem(look: Callable[[], object]) -> Iterator[str]:
     try:
         look()
     except DataError as error:
@@ -126,7 +126,7 @@ REFERENCES: tuple[tuple[str, Column[Any], Column[Any]], ...] = (
     ("selections' tools are missing", selections.c.tools, blobs.c.digest),
     ("gold answers' bodies are missing", gold_answers.c.answer, blobs.c.digest),
 )
-"""What is wrong if the first column has a value that the second does not have."""
+"""The damage if the first column has a value that the second does not have."""
 
 
 def _references(connection: Connection) -> Iterator[str]:
@@ -148,7 +148,7 @@ def _counts(database: Database) -> dict[str, int]:
     return counts
 
 
-def _unused(database: Database) -> int:
+def _count_unused(database: Database) -> int:
     try:
         with database.read() as connection:
             return unused_bodies(connection)

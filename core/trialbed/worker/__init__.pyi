@@ -12,9 +12,9 @@ from ._messages import Hello as Hello
 from ._messages import Ready as Ready
 from ._messages import Reply as Reply
 from ._messages import Started as Started
+from ._messages import message_line as message_line
 from ._messages import read_command as read_command
 from ._messages import read_reply as read_reply
-from ._messages import written as written
 from ._supervisor import SUPERVISED as SUPERVISED
 from ._supervisor import supervised_command as supervised_command
 from ._trial import WorkerTrial as WorkerTrial

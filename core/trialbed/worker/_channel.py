@@ -10,7 +10,7 @@ from threading import Thread
 from typing import BinaryIO, NoReturn
 
 from trialbed.records import Record
-from trialbed.worker._messages import Begin, Hello, read_command, written
+from trialbed.worker._messages import Begin, Hello, message_line, read_command
 from trialbed.worker._supervisor import SUPERVISED
 
 
@@ -60,7 +60,7 @@ class Channel:
     def send(self, message: Record) -> None:
         """Write one message, whole."""
         self.owner_only()
-        rest = memoryview(written(message))
+        rest = memoryview(message_line(message))
         while rest:
             rest = rest[os.write(self._replies, rest) :]
 

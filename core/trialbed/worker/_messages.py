@@ -131,6 +131,6 @@ def read_reply(line: bytes, nonce: str) -> Ready | Failed | Started | ClockSwitc
     return reply
 
 
-def written(message: Record) -> bytes:
+def message_line(message: Record) -> bytes:
     """The message as its line."""
     return message.model_dump_json().encode() + b"\n"

@@ -98,7 +98,7 @@ class ProcessState:
         if missing:
             return f"{len(missing)} imported module(s) were removed, such as {min(missing)}"
         for functions in self._watched:
-            if name := functions.replaced():
+            if name := functions.first_replaced():
                 return f"{functions.module.__name__}.{name} was replaced"
         self._unchanged = versions
         return ""
@@ -112,7 +112,7 @@ class _Functions:
         functions = {name: value for name, value in list(vars(module).items()) if callable(value)}
         self._names, self._functions = list(functions), list(functions.values())
 
-    def replaced(self) -> str:
+    def first_replaced(self) -> str:
         """Name the first that is another one now; empty if there is none."""
         get = vars(self.module).get
         # Without a loop in Python.

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 SUPERVISED = sys.platform == "linux"
-"""Whether workers have a supervisor; elsewhere stray processes are found by the mark in their environment alone."""
+"""True where workers have a supervisor; elsewhere stray processes are found by the mark in their environment alone."""
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36

@@ -29,10 +29,10 @@ from trialbed.worker import (
     Hello,
     Ready,
     Started,
+    message_line,
     supervised_command,
     worker_command,
     worker_environment,
-    written,
 )
 from trialbed_plugins.executors import _processes as processes
 from trialbed_plugins.executors._clock import Deadline
@@ -322,4 +322,4 @@ class Worker:
             await asyncio.sleep(LAST_TRACE)
 
     def _send(self, message: Record) -> None:
-        pipe(self._transport, 0).write(written(message))
+        pipe(self._transport, 0).write(message_line(message))

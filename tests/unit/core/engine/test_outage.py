@@ -25,8 +25,8 @@ def refused(status: int = 400, *, earlier_answer: bool = False) -> TrialResult:
     return result.model_copy(update={"wire": result.wire.model_copy(update={"model_calls": calls})})
 
 
-def after(*results: TrialResult, told: bool = False) -> Outage:
-    outage = Outage(told=told, key_variable="SOME_KEY")
+def after(*results: TrialResult, measured: bool = False) -> Outage:
+    outage = Outage(measured=measured, key_variable="SOME_KEY")
     for result in results:
         outage.note(result)
     return outage
@@ -73,7 +73,7 @@ def test_a_refusal_beside_answers_is_a_result() -> None:
 
 
 def test_what_an_earlier_session_measured_counts() -> None:
-    outage = after(*[ended("endpoint")] * LIMIT, told=True)
+    outage = after(*[ended("endpoint")] * LIMIT, measured=True)
     assert outage.over
     outage.check()
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed.worker import Started, written
+from trialbed.worker import Started, message_line
 from trialbed_plugins.executors import _pipes
 from trialbed_plugins.executors._pipes import Pipes, WorkerFault, crash
 
-LINE = written(Started(nonce="n", trial="trial"))
+LINE = message_line(Started(nonce="n", trial="trial"))
 
 
 @given(st.data(), st.integers(1, 4))
