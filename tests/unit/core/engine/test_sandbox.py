@@ -26,7 +26,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 def tried(monkeypatch: pytest.MonkeyPatch) -> list[Sandbox]:
     """The sandboxes that were tried."""
     sandboxes: list[Sandbox] = []
-    monkeypatch.setattr("trialbed_plugins.executors.local.check_sandbox", sandboxes.append)
+    monkeypatch.setattr("trialbed_plugins.executors.sandbox.check_sandbox", sandboxes.append)
     return sandboxes
 
 
@@ -75,6 +75,6 @@ def test_a_sandbox_that_cannot_be_made_is_never_replaced_by_a_weaker_one(setting
     def refuse(sandbox: Sandbox) -> None:
         raise SandboxUnavailable(sandbox.mode, "something is missing", "install it")
 
-    monkeypatch.setattr("trialbed_plugins.executors.local.check_sandbox", refuse)
+    monkeypatch.setattr("trialbed_plugins.executors.sandbox.check_sandbox", refuse)
     with pytest.raises(SandboxUnavailable, match="--sandbox container: something is missing; install it"):
         check_run_sandbox(settings(), LocalExecutor)
