@@ -4,8 +4,7 @@ Pilots are drawn from populations of queries whose frameworks differ by a known 
 queries that find this difference with a chance of 80 %; comparisons with so many queries are drawn from the same
 population, and get their verdicts. ``--equivalence`` does so for frameworks that are equally good.
 
-docs/how-to/plan-an-experiment.md has what it printed with ``--pilots 60 --draws 1500 --queries 60,100 --repeats 1,3
---sizes 40,100``: three minutes for each kind of scores.
+docs/how-to/plan-an-experiment.md has figures. Each verdict is the public one, so a line takes minutes.
 """
 
 from __future__ import annotations
@@ -19,14 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trialbed_evaluation.planning import (
-    difference_spread,
-    finds_better,
-    finds_equivalent,
-    is_promised,
-    queries_for,
-    queries_for_equivalence,
-)
+from trialbed.statistics import UNSEEN, PairedVerdict, paired_interval, paired_test, paired_verdict
+from trialbed_evaluation.planning import is_promised, pilot_of, queries_for, queries_for_equivalence
 
 POWER = 0.8
 
@@ -102,16 +95,15 @@ def uneven(random: np.random.Generator, shape: tuple[int, int], difference: floa
     return solved(random, one, one + gain * (1 - one), shape[1])
 
 
-POPULATIONS: dict[str, tuple[Population, float]] = {
-    "alike": (alike, 1.0),
-    "mostly solved": (mostly_solved, 1.0),
-    "graded": (graded, 0.5),
-    "calls": (calls, 0.0),
-    "rarely better": (rarely_better, 1.0),
-    "smooth": (smooth, 0.0),
-    "uneven": (uneven, 1.0),
+POPULATIONS: dict[str, Population] = {
+    "alike": alike,
+    "mostly solved": mostly_solved,
+    "graded": graded,
+    "calls": calls,
+    "rarely better": rarely_better,
+    "smooth": smooth,
+    "uneven": uneven,
 }
-"""Each with what differences of trials are multiples of."""
 
 MOST = {"mostly solved": 0.39, "rarely better": 0.7, "uneven": 0.24}
 """The largest differences that populations can have."""
@@ -120,21 +112,21 @@ PLANS = ((1, 1), (1, 3), (3, 3), (5, 5), (10, 10), (3, 10), (5, 3), (10, 5))
 """Repeats that are planned, and of the pilot."""
 
 
+def verdict(differences: list[float]) -> PairedVerdict:
+    p = paired_test(differences, draws=499).p
+    return paired_verdict(differences, paired_interval(differences, unseen=UNSEEN), p, MARGIN)
+
+
 @cache
 def real_power(name: str, queries: int, repeats: int, difference: float, draws: int, equivalence: bool) -> float:
     """The share of comparisons with the verdict."""
-    population, step = POPULATIONS[name]
     random = np.random.default_rng((queries, repeats))
-    found, block = 0, max(50, min(draws, 600_000 // (queries * repeats)))
-    for _ in range(-(-draws // block)):
-        means = population(random, (block * queries, repeats), difference).mean(1).reshape(block, queries)
-        means = np.round(means, 9)
-        own = step / repeats
-        verdicts = (
-            finds_equivalent(means, MARGIN, random, step=own) if equivalence else finds_better(means, random, step=own)
-        )
-        found += int(verdicts.sum())
-    return found / (block * -(-draws // block))
+    wanted = "equivalent" if equivalence else "better"
+    found = 0
+    for _ in range(draws):
+        means = np.round(POPULATIONS[name](random, (queries, repeats), difference).mean(1), 9)
+        found += verdict(means.tolist()) == wanted
+    return found / draws
 
 
 def difference_for(name: str, queries: int, repeats: int) -> float:
@@ -142,20 +134,18 @@ def difference_for(name: str, queries: int, repeats: int) -> float:
     low, high = 0.0, MOST.get(name, 0.9)
     for _ in range(9):
         middle = round((low + high) / 2, 5)
-        low, high = (
-            (middle, high) if real_power(name, queries, repeats, middle, 1_000, False) < POWER else (low, middle)
-        )
+        low, high = (middle, high) if real_power(name, queries, repeats, middle, 400, False) < POWER else (low, middle)
     return round((low + high) / 2, 4)
 
 
 def planned_powers(name: str, size: int, plan: tuple[int, int], difference: float, arguments: Any) -> list[float]:
     """The true powers of what pilots plan, those that promise one."""
-    population, _ = POPULATIONS[name]
+    population = POPULATIONS[name]
     repeats, own = plan
     random = np.random.default_rng(1)
     powers = []
     for _ in range(arguments.pilots):
-        pilot = difference_spread(np.round(population(random, (size, own), difference), 9).tolist())
+        pilot = pilot_of(np.round(population(random, (size, own), difference), 9).tolist())
         if not is_promised(pilot, repeats, difference):
             continue
         if arguments.equivalence:
@@ -206,7 +196,7 @@ def numbers(text: str) -> list[int]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pilots", type=int, default=100)
-    parser.add_argument("--draws", type=int, default=3_000)
+    parser.add_argument("--draws", type=int, default=400)
     parser.add_argument("--scores", default=",".join(POPULATIONS))
     parser.add_argument("--queries", type=numbers, default=[20, 60, 100, 300])
     parser.add_argument("--repeats", type=numbers, default=[1, 3, 5, 10])

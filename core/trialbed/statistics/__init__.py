@@ -6,14 +6,21 @@
 from trialbed.statistics._equivalence import Equivalence, judge_equivalence
 from trialbed.statistics._intervals import Interval, bounded_mean_interval, clustered_interval, wilson_interval
 from trialbed.statistics._multiple import holm
-from trialbed.statistics._paired import EXACT_BELOW, PairedTest, mcnemar, paired_test, queries_needed, sign_flip
+from trialbed.statistics._paired import (
+    PairedTest,
+    PairedVerdict,
+    mcnemar,
+    paired_test,
+    paired_verdict,
+    queries_needed,
+    sign_flip,
+)
 from trialbed.statistics._quantiles import quantile, quantile_interval
 from trialbed.statistics._repeats import pass_at_k, pass_hat_k
 from trialbed.statistics._resampling import RESAMPLES, CaseBootstrap, Estimate
 from trialbed.statistics._score_interval import UNSEEN, lower_end, paired_interval, score_quantile
 
 __all__ = [
-    "EXACT_BELOW",
     "RESAMPLES",
     "UNSEEN",
     "CaseBootstrap",
@@ -21,6 +28,7 @@ __all__ = [
     "Estimate",
     "Interval",
     "PairedTest",
+    "PairedVerdict",
     "bounded_mean_interval",
     "clustered_interval",
     "holm",
@@ -29,6 +37,7 @@ __all__ = [
     "mcnemar",
     "paired_interval",
     "paired_test",
+    "paired_verdict",
     "pass_at_k",
     "pass_hat_k",
     "quantile",

@@ -1,11 +1,14 @@
-"""Tests of two conditions on the same cases."""
+"""Tests of two conditions on the same cases, and the verdict on them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import NormalDist, fmean
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from trialbed.statistics._intervals import Interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,6 +20,8 @@ BLOCK = 500
 """Sign patterns drawn at a time: bounds memory."""
 
 TOLERANCE = 1e-12
+
+PairedVerdict = Literal["better", "worse", "equivalent", "identical", "too few"]
 
 
 class PairedTest(NamedTuple):
@@ -33,21 +38,46 @@ class PairedTest(NamedTuple):
     down: int | None = None
 
 
-def paired_test(differences: Sequence[float] | NDArray[Any], *, seed: int = 0) -> PairedTest:
+def paired_test(
+    differences: Sequence[float] | Mapping[float, int] | NDArray[Any], *, draws: int = 9_999, seed: int = 0
+) -> PairedTest:
     """Test that paired differences have mean 0.
 
     McNemar's test where every case is won, lost or tied as a whole, else the permutation test that flips signs.
 
     Args:
-        differences: one per case, second condition less first, all trials of a case in one; at least one.
-        seed: of the permutation test.
+        differences: one per case, second condition less first, all trials of a case in one; or how often each occurs.
+            At least one.
+        draws, seed: of the permutation test.
     """
     if all(difference in (-1.0, 0.0, 1.0) for difference in differences):
-        up, down = (sum(1 for difference in differences if difference == won) for won in (1.0, -1.0))
+        counts = Counter(differences)
+        up, down = counts[1.0], counts[-1.0]
         return PairedTest("McNemar", mcnemar(down, up), up, down)
     import numpy as np
 
-    return PairedTest("sign flips", sign_flip(np.asarray(differences, dtype=np.float64), seed=seed))
+    each = list(Counter(differences).elements()) if isinstance(differences, Mapping) else differences
+    return PairedTest("sign flips", sign_flip(np.asarray(each, dtype=np.float64), draws=draws, seed=seed))
+
+
+def paired_verdict(
+    differences: Iterable[float], interval: Interval, p: float, margin: float, *, alpha: float = 0.05
+) -> PairedVerdict:
+    """Return the verdict on the second condition; ``too few`` stands for too few cases to tell.
+
+    Args:
+        differences: the values that occur; at least one.
+        interval: of their mean, which allows for cases that were not seen and differ by more (``UNSEEN``).
+        p: of the test that the mean is 0, adjusted for others that are made together.
+        margin: the largest difference that does not matter.
+    """
+    if not any(differences):
+        return "identical"
+    # The permutation test alone finds too much where few cases lose a lot and many gain little.
+    if p < alpha and not interval.low <= 0 <= interval.high:
+        return "better" if interval.low > 0 else "worse"
+    # Not the interval of 90 %, as two one-sided tests at 5 % have it: differences of few cases are skewed.
+    return "equivalent" if -margin < interval.low and interval.high < margin else "too few"
 
 
 def mcnemar(first_only: int, second_only: int) -> float:

@@ -18,7 +18,9 @@ STEPS = 34
 TOLERANCE = 1e-12
 
 
-def paired_interval(differences: Sequence[float], level: float = 0.95, *, unseen: float = 0.0) -> Interval:
+def paired_interval(
+    differences: Sequence[float] | Mapping[float, int], level: float = 0.95, *, unseen: float = 0.0
+) -> Interval:
     """The interval of the mean of paired differences of scores in [0, 1].
 
     A score interval: it holds every mean from which the observed one is less than 1.96 standard errors away, where the
@@ -35,13 +37,15 @@ def paired_interval(differences: Sequence[float], level: float = 0.95, *, unseen
     one that allows for rare large losses is too wide where there are none.
 
     Args:
-        differences: one per query, all repeats of a query in one; at least one, each in [-1, 1].
+        differences: one per query, all repeats of a query in one, or how often each occurs; at least one, each in
+            [-1, 1].
         unseen: how much queries that were not seen may differ by at least.
     """
     counts = Counter(differences)
-    bound = max(_bound(counts, len(differences)), unseen)
-    seen = fmean(differences)
-    z = score_quantile(counts, len(differences), level)
+    queries = counts.total()
+    bound = max(_bound(counts, queries), unseen)
+    seen = fmean(counts, counts.values())
+    z = score_quantile(counts, queries, level)
     low = lower_end(counts, bound, z)
     high = -lower_end({-value: count for value, count in counts.items()}, bound, z)
     # Rounding must not put the mean itself outside.

@@ -1,7 +1,7 @@
 """``bench plan``: how many queries a difference needs, from the spread of a pilot or for the worst case.
 
-``_power`` has the theory: the chance that a comparison finds a difference; ``_plan`` applies it to runs; ``command``
-prints it. The names are loaded when they are first used.
+Comparisons are drawn from populations that the pilot leaves open, and get their verdicts. The names are loaded when
+they are first used.
 """
 
 import lazy_loader

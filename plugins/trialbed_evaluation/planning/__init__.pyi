@@ -1,11 +1,15 @@
+from ._pilots import WORST_CASE as WORST_CASE
 from ._pilots import Pilot as Pilot
+from ._pilots import Populations as Populations
+from ._pilots import pilot_of as pilot_of
+from ._plan import NeededQueries as NeededQueries
+from ._plan import PairPlan as PairPlan
+from ._plan import QueryPlan as QueryPlan
 from ._plan import QueryPlanOptions as QueryPlanOptions
+from ._plan import SmallestDifference as SmallestDifference
 from ._plan import plan as plan
 from ._plan import plan_sides as plan_sides
-from ._power import WORST_CASE as WORST_CASE
-from ._power import Spread as Spread
 from ._power import difference_power as difference_power
-from ._power import difference_spread as difference_spread
 from ._power import equivalence_power as equivalence_power
 from ._power import is_promised as is_promised
 from ._power import pilot_needed as pilot_needed
@@ -14,6 +18,3 @@ from ._power import queries_for as queries_for
 from ._power import queries_for_equivalence as queries_for_equivalence
 from ._power import smallest_difference as smallest_difference
 from ._power import variance_range as variance_range
-from ._verdicts import finds_better as finds_better
-from ._verdicts import finds_equivalent as finds_equivalent
-from ._whole_queries import WholeQueries as WholeQueries

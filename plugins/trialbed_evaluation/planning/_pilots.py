@@ -1,46 +1,85 @@
-"""Pilots: comparisons that are yet to be made are drawn from one."""
+"""Pilots: small runs of the conditions that are to be compared, and populations that could have given them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
-from statistics import fmean
+from itertools import combinations, islice
+from statistics import fmean, variance
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
-TOLERANCE = 1e-12
+DIGITS = 9
+"""Decimals of a difference: sums of tenths that are 0 should be 0, because tests count the queries that differ."""
 
-FINEST = 60
-"""Parts of a point that differences can be multiples of; finer ones are taken for continuous."""
+UNSEEN_WEIGHT = 0.4
+"""The queries that are added to a pilot at either end, as large as the largest difference in it."""
 
-CAUTION = 1.6
-"""How many times its squared relative error a variance is raised, so that plans hold on average over pilots: a pilot
-that shows too small a variance costs more power than one that shows too large a variance gains. By simulation."""
+CHOICES = 300
+"""The most choices of repeats that are looked at for one query."""
 
-MOST_ERROR = 0.7
-"""The largest squared relative error that is allowed for."""
+REACH = 1.25
+"""The least size of those queries, in differences that are asked for."""
+
+STEPS = 20
+"""Steps to which differences of more values are rounded: verdicts take a time that grows with their number."""
+
+HALVINGS = 50
+
+
+@dataclass(frozen=True)
+class Populations:
+    """Populations of queries that are compared.
+
+    Attributes:
+        values: the differences that a query can have, of shape (populations, values).
+        weights: the share of queries with each of them, of the same shape.
+    """
+
+    values: NDArray[Any]
+    weights: NDArray[Any]
+
+    @property
+    def variances(self) -> NDArray[Any]:
+        """The variance of a query's difference in each population."""
+        mean = (self.weights * self.values).sum(1, keepdims=True)
+        found: NDArray[Any] = (self.weights * (self.values - mean) ** 2).sum(1)
+        return found
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether each query is won, lost or tied as a whole."""
+        return set(self.values[0].tolist()) <= {-1.0, 0.0, 1.0}
+
+    def draw(self, random: Generator, queries: int) -> Iterator[tuple[tuple[float, int], ...]]:
+        """Yield a comparison of so many queries from each population: how often each difference occurs in it."""
+        for values, counts in zip(self.values, random.multinomial(queries, self.weights), strict=True):
+            seen = counts.nonzero()[0]
+            yield tuple(zip(values[seen].tolist(), counts[seen].tolist(), strict=True))
 
 
 @dataclass(frozen=True)
 class Pilot:
-    """The differences between two conditions in a pilot, and comparisons like it.
+    """The differences between two conditions in a pilot.
 
     Attributes:
-        differences: of each query, those of its repeats; at least two queries, and one difference that is not 0.
+        differences: those of each query's repeats; at least two queries.
+        is_certain: it is a whole population instead of a sample from one.
     """
 
     differences: tuple[tuple[float, ...], ...]
+    is_certain: bool = False
 
     @property
     def queries(self) -> int:
-        """The number in the pilot."""
-        return len(self.differences)
+        """The number of queries in the pilot; 0 where it is a whole population."""
+        return 0 if self.is_certain else len(self.differences)
 
     @cached_property
     def repeats(self) -> float:
@@ -48,230 +87,136 @@ class Pilot:
         return 1 / fmean(1 / len(own) for own in self.differences)
 
     @cached_property
+    def difference(self) -> float:
+        """The mean difference of its queries."""
+        return fmean(self._means)
+
+    @cached_property
     def changed(self) -> float | None:
         """The share of trials that differ, where each differs by a whole point; None where some differ by less."""
         values = [value for own in self.differences for value in own]
-        whole = all(min(abs(value), abs(abs(value) - 1)) < TOLERANCE for value in values)
-        return fmean(abs(value) for value in values) if whole else None
+        return fmean(map(abs, values)) if set(values) <= {-1.0, 0.0, 1.0} else None
 
     @cached_property
     def within(self) -> float:
         """The variance of one query's difference from repeat to repeat; 0 where it is not known."""
-        return float(self._noise.mean())
+        return fmean(self._noise)
 
     @cached_property
     def between(self) -> float:
         """The variance of the queries' own differences; with the noise of repeats where that is not known apart."""
-        return max(0.0, float(self._means.var(ddof=1)) - self.within / self.repeats)
+        return max(0.0, variance(self._means) - self.within / self.repeats)
 
-    @cached_property
-    def step(self) -> float:
-        """The largest number that all differences are multiples of; 0 where it is small, or they have none."""
-        values = {value for own in self.differences for value in own}
-        parts = {Fraction(abs(value)).limit_denominator(FINEST) for value in values if abs(value) > TOLERANCE}
-        exact = all(min(abs(abs(value) - float(part)) for part in (*parts, Fraction(0))) < 1e-9 for value in values)
-        whole = math.lcm(*(part.denominator for part in parts))
-        if not parts or not exact or whole > FINEST:
-            return 0.0
-        return math.gcd(*(int(part * whole) for part in parts)) / whole
+    def populations(self, count: int, repeats: int, difference: float) -> Populations:
+        """Draw populations that the pilot leaves open, with this mean difference of queries.
 
-    def error(self, repeats: int, difference: float) -> float:
-        """The relative standard error of the variance that the pilot gives for this number of repeats."""
-        return math.sqrt(self._variance(repeats, difference)[1])
-
-    def variance(self, repeats: int, difference: float) -> float:
-        """The variance of a query's mean over so many repeats where the mean of all is this; without bias."""
-        return self._variance(repeats, difference)[0]
-
-    def draw(
-        self, random: Generator, comparisons: int, queries: int, repeats: int, difference: float
-    ) -> tuple[NDArray[Any], float]:
-        """Differences of queries in comparisons with this true mean, each from another population.
-
-        The populations are those that the pilot leaves open (D. B. Rubin, "The Bayesian Bootstrap", The Annals of
-        Statistics 9 (1981), 130-134).
-
-        Returns:
-            Of shape (comparisons, queries), and what they are multiples of where the pilot's differences are whole.
+        They are those of the Bayesian bootstrap (D. B. Rubin, The Annals of Statistics 9 (1981), 130-134), in which
+        queries that the pilot lacks have a share, too. Each is tilted exponentially to the mean, which changes it least
+        (B. Efron, "Nonparametric Standard Errors and Confidence Intervals", Canadian Journal of Statistics 9 (1981),
+        139-158). A query of the pilot with more repeats than are planned stands for all choices of so many of them; if
+        it has fewer, its difference is shrunk by the noise that more repeats take away.
         """
         import numpy as np
 
-        variance, error = self._variance(repeats, difference)
-        variance *= math.exp(CAUTION * min(error, MOST_ERROR))
-        # What the populations vary by is known when they have been drawn; the size of differences makes up for it.
-        drawn = self._draw(random, 200, 60, repeats, difference)
-        factor = math.sqrt(min(4.0, max(0.05, (variance + difference**2) / max(1e-9, float(np.mean(drawn**2))))))
-        return self._draw(random, comparisons, queries, repeats, difference / factor) * factor, factor
+        random = np.random.default_rng(0)
+        choices = [_choices(own, repeats) for own in self.differences]
+        seen = {value for own in choices for value in own}
+        largest = max(map(abs, seen)) or 1.0
+        if len(seen) > 2 * STEPS:
+            choices = [_in_steps(own, largest / STEPS) for own in choices]
+        end = max(largest, min(1.0, REACH * abs(difference)))
+        if not self.is_certain:
+            choices += [Counter([-end]), Counter([end])]
+        values = np.array(sorted(set().union(*choices)))
+        shares = np.array([[own[value] / own.total() for value in values.tolist()] for own in choices])
+        if self.is_certain:
+            queries = np.ones((1, len(shares)))
+        else:
+            queries = random.standard_gamma([1.0] * len(self.differences) + [UNSEEN_WEIGHT] * 2, (count, len(shares)))
+        queries /= queries.sum(1, keepdims=True)
+        weights = queries @ shares
+        column = np.tile(values, (len(queries), 1))
+        if self.within and repeats > self.repeats:
+            column = np.round(column * self._shrinkage(queries[:, : len(self.differences)], repeats), DIGITS)
+        weights = _tilted(column, weights, difference)
+        copies = count // len(queries)
+        return Populations(column.repeat(copies, 0), weights.repeat(copies, 0))
 
-    def _variance(self, repeats: int, difference: float) -> tuple[float, float]:
-        """The variance of means over so many repeats, and the square of its relative error."""
-        deviations = self._means - self._means.mean()
-        counts = self._counts
-        noise = self._noise * (1 / repeats - 1 / counts) if self.within else 0.0
-        own = deviations**2 * self.queries / (self.queries - 1) + noise
-        found = max(float(own.mean()), 0.5 * self.within / repeats, 1e-9)
-        # A pilot with another mean than the true one has another variance, too, where differences are skewed.
-        skewed = self._trust(difference) * float((deviations**3).mean()) / max(1e-12, float(deviations.var()))
-        moved = found + skewed * (difference - float(self._means.mean()))
-        error = float((own - skewed * deviations).var(ddof=1)) / self.queries / found**2
-        return max(0.25 * found, moved), error
-
-    def _trust(self, difference: float) -> float:
-        """Return the agreement of a mean with that of the pilot, from 0 to 1."""
-        error = max(1e-12, float(self._means.var(ddof=1)) / self.queries)
-        return math.exp(-((difference - float(self._means.mean())) ** 2) / (8 * error))
-
-    def _draw(self, random: Generator, comparisons: int, queries: int, repeats: int, difference: float) -> NDArray[Any]:
-        """Differences as those of the pilot, with another mean.
-
-        A trial is one of its query's own, or one of any query: the share of its own is such that means of queries vary
-        as much as they do in the pilot without the noise of repeats.
-        """
+    def _shrinkage(self, weights: NDArray[Any], repeats: int) -> NDArray[Any]:
+        """Return the factor by which more repeats make differences smaller in each population."""
         import numpy as np
 
-        weights = self._weights(random, comparisons, difference)
-        own_share = self._own_share(weights, repeats)
-        turned, raised, sign = self._shift(weights, own_share, difference)
-        chosen = _PilotChoice(weights, random)
-        shape = (comparisons, queries)
-        owner = chosen.draw(queries)
-        is_turned = (random.random(shape) < turned) & (np.sign(self._means[owner]) == sign)
-        is_raised = random.random(shape) < raised
-        total = np.zeros(shape)
-        for _ in range(repeats):
-            own = self._trial(random, owner)
-            own = self._raised(np.where(is_turned, -own, own), is_raised, raised)
-            if own_share.min() < 1:
-                other = self._trial(random, chosen.draw(queries))
-                other = np.where((random.random(shape) < turned) & (np.sign(other) == sign), -other, other)
-                other = self._raised(other, random.random(shape) < raised, raised)
-                own = np.where(random.random(shape) < own_share[:, None], own, other)
-            total += own
-        # Sums of tenths that are 0 should be 0: it counts which queries differ.
-        return np.round(total / repeats, 9)
-
-    def _raised(self, trials: NDArray[Any], chosen: NDArray[Any], share: NDArray[Any]) -> NDArray[Any]:
-        """The chosen trials won altogether; or, where differences have no step, all trials better by as much."""
-        import numpy as np
-
-        return np.where(chosen, 1.0, trials) if self.step else trials + share
-
-    def _weights(self, random: Generator, comparisons: int, difference: float) -> NDArray[Any]:
-        """The queries' weights in each population; tilted towards the difference as far as it is that of the pilot."""
-        import numpy as np
-
-        weights = random.standard_exponential(size=(comparisons, self.queries))
-        weights /= weights.sum(1)[:, None]
-        mean = weights @ self._means
-        spread = np.maximum(weights @ self._means**2 - mean**2, 1e-12)
-        tilt = self._trust(difference) * (difference - mean) / spread
-        weights *= np.maximum(0.0, 1 + tilt[:, None] * (self._means[None, :] - mean[:, None]))
-        weights /= weights.sum(1)[:, None]
-        tilted: NDArray[Any] = weights
-        return tilted
-
-    def _own_share(self, weights: NDArray[Any], repeats: int) -> NDArray[Any]:
-        import numpy as np
-
-        if repeats == 1:
-            return np.zeros(len(weights))
-        if not self.within:
-            return np.ones(len(weights))
-        means = np.maximum(weights @ self._means**2 - (weights @ self._means) ** 2, 1e-12)
-        noise = weights @ (self._noise / self._counts)
-        between = np.maximum(means * self.queries / (self.queries - 1) - noise, 0.0)
-        share: NDArray[Any] = np.minimum(1.0, np.sqrt(between / means))
-        return share
-
-    def _shift(
-        self, weights: NDArray[Any], own_share: NDArray[Any], difference: float
-    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Return the shares of differences to turn round, and then to raise, for the mean; the sign of the turned."""
-        import numpy as np
-
-        mean = weights @ self._means
-        is_up = difference > mean
-        sign = np.where(is_up, -1.0, 1.0)
-        own = weights @ np.maximum(-self._means, 0), weights @ np.maximum(self._means, 0)
-        trials = weights @ self._parts(-1), weights @ self._parts(1)
-        parts = [own_share * own[side] + (1 - own_share) * trials[side] for side in (0, 1)]
-        room = 2 * np.where(is_up, *parts)
-        turned = np.minimum(1.0, np.abs(difference - mean) / np.maximum(room, 1e-12))
-        reached = mean - sign * turned * room
-        is_short = is_up & (reached < difference - TOLERANCE)
-        left = difference - reached
-        raised = np.where(is_short, left / np.maximum(1 - reached, 1e-12) if self.step else left, 0.0)
-        return turned[:, None], raised[:, None], sign[:, None]
-
-    def _parts(self, sign: int) -> NDArray[Any]:
-        """The mean of each query's positive or negative part."""
-        import numpy as np
-
-        return np.array([fmean(max(0.0, sign * value) for value in own) for own in self.differences])
-
-    def _trial(self, random: Generator, owners: NDArray[Any]) -> NDArray[Any]:
-        drawn: NDArray[Any] = self._table[owners, (random.random(owners.shape) * self._counts[owners]).astype(int)]
-        return drawn
+        means = np.array(self._means)
+        weights = weights / weights.sum(1, keepdims=True)
+        square = weights @ means**2
+        noise = weights @ np.array([own / len(all_) for own, all_ in zip(self._noise, self.differences, strict=True)])
+        lost = noise * (1 - self.repeats / repeats)
+        found: NDArray[Any] = np.sqrt(np.maximum(square - lost, noise - lost) / np.maximum(square, 1e-12))
+        factor: NDArray[Any] = np.minimum(1.0, found)[:, None]
+        return factor
 
     @cached_property
-    def _counts(self) -> NDArray[Any]:
-        import numpy as np
-
-        return np.array([len(own) for own in self.differences])
+    def _means(self) -> list[float]:
+        return [round(fmean(own), DIGITS) for own in self.differences]
 
     @cached_property
-    def _table(self) -> NDArray[Any]:
-        import numpy as np
-
-        most = int(self._counts.max())
-        return np.array([[*own, *[0.0] * (most - len(own))] for own in self.differences])
-
-    @cached_property
-    def _means(self) -> NDArray[Any]:
-        import numpy as np
-
-        return np.array([fmean(own) for own in self.differences])
-
-    @cached_property
-    def _noise(self) -> NDArray[Any]:
+    def _noise(self) -> list[float]:
         """The variance of each query's repeats; the mean of the others' where it has one only."""
-        import numpy as np
-
-        own = [float(np.var(values, ddof=1)) if len(values) > 1 else None for values in self.differences]
+        own = [variance(values) if len(values) > 1 else None for values in self.differences]
         known = [value for value in own if value is not None]
         usual = fmean(known) if known else 0.0
-        return np.array([usual if value is None else value for value in own])
+        return [usual if value is None else value for value in own]
 
 
-class _PilotChoice:
-    """Draws queries by their weights, which are others in each comparison."""
-
-    def __init__(self, weights: NDArray[Any], random: Generator) -> None:
-        import numpy as np
-
-        summed = np.cumsum(weights, axis=1)
-        self._count = weights.shape[1]
-        self._offsets = np.arange(len(weights))[:, None]
-        self._ends = (summed / summed[:, -1:] + self._offsets).ravel()
-        self._random = random
-
-    def draw(self, queries: int) -> NDArray[Any]:
-        import numpy as np
-
-        shape = (len(self._offsets), queries)
-        places = np.searchsorted(self._ends, (self._random.random(shape) + self._offsets).ravel()).reshape(shape)
-        found: NDArray[Any] = np.minimum(places - self._offsets * self._count, self._count - 1)
-        return found
+WORST_CASE = Pilot(((1.0,), (-1.0,)), is_certain=True)
+"""Each query is won or lost as a whole: no scores in [0, 1] vary more."""
 
 
-def as_pilot(differences: Sequence[Sequence[float]]) -> Pilot:
-    """The pilot of these differences: for each query, those of its repeats.
+def pilot_of(differences: Sequence[Sequence[float]]) -> Pilot:
+    """Return the pilot of these differences, in favour of the side that did better in it.
+
+    Args:
+        differences: for each query, those of its repeats.
 
     Raises:
-        ValueError: there are too few queries.
+        ValueError: there are fewer than two queries.
     """
-    # In whichever order the trials ended, the same comparisons are drawn.
-    repeated = tuple(sorted(tuple(sorted(own)) for own in differences if own))
-    if len(repeated) < 2:
+    known = [own for own in differences if own]
+    if len(known) < 2:
         raise ValueError("the spread of differences needs at least two queries")
-    return Pilot(repeated)
+    sign = 1 if math.fsum(map(fmean, known)) >= 0 else -1
+    # In whichever order the trials ended, the same comparisons are drawn.
+    return Pilot(tuple(sorted(tuple(sorted(round(sign * value, DIGITS) for value in own)) for own in known)))
+
+
+def _choices(values: Sequence[float], repeats: int) -> Counter[float]:
+    """Count the means that so many of a query's repeats can have."""
+    if repeats >= len(values):
+        return Counter([round(fmean(values), DIGITS)])
+    return Counter(round(fmean(chosen), DIGITS) for chosen in islice(combinations(values, repeats), CHOICES))
+
+
+def _in_steps(values: Counter[float], step: float) -> Counter[float]:
+    found: Counter[float] = Counter()
+    for value, times in values.items():
+        found[round(round(value / step) * step, DIGITS)] += times
+    return found
+
+
+def _tilted(values: NDArray[Any], weights: NDArray[Any], mean: float) -> NDArray[Any]:
+    """Return the weights multiplied by the exponential of a multiple of the values, such that the mean is this one."""
+    import numpy as np
+
+    size = np.abs(values).max(1, keepdims=True)
+
+    def tilted(tilt: NDArray[Any]) -> NDArray[Any]:
+        found: NDArray[Any] = weights * np.exp(tilt * values / size - np.abs(tilt))
+        found /= found.sum(1, keepdims=True)
+        return found
+
+    low, high = np.full_like(size, -40.0), np.full_like(size, 40.0)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        is_less = (tilted(middle) * values).sum(1, keepdims=True) < mean
+        low, high = np.where(is_less, middle, low), np.where(is_less, high, middle)
+    return tilted((low + high) / 2)

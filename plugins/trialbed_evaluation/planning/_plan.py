@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from statistics import fmean
 from typing import Any
@@ -21,11 +21,8 @@ from trialbed.report.comparison import (
     unique_names,
 )
 from trialbed.settings import MARGIN
-from trialbed_evaluation.planning._pilots import Pilot
+from trialbed_evaluation.planning._pilots import WORST_CASE, Pilot, pilot_of
 from trialbed_evaluation.planning._power import (
-    WORST_CASE,
-    Spread,
-    difference_spread,
     is_promised,
     pilot_needed,
     power_range,
@@ -63,8 +60,96 @@ class QueryPlanOptions:
     margin: float = MARGIN
 
 
-def plan(sides: Sequence[Side], baseline: Side | None, options: QueryPlanOptions) -> dict[str, Any]:
-    """The plan as JSON.
+@dataclass(frozen=True)
+class SmallestDifference:
+    """The smallest difference that a number of queries and repeats finds.
+
+    Attributes:
+        difference: None where none is found with the power.
+        low, high: those that are as likely where the pilot is too small for a promise.
+    """
+
+    queries: int
+    repeats: int
+    difference: float | None
+    low: float | None = None
+    high: float | None = None
+    promised: bool = True
+
+
+@dataclass(frozen=True)
+class NeededQueries:
+    """The queries that a difference needs with a number of repeats, and equivalence where there is none.
+
+    Attributes:
+        queries, queries_for_equivalence: None where ten million are too few. Each has a range, ``low`` to ``high``,
+            where the pilot is too small for a promise.
+        power_low, power_high: the chances that nine of ten such plans have.
+        pilot_queries: about how many queries a pilot needs for a promise; None where that is not known.
+    """
+
+    repeats: int
+    difference: float
+    margin: float
+    queries: int | None
+    queries_low: int | None
+    queries_high: int | None
+    queries_promised: bool
+    queries_for_equivalence: int | None
+    queries_for_equivalence_low: int | None
+    queries_for_equivalence_high: int | None
+    queries_for_equivalence_promised: bool
+    power_low: float
+    power_high: float
+    pilot_queries: int | None
+
+
+@dataclass(frozen=True)
+class PairPlan:
+    """The plan for one candidate against the baseline; without names where there is no pilot.
+
+    Attributes:
+        queries, repeats, difference, changed, between, within: of the pilot, as ``Pilot`` has them.
+    """
+
+    baseline: str | None
+    candidate: str | None
+    queries: int
+    repeats: int | None
+    difference: float
+    changed: float | None
+    between: float
+    within: float
+    smallest: tuple[SmallestDifference, ...]
+    needed: tuple[NeededQueries, ...]
+
+
+@dataclass(frozen=True)
+class QueryPlan:
+    """The plan of comparisons that are made together.
+
+    Attributes:
+        alpha: of the tests of all comparisons together.
+        incomplete: the sides of the pilot that lack trials, in words.
+        tokens_per_trial: by side; None where the model does not report them.
+    """
+
+    score: str
+    power: float
+    alpha: float
+    comparisons: int
+    margin: float
+    pilots: tuple[PairPlan, ...]
+    incomplete: tuple[str, ...]
+    tokens_per_trial: dict[str, float | None]
+
+    def as_json(self) -> dict[str, Any]:
+        """The plan as a JSON object."""
+        return asdict(self)
+
+
+def plan(sides: Sequence[Side], baseline: Side | None, options: QueryPlanOptions) -> QueryPlan:
+    """Plan a comparison.
 
     Args:
         sides: those of the pilot; with fewer than two, the plan is for the worst case.
@@ -77,20 +162,20 @@ def plan(sides: Sequence[Side], baseline: Side | None, options: QueryPlanOptions
         _check_score(side, options.score)
     pairs = [(baseline, side) for side in sides if side is not baseline] if baseline is not None else []
     comparisons = options.comparisons or max(1, len(pairs))
-    spreads = _spreads(pairs, options.score) if pairs else [(None, None, WORST_CASE)]
-    return {
-        "score": options.score,
-        "power": options.power,
-        "alpha": ALPHA,
-        "comparisons": comparisons,
-        "margin": options.margin,
-        "pilots": [_pilot(*found, options, ALPHA / comparisons) for found in spreads],
-        "incomplete": [note for side in sides if (note := incomplete_note(side))],
-        "tokens_per_trial": {side.name: tokens_per_trial(side) for side in sides},
-    }
+    pilots = _pilots(pairs, options.score) if pairs else [(None, None, WORST_CASE)]
+    return QueryPlan(
+        score=options.score,
+        power=options.power,
+        alpha=ALPHA,
+        comparisons=comparisons,
+        margin=options.margin,
+        pilots=tuple(_pair_plan(*found, options, ALPHA / comparisons) for found in pilots),
+        incomplete=tuple(note for side in sides if (note := incomplete_note(side))),
+        tokens_per_trial={side.name: tokens_per_trial(side) for side in sides},
+    )
 
 
-def _spreads(pairs: Sequence[tuple[Side, Side]], score: str) -> Iterator[tuple[Side | None, Side | None, Spread]]:
+def _pilots(pairs: Sequence[tuple[Side, Side]], score: str) -> Iterator[tuple[Side | None, Side | None, Pilot]]:
     for baseline, candidate in pairs:
         found = paired_repeats(baseline, candidate, score)
         if len(found) < 2:
@@ -98,7 +183,7 @@ def _spreads(pairs: Sequence[tuple[Side, Side]], score: str) -> Iterator[tuple[S
                 f"{baseline.name} and {candidate.name} have {len(found)} common queries with {score}; "
                 "a pilot needs at least two, and says little below ten"
             )
-        yield baseline, candidate, difference_spread(list(found.values()))
+        yield baseline, candidate, pilot_of(list(found.values()))
 
 
 def _check_score(side: Side, score: str) -> None:
@@ -108,7 +193,7 @@ def _check_score(side: Side, score: str) -> None:
 
 
 def paired_repeats(baseline: Side, candidate: Side, score: str) -> dict[QueryId, list[float]]:
-    """The differences of a score, repeat by repeat, of each query."""
+    """Return the differences of a score, repeat by repeat, of each query."""
     ours, theirs = baseline.each(score), candidate.each(score)
     found: dict[QueryId, list[float]] = {}
     for key, value in ours.items():
@@ -118,72 +203,74 @@ def paired_repeats(baseline: Side, candidate: Side, score: str) -> dict[QueryId,
 
 
 def tokens_per_trial(side: Side) -> float | None:
-    """The mean number of tokens of a trial that ended with an answer; None where the model does not report them."""
+    """Return the mean number of tokens of a trial that ended with an answer; None where no model reports them."""
     known = list(side.each(TOKENS).values())
     return fmean(known) if known else None
 
 
-def _pilot(
-    baseline: Side | None, candidate: Side | None, spread: Spread, options: QueryPlanOptions, alpha: float
-) -> dict[str, Any]:
-    known = spread if isinstance(spread, Pilot) else None
-    return {
-        "baseline": baseline.name if baseline else None,
-        "candidate": candidate.name if candidate else None,
-        "queries": spread.queries,
-        "repeats": baseline.about.settings["repeat"] or 1 if baseline else None,
-        "difference": fmean(map(fmean, known.differences)) if known else 0.0,
-        "changed": spread.changed,
-        "between": known.between if known else spread.changed,
-        "within": known.within if known else 0.0,
-        "smallest": [
-            _smallest(spread, queries, repeats, options, alpha)
-            for queries in options.queries
-            for repeats in options.repeats
-        ],
-        "needed": [_needed(spread, repeats, options, alpha) for repeats in options.repeats],
-    }
+def _pair_plan(
+    baseline: Side | None, candidate: Side | None, pilot: Pilot, options: QueryPlanOptions, alpha: float
+) -> PairPlan:
+    smallest = [
+        _smallest(pilot, queries, repeats, options, alpha) for queries in options.queries for repeats in options.repeats
+    ]
+    return PairPlan(
+        baseline=baseline.name if baseline else None,
+        candidate=candidate.name if candidate else None,
+        queries=pilot.queries,
+        repeats=baseline.about.settings["repeat"] or 1 if baseline else None,
+        difference=pilot.difference,
+        changed=pilot.changed,
+        between=pilot.between,
+        within=pilot.within,
+        smallest=tuple(smallest),
+        needed=tuple(_needed(pilot, repeats, options, alpha) for repeats in options.repeats),
+    )
 
 
-def _smallest(spread: Spread, queries: int, repeats: int, options: QueryPlanOptions, alpha: float) -> dict[str, Any]:
-    """The smallest difference, and those that are as likely where the pilot is too small for a promise."""
-    found = smallest_difference(spread, queries, repeats=repeats, power=options.power, alpha=alpha)
-    row = {"queries": queries, "repeats": repeats, "difference": found, "low": None, "high": None, "promised": True}
-    if found is None or is_promised(spread, repeats, found):
-        return row
-    low, high = (min(1.0, found * math.sqrt(scale)) for scale in variance_range(spread, repeats, found))
-    return {**row, "low": low, "high": high, "promised": False}
+def _smallest(pilot: Pilot, queries: int, repeats: int, options: QueryPlanOptions, alpha: float) -> SmallestDifference:
+    found = smallest_difference(pilot, queries, repeats=repeats, power=options.power, alpha=alpha)
+    if found is None or is_promised(pilot, repeats, found):
+        return SmallestDifference(queries, repeats, found)
+    low, high = (min(1.0, found * math.sqrt(scale)) for scale in variance_range(pilot, repeats, found))
+    return SmallestDifference(queries, repeats, found, low, high, promised=False)
 
 
-def _needed(spread: Spread, repeats: int, options: QueryPlanOptions, alpha: float) -> dict[str, Any]:
+def _needed(pilot: Pilot, repeats: int, options: QueryPlanOptions, alpha: float) -> NeededQueries:
     power, size, margin = options.power, options.difference, options.margin
-    chances = power_range(spread, repeats, size, power=power, alpha=alpha)
-    finding = queries_for(spread, size, repeats=repeats, power=power, alpha=alpha)
-    showing = queries_for_equivalence(spread, margin, repeats=repeats, power=power)
-    return {
-        "repeats": repeats,
-        "difference": size,
-        "margin": margin,
-        **_numbers("queries", finding, spread, repeats, size),
-        **_numbers("queries_for_equivalence", showing, spread, repeats, 0.0),
-        "power_low": chances[0],
-        "power_high": chances[1],
-        "pilot_queries": pilot_needed(spread, repeats, size),
-    }
+    power_low, power_high = power_range(pilot, repeats, size, power=power, alpha=alpha)
+    finding = queries_for(pilot, size, repeats=repeats, power=power, alpha=alpha)
+    showing = queries_for_equivalence(pilot, margin, repeats=repeats, power=power)
+    finding_low, finding_high = _range(finding, pilot, repeats, size)
+    showing_low, showing_high = _range(showing, pilot, repeats, 0.0)
+    return NeededQueries(
+        repeats=repeats,
+        difference=size,
+        margin=margin,
+        queries=finding,
+        queries_low=finding_low,
+        queries_high=finding_high,
+        queries_promised=is_promised(pilot, repeats, size),
+        queries_for_equivalence=showing,
+        queries_for_equivalence_low=showing_low,
+        queries_for_equivalence_high=showing_high,
+        queries_for_equivalence_promised=is_promised(pilot, repeats, 0.0),
+        power_low=power_low,
+        power_high=power_high,
+        pilot_queries=pilot_needed(pilot, repeats, size),
+    )
 
 
-def _numbers(name: str, found: int | None, spread: Spread, repeats: int, difference: float) -> dict[str, Any]:
-    """A number of queries; with the least and the most of them where the pilot is too small for a promise."""
-    is_sure = is_promised(spread, repeats, difference)
-    low = high = None
-    if found is not None and not is_sure:
-        least, most = variance_range(spread, repeats, difference)
-        low, high = min(found, max(FEWEST, round(found * least))), round(found * most)
-    return {name: found, f"{name}_low": low, f"{name}_high": high, f"{name}_promised": is_sure}
+def _range(found: int | None, pilot: Pilot, repeats: int, difference: float) -> tuple[int | None, int | None]:
+    """Return the least and the most queries, where the pilot is too small for a promise."""
+    if found is None or is_promised(pilot, repeats, difference):
+        return None, None
+    least, most = variance_range(pilot, repeats, difference)
+    return min(found, max(FEWEST, round(found * least))), round(found * most)
 
 
 def plan_sides(values: Sequence[str], store: str | None, against: str | None) -> tuple[list[Side], Side | None]:
-    """The sides of a pilot, and the one that the others are compared with; None where there are fewer than two.
+    """Return the sides of a pilot, and the one that the others are compared with; None where there are fewer than two.
 
     Args:
         values: runs, with a framework or without, or result documents.

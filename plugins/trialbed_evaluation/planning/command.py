@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from trialbed.cli.completion import completes, runs, scores, stored_frameworks
 from trialbed.cli.options import FiniteRange, json_option, plain_option
 from trialbed.cli.stored import print_json, store_option
+
+if TYPE_CHECKING:
+    from trialbed_evaluation.planning import NeededQueries, PairPlan, QueryPlan, SmallestDifference
 
 QUERIES = (20, 60, 120, 300, 1000)
 
@@ -96,117 +99,121 @@ def command(
     )
     found = plan(sides, baseline, options)
     if as_json:
-        print_json(found)
+        print_json(found.as_json())
     else:
         _print(found)
 
 
-def _print(document: Mapping[str, Any]) -> None:
+def _print(found: QueryPlan) -> None:
     from trialbed.views import Table, print_tables
 
-    tables = [
-        Table.of(_title(pilot, document), _columns(pilot), _rows(pilot), _notes(pilot, document))
-        for pilot in document["pilots"]
-    ]
-    print_tables([*tables, Table("", notes=list(_last_notes(document)))], sys.stdout)
+    tables = [Table.of(_title(pair, found), _columns(pair), _rows(pair), _notes(pair, found)) for pair in found.pilots]
+    print_tables([*tables, Table("", notes=list(_last_notes(found)))], sys.stdout)
 
 
-def _title(pilot: Mapping[str, Any], document: Mapping[str, Any]) -> str:
-    shown = f"smallest difference of {document['score']} that is found with a chance of {document['power']:.0%}"
-    if pilot["baseline"] is None:
+def _title(pair: PairPlan, found: QueryPlan) -> str:
+    shown = f"smallest difference of {found.score} that is found with a chance of {found.power:.0%}"
+    if pair.baseline is None:
         return f"{shown}, in the worst case"
-    return f"{shown}: {pilot['candidate']} against {pilot['baseline']}, by a pilot of {pilot['queries']} queries"
+    return f"{shown}: {pair.candidate} against {pair.baseline}, by a pilot of {pair.queries} queries"
 
 
-def _columns(pilot: Mapping[str, Any]) -> list[str]:
-    repeats = dict.fromkeys(found["repeats"] for found in pilot["smallest"])
+def _columns(pair: PairPlan) -> list[str]:
+    repeats = dict.fromkeys(cell.repeats for cell in pair.smallest)
     return ["queries", *(_counted(number, "repeat") for number in repeats)]
 
 
-def _rows(pilot: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    for queries in dict.fromkeys(found["queries"] for found in pilot["smallest"]):
-        yield f"{queries:,}", *(_smallest(found) for found in pilot["smallest"] if found["queries"] == queries)
+def _rows(pair: PairPlan) -> Iterator[tuple[str, ...]]:
+    for queries in dict.fromkeys(cell.queries for cell in pair.smallest):
+        yield f"{queries:,}", *(_smallest(cell) for cell in pair.smallest if cell.queries == queries)
 
 
-def _smallest(found: Mapping[str, Any]) -> str:
-    if found["difference"] is None:
+def _smallest(cell: SmallestDifference) -> str:
+    if cell.difference is None:
         return "none"
-    return f"{found['difference']:.3f}" if found["promised"] else f"{found['low']:.3f} to {found['high']:.3f}"
+    return f"{cell.difference:.3f}" if cell.promised else f"{cell.low:.3f} to {cell.high:.3f}"
 
 
-def _notes(pilot: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[str]:
-    for found in pilot["needed"]:
-        repeats = _counted(found["repeats"], "repeat")
+def _notes(pair: PairPlan, found: QueryPlan) -> Iterator[str]:
+    for needed in pair.needed:
         yield (
-            f"With {repeats}: {_needed(found, 'queries')} find a difference of {found['difference']:g}; "
-            f"{_needed(found, 'queries_for_equivalence')} show that there is none as large as {found['margin']:g}, "
+            f"With {_counted(needed.repeats, 'repeat')}: {_finding(needed)} find a difference of "
+            f"{needed.difference:g}; {_showing(needed)} show that there is none as large as {needed.margin:g}, "
             "if there is none."
         )
-        yield from _cost(found, document["tokens_per_trial"])
-    if pilot["baseline"] is None:
+        yield from _cost(needed, found.tokens_per_trial)
+    if pair.baseline is None:
         yield "Name a run of two frameworks as a pilot to see what their differences need; most need far fewer queries."
         return
-    yield from _doubts(pilot, document["power"])
-    if pilot["repeats"] > 1 and not pilot["within"] and pilot["between"]:
+    for needed in pair.needed:
+        yield _doubt(needed, pair, found.power)
+    if (pair.repeats or 1) > 1 and not pair.within and pair.between:
         yield "No query's difference changed from one repeat of the pilot to the next, so repeats gain nothing."
 
 
-def _doubts(pilot: Mapping[str, Any], power: float) -> Iterator[str]:
+def _doubt(needed: NeededQueries, pair: PairPlan, power: float) -> str:
     """Say how far the numbers can be trusted."""
-    for found in pilot["needed"]:
-        repeats = _counted(found["repeats"], "repeat")
-        if found["queries_promised"]:
-            yield (
-                f"With {repeats}, the chance of {power:.0%} is the mean over pilots like this one: nine of ten plan a "
-                f"comparison with a chance of {found['power_low']:.0%} to {found['power_high']:.0%}. Queries are taken "
-                f"to vary as in the pilot, whose difference is {pilot['difference']:.3f}."
-            )
-        elif pilot["repeats"] == 1 < found["repeats"]:
-            yield (
-                f"With {repeats}: ranges, because a pilot without repeats does not show how much repeats gain. Run it "
-                "with --repeat 3."
-            )
-        elif found["pilot_queries"] is None:
-            yield (
-                f"With {repeats}: ranges, because no query differed in the pilot, and it is open how many will. Run "
-                "one with more queries."
-            )
-        else:
-            yield (
-                f"With {repeats}: 90% ranges, because a pilot of {pilot['queries']} queries does not show the spread "
-                f"well enough. One of about {found['pilot_queries']:,} queries would."
-            )
-
-
-def _cost(found: Mapping[str, Any], tokens: Mapping[str, float | None]) -> Iterator[str]:
-    """The tokens of the trials that are needed, where the pilot says how many a trial takes."""
-    known = [value for value in tokens.values() if value is not None]
-    if found["queries"] is not None and known:
-        each = sum(known) * found["repeats"]
-        numbers = [found["queries"]] if found["queries_promised"] else [found["queries_low"], found["queries_high"]]
-        total = " to ".join(f"{each * number:,.0f}" for number in numbers)
-        yield f"  {_needed(found, 'queries')} with {_counted(found['repeats'], 'repeat')}: about {total} tokens."
-
-
-def _last_notes(document: Mapping[str, Any]) -> Iterator[str]:
-    yield from (f"INCOMPLETE: {note}." for note in document["incomplete"])
-    yield (
-        f"Two-sided tests at {document['alpha']:g}, "
-        f"adjusted for {_counted(document['comparisons'], 'comparison')}, like the verdicts of bench run and compare."
+    repeats = _counted(needed.repeats, "repeat")
+    if needed.queries_promised:
+        return (
+            f"With {repeats}, the chance of {power:.0%} is the mean over pilots like this one: nine of ten plan a "
+            f"comparison with a chance of {needed.power_low:.0%} to {needed.power_high:.0%}. Queries are taken to vary "
+            f"as in the pilot, whose difference is {pair.difference:.3f}."
+        )
+    if pair.repeats == 1 < needed.repeats:
+        return (
+            f"With {repeats}: ranges, because a pilot without repeats does not show how much repeats gain. Run it "
+            "with --repeat 3."
+        )
+    if needed.pilot_queries is None:
+        return (
+            f"With {repeats}: ranges, because no query differed in the pilot, and it is open how many will. Run "
+            "one with more queries."
+        )
+    return (
+        f"With {repeats}: 90% ranges, because a pilot of {pair.queries} queries does not show the spread "
+        f"well enough. One of about {needed.pilot_queries:,} queries would."
     )
-    tokens = {name: value for name, value in document["tokens_per_trial"].items() if value is not None}
+
+
+def _cost(needed: NeededQueries, tokens: Mapping[str, float | None]) -> Iterator[str]:
+    """Say how many tokens the trials take that are needed, where the pilot says how many one takes."""
+    known = [value for value in tokens.values() if value is not None]
+    if needed.queries is not None and known:
+        each = sum(known) * needed.repeats
+        ends = (needed.queries_low, needed.queries_high)
+        numbers = [needed.queries] if needed.queries_promised else [end for end in ends if end is not None]
+        total = " to ".join(f"{each * number:,.0f}" for number in numbers)
+        yield f"  {_finding(needed)} with {_counted(needed.repeats, 'repeat')}: about {total} tokens."
+
+
+def _last_notes(found: QueryPlan) -> Iterator[str]:
+    yield from (f"INCOMPLETE: {note}." for note in found.incomplete)
+    yield (
+        f"Two-sided tests at {found.alpha:g}, adjusted for {_counted(found.comparisons, 'comparison')}, "
+        "like the verdicts of bench run and compare."
+    )
+    tokens = {name: value for name, value in found.tokens_per_trial.items() if value is not None}
     if tokens:
         each = ", ".join(f"{name} {value:,.0f}" for name, value in tokens.items())
         yield f"Tokens per trial in the pilot: {each}."
 
 
-def _needed(found: Mapping[str, Any], name: str) -> str:
-    if found[name] is None:
+def _finding(needed: NeededQueries) -> str:
+    return _numbers(needed.queries, needed.queries_low, needed.queries_high)
+
+
+def _showing(needed: NeededQueries) -> str:
+    return _numbers(
+        needed.queries_for_equivalence, needed.queries_for_equivalence_low, needed.queries_for_equivalence_high
+    )
+
+
+def _numbers(found: int | None, low: int | None, high: int | None) -> str:
+    if found is None:
         return "more than ten million queries"
-    if found[f"{name}_promised"]:
-        return f"{found[name]:,} queries"
-    return f"{found[f'{name}_low']:,} to {found[f'{name}_high']:,} queries"
+    return f"{found:,} queries" if low is None else f"{low:,} to {high:,} queries"
 
 
-def _counted(count: int, name: str, several: str = "") -> str:
-    return f"1 {name}" if count == 1 else f"{count:,} {several or name + 's'}"
+def _counted(count: int, name: str) -> str:
+    return f"1 {name}" if count == 1 else f"{count:,} {name}s"

@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any
 
 from trialbed.report.comparison._sides import QueryId, Side
-from trialbed.statistics import UNSEEN, Interval, holm, paired_interval, paired_test, queries_needed
+from trialbed.statistics import (
+    UNSEEN,
+    Interval,
+    PairedVerdict,
+    holm,
+    paired_interval,
+    paired_test,
+    paired_verdict,
+    queries_needed,
+)
 
 HEADLINE = ("sopr_score", "api_call_score")
 """The scores on which verdicts are given, as far as both sides have them."""
 
 ALPHA = 0.05
-
-Verdict = Literal["better", "worse", "equivalent", "identical", "too few"]
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,7 @@ class ScoreFinding:
     worse: tuple[QueryId, ...]
     wider: Interval
     differences: tuple[float, ...]
-    verdict: Verdict = "too few"
+    verdict: PairedVerdict = "too few"
     needed: int | None = None
     comparisons: int = 1
 
@@ -146,19 +153,8 @@ def _pair(baseline: Side, candidate: Side, score: str, margin: float) -> ScoreFi
 
 def _judge(finding: ScoreFinding, p_adjusted: float, *, comparisons: int) -> ScoreFinding:
     """Return the finding with its verdict, as one of a number of comparisons that are made together."""
-    finding = replace(finding, p_adjusted=p_adjusted, comparisons=comparisons)
-    verdict = _verdict(finding)
-    if verdict != "too few":
-        return replace(finding, verdict=verdict)
-    return replace(finding, needed=queries_needed(finding.differences, finding.margin, comparisons=comparisons))
-
-
-def _verdict(finding: ScoreFinding) -> Verdict:
-    if not finding.changed_queries:
-        return "identical"
-    low, high, _ = finding.wider
-    # The permutation test alone finds too much where few queries lose a lot and many gain little.
-    if finding.p_adjusted < ALPHA and not low <= 0 <= high:
-        return "better" if finding.difference > 0 else "worse"
-    # Not the interval of 90 %, as two one-sided tests at 5 % have it: differences of few queries are skewed.
-    return "equivalent" if -finding.margin < low and high < finding.margin else "too few"
+    verdict = paired_verdict(finding.differences, finding.wider, p_adjusted, finding.margin, alpha=ALPHA)
+    needed = None
+    if verdict == "too few":
+        needed = queries_needed(finding.differences, finding.margin, comparisons=comparisons)
+    return replace(finding, p_adjusted=p_adjusted, comparisons=comparisons, verdict=verdict, needed=needed)

@@ -1,17 +1,11 @@
-"""Comparisons like those of a pilot."""
+"""Pilots, and populations that could have given them."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from trialbed_evaluation.planning import Pilot, difference_spread
-
-
-def pilot_of(values: list[list[float]]) -> Pilot:
-    found = difference_spread(values)
-    assert isinstance(found, Pilot)
-    return found
+from trialbed_evaluation.planning import WORST_CASE, pilot_of
 
 
 def test_a_pilot_is_split_into_queries_and_noise() -> None:
@@ -26,39 +20,52 @@ def test_a_pilot_is_split_into_queries_and_noise() -> None:
 
 def test_a_pilot_needs_two_queries() -> None:
     with pytest.raises(ValueError, match="at least two queries"):
-        difference_spread([[1.0]])
-
-
-@pytest.mark.parametrize(
-    ("values", "step"),
-    [
-        ([0.0, 1.0, -1.0], 1.0),
-        ([0.5, -1.0, 0.0], 0.5),
-        ([1 / 3, -0.5], 1 / 6),
-        ([0.25, 0.75], 0.25),
-        ([0.1234567, 0.5], 0.0),
-        ([1 / 59, 1 / 58], 0.0),
-    ],
-)
-def test_what_differences_are_multiples_of_is_found(values: list[float], step: float) -> None:
-    assert pilot_of([[value] for value in values]).step == pytest.approx(step)
+        pilot_of([[1.0]])
 
 
 @pytest.mark.parametrize("repeats", [1, 2, 3, 9])
-@pytest.mark.parametrize("difference", [0.0, 0.12, 0.3])
-def test_comparisons_have_the_mean_asked_for_and_the_variance_of_so_many_repeats(
+@pytest.mark.parametrize("difference", [0.0, 0.12])
+def test_populations_have_the_mean_asked_for_and_the_variance_of_so_many_repeats(
     repeats: int, difference: float
 ) -> None:
     random = np.random.default_rng(8)
     chance = random.choice([0.1, 0.5, 0.9], size=(400, 1))
     first, second = (random.random((400, 3)) < chance - shift for shift in (0.0, 0.05))
     pilot = pilot_of(np.subtract(first, second, dtype=float).tolist())
-    drawn, _ = pilot.draw(random, 400, 100, repeats, difference)
-    assert drawn.mean() == pytest.approx(difference, abs=0.015)
-    assert drawn.var() == pytest.approx(pilot.variance(repeats, difference), rel=0.15)
+    populations = pilot.populations(200, repeats, difference)
+    means = (populations.weights * populations.values).sum(1)
+    assert means == pytest.approx(np.full(200, difference))
+    variance = float(pilot.between + pilot.within / repeats)
+    assert populations.variances.mean() == pytest.approx(variance, rel=0.25)
+    drawn = [dict(counts) for counts in populations.draw(random, 50)]
+    assert {sum(counts.values()) for counts in drawn} == {50}
+
+
+def test_the_order_of_queries_and_repeats_makes_no_difference() -> None:
+    values = np.random.default_rng(2).normal(0.1, 0.2, (40, 3)).tolist()
+    assert pilot_of(values) == pilot_of([own[::-1] for own in values[::-1]])
 
 
 def test_queries_that_lack_a_repeat_keep_those_that_they_have() -> None:
-    pilot = pilot_of([[1.0, 0.0, 1.0], [0.5], [0.0, 0.0], [-0.5, 0.5]] * 10)
-    drawn, whole = pilot.draw(np.random.default_rng(1), 200, 40, 1, 0.25)
-    assert set(np.unique(np.round(drawn / whole, 6))) <= {-1.0, -0.5, 0.0, 0.5, 1.0}
+    pilot = pilot_of([[1.0, 0.0, 1.0], [0.5], [0.0, 0.0], [-0.5, 0.5], []] * 10)
+    assert pilot.queries == 40
+    assert set(pilot.populations(1, 1, 0.25).values[0].tolist()) == {-1.0, -0.5, 0.0, 0.5, 1.0}
+
+
+def test_queries_that_a_pilot_lacks_have_a_share() -> None:
+    populations = pilot_of([[0.0]] * 9).populations(2_000, 1, 0.0)
+    assert populations.values[0].tolist() == [-1, 0, 1]
+    assert 1 - populations.weights[:, 1].mean() == pytest.approx(0.04, abs=0.02)
+
+
+def test_the_worst_case_is_one_population() -> None:
+    populations = WORST_CASE.populations(3, 1, 0.5)
+    assert populations.weights == pytest.approx(np.array([[0.25, 0.75]] * 3))
+    assert populations.is_whole
+    assert WORST_CASE.queries == 0
+
+
+def test_a_pilot_is_taken_in_favour_of_its_better_side() -> None:
+    losses = [[-1.0]] * 15 + [[0.0]] * 25
+    assert pilot_of(losses) == pilot_of([[-value for value in own] for own in losses])
+    assert pilot_of(losses).difference == 0.375

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from trialbed.errors import DataError, UsageError
 from trialbed.report.comparison import ComparedRun, ComparedTrial, Side, paired_findings
+from trialbed.statistics import PairedVerdict
 from trialbed_evaluation.planning import (
+    WORST_CASE,
     QueryPlanOptions,
-    WholeQueries,
     difference_power,
-    difference_spread,
     equivalence_power,
-    finds_better,
     is_promised,
+    pilot_of,
     plan,
     plan_sides,
     queries_for,
@@ -26,15 +26,9 @@ from trialbed_evaluation.planning import (
 
 SCORE = "sopr_score"
 
-DRAWS = 400
-NEAR = 0.03 + 4 * (0.2 * 0.8 / DRAWS) ** 0.5
-"""Three points, and four standard errors of so few draws."""
-
-
-@pytest.fixture(autouse=True)
-def _fewer_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Enough for these bounds, and quicker."""
-    monkeypatch.setattr("trialbed_evaluation.planning._power.COMPARISONS", 300)
+DRAWS = 150
+NEAR = 0.03 + 3 * (0.2 * 0.8 / DRAWS) ** 0.5
+"""Three points, and three standard errors of so few draws."""
 
 
 def side(name: str, values: NDArray[Any]) -> Side:
@@ -46,41 +40,13 @@ def side(name: str, values: NDArray[Any]) -> Side:
     return Side(name, name, ComparedRun(name, run_id=name), trials, frozenset({SCORE}), frozenset({SCORE}))
 
 
-def verdict(first: NDArray[Any], second: NDArray[Any], margin: float = 0.05) -> str:
-    (found,) = paired_findings([(side("a", first), side("b", second))], margin, [SCORE])
-    return found.verdict
+def share(verdict: PairedVerdict, pairs: Iterator[tuple[NDArray[Any], NDArray[Any]]], margin: float = 0.05) -> float:
+    """The share of comparisons that ``bench compare`` gives this verdict."""
+    found = [paired_findings([(side("a", one), side("b", other))], margin, [SCORE])[0].verdict for one, other in pairs]
+    return found.count(verdict) / len(found)
 
 
-@cache
-def verdict_of_counts(queries: int, better: int, worse: int, margin: float) -> str:
-    """Whichever the queries are: the verdict goes by their numbers."""
-    first = np.array([0.0] * better + [1.0] * (queries - better))
-    return verdict(first[:, None], np.array([1.0] * (queries - worse) + [0.0] * worse)[:, None], margin)
-
-
-def solved(
-    random: np.random.Generator, queries: int, changed: float, difference: float, margin: float = 0.05
-) -> list[str]:
-    """Verdicts on scores of 0 and 1 that differ on this share of queries, by this much on average."""
-    chances = [(changed + difference) / 2, (changed - difference) / 2, 1 - changed]
-    counts = random.multinomial(queries, chances, size=DRAWS)
-    return [verdict_of_counts(queries, int(better), int(worse), margin) for better, worse, _ in counts]
-
-
-def share(verdicts: list[str], wanted: str) -> float:
-    return verdicts.count(wanted) / len(verdicts)
-
-
-@pytest.mark.parametrize(
-    ("queries", "changed", "difference"), [(20, 0.6, 0.45), (60, 0.3, 0.2), (60, 1.0, 0.35), (150, 0.2, 0.12)]
-)
-def test_the_power_of_solved_queries_is_as_promised(queries: int, changed: float, difference: float) -> None:
-    verdicts = solved(np.random.default_rng(7), queries, changed, difference)
-    promised = difference_power(WholeQueries(changed), queries, difference)
-    assert share(verdicts, "better") == pytest.approx(promised, abs=NEAR)
-
-
-def repeated(random: np.random.Generator, queries: int, repeats: int, difference: float) -> tuple[Any, Any]:
+def solved(random: np.random.Generator, queries: int, repeats: int, difference: float) -> tuple[Any, Any]:
     """Scores of 0 and 1 of queries that are solved more or less often."""
     chance = random.beta(1.2, 0.8, size=(queries, 1)) * (1 - difference)
     first = random.random((queries, repeats)) < chance
@@ -88,72 +54,90 @@ def repeated(random: np.random.Generator, queries: int, repeats: int, difference
     return first.astype(float), second.astype(float)
 
 
-def test_the_power_of_repeats_is_as_promised_by_a_pilot_with_others() -> None:
+def graded(random: np.random.Generator, queries: int, repeats: int, difference: float) -> tuple[Any, Any]:
+    """Scores of 0, 0.5 and 1."""
+    chance = random.beta(2, 2, size=(queries, 1)) * (1 - difference)
+    shape = (queries, repeats)
+    return random.binomial(2, np.broadcast_to(chance, shape)) / 2, random.binomial(
+        2, np.broadcast_to(chance + difference, shape)
+    ) / 2
+
+
+@pytest.mark.parametrize(
+    ("draw", "queries", "pilot_repeats", "repeats", "difference"),
+    [(solved, 60, 1, 1, 0.22), (solved, 40, 3, 1, 0.25), (solved, 40, 2, 3, 0.18), (graded, 40, 1, 1, 0.2)],
+)
+def test_the_power_is_that_of_verdicts(
+    draw: Any, queries: int, pilot_repeats: int, repeats: int, difference: float
+) -> None:
     random = np.random.default_rng(11)
-    first, second = repeated(random, 5_000, 2, 0.18)
-    promised = difference_power(difference_spread((second - first).tolist()), 40, 0.18, repeats=3)
+    one, other = draw(random, 2_000, pilot_repeats, difference)
+    promised = difference_power(pilot_of((other - one).tolist()), queries, difference, repeats=repeats)
     assert 0.5 < promised < 0.95
-    verdicts = [verdict(*repeated(random, 40, 3, 0.18)) for _ in range(DRAWS // 2)]
-    assert share(verdicts, "better") == pytest.approx(promised, abs=NEAR + 0.03)
+    found = share("better", (draw(random, queries, repeats, difference) for _ in range(DRAWS)))
+    assert found == pytest.approx(promised, abs=NEAR)
 
 
-@pytest.mark.parametrize(("repeats", "planned"), [(1, 1), (3, 3), (10, 3)])
-def test_pilots_promise_on_average_what_is_true(repeats: int, planned: int) -> None:
+def test_the_power_of_the_worst_case_is_that_of_verdicts() -> None:
+    random = np.random.default_rng(7)
+    wins = (random.random((60, 1)) < 0.675 for _ in range(DRAWS))
+    found = share("better", ((1.0 - won, won * 1.0) for won in wins))
+    assert found == pytest.approx(difference_power(WORST_CASE, 60, 0.35), abs=NEAR)
+
+
+def test_pilots_promise_on_average_what_is_true() -> None:
     """The power at the numbers of queries that pilots of forty name is the one that was asked for."""
     random = np.random.default_rng(4)
-    pilots = [difference_spread(np.subtract(*repeated(random, 40, repeats, 0.2)[::-1]).tolist()) for _ in range(10)]
-    numbers = [queries_for(pilot, 0.2, repeats=planned) or 0 for pilot in pilots if is_promised(pilot, planned, 0.2)]
-    assert len(numbers) > 7
-    powers = [real_power(queries, planned, 0.2) for queries in numbers]
+    truth = pilot_of(np.subtract(*solved(random, 5_000, 1, 0.2)[::-1]).tolist())
+    pilots = [pilot_of(np.subtract(*solved(random, 40, 1, 0.2)[::-1]).tolist()) for _ in range(8)]
+    numbers = [queries_for(pilot, 0.2) or 0 for pilot in pilots if is_promised(pilot, 1, 0.2)]
+    assert len(numbers) > 5
+    powers = [difference_power(truth, queries, 0.2, draws=300) for queries in numbers]
     assert np.mean(powers) == pytest.approx(0.8, abs=0.03 + 4 * np.std(powers) / len(powers) ** 0.5)
 
 
-@cache
-def real_power(queries: int, repeats: int, difference: float) -> float:
-    random = np.random.default_rng(queries)
-    first, second = repeated(random, queries * DRAWS, repeats, difference)
-    means = np.round((second - first).mean(1), 9).reshape(DRAWS, queries)
-    return float(finds_better(means, random, step=1 / repeats).mean())
-
-
 def test_equivalence_is_shown_as_often_as_promised() -> None:
-    promised = equivalence_power(WholeQueries(0.1), 200, 0.07)
+    random = np.random.default_rng(3)
+    pilot = pilot_of([[1.0]] * 100 + [[-1.0]] * 100 + [[0.0]] * 1_800)
+    promised = equivalence_power(pilot, 200, 0.07)
     assert 0.5 < promised < 0.95
-    verdicts = solved(np.random.default_rng(3), 200, 0.1, 0.0, 0.07)
-    assert share(verdicts, "equivalent") == pytest.approx(promised, abs=NEAR)
+    drawn = (random.choice([-1.0, 0.0, 1.0], p=[0.05, 0.9, 0.05], size=(200, 1)) for _ in range(DRAWS))
+    found = share("equivalent", ((np.maximum(-each, 0), np.maximum(each, 0)) for each in drawn), 0.07)
+    assert found == pytest.approx(promised, abs=NEAR)
 
 
-def test_a_pilot_tells_the_plan(write: Any) -> None:
+def test_a_plan_follows_from_a_pilot(write: Any) -> None:
     found = {query: {"sopr_score": query % 2, "total_tokens": 100} for query in range(1, 41)}
     other = {query: {"sopr_score": 1 if query % 4 else 0, "total_tokens": 300} for query in range(1, 41)}
     values = [str(write("reference", found)), str(write("langgraph", other))]
     sides, baseline = plan_sides(values, None, None)
     document = plan(sides, baseline, QueryPlanOptions(queries=(20, 200), difference=0.2))
-    (pilot,) = document["pilots"]
-    assert (pilot["baseline"], pilot["candidate"], pilot["queries"]) == ("reference", "langgraph", 40)
-    assert pilot["changed"] == 0.25
-    assert pilot["difference"] == pytest.approx(0.25)
-    first, second = (found["difference"] for found in pilot["smallest"])
+    (pair,) = document.pilots
+    assert (pair.baseline, pair.candidate, pair.queries) == ("reference", "langgraph", 40)
+    assert pair.changed == 0.25
+    assert pair.difference == pytest.approx(0.25)
+    first, second = (found.difference or 0 for found in pair.smallest)
     assert first > second
-    assert pilot["needed"][0]["queries"] < 100
-    assert document["tokens_per_trial"] == {"reference": 100, "langgraph": 300}
+    assert (pair.needed[0].queries or 0) < 100
+    assert document.tokens_per_trial == {"reference": 100, "langgraph": 300}
+    assert list(document.as_json()["pilots"][0])[:3] == ["baseline", "candidate", "queries"]
     turned, _ = plan_sides(values, None, "langgraph")
-    assert plan(turned, turned[1], QueryPlanOptions())["pilots"][0]["candidate"] == "reference"
+    assert plan(turned, turned[1], QueryPlanOptions(queries=(20,))).pilots[0].candidate == "reference"
 
 
 def test_without_two_sides_the_worst_case_is_planned(write: Any) -> None:
-    nothing = plan(*plan_sides((), None, None), QueryPlanOptions())
-    assert nothing["pilots"][0]["changed"] == 1
-    assert nothing["tokens_per_trial"] == {}
+    nothing = plan(*plan_sides((), None, None), QueryPlanOptions(queries=(20,)))
+    assert nothing.pilots[0].changed == 1
+    assert nothing.tokens_per_trial == {}
     one = plan(
         *plan_sides([str(write("reference", {1: {"sopr_score": 1, "total_tokens": 50}}))], None, None),
-        QueryPlanOptions(),
+        QueryPlanOptions(queries=(20,)),
     )
-    assert one["tokens_per_trial"] == {"reference": 50}
-    assert one["pilots"] == nothing["pilots"]
+    assert one.tokens_per_trial == {"reference": 50}
+    assert one.pilots == nothing.pilots
 
 
-def test_a_pilot_that_tells_nothing_is_refused(write: Any) -> None:
+def test_a_pilot_that_says_nothing_is_refused(write: Any) -> None:
     values = [str(write(name, {1: {"sopr_score": 1}})) for name in ("a", "b")]
     sides, baseline = plan_sides(values, None, None)
     with pytest.raises(DataError, match="at least two"):

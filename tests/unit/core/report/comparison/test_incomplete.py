@@ -70,8 +70,8 @@ def test_a_framework_that_lacks_none_is_compared(store: str) -> None:
 
 def test_a_plan_says_that_its_pilot_lacks_trials(store: str) -> None:
     sides, baseline = plan_sides([f"{OLD}/langgraph", f"{NEW}/reference"], store, None)
-    assert plan(sides, baseline, QueryPlanOptions())["incomplete"] == []
-    (note,) = plan(*plan_sides([f"{NEW}/langgraph"], store, None), QueryPlanOptions())["incomplete"]
+    assert plan(sides, baseline, QueryPlanOptions(queries=(20,))).incomplete == ()
+    (note,) = plan(*plan_sides([f"{NEW}/langgraph"], store, None), QueryPlanOptions(queries=(20,))).incomplete
     assert note == f"run {NEW} is incomplete, with 1 of 2 trials of langgraph:native measured"
 
 
