@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from parts._markdown import escaped, table
-from trialbed_plugins.scorers import CATALOG, MISSING
+from trialbed_plugins.scorers import CATALOG
 
 
 def scores() -> str:
@@ -14,7 +14,7 @@ def scores() -> str:
             escaped(score.meaning),
             "0 … 1" if score.bounded else f"0 … ({score.unit})",
             "0" if score.bounded and score.quality else "left out",
-            escaped(MISSING.get(score.name, "never")),
+            escaped(score.missing or "never"),
         )
         for score in CATALOG
     ]

@@ -73,6 +73,7 @@ class ScoreDescription:
         lower_is_better: whether less is better.
         ideal: the value at which a score that explains others says nothing, so that a table leaves its row out where
             every framework has it; None for scores that are always shown.
+        missing: when a trial with an answer has no value, in words; empty if it always has one.
     """
 
     name: str
@@ -82,6 +83,7 @@ class ScoreDescription:
     quality: bool = True
     lower_is_better: bool = False
     ideal: float | None = None
+    missing: str = ""
 
     @property
     def label(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial, update_wrapper
 from typing import Any, overload
 
@@ -13,7 +13,7 @@ from trialbed.hookspecs import hookimpl
 from trialbed.records import Score, ScoreDescription
 from trialbed.scoring._context import ScoreContext
 
-Value = float | bool | Score | None
+Value = float | bool | Score | Iterable[Score] | None
 ScoreFunction = Callable[[ScoreContext], Value | Awaitable[Value]]
 
 
@@ -27,6 +27,7 @@ class Scorer:
         bounded: whether values lie from 0 to 1.
         quality: whether a bounded score says how good an answer is, so that a failed trial counts as 0.
         lower_is_better: whether less is better.
+        scores: the descriptions of all scores that the function may give.
     """
 
     def __init__(
@@ -39,6 +40,9 @@ class Scorer:
         bounded: bool | None = None,
         quality: bool = True,
         lower_is_better: bool = False,
+        ideal: float | None = None,
+        missing: str = "",
+        scores: Sequence[ScoreDescription] = (),
     ) -> None:
         update_wrapper(self, function)
         self.code = function
@@ -48,6 +52,17 @@ class Scorer:
         self.bounded = not unit if bounded is None else bounded
         self.quality = quality
         self.lower_is_better = lower_is_better
+        own = ScoreDescription(
+            self.name,
+            unit=self.unit,
+            meaning=self.meaning.rstrip("."),
+            bounded=self.bounded,
+            quality=self.quality,
+            lower_is_better=self.lower_is_better,
+            ideal=ideal,
+            missing=missing,
+        )
+        self.scores = tuple(scores) or (own,)
 
     def __call__(self, trial: ScoreContext) -> Value | Awaitable[Value]:
         """Return the function's own result for a trial."""
@@ -55,25 +70,27 @@ class Scorer:
 
     @hookimpl
     async def score_trial(self, context: ScoreContext) -> Sequence[Score]:
-        """Return the score of a trial; none where the function returns None."""
+        """Return the scores of a trial; none where the function returns None."""
         # In a thread, as it may wait for a model of its own.
-        value = await asyncio.to_thread(self.code, context)
-        value = await value if inspect.isawaitable(value) else value
-        return [] if value is None else [self._score(value)]
+        return await self.scores_of(await asyncio.to_thread(self.code, context))
 
     @hookimpl
     def describe_scores(self) -> list[ScoreDescription]:
-        """Return the description of the score."""
-        return [
-            ScoreDescription(
-                self.name,
-                unit=self.unit,
-                meaning=self.meaning.rstrip("."),
-                bounded=self.bounded,
-                quality=self.quality,
-                lower_is_better=self.lower_is_better,
-            )
-        ]
+        """Return the descriptions of the scores."""
+        return list(self.scores)
+
+    async def scores_of(self, value: Value | Awaitable[Value]) -> list[Score]:
+        """Return the scores that a result of the function stands for.
+
+        Raises:
+            TypeError, ValueError: it is not a result of a scorer, or not from 0 to 1.
+        """
+        found = await value if inspect.isawaitable(value) else value
+        if found is None:
+            return []
+        if isinstance(found, Iterable) and not isinstance(found, (str, Score)):
+            return [self._score(score) for score in found]
+        return [self._score(found)]
 
     def _score(self, value: Any) -> Score:
         if isinstance(value, Score):
@@ -99,6 +116,9 @@ def scorer(
     bounded: bool | None = None,
     quality: bool = True,
     lower_is_better: bool = False,
+    ideal: float | None = None,
+    missing: str = "",
+    scores: Sequence[ScoreDescription] = (),
 ) -> Callable[[ScoreFunction], Scorer]: ...
 def scorer(
     function: ScoreFunction | None = None,
@@ -110,12 +130,15 @@ def scorer(
     bounded: bool | None = None,
     quality: bool = True,
     lower_is_better: bool = False,
+    ideal: float | None = None,
+    missing: str = "",
+    scores: Sequence[ScoreDescription] = (),
 ) -> Scorer | Callable[[ScoreFunction], Scorer]:
     """Make a function a scorer: ``@scorer``, or ``@scorer(unit="s", meaning="…")``.
 
     The function gets the trial as a ``ScoreContext``, with ``text``, ``calls``, ``query``, ``answer``, ``wire`` and
-    ``timing``, and returns a number, a bool, a ``Score``, or None where there is nothing to score; it may be ``async``.
-    Only trials that ended with an answer are scored.
+    ``timing``, and returns a number, a bool, a ``Score``, several of them, or None where there is nothing to score; it
+    may be ``async``. Only trials that ended with an answer are scored.
 
     Args:
         function: the function, where the decorator has no arguments.
@@ -125,6 +148,9 @@ def scorer(
         bounded: whether values lie from 0 to 1; if None, they do unless there is a unit.
         quality: whether a bounded score says how good an answer is, so that a failed trial counts as 0.
         lower_is_better: whether less is better.
+        ideal: the value at which a table leaves the row of the score out, where every framework has it.
+        missing: when a trial with an answer has no value, in words; empty if it always has one.
+        scores: the descriptions of all scores, where the function gives several.
     """
     made = partial(
         Scorer,
@@ -134,5 +160,8 @@ def scorer(
         bounded=bounded,
         quality=quality,
         lower_is_better=lower_is_better,
+        ideal=ideal,
+        missing=missing,
+        scores=scores,
     )
     return made if function is None else made(function)

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trialbed.records import Score
-from trialbed.scoring import ScoreContext
+from trialbed.records import Score, ScoreDescription
+from trialbed.scoring import ScoreContext, scorer
 
 
-def score_api_calls(context: ScoreContext) -> Iterable[Score]:
-    """``api_call_score`` (recall), ``api_precision`` and ``api_f1`` over distinct (tool_name, api_name) pairs.
+@scorer(
+    scores=[
+        ScoreDescription("api_call_score", meaning="share of the gold Apis that were called"),
+        ScoreDescription("api_precision", meaning="share of the called Apis that are gold"),
+        ScoreDescription("api_f1", meaning="the harmonic mean of api_call_score and api_precision"),
+    ]
+)
+def api_scores(context: ScoreContext) -> Iterable[Score]:
+    """Compare the Apis called with the gold Apis, as distinct (tool_name, api_name) pairs.
 
     Called are those that the server saw and the model had asked for, failed calls too; order, arguments and repeats do
     not matter. A query without gold Apis is right with no call at all: all three are then 1, and 0 after any call.
@@ -32,15 +39,22 @@ def score_api_calls(context: ScoreContext) -> Iterable[Score]:
     yield Score(name="api_f1", value=2 * len(both) / (len(called) + len(gold)) if gold else right)
 
 
-def score_offer(context: ScoreContext) -> Iterable[Score]:
-    """``gold_offered``: the share of gold Apis that the selector chose, counted as ``api_call_score`` counts them.
+@scorer(
+    meaning="share of the gold Apis that the agent was offered",
+    quality=False,
+    ideal=1.0,
+    missing="the query has no gold Apis",
+)
+def gold_offered(context: ScoreContext) -> Score | None:
+    """Return the share of gold Apis that the selector chose, counted as ``api_call_score`` counts them.
 
     Nothing that an agent does changes it: it is the most that ``api_call_score`` can be.
     """
     gold = context.query.gold_apis
-    if gold:
-        tools = {tool.api for tool in context.tools}
-        offered = {ref.pair for ref in gold if ref in tools}
-        missing = sorted([list(ref.pair) for ref in gold if ref not in tools])
-        value = len(offered) / len({ref.pair for ref in gold})
-        yield Score(name="gold_offered", value=value, detail={"missing": missing}, quality=False)
+    if not gold:
+        return None
+    tools = {tool.api for tool in context.tools}
+    offered = {ref.pair for ref in gold if ref in tools}
+    missing = sorted([list(ref.pair) for ref in gold if ref not in tools])
+    value = len(offered) / len({ref.pair for ref in gold})
+    return Score(name="gold_offered", value=value, detail={"missing": missing}, quality=False)

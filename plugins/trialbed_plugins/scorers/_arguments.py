@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from statistics import fmean
 
-from trialbed.records import Json, Score
-from trialbed.scoring import ScoreContext
+from trialbed.records import Json, Score, ScoreDescription
+from trialbed.scoring import ScoreContext, scorer
 from trialbed.tool_calls import AlignedCall, AskedCall, align_gold_calls
 from trialbed_plugins.scorers._reasons import reason
 
+_share = partial(ScoreDescription, ideal=1.0, missing="no gold call of the query has arguments")
 
-def score_arguments(context: ScoreContext) -> Iterable[Score]:
-    """``argument_accuracy``, ``tool_call_f1`` and ``tool_call_accuracy``; none if no gold call has arguments.
+
+@scorer(
+    scores=[
+        _share("argument_accuracy", meaning="share of right arguments over the gold calls"),
+        _share("tool_call_f1", meaning="agreement of the calls with the gold calls, arguments included"),
+        _share("tool_call_accuracy", meaning="agreement of the calls with the gold calls, and with their order"),
+    ]
+)
+def argument_scores(context: ScoreContext) -> Iterable[Score]:
+    """Compare the calls with the gold calls, arguments included.
 
     Each gold call is compared with the call of its Api that comes closest, one to one. ``argument_accuracy`` is the
     mean share of right arguments over the gold calls that have any; a gold call without a call has 0. ``tool_call_f1``

@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
-from trialbed.records import Json, Score
-from trialbed.scoring import ScoreContext
+from trialbed.records import Json, Score, ScoreDescription
+from trialbed.scoring import ScoreContext, scorer
 from trialbed.tool_calls import AskedCall, canonical
 from trialbed_plugins.scorers._reasons import reason, title
 
+_count = partial(ScoreDescription, unit="calls", bounded=False, quality=False, lower_is_better=True, ideal=0.0)
 
-def score_calls(context: ScoreContext) -> Iterable[Score]:
-    """``call_success``, ``recovered``, ``redundant_calls`` and ``unasked_calls``.
+
+@scorer(
+    scores=[
+        ScoreDescription(
+            "call_success", meaning="share of the calls asked for by the model that an Api accepted", ideal=1.0
+        ),
+        ScoreDescription(
+            "recovered",
+            meaning="share of the failed calls after which one of the same Api was accepted",
+            quality=False,
+            ideal=1.0,
+            missing="no call failed",
+        ),
+        _count("redundant_calls", meaning="calls that repeat an accepted one"),
+        _count("unasked_calls", meaning="calls that no answer of the model asked for"),
+    ]
+)
+def call_scores(context: ScoreContext) -> Iterable[Score]:
+    """Say whether calls succeeded, were mended, and were needed.
 
     ``call_success`` is the share of the calls that the model asked for and that an Api accepted. Without any call it is
     0 if the query has gold Apis, else 1. ``recovered`` is the share of failed calls after which one of the same Api was
@@ -31,12 +50,12 @@ def score_calls(context: ScoreContext) -> Iterable[Score]:
     )
     if bad:
         mended = [call for call in bad if _is_mended(call, calls)]
-        told = f"{len(mended)} of {len(bad)} failed calls mended"
-        detail: dict[str, Json] = {"failed": len(bad), "mended": len(mended), "reason": told}
+        found = f"{len(mended)} of {len(bad)} failed calls mended"
+        detail: dict[str, Json] = {"failed": len(bad), "mended": len(mended), "reason": found}
         yield Score(name="recovered", value=len(mended) / len(bad), detail=detail, quality=False)
     repeats = _redundant(calls)
-    yield _count("redundant_calls", [title(call) for call in repeats])
-    yield _count("unasked_calls", [call.api.title for call in context.unasked])
+    yield _number("redundant_calls", [title(call) for call in repeats])
+    yield _number("unasked_calls", [call.api.title for call in context.unasked])
 
 
 def _success(calls: int, bad: int, *, is_needed: bool) -> float:
@@ -69,7 +88,7 @@ def _is_news(call: AskedCall, earlier: Sequence[AskedCall]) -> bool:
     return call.accepted and canonical(call.response) not in {canonical(other.response) for other in earlier}
 
 
-def _count(name: str, titles: Sequence[str]) -> Score:
+def _number(name: str, titles: Sequence[str]) -> Score:
     detail: dict[str, Json] = {"calls": list(titles), **reason(titles)} if titles else {}
     return Score(name=name, value=float(len(titles)), detail=detail, bounded=False)
 

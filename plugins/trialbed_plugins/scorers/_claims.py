@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from trialbed.records import Score
-from trialbed.scoring import ScoreContext
+from trialbed.scoring import ScoreContext, scorer
 from trialbed.tool_calls import claimed_pairs, compare_calls, sent_pairs
 
 
-def score_claims(context: ScoreContext) -> Iterable[Score]:
-    """``claimed_vs_observed``: the share of calls that are both claimed and observed, of all that are either.
+@scorer(
+    meaning="agreement of the calls that it reports with those that the server saw",
+    quality=False,
+    missing="the answer is plain text, which claims nothing",
+)
+def claimed_vs_observed(context: ScoreContext) -> Score | None:
+    """Return the share of calls that are both claimed and observed, of all that are either.
 
     Over multisets of (tool_name, api_name, arguments); a claim without arguments matches any call of its Api.
     The detail lists the calls that were invented (claimed, never made), unreported (made, never claimed) and unasked
@@ -19,7 +22,7 @@ def score_claims(context: ScoreContext) -> Iterable[Score]:
     text claim nothing, and do not get the score.
     """
     if not context.answer.reports_calls:
-        return
+        return None
     found = compare_calls(context.answer, context.wire)
     detail = {
         "invented": list(map(list, found.invented)),
@@ -28,4 +31,4 @@ def score_claims(context: ScoreContext) -> Iterable[Score]:
         "sent": list(map(list, sent_pairs(context.wire, context.tools))),
         "claimed": list(map(list, claimed_pairs(context.answer))),
     }
-    yield Score(name="claimed_vs_observed", value=found.agreement, detail=detail, quality=False)
+    return Score(name="claimed_vs_observed", value=found.agreement, detail=detail, quality=False)

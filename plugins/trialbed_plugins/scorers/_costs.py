@@ -4,29 +4,41 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import partial
 
-from trialbed.records import Failure, Score, Usage, WireLog
-from trialbed.scoring import ScoreContext
+from trialbed.records import Failure, Score, ScoreDescription, Usage, WireLog
+from trialbed.scoring import ScoreContext, scorer
 from trialbed.wire_log import failed, observed_usage, repeated_requests
 
 ASKS_FOR_USAGE = re.compile(r'"include_usage"\s*:\s*true')
 """In the body of a request."""
 
-TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")
+_amount = partial(ScoreDescription, bounded=False, quality=False, lower_is_better=True)
+_tokens = partial(
+    _amount, unit="tokens", missing="the model did not report the usage of every request that it answered"
+)
+_seconds = partial(_amount, unit="s")
+
+TOKENS = (
+    _tokens("prompt_tokens", meaning="tokens of all requests to the model"),
+    _tokens("completion_tokens", meaning="tokens of all answers of the model"),
+    _tokens("total_tokens", meaning="prompt_tokens and completion_tokens"),
+)
 
 
-def score_tokens(context: ScoreContext) -> Iterable[Score]:
-    """``prompt_tokens``, ``completion_tokens`` and ``total_tokens`` over all model calls, as the model reported them.
+@scorer(scores=TOKENS)
+def token_scores(context: ScoreContext) -> Iterable[Score]:
+    """Count the tokens of all model calls, as the model reported them.
 
     The detail has the framework's own count. Without the usage that the model reports they have no value.
     """
     observed, claimed = observed_usage(context.wire), context.answer.usage
-    for part in TOKENS:
-        detail = {"claimed": getattr(claimed, part) if claimed else None}
-        yield _tokens(part, observed, detail, context.wire)
+    for score in TOKENS:
+        detail = {"claimed": getattr(claimed, score.name) if claimed else None}
+        yield _token_score(score.name, observed, detail, context.wire)
 
 
-def _tokens(part: str, observed: Usage | None, detail: dict[str, int | None], wire: WireLog) -> Score:
+def _token_score(part: str, observed: Usage | None, detail: dict[str, int | None], wire: WireLog) -> Score:
     if observed is None:
         return Score(name=part, value=None, detail=detail, bounded=False, failure=_unreported_tokens(wire))
     return Score(name=part, value=float(getattr(observed, part)), detail=detail, bounded=False)
@@ -42,13 +54,14 @@ def _unreported_tokens(wire: WireLog) -> Failure:
     return Failure(kind="agent", message=text)
 
 
-def score_turns(context: ScoreContext) -> Iterable[Score]:
-    """``model_turns``: the requests that the model answered.
+@scorer(unit="turns", meaning="requests that the model answered", bounded=False, quality=False, lower_is_better=True)
+def model_turns(context: ScoreContext) -> Score:
+    """Count the requests that the model answered.
 
     The detail has those that failed, those that repeat an earlier one, and the turns that the framework counted.
     """
     failures = sum(1 for call in context.wire.model_calls if failed(call))
-    yield Score(
+    return Score(
         name="model_turns",
         value=float(len(context.wire.model_calls) - failures),
         detail={
@@ -60,8 +73,16 @@ def score_turns(context: ScoreContext) -> Iterable[Score]:
     )
 
 
-def score_time(context: ScoreContext) -> Iterable[Score]:
-    """``wall_time`` and its parts ``model_time``, ``tool_time`` and ``framework_time``, in seconds."""
+@scorer(
+    scores=[
+        _seconds("wall_time", meaning="from binding the tools to the end of the agent's answer"),
+        _seconds("model_time", meaning="time in which a request to the model was under way"),
+        _seconds("tool_time", meaning="time in which a tool call, and no request to the model, was under way"),
+        _seconds("framework_time", meaning="wall time that is neither the model's nor the tools'"),
+    ]
+)
+def time_scores(context: ScoreContext) -> Iterable[Score]:
+    """Split the wall time of the trial."""
     timing = context.timing
     for part in ("wall", "model", "tool", "framework"):
         yield Score(name=f"{part}_time", value=getattr(timing, part), bounded=False)

@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-
 from trialbed.hookspecs import hookimpl
 from trialbed.records import Score, ScoreDescription
 from trialbed.scoring import ScoreContext
-from trialbed_plugins.scorers._answers import score_answer, score_finish
-from trialbed_plugins.scorers._apis import score_api_calls, score_offer
-from trialbed_plugins.scorers._arguments import score_arguments
-from trialbed_plugins.scorers._calls import score_calls
-from trialbed_plugins.scorers._catalog import CATALOG
-from trialbed_plugins.scorers._claims import score_claims
-from trialbed_plugins.scorers._costs import score_time, score_tokens, score_turns
-from trialbed_plugins.scorers._faults import score_faults
-from trialbed_plugins.scorers._results import score_results
-from trialbed_plugins.scorers._state import score_state
+from trialbed_plugins.scorers._answers import has_finish, sopr_score
+from trialbed_plugins.scorers._apis import api_scores, gold_offered
+from trialbed_plugins.scorers._arguments import argument_scores
+from trialbed_plugins.scorers._calls import call_scores
+from trialbed_plugins.scorers._claims import claimed_vs_observed
+from trialbed_plugins.scorers._costs import model_turns, time_scores, token_scores
+from trialbed_plugins.scorers._faults import fault_scores
+from trialbed_plugins.scorers._results import used_results
+from trialbed_plugins.scorers._state import final_state
 
-SCORES = tuple(score.name for score in CATALOG)
-"""Every score that a trial may get."""
-
-_SCORERS: tuple[Callable[[ScoreContext], Iterable[Score]], ...] = (
-    score_api_calls,
-    score_offer,
-    score_arguments,
-    score_calls,
-    score_results,
-    score_state,
-    score_faults,
-    score_finish,
-    score_claims,
-    score_tokens,
-    score_turns,
-    score_time,
+SCORERS = (
+    sopr_score,
+    api_scores,
+    gold_offered,
+    argument_scores,
+    call_scores,
+    used_results,
+    final_state,
+    fault_scores,
+    has_finish,
+    claimed_vs_observed,
+    token_scores,
+    model_turns,
+    time_scores,
 )
+
+CATALOG = tuple(score for scorer in SCORERS for score in scorer.scores)
+"""The built-in scores, in the order of documents and tables; ``docs/reference/scores/`` has a page of each."""
 
 
 @hookimpl
@@ -45,8 +43,5 @@ def describe_scores() -> tuple[ScoreDescription, ...]:
 
 @hookimpl
 async def score_trial(context: ScoreContext) -> list[Score]:
-    """The built-in scores of one trial."""
-    scores = [await score_answer(context)]
-    for scorer in _SCORERS:
-        scores.extend(scorer(context))
-    return scores
+    """Return the built-in scores of one trial."""
+    return [score for scorer in SCORERS for score in await scorer.scores_of(scorer(context))]

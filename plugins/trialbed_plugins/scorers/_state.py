@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from trialbed.records import Score
-from trialbed.scoring import ScoreContext
+from trialbed.scoring import ScoreContext, scorer
 
 
-def score_state(context: ScoreContext) -> Iterable[Score]:
-    """``final_state``: whether the world is as a right solution leaves it; none where the query says nothing."""
+@scorer(meaning="the Apis are left as a right solution leaves them", missing="the query names no final state")
+def final_state(context: ScoreContext) -> Score | None:
+    """Return 1 if the world is as a right solution leaves it, else 0."""
     wanted = context.query.final_state
     if wanted is None:
-        return
+        return None
     found = context.wire.state
     right = found == wanted
-    told = "as it should be" if right else "not as it should be"
-    yield Score(name="final_state", value=float(right), detail={"found": found, "wanted": wanted, "reason": told})
+    verdict = "as it should be" if right else "not as it should be"
+    return Score(name="final_state", value=float(right), detail={"found": found, "wanted": wanted, "reason": verdict})

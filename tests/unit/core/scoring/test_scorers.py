@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from support.scoring import api_call, context
 
 from trialbed.plugins import empty_manager
-from trialbed.records import Score
+from trialbed.records import Score, ScoreDescription
 from trialbed.scoring import ScoreContext, Scorer, scorer
 
 
@@ -44,6 +45,18 @@ async def test_a_score_is_taken_as_it_is_and_none_is_no_score() -> None:
     own = Score(name="own", value=None)
     assert await Scorer(lambda trial: own).score_trial(context()) == [own]
     assert await Scorer(lambda trial: None).score_trial(context()) == []
+
+
+async def test_a_function_may_give_several_scores() -> None:
+    described = [ScoreDescription("one"), ScoreDescription("two", unit="s", bounded=False, missing="there is none")]
+
+    @scorer(scores=described)
+    def both(trial: ScoreContext) -> Iterator[Score]:
+        yield Score(name="one", value=1.0)
+        yield Score(name="two", value=float(len(trial.calls)), bounded=False)
+
+    assert [score.name for score in await both.score_trial(context())] == ["one", "two"]
+    assert both.describe_scores() == described
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.scoring import api_call, claim, context, scores, values
 
-from trialbed_plugins.scorers._apis import score_api_calls, score_offer
+from trialbed.records import Score
+from trialbed.scoring import ScoreContext
+from trialbed_plugins.scorers import score_trial
 
 
 @pytest.mark.parametrize(
@@ -33,8 +35,9 @@ async def test_api_scores(gold: str, called: str, recall: float, precision: floa
 async def test_a_query_that_says_nothing_about_calls_has_none_of_their_scores() -> None:
     trial = context("", [api_call("a")])
     silent = dataclasses.replace(trial, query=trial.query.model_copy(update={"states_calls": False}))
-    assert list(score_api_calls(trial))
-    assert not list(score_api_calls(silent))
+    of_calls = {"api_call_score", "api_precision", "api_f1"}
+    assert of_calls <= {score.name for score in await score_trial(trial)}
+    assert not of_calls & {score.name for score in await score_trial(silent)}
 
 
 async def test_api_scores_rest_on_the_wire_not_on_claims_and_count_failed_calls() -> None:
@@ -60,13 +63,18 @@ async def test_calls_that_the_model_did_not_ask_for_score_nothing() -> None:
     assert found["claimed_vs_observed"].detail["unasked"] == [["t", "b"]]
 
 
+async def offer(trial: ScoreContext) -> Score:
+    (score,) = [score for score in await score_trial(trial) if score.name == "gold_offered"]
+    return score
+
+
 async def test_the_offer_is_scored_by_the_gold_apis_among_the_tools() -> None:
     whole = context("ab")
     (first, *_) = whole.tools
     part = dataclasses.replace(whole, tools=(first,))
     none = dataclasses.replace(whole, tools=())
-    found = [next(iter(score_offer(item))) for item in (whole, part, none)]
+    found = [await offer(item) for item in (whole, part, none)]
     assert [score.value for score in found] == [1, 0.5, 0]
     assert found[1].detail == {"missing": [list(whole.query.gold_apis[1].pair)]}
     assert not found[1].quality
-    assert not list(score_offer(context("")))
+    assert "gold_offered" not in await scores("", [])
