@@ -1,4 +1,4 @@
-"""Findings: what an answer of a vendor does that the specification, the request or plausibility does not allow.
+"""Findings: faults and oddities of a vendor's answer, by the specification, the request or plausibility.
 
 ``findings`` gives those of a row of results: as they were written when the answer came, else examined anew, so that
 files of other tools and of earlier versions have them too. ``examine`` looks at a row, whatever it already says.

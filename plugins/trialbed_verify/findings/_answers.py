@@ -23,8 +23,8 @@ Count = Callable[[str], int | None]
 REASONING = ("reasoning_content", "reasoning")
 
 
-class Answer:
-    """The request and the answer of a row.
+class AnsweredRow:
+    """Return the request and the answer of a row.
 
     Args:
         count: the model's own tokenizer, where it is at hand.
@@ -36,7 +36,7 @@ class Answer:
         choices: those that are objects.
         choice: the one that counts.
         message: of that choice.
-        calls: what the message has as its calls, whatever it is.
+        calls: the message's ``tool_calls``, of whatever type.
         made: the calls, a legacy one too.
         content: the message's text; the texts of typed parts are joined.
         reason: the finish reason.
@@ -61,22 +61,22 @@ class Answer:
 
     @property
     def is_raw(self) -> bool:
-        """Whether a raw prompt was sent instead of messages."""
+        """Return whether a raw prompt was sent instead of messages."""
         return "prompt" in self.request
 
     @property
     def is_streamed(self) -> bool:
-        """Whether a stream was asked for."""
+        """Return whether a stream was asked for."""
         return bool(self.request.get("stream"))
 
     @property
     def wants_usage(self) -> bool:
-        """Whether usage was asked for at the end of the stream."""
+        """Return whether usage was asked for at the end of the stream."""
         return wants_usage(self.request)
 
     @property
     def demands_call(self) -> bool:
-        """Whether the request demands a call: ``required``, or a tool by its name."""
+        """Return whether the request demands a call: ``required``, or a tool by its name."""
         choice = self.request.get("tool_choice")
         if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
             inner = choice.get("allowed_tools")
@@ -84,49 +84,44 @@ class Answer:
         return choice == "required" or isinstance(choice, dict)
 
     @property
-    def is_forced(self) -> bool:
-        """Whether a call was demanded; its finish reason may be ``stop`` then."""
-        return self.demands_call
-
-    @property
     def messages(self) -> list[Json]:
-        """The messages of the request."""
+        """Return the messages of the request."""
         messages = self.request.get("messages")
         return messages if isinstance(messages, list) else []
 
     @property
     def tools(self) -> list[Json]:
-        """What the request offers; the functions of a legacy request are tools, too."""
+        """Return the tools on offer; the functions of a legacy request are tools, too."""
         tools, functions = self.request.get("tools"), self.request.get("functions")
         if isinstance(tools, list) and tools:
             return tools
         return [{"type": "function", "function": one} for one in functions] if isinstance(functions, list) else []
 
     @cached_property
-    def offered(self) -> list[str]:
-        """The names of the tools."""
+    def tool_names(self) -> list[str]:
+        """Return the names of the tools."""
         return [function["name"] for function in offered_functions({"tools": self.tools})]
 
     @cached_property
     def usage(self) -> Mapping[str, int]:
-        """The token counts that are whole numbers."""
+        """Return the token counts that are whole numbers."""
         return read_answer(self.response).usage or {}
 
     @cached_property
     def reported_usage(self) -> dict[str, Json]:
-        """The usage as it came, in the first of the places where vendors put it."""
+        """Return the usage as it came, in the first of the places where vendors put it."""
         groq = _object(self.response.get("x_groq"))
         places = (self.response.get("usage"), groq.get("usage"), self.choice.get("usage"))
         return next((place for place in places if isinstance(place, dict) and place), {})
 
     @property
     def listed_calls(self) -> list[dict[str, Json]]:
-        """The calls that are objects."""
+        """Return the calls that are objects."""
         return [call for call in self.calls if isinstance(call, dict)] if isinstance(self.calls, list) else []
 
     @cached_property
     def reasoning(self) -> str:
-        """The reasoning that was sent."""
+        """Return the reasoning that was sent."""
         message = self.message
         # Routers send it in two fields at once.
         sent = [text for key in REASONING if isinstance(text := message.get(key), str) and text]
@@ -142,41 +137,52 @@ class Answer:
         )
 
     @cached_property
-    def said(self) -> list[str]:
-        """Every text that was generated: of all choices, with reasoning, refusals and calls."""
+    def texts(self) -> list[str]:
+        """Return every text that was generated: of all choices, with reasoning, refusals and calls."""
         found = [self.reasoning] if self.reasoning else []
         for choice in self.choices:
             message = _object(choice.get("message"))
             found += [text_of(message.get("content") or choice.get("text")), text_of(message.get("refusal"))]
             calls = message.get("tool_calls")
-            made = [_object(call).get("function") for call in (calls if isinstance(calls, list) else ())]
-            for function in [*made, message.get("function_call")]:
-                found += [str(part) for part in _object(function).values()]
+            functions = [function_of(call) for call in (calls if isinstance(calls, list) else ())]
+            for function in [*functions, _object(message.get("function_call"))]:
+                found += [str(part) for part in function.values()]
         return [text for text in found if text]
 
     @property
     def own_count(self) -> int | None:
-        """The tokens of the answer as the model's tokenizer counts them."""
+        """Return the tokens of the answer as the model's tokenizer counts them."""
         if self.count is None:
             return None
         raw = [text for choice in self.choices if isinstance(text := choice.get("text"), str)]
-        counts = [self.count(text) for text in (raw if self.is_raw else self.said)]
+        counts = [self.count(text) for text in (raw if self.is_raw else self.texts)]
         return None if None in counts else sum(count or 0 for count in counts)
 
     @property
     def own_count_of_prompt(self) -> int | None:
-        """The tokens of a raw prompt as the model's tokenizer counts them."""
+        """Return the tokens of a raw prompt as the model's tokenizer counts them."""
         prompt = self.request.get("prompt")
         return self.count(prompt) if self.count is not None and isinstance(prompt, str) else None
 
     @property
-    def everything_said(self) -> str:
-        """All of it as one text."""
-        return "".join(self.said)
+    def whole_text(self) -> str:
+        """Return all texts that were generated as one."""
+        return "".join(self.texts)
+
+
+def function_of(call: Json) -> dict[str, Json]:
+    """Return the function of a call or of a declared tool; empty if it has none."""
+    return _object(_object(call).get("function"))
+
+
+def alternatives_of(token: Json) -> list[Json]:
+    """Return the alternatives of a token with log probabilities; empty if it has none."""
+    found = _object(token).get("top_logprobs")
+    return found if isinstance(found, list) else []
 
 
 def text_of(content: Json) -> str:
-    """The text of a message's content, which may come in typed parts."""
+    """Return the text of a message's content, which may come in typed parts."""
     if isinstance(content, list):
         content = "".join(
             text for part in content if isinstance(part, dict) and isinstance(text := part.get("text"), str)

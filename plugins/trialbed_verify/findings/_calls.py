@@ -1,22 +1,21 @@
-"""The form of an answer's tool calls."""
+"""Examines the form of an answer's tool calls."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trialbed_verify.findings._answers import Answer
+from trialbed_verify.findings._answers import AnsweredRow
 from trialbed_verify.findings._findings import Finding, finding
 
 CALL_TYPES = ("function", "custom")
-
 
 ENDS = ("tool_calls", "length", "content_filter")
 """Finish reasons of an answer with calls; the latter two of one that was cut off in the middle of a call."""
 
 
-def examine_calls(answer: Answer) -> Iterator[Finding]:
-    """What is wrong with the form of the calls; whether their arguments fit is the schema's matter."""
+def examine_calls(answer: AnsweredRow) -> Iterator[Finding]:
+    """Yield faults in the form of the calls; arguments that do not fit are the schema's matter."""
     calls = answer.calls
     if calls is not None and not isinstance(calls, list):
         yield finding("tool_calls_not_list", f"tool_calls is a {type(calls).__name__}, not a list", calls)
@@ -49,7 +48,7 @@ def _form(call: Mapping[str, Any], number: int, ids: set[str]) -> Iterator[Findi
 
 
 def _function(function: Any, which: str, evidence: Any = None, given: str = "arguments") -> Iterator[Finding]:
-    """What is wrong with a function, or a custom tool, as a call names it with what it is given."""
+    """Yield faults in the function, or custom tool, of a call: its name and its arguments."""
     shown = function if evidence is None else evidence
     if not isinstance(function, dict) or not isinstance(function.get("name"), str) or not function["name"]:
         yield finding("call_function_missing", f"{which} names no function", shown)
@@ -61,7 +60,7 @@ def _function(function: Any, which: str, evidence: Any = None, given: str = "arg
         yield finding("arguments_not_text", f"the {given} of {which} is a {type(value).__name__}, not a string", shown)
 
 
-def _endings(answer: Answer) -> Iterator[Finding]:
+def _endings(answer: AnsweredRow) -> Iterator[Finding]:
     legacy = answer.message.get("function_call")
     if legacy and not answer.request.get("functions"):
         yield finding("legacy_function_call", "the call came as function_call, the form before tools", legacy)
@@ -69,5 +68,5 @@ def _endings(answer: Answer) -> Iterator[Finding]:
         yield from _function(legacy, "the function_call")
     if answer.reason == "tool_calls" and not (answer.calls or legacy):
         yield finding("tool_calls_without_calls", "the finish reason is tool_calls, but there are no calls")
-    elif answer.calls and answer.reason not in ENDS and not (answer.is_forced and answer.reason == "stop"):
+    elif answer.calls and answer.reason not in ENDS and not (answer.demands_call and answer.reason == "stop"):
         yield finding("calls_with_other_finish", f"there are calls, but the finish reason is {answer.reason}")

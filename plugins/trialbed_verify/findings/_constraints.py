@@ -1,4 +1,4 @@
-"""The constraints that a request places on its answer."""
+"""Examines whether an answer obeys its request."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from trialbed.wire import parse_json_fast
 from trialbed.wire.json_schemas import JsonSchema, Undecided, UnusableSchema
-from trialbed_verify.findings._answers import Answer
+from trialbed_verify.findings._answers import AnsweredRow, alternatives_of, function_of
 from trialbed_verify.findings._findings import Finding, finding
 from trialbed_verify.findings._usage import MOST_LETTERS, SLACK, least_letters
 
@@ -17,8 +17,8 @@ CUT = ("length", "content_filter")
 """Finish reasons of answers that ended early."""
 
 
-def examine_constraints(answer: Answer) -> Iterator[Finding]:
-    """Whether the answer obeys its request."""
+def examine_constraints(answer: AnsweredRow) -> Iterator[Finding]:
+    """Yield the constraints of the request that the answer does not obey."""
     request = answer.request
     yield from _choice_of_tools(answer, request.get("tool_choice"))
     if request.get("parallel_tool_calls") is False and len(answer.made) > 1:
@@ -34,7 +34,7 @@ def examine_constraints(answer: Answer) -> Iterator[Finding]:
         yield finding("reasoning_unwanted", "there is reasoning, and the request switches it off", answer.reasoning)
 
 
-def _choice_of_tools(answer: Answer, choice: Any) -> Iterator[Finding]:
+def _choice_of_tools(answer: AnsweredRow, choice: Any) -> Iterator[Finding]:
     if choice is None or choice == "auto":
         return
     calls = answer.made
@@ -46,33 +46,34 @@ def _choice_of_tools(answer: Answer, choice: Any) -> Iterator[Finding]:
         if answer.reason not in CUT and not answer.message.get("refusal"):
             yield finding("call_not_made", "no call, and tool_choice demands one", answer.message)
         return
-    allowed = _allowed(choice)
-    for call in calls if allowed is not None else ():
-        function = call.get("function") if isinstance(call, dict) else None
-        name = function.get("name") if isinstance(function, dict) else None
-        if allowed is not None and name not in allowed:
+    allowed = _allowed_tools(choice)
+    if allowed is None:
+        return
+    for call in calls:
+        name = function_of(call).get("name")
+        if name not in allowed:
             yield finding("other_tool_than_chosen", f"{name} was called, and {', '.join(allowed)} was chosen", call)
 
 
-def _allowed(choice: Any) -> list[str] | None:
-    """The tools that may be called; None if the choice names none."""
+def _allowed_tools(choice: Any) -> list[str] | None:
+    """Return the tools that may be called; None if the choice names none."""
     if not isinstance(choice, dict):
         return None
     if choice.get("type") == "allowed_tools":
         inner = choice.get("allowed_tools")
         tools = inner.get("tools") if isinstance(inner, dict) else choice.get("tools")
-        return [name for tool in tools or () if (name := _named(tool))]
-    name = _named(choice)
+        return [name for tool in tools or () if (name := _tool_name(tool))]
+    name = _tool_name(choice)
     return [name] if name else None
 
 
-def _named(tool: Any) -> str | None:
+def _tool_name(tool: Any) -> str | None:
     function = tool.get("function") if isinstance(tool, dict) else None
     name = function.get("name") if isinstance(function, dict) else tool.get("name") if isinstance(tool, dict) else None
     return name if isinstance(name, str) else None
 
 
-def _format(answer: Answer, wanted: Mapping[str, Any]) -> Iterator[Finding]:
+def _format(answer: AnsweredRow, wanted: Mapping[str, Any]) -> Iterator[Finding]:
     kind = wanted.get("type")
     if kind not in ("json_object", "json_schema") or answer.made:
         return
@@ -87,7 +88,7 @@ def _format(answer: Answer, wanted: Mapping[str, Any]) -> Iterator[Finding]:
         yield finding("not_json", "the text is JSON, but not an object", answer.content)
     described = wanted.get("json_schema")
     schema = described.get("schema") if isinstance(described, dict) else None
-    checked = _compiled(json.dumps(schema)) if kind == "json_schema" and schema is not None else None
+    checked = _json_schema(json.dumps(schema)) if kind == "json_schema" and schema is not None else None
     if checked is None:
         return
     try:
@@ -100,22 +101,22 @@ def _format(answer: Answer, wanted: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 @lru_cache(maxsize=1024)
-def _compiled(text: str) -> JsonSchema | None:
-    """The schema; None if it cannot be used, which is the test set's fault."""
+def _json_schema(text: str) -> JsonSchema | None:
+    """Return the schema; None if it cannot be used, which is the test set's fault."""
     try:
         return JsonSchema(json.loads(text))
     except UnusableSchema:
         return None
 
 
-def _length(answer: Answer) -> Iterator[Finding]:
+def _length(answer: AnsweredRow) -> Iterator[Finding]:
     limits = [answer.request.get(key) for key in ("max_completion_tokens", "max_tokens")]
     limit = min((limit for limit in limits if isinstance(limit, int) and limit > 0), default=None)
     tokens = answer.usage.get("completion_tokens")
     if limit is None:
         return
     allowed = limit * max(1, len(answer.choices))
-    letters = least_letters(answer.everything_said) if len(answer.everything_said) > MOST_LETTERS * allowed else 0
+    letters = least_letters(answer.whole_text) if len(answer.whole_text) > MOST_LETTERS * allowed else 0
     if tokens is not None and tokens > allowed:
         yield finding("more_than_max_tokens", f"{tokens} tokens, and {limit} are allowed", answer.reported_usage)
     elif letters > MOST_LETTERS * allowed + SLACK:
@@ -128,7 +129,7 @@ def _length(answer: Answer) -> Iterator[Finding]:
 
 
 def _without_reasoning(request: Mapping[str, Any]) -> bool:
-    """Whether a request switches reasoning off, in one of the ways of vendors."""
+    """Return whether a request switches reasoning off, in one of the ways of vendors."""
     template, thinking = request.get("chat_template_kwargs"), request.get("thinking")
     switches = [request.get("enable_thinking")]
     if isinstance(template, dict):
@@ -137,21 +138,21 @@ def _without_reasoning(request: Mapping[str, Any]) -> bool:
     return request.get("reasoning_effort") == "none" or disabled or False in switches
 
 
-def _number(answer: Answer, wanted: Any) -> Iterator[Finding]:
+def _number(answer: AnsweredRow, wanted: Any) -> Iterator[Finding]:
     number = wanted if isinstance(wanted, int) and not isinstance(wanted, bool) else 1
     if len(answer.choices) != number:
         indices = [choice.get("index") for choice in answer.choices]
         yield finding("wrong_number_of_choices", f"{len(indices)} choices, and {number} were asked for", indices)
 
 
-def _stops(answer: Answer, stops: Any) -> Iterator[Finding]:
+def _stops(answer: AnsweredRow, stops: Any) -> Iterator[Finding]:
     for stop in [stops] if isinstance(stops, str) else stops if isinstance(stops, list) else ():
         if isinstance(stop, str) and stop and stop in answer.content:
             at = answer.content.index(stop)
             yield finding("stop_sequence_in_text", f"the text has the stop sequence {stop!r}", answer.content[at:])
 
 
-def _logprobs(answer: Answer) -> Iterator[Finding]:
+def _logprobs(answer: AnsweredRow) -> Iterator[Finding]:
     logprobs = answer.choice.get("logprobs")
     if not isinstance(logprobs, dict) or not any(logprobs.values()):
         if answer.content:
@@ -159,11 +160,6 @@ def _logprobs(answer: Answer) -> Iterator[Finding]:
         return
     wanted, tokens = answer.request.get("top_logprobs"), logprobs.get("content")
     if isinstance(wanted, int) and isinstance(tokens, list):
-        fewest = min((_alternatives(token) for token in tokens), default=wanted)
+        fewest = min((len(alternatives_of(token)) for token in tokens), default=wanted)
         if fewest < wanted:
             yield finding("top_logprobs_missing", f"{fewest} alternatives, and {wanted} were asked for", tokens[:1])
-
-
-def _alternatives(token: Any) -> int:
-    found = token.get("top_logprobs") if isinstance(token, dict) else None
-    return len(found) if isinstance(found, list) else 0

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from trialbed_verify.findings._answers import Answer, Count
+from trialbed_verify.findings._answers import AnsweredRow, Count
 from trialbed_verify.findings._calls import examine_calls
 from trialbed_verify.findings._constraints import examine_constraints
-from trialbed_verify.findings._findings import Finding, finding, written
+from trialbed_verify.findings._findings import Finding, finding, stored_finding
 from trialbed_verify.findings._form import examine_form
 from trialbed_verify.findings._kinds import KINDS, PROTOCOL_ERRORS
 from trialbed_verify.findings._model import examine_model
@@ -19,9 +19,9 @@ from trialbed_verify.findings._usage import examine_usage
 Row = Mapping[str, Any]
 
 OF_CHATS = frozenset(("delta_missing",))
-"""What does not count as a finding in a raw completion."""
+"""Kinds that do not count in a raw completion."""
 
-EXAMINERS: tuple[Callable[[Answer], Iterator[Finding]], ...] = (
+EXAMINERS: tuple[Callable[[AnsweredRow], Iterator[Finding]], ...] = (
     examine_form,
     examine_calls,
     examine_constraints,
@@ -33,7 +33,7 @@ EXAMINERS: tuple[Callable[[Answer], Iterator[Finding]], ...] = (
 
 
 def findings(row: Row) -> tuple[Finding, ...]:
-    """The findings of a row, as it has them, else examined anew.
+    """Return the findings of a row, as it has them, else examined anew.
 
     Args:
         row: of a results file, of any tool that writes K2-style rows.
@@ -41,21 +41,21 @@ def findings(row: Row) -> tuple[Finding, ...]:
     stored = row.get("findings")
     if not isinstance(stored, list):
         return examine(row)
-    return tuple(found for document in stored if (found := written(document)) is not None)
+    return tuple(found for document in stored if (found := stored_finding(document)) is not None)
 
 
 def examine(row: Row, excerpts: Mapping[str, str] | None = None, count: Count | None = None) -> tuple[Finding, ...]:
     """Examine a row, whatever findings it has already.
 
     Args:
-        excerpts: kind -> the bytes in which the reader of the answer saw it, for what the row no longer shows.
+        excerpts: kind -> the bytes in which the reader of the answer saw it, where the row no longer has them.
         count: counts the tokens of a text as the model does, where its tokenizer is at hand.
 
     Returns:
         The findings, one of each kind: the first, as further ones say the same again.
     """
-    answer = Answer(row, count)
-    found = {one.kind: one for one in _noted(row, excerpts or {}) if not (answer.is_raw and one.kind in OF_CHATS)}
+    answer = AnsweredRow(row, count)
+    found = {one.kind: one for one in _from_notes(row, excerpts or {}) if not (answer.is_raw and one.kind in OF_CHATS)}
     if problem := _problem(row):
         found.setdefault(problem.kind, problem)
     if answer.complete:
@@ -65,7 +65,7 @@ def examine(row: Row, excerpts: Mapping[str, str] | None = None, count: Count | 
     return tuple(found.values())
 
 
-def _noted(row: Row, excerpts: Mapping[str, str]) -> Iterator[Finding]:
+def _from_notes(row: Row, excerpts: Mapping[str, str]) -> Iterator[Finding]:
     for kind in row.get("notes") or ():
         if kind in KINDS and KINDS[kind].gate == "protocol":
             yield finding(kind, KINDS[kind].meaning, excerpts.get(kind, ""))

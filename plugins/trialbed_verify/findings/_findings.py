@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trialbed.wire import dump_json
-from trialbed_verify.findings._kinds import KINDS, Gate, Severity
+from trialbed_verify.findings._kinds import KINDS, Severity, Subject
 
 SHOWN = 300
 """Characters of evidence, at most."""
@@ -24,18 +24,18 @@ class Finding:
         evidence: an excerpt of what came: bytes where they were seen, else JSON.
     """
 
-    gate: Gate
+    gate: Subject
     kind: str
     message: str
     evidence: str = ""
 
     @property
     def severity(self) -> Severity:
-        """Whether it is a violation or a note."""
+        """Return its severity: a violation or a note."""
         return KINDS[self.kind].severity
 
     def as_json(self) -> dict[str, str]:
-        """For the results file."""
+        """Return its form in a results file."""
         return {
             "gate": self.gate,
             "kind": self.kind,
@@ -46,19 +46,19 @@ class Finding:
 
 
 def finding(kind: str, message: str, evidence: Any = "") -> Finding:
-    """A finding of a known kind; its evidence is shortened, and written as JSON unless it is text."""
+    """Make a finding of a known kind; its evidence is shortened, and written as JSON unless it is text."""
     return Finding(KINDS[kind].gate, kind, message, excerpt(evidence))
 
 
-def written(document: Any) -> Finding | None:
-    """The finding that a results file has in this form; None if this version does not know its kind."""
+def stored_finding(document: Any) -> Finding | None:
+    """Return the finding that a results file has in this form; None if this version does not know its kind."""
     if not isinstance(document, Mapping) or document.get("kind") not in KINDS:
         return None
     return finding(document["kind"], str(document.get("message") or ""), document.get("evidence") or "")
 
 
 def excerpt(value: Any) -> str:
-    """The beginning of a value, as text."""
+    """Return the beginning of a value, as text."""
     if not isinstance(value, str):
         try:
             value = dump_json(value).decode()

@@ -1,22 +1,22 @@
-"""The form of a completion: the fields that the specification demands of it."""
+"""Examines the form of a completion: the fields that the specification demands of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trialbed_verify.findings._answers import Answer
+from trialbed_verify.findings._answers import AnsweredRow, alternatives_of
 from trialbed_verify.findings._findings import Finding, finding
 
 REASONS = frozenset(("stop", "length", "tool_calls", "content_filter", "function_call"))
 FIELDS = {"id": str, "object": str, "created": int, "model": str}
 
 LATEST = 10**11
-"""Seconds since 1970 in the year 5138; what is above was meant in milliseconds."""
+"""Seconds since 1970 in the year 5138; times above it are in milliseconds."""
 
 
-def examine_form(answer: Answer) -> Iterator[Finding]:
-    """What is wrong with the completion, its choices and its message."""
+def examine_form(answer: AnsweredRow) -> Iterator[Finding]:
+    """Yield faults in the completion, its choices and its message."""
     yield from _document(answer)
     yield from _choices(answer)
     if not answer.is_raw:
@@ -27,7 +27,7 @@ def examine_form(answer: Answer) -> Iterator[Finding]:
         yield finding("logprobs_wrong", "the log probabilities are not as specified", logprobs)
 
 
-def _document(answer: Answer) -> Iterator[Finding]:
+def _document(answer: AnsweredRow) -> Iterator[Finding]:
     response = answer.response
     missing = [name for name, kind in FIELDS.items() if not isinstance(response.get(name), kind) or not response[name]]
     created = response.get("created")
@@ -45,7 +45,7 @@ def _document(answer: Answer) -> Iterator[Finding]:
         yield finding("object_wrong", f"object is {response['object']}, not {wanted}", {"object": response["object"]})
 
 
-def _choices(answer: Answer) -> Iterator[Finding]:
+def _choices(answer: AnsweredRow) -> Iterator[Finding]:
     sent = answer.response.get("choices")
     if isinstance(sent, list) and len(answer.choices) < len(sent):
         yield finding("choice_not_object", "a choice is not an object", sent)
@@ -66,7 +66,7 @@ def _has_message(choice: Mapping[str, Any]) -> bool:
     return isinstance(choice.get("message"), dict) or isinstance(choice.get("text"), str)
 
 
-def _message(answer: Answer) -> Iterator[Finding]:
+def _message(answer: AnsweredRow) -> Iterator[Finding]:
     message = answer.message
     role = message.get("role")
     if role != "assistant":
@@ -86,7 +86,7 @@ def _are_logprobs(logprobs: Any) -> bool:
     if not all(isinstance(tokens, list | None) for tokens in lists):
         return False
     found = [token for tokens in lists[:2] for token in tokens or ()]
-    return all(_is_token(token) and all(map(_is_token, _alternatives(token))) for token in found)
+    return all(_is_token(token) and all(map(_is_token, alternatives_of(token))) for token in found)
 
 
 def _is_token(token: Any) -> bool:
@@ -94,8 +94,3 @@ def _is_token(token: Any) -> bool:
         return False
     value = token.get("logprob")
     return isinstance(value, int | float) and not isinstance(value, bool) and value <= 0
-
-
-def _alternatives(token: Mapping[str, Any]) -> list[Any]:
-    found = token.get("top_logprobs")
-    return found if isinstance(found, list) else []

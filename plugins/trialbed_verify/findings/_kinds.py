@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple, get_args
 
-Gate = Literal["protocol", "constraints", "schema", "text", "usage", "model"]
-GATES: tuple[Gate, ...] = get_args(Gate)
+Subject = Literal["protocol", "constraints", "schema", "text", "usage", "model"]
+GATES: tuple[Subject, ...] = get_args(Subject)
 
 Severity = Literal["violation", "note"]
 """``violation``: the specification or the request rules it out. ``note``: it is allowed, but odd."""
 
 
-class Kind(NamedTuple):
+class FindingKind(NamedTuple):
     """The definition of a kind."""
 
-    gate: Gate
+    gate: Subject
     severity: Severity
     meaning: str
 
@@ -44,8 +44,8 @@ PROTOCOL_ERRORS: Mapping[str, str] = MappingProxyType(
 """The problems that are the vendor's answer: each is a finding, too."""
 
 
-def _kinds(gate: Gate, severity: Severity, meanings: Mapping[str, str]) -> dict[str, Kind]:
-    return {name: Kind(gate, severity, meaning) for name, meaning in meanings.items()}
+def _kinds(gate: Subject, severity: Severity, meanings: Mapping[str, str]) -> dict[str, FindingKind]:
+    return {name: FindingKind(gate, severity, meaning) for name, meaning in meanings.items()}
 
 
 _CALLS = {
@@ -166,7 +166,7 @@ _IMPLAUSIBLE = {
     "usage_missing": "no usage came, although it was asked for or the answer was not streamed",
 }
 
-KINDS: Mapping[str, Kind] = MappingProxyType(
+KINDS: Mapping[str, FindingKind] = MappingProxyType(
     {
         **_kinds("protocol", "violation", PROTOCOL_ERRORS),
         **_kinds("protocol", "violation", dict(sorted({**_CALLS, **_FORM, **_STREAM}.items()))),

@@ -1,4 +1,4 @@
-"""The arguments of an answer's calls against the schemas of its tools."""
+"""Examines the arguments of an answer's calls against the schemas of its tools."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from trialbed_verify.findings._answers import Answer
+from trialbed_verify.findings._answers import AnsweredRow, function_of
 from trialbed_verify.findings._findings import Finding, finding
 from trialbed_verify.findings._kinds import CALL_REASONS
 
 KEY = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:')
 
 
-def examine_schema(answer: Answer) -> Iterator[Finding]:
-    """The verdicts on the calls, and what they do not say."""
+def examine_schema(answer: AnsweredRow) -> Iterator[Finding]:
+    """Yield the verdicts on the calls, and oddities that verdicts leave out."""
     calls = answer.made
     if not calls:
         return
@@ -28,14 +28,13 @@ def examine_schema(answer: Answer) -> Iterator[Finding]:
                 said = verdict.get("detail") or CALL_REASONS[reason]
                 yield finding(reason, f"call {number}, of {verdict.get('name')}: {CALL_REASONS[reason]} ({said})", call)
     for call in calls:
-        function = call.get("function") if isinstance(call, dict) else None
-        if isinstance(function, dict):
-            if unknown:
-                yield from _name(answer, function)
-            yield from _arguments(function)
+        function = function_of(call)
+        if unknown:
+            yield from _name(answer, function)
+        yield from _arguments(function)
 
 
-def _verdicts(answer: Answer, calls: list[Any]) -> list[Mapping[str, Any]]:
+def _verdicts(answer: AnsweredRow, calls: list[Any]) -> list[Mapping[str, Any]]:
     verdicts = answer.row.get("calls")
     if isinstance(verdicts, list):
         return [verdict for verdict in verdicts if isinstance(verdict, dict)]
@@ -44,21 +43,18 @@ def _verdicts(answer: Answer, calls: list[Any]) -> list[Mapping[str, Any]]:
 
 @lru_cache(maxsize=1)
 def _checker() -> Any:
-    """For rows of other tools, which have no verdicts."""
+    """Return the checker for rows of other tools, which have no verdicts."""
     from trialbed_verify.verification.cases import SchemaChecker
 
     return SchemaChecker()
 
 
-def _name(answer: Answer, function: Mapping[str, Any]) -> Iterator[Finding]:
+def _name(answer: AnsweredRow, function: Mapping[str, Any]) -> Iterator[Finding]:
     name = function.get("name")
     if not isinstance(name, str):
         return
-    offered = answer.offered
-    if name in offered:
-        return
-    near = [other for other in offered if _bare(other) == _bare(name)]
-    if near:
+    near = [other for other in answer.tool_names if _bare(other) == _bare(name)]
+    if near and name not in answer.tool_names:
         yield finding("name_nearly_offered", f"{name} was called, and {near[0]} was offered", function)
 
 

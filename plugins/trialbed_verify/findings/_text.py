@@ -1,4 +1,4 @@
-"""The text of an answer: what leaked into it, and whether there is one."""
+"""Examines the text of an answer: tokens and markup that leaked into it, its encoding, and calls in it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from trialbed.wire import text_calls
-from trialbed_verify.findings._answers import Answer
+from trialbed_verify.findings._answers import AnsweredRow, function_of
 from trialbed_verify.findings._findings import Finding, finding
 
 TOOL_CALL = re.compile(
@@ -32,7 +32,7 @@ MARKS = ("<", "[", "\u25c1", "]", "\u0120", "\u2581", "\u273f", "functions.")
 """Characters without which nothing leaks."""
 
 CUT = ("length", "content_filter", "tool_calls")
-"""Finish reasons of answers that may be empty, or whose emptiness is told otherwise."""
+"""Finish reasons of answers that may be empty, or whose emptiness is another finding."""
 
 WORDS = {
     "leaked_tool_call": "the markup of a tool call",
@@ -41,8 +41,8 @@ WORDS = {
 }
 
 
-def examine_text(answer: Answer) -> Iterator[Finding]:
-    """What is wrong with the text, and with that of calls."""
+def examine_text(answer: AnsweredRow) -> Iterator[Finding]:
+    """Yield faults in the text, and in that of calls."""
     content = answer.content
     if not (content.strip() or answer.calls or answer.message.get("function_call") or answer.message.get("refusal")):
         if answer.reason not in CUT:
@@ -56,20 +56,21 @@ def examine_text(answer: Answer) -> Iterator[Finding]:
     if answer.reasoning and not answer.is_raw:
         yield from _reasoning(answer, answer.reasoning)
     for call in answer.listed_calls:
-        function = call.get("function")
         for key in ("name", "arguments"):
-            said = function.get(key) if isinstance(function, dict) else None
-            if isinstance(said, str) and ("<" in said or not said.isascii()):
+            text = function_of(call).get(key)
+            if not isinstance(text, str):
+                continue
+            if "<" in text or not text.isascii():
                 yield from (
-                    found for found in _leaks(answer, said, f"a call's {key}") if found.kind != "leaked_thinking"
+                    found for found in _leaks(answer, text, f"a call's {key}") if found.kind != "leaked_thinking"
                 )
-                yield from _characters(answer, said)
-            if isinstance(said, str) and "\\u" in said and _has_half(said):
-                yield finding("lone_surrogate", f"a call's {key} contain half of a character", said)
+                yield from _characters(answer, text)
+            if "\\u" in text and _has_half(text):
+                yield finding("lone_surrogate", f"a call's {key} contain half of a character", text)
 
 
-def _reasoning(answer: Answer, text: str) -> Iterator[Finding]:
-    """What leaked into the reasoning, which may speak of tags but has no control tokens."""
+def _reasoning(answer: AnsweredRow, text: str) -> Iterator[Finding]:
+    """Yield leaks into the reasoning, which may speak of tags but has no control tokens."""
     if "<" not in text:
         return
     for found in _leaks(answer, text, "the reasoning"):
@@ -77,7 +78,7 @@ def _reasoning(answer: Answer, text: str) -> Iterator[Finding]:
             yield found
 
 
-def _leaks(answer: Answer, text: str, where: str) -> Iterator[Finding]:
+def _leaks(answer: AnsweredRow, text: str, where: str) -> Iterator[Finding]:
     for kind, pattern in LEAKS.items():
         for match in pattern.finditer(text):
             # A conversation about templates has them in its questions.
@@ -91,7 +92,7 @@ def _leaks(answer: Answer, text: str, where: str) -> Iterator[Finding]:
             return
 
 
-def _characters(answer: Answer, text: str) -> Iterator[Finding]:
+def _characters(answer: AnsweredRow, text: str) -> Iterator[Finding]:
     if "\ufffd" in text and not _is_asked(answer, "\ufffd"):
         yield finding("replacement_characters", f"the text has U+FFFD {text.count(chr(0xFFFD))} times", text)
     if text.isascii():
@@ -100,22 +101,22 @@ def _characters(answer: Answer, text: str) -> Iterator[Finding]:
         return
     if SURROGATE.search(text):
         yield finding("lone_surrogate", "the text has half of a character", text)
-    elif (meant := _meant(text)) is not None and not _is_asked(answer, text[:40]):
+    elif (meant := _redecode(text)) is not None and not _is_asked(answer, text[:40]):
         yield finding("wrong_encoding", f"the text was decoded wrongly; it begins with {meant[:40]!r}", text)
     if match := CONTROL.search(text):
         yield finding("control_characters", f"the text has the control character U+{ord(match[0]):04X}", repr(text))
 
 
 def _has_half(arguments: str) -> bool:
-    """Whether arguments have half of a character, which may be written as its number."""
+    """Return whether arguments have half of a character, which may be written as its number."""
     try:
         return SURROGATE.search(json.dumps(json.loads(arguments), ensure_ascii=False)) is not None
     except (ValueError, RecursionError):
         return False
 
 
-def _meant(text: str) -> str | None:
-    """The text that was meant, if all of it is UTF-8 that was read as Latin-1 or Windows-1252; None if it is not."""
+def _redecode(text: str) -> str | None:
+    """Return the intended text of UTF-8 that was read as Latin-1 or Windows-1252; None if it is not that."""
     for encoding in ("latin-1", "cp1252"):
         try:
             meant = text.encode(encoding).decode()
@@ -125,16 +126,16 @@ def _meant(text: str) -> str | None:
     return None
 
 
-def _written_calls(answer: Answer) -> Iterator[Finding]:
+def _written_calls(answer: AnsweredRow) -> Iterator[Finding]:
     content = answer.content
     if answer.calls or answer.is_raw or not ("{" in content or "(" in content or "<" in content or "Action" in content):
         return
-    names = [name for name in answer.offered if name in content]
+    names = [name for name in answer.tool_names if name in content]
     for call in text_calls(content, names)[:1] if names else ():
         yield finding("call_in_text", f"a call of {call.name} is in the text", content)
 
 
-def _is_asked(answer: Answer, token: str) -> bool:
-    """Whether a text occurs in the request."""
+def _is_asked(answer: AnsweredRow, token: str) -> bool:
+    """Return whether a text occurs in the request."""
     asked = json.dumps(answer.request, ensure_ascii=False)
     return token in asked or json.dumps(token, ensure_ascii=False)[1:-1] in asked

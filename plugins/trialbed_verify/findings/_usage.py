@@ -1,4 +1,4 @@
-"""The token counts of an answer: against one another, and against what was sent."""
+"""Examines the token counts of an answer: against one another, and against the texts that were sent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trialbed_verify.findings._answers import Answer
+from trialbed_verify.findings._answers import AnsweredRow
 from trialbed_verify.findings._findings import Finding, finding
 
 COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
@@ -28,8 +28,8 @@ AGREEMENT = 0.1
 """The share by which two counts of one text may differ: templates and the ends of calls are counted differently."""
 
 
-def examine_usage(answer: Answer) -> Iterator[Finding]:
-    """Whether the counts are counts, agree with one another, and can be those of this answer."""
+def examine_usage(answer: AnsweredRow) -> Iterator[Finding]:
+    """Yield counts that are not counts, do not agree with one another, or cannot be those of this answer."""
     reported = answer.reported_usage
     if not reported:
         if not answer.is_streamed or answer.wants_usage:
@@ -63,16 +63,15 @@ def _parts(reported: Mapping[str, Any], prompt: int | None, completion: int | No
         ("prompt_tokens_details", "cached_tokens", prompt),
     ):
         details = reported.get(name)
-        told = details.get(key) if isinstance(details, dict) else None
-        if told is not None and not _is_count(told):
+        part = details.get(key) if isinstance(details, dict) else None
+        if part is not None and not _is_count(part):
             yield finding("usage_details_wrong", f"{key} is not a count", reported)
-        part = _detail(reported, name, key)
-        if whole is not None and part > whole:
+        elif part is not None and whole is not None and part > whole:
             yield finding("usage_details_wrong", f"{part} {key} of {whole} tokens", reported)
 
 
-def _completion(answer: Answer, counted: int, reported: Mapping[str, Any]) -> Iterator[Finding]:
-    text = answer.everything_said
+def _completion(answer: AnsweredRow, counted: int, reported: Mapping[str, Any]) -> Iterator[Finding]:
+    text = answer.whole_text
     if not text:
         return
     if counted == 0:
@@ -95,22 +94,23 @@ def _completion(answer: Answer, counted: int, reported: Mapping[str, Any]) -> It
 
 
 def least_letters(text: str) -> int:
-    """The characters of a text in which runs of one sign count once."""
+    """Count the characters of a text in which runs of one sign count once."""
     return len(REPEATED.sub(r"\1", text))
 
 
-def _differ(reported: int, own: int, answer: Answer) -> bool:
+def _differ(reported: int, own: int, answer: AnsweredRow) -> bool:
     return abs(reported - own) > AGREEMENT * own + SLACK * (1 + len(answer.listed_calls))
 
 
-def _prompt(answer: Answer, counted: int, reported: Mapping[str, Any]) -> Iterator[Finding]:
+def _prompt(answer: AnsweredRow, counted: int, reported: Mapping[str, Any]) -> Iterator[Finding]:
     if any(isinstance(message, dict) and isinstance(message.get("content"), list) for message in answer.messages):
         # Images and sound have tokens of their own.
         return
-    asked = sum(len(text) for message in answer.messages for text in _texts(message))
+    texts = [text for message in answer.messages if (text := _text(message))]
+    asked = sum(map(len, texts))
     most = MOST_LETTERS * (counted + 1) + SLACK
     if asked > most:
-        letters = sum(len(REPEATED.sub(r"\1", text)) for message in answer.messages for text in _texts(message))
+        letters = sum(map(least_letters, texts))
         if letters > most:
             yield finding("prompt_tokens_implausible", f"{counted} tokens for {letters} characters", reported)
     elif counted > 2 * asked + OF_A_TEMPLATE:
@@ -121,10 +121,9 @@ def _prompt(answer: Answer, counted: int, reported: Mapping[str, Any]) -> Iterat
             yield finding("prompt_tokens_implausible", f"{counted} tokens for {whole} bytes", reported)
 
 
-def _texts(message: Any) -> Iterator[str]:
+def _text(message: Any) -> str:
     content = message.get("content") if isinstance(message, dict) else None
-    if isinstance(content, str):
-        yield content
+    return content if isinstance(content, str) else ""
 
 
 def _detail(reported: Mapping[str, Any], name: str, key: str) -> int:
@@ -134,7 +133,7 @@ def _detail(reported: Mapping[str, Any], name: str, key: str) -> int:
 
 
 def _count(reported: Mapping[str, Any], name: str) -> int | None:
-    """A count that is too large to be added up with others."""
+    """Return a count that is too large to be added up with others."""
     value = reported.get(name)
     return value if _is_count(value) else None
 

@@ -33,7 +33,7 @@ class CatalogTool:
 
     Attributes:
         declared: as a request declares it.
-        result, reply: what it returned to the first request, and the assistant's answer to that; may be empty.
+        result, reply: of the first request: the tool's result, and the assistant's answer to that; may be empty.
     """
 
     name: str
@@ -44,7 +44,7 @@ class CatalogTool:
     reply: str = ""
 
     def arguments(self, request: Request) -> dict[str, Any]:
-        """Arguments that are valid: the certain ones, and made-up ones for the others that are required."""
+        """Return arguments that are valid: the certain ones, and made-up ones for the others that are required."""
         schema = self.declared["function"]["parameters"]
         made = {name: _sample(schema["properties"][name]) for name in schema["required"]}
         return {**made, **request.arguments}
@@ -52,17 +52,18 @@ class CatalogTool:
 
 @cache
 def catalog() -> tuple[CatalogTool, ...]:
-    """All tools."""
+    """Return all tools."""
     text = files("trialbed_verify.suites").joinpath("catalog.jsonl").read_text(encoding="utf-8")
     return tuple(_tool(json.loads(entry)) for entry in text.splitlines())
 
 
-def offered(
+def choose_tools(
     chance: random.Random, count: int, *, with_: CatalogTool | None = None, without: Collection[str] = ()
 ) -> list[Any]:
-    """So many declared tools in a random order.
+    """Choose declared tools in a random order.
 
     Args:
+        count: how many.
         with_: one that is among them.
         without: names of those that are not.
     """
@@ -91,7 +92,7 @@ def _tool(entry: Mapping[str, Any]) -> CatalogTool:
 
 
 def _property(text: str) -> dict[str, Any]:
-    """A property's schema from ``type|description``; ``enum:a,b`` lists values, ``array`` has strings."""
+    """Return a property's schema from ``type|description``; ``enum:a,b`` lists values, ``array`` has strings."""
     kind, description = text.split("|", 1)
     if kind.startswith("enum:"):
         return {"type": "string", "enum": kind.removeprefix("enum:").split(","), "description": description}

@@ -1,4 +1,4 @@
-"""The suite *constraints*: whether an endpoint obeys what a request demands of the form of its answer."""
+"""The suite *constraints*: whether an endpoint obeys the constraints of a request on the form of its answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 from trialbed_verify.suites._catalog import catalog
-from trialbed_verify.suites._suite import Line, Suite, called, line, said, user
+from trialbed_verify.suites._suite import Line, Suite, calls_answer, line, text_answer, user
 
 NAME = "constraints"
 
@@ -50,20 +50,21 @@ def _case(number: int, choice: str, parallel: bool | None, form: str, limit: int
         f"{choice}-{'default' if parallel is None else 'one'}-{form}-{limit or 'unlimited'}",
         [user(_text(number, place, other, form))],
         tools=[dict(tool.declared) for tool in catalog() if tool.name in TOOLS],
-        expect=_expected(choice, parallel, form, limit),
+        expect=_expectations(choice, parallel, form, limit),
         by={
             "tool_choice": choice,
             "parallel_tool_calls": str(parallel),
             "response_format": form,
             "max_tokens": str(limit),
         },
-        answer=called(*(("get_weather", {"place": town, "days": 1}) for town in (place, other))) | said(ADVICE),
+        answer=calls_answer(*(("get_weather", {"place": town, "days": 1}) for town in (place, other)))
+        | text_answer(ADVICE),
         **request,
     )
 
 
 def _text(number: int, place: str, other: str, form: str) -> str:
-    """A request that needs two calls; what tool_choice and parallel_tool_calls demand is not said in words."""
+    """Write a request that needs two calls; tool_choice and parallel_tool_calls are not put in words."""
     how = " If you answer in text, answer as a JSON object with the keys place and advice." if form != "text" else ""
     return f"Request {number + 1}: what to wear tomorrow by the sea in {place}, and in {other}? Look both up.{how}"
 
@@ -78,7 +79,7 @@ def _format(form: str) -> dict[str, Any]:
     return {"type": form, "json_schema": {"name": "advice", "strict": True, "schema": SCHEMA}}
 
 
-def _expected(choice: str, parallel: bool | None, form: str, limit: int | None) -> dict[str, Any]:
+def _expectations(choice: str, parallel: bool | None, form: str, limit: int | None) -> dict[str, Any]:
     expected: dict[str, Any] = {"answered": True}
     if choice != "auto":
         expected["calls"] = choice != "none"

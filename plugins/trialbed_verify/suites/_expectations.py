@@ -1,8 +1,9 @@
-"""Compares the expectations of a case with its answer; everything here is a pure function of one result row."""
+"""Compares the expectations of a case with its answer; all functions are pure functions of one result row."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,77 +11,88 @@ from typing import Any
 
 from trialbed.wire.dialects.chat_completions import first_choice, first_message
 from trialbed.wire.json_schemas import JsonSchema
-from trialbed_verify.suites._markers import leaked_marker
 
 Row = Mapping[str, Any]
 MISSING = object()
+
+MARKERS = re.compile(
+    r"<\|[a-zA-Z0-9_]{2,40}\|>"  # ChatML, Llama, Kimi, Qwen
+    r"|<｜[^｜>\n]{2,40}｜>"  # noqa: RUF001 - DeepSeek writes these bars
+    r"|</?(?:tool_calls?|tool_response|function_calls?|think|thinking|minimax:tool_call)>"
+    r"|<(?:function|invoke|parameter)[= ][^>\n]{1,80}>"
+    r"|</?(?:start|end)_of_turn>"
+    r"|\[/?(?:INST|TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS|gMASK)\]"
+    r"|<<SYS>>|<sop>"
+    r"|�"
+)
+"""Marks of templates, tools and thoughts that belong into no answer; the last stands for bytes that were no text."""
 
 REFUSED = frozenset(("http_400", "http_413", "http_422", "http_501"))
 """Problems of an endpoint that refuses a request as such; other failures say nothing about a case."""
 
 
 @dataclass(frozen=True)
-class Answer:
+class SuiteAnswer:
     """An answer as expectations see it."""
 
     row: Row
 
     @cached_property
     def response(self) -> dict[str, Any]:
-        """The completion; empty if there is none."""
+        """Return the completion; empty if there is none."""
         found = self.row.get("response")
         return found if isinstance(found, dict) and self.row.get("status") == "success" else {}
 
     @cached_property
     def calls(self) -> list[tuple[str, Any]]:
-        """Names and parsed arguments of the calls; arguments that are not JSON are ``MISSING``."""
+        """Return names and parsed arguments of the calls; arguments that are not JSON are ``MISSING``."""
         listed = first_message(self.response).get("tool_calls")
         return [_call(call) for call in listed] if isinstance(listed, list) else []
 
     @cached_property
     def text(self) -> str:
-        """The text of the answer."""
+        """Return the text of the answer."""
         content = first_message(self.response).get("content")
         return content if isinstance(content, str) else ""
 
-    def sent(self, name: str, expected: Any) -> Any:
-        """A parameter as it was sent, which options and drivers may have changed; as expected if that is not known."""
+    def sent_value(self, name: str, expected: Any) -> Any:
+        """Return a parameter as it was sent, which options and drivers may have changed; as expected if unknown."""
         request = self.row.get("request")
         return sent_body(self.row).get(name) if isinstance(request, dict) else expected
 
     @property
     def was_cut(self) -> bool:
-        """Whether it ended because of a limit."""
+        """Return whether it ended because of a limit."""
         return self.row.get("finish_reason") == "length"
 
 
-Check = Callable[[Any, Answer], bool | None]
-"""What is expected, and the answer -> whether it is so; None if it does not apply."""
+Check = Callable[[Any, SuiteAnswer], bool | None]
+"""The expected value, and the answer -> True if the answer has it; None if it does not apply."""
 
 
-def _answered(_: Any, answer: Answer) -> bool:
+def _has_answer(_: Any, answer: SuiteAnswer) -> bool:
     return bool(answer.calls or answer.text.strip() or answer.was_cut)
 
 
-def _calls(expected: bool, answer: Answer) -> bool | None:
+def _calls(expected: bool, answer: SuiteAnswer) -> bool | None:
     return None if expected and not answer.calls and answer.was_cut else bool(answer.calls) is expected
 
 
-def _tool(expected: list[str], answer: Answer) -> bool | None:
+def _tool(expected: list[str], answer: SuiteAnswer) -> bool | None:
     return all(name in expected for name, _ in answer.calls) if answer.calls else None
 
 
-def _most_calls(expected: int, answer: Answer) -> bool:
+def _most_calls(expected: int, answer: SuiteAnswer) -> bool:
     return len(answer.calls) <= expected
 
 
-def _arguments(expected: Mapping[str, Any], answer: Answer) -> bool | None:
+def _arguments(expected: Mapping[str, Any], answer: SuiteAnswer) -> bool | None:
     if not answer.calls or answer.was_cut:
         return None
     return any(_same(arguments, expected) for _, arguments in answer.calls)
 
 
-def _json(expected: Any, answer: Answer) -> bool | None:
+def _json(expected: Any, answer: SuiteAnswer) -> bool | None:
     if answer.calls or answer.was_cut:
         return None
     try:
@@ -90,23 +102,23 @@ def _json(expected: Any, answer: Answer) -> bool | None:
     return isinstance(value, dict) and (expected is True or _fits(value, expected))
 
 
-def _most_tokens(expected: int, answer: Answer) -> bool | None:
-    tokens, limit = answer.row.get("completion_tokens"), answer.sent("max_tokens", expected)
+def _most_tokens(expected: int, answer: SuiteAnswer) -> bool | None:
+    tokens, limit = answer.row.get("completion_tokens"), answer.sent_value("max_tokens", expected)
     return None if tokens is None or not isinstance(limit, int) else tokens <= limit
 
 
-def _clean(_: Any, answer: Answer) -> bool:
+def _clean(_: Any, answer: SuiteAnswer) -> bool:
     texts = [answer.text, *(name for name, _ in answer.calls), *_strings([value for _, value in answer.calls])]
-    return not any(map(leaked_marker, texts))
+    return not any(MARKERS.search(text) for text in texts)
 
 
-def _choices(expected: int, answer: Answer) -> bool:
+def _choices(expected: int, answer: SuiteAnswer) -> bool:
     listed = answer.response.get("choices")
     indices = [choice.get("index") for choice in listed if isinstance(choice, dict)] if isinstance(listed, list) else []
     return len(indices) == expected and all(indices.count(index) == 1 for index in indices)
 
 
-def _logprobs(expected: int, answer: Answer) -> bool:
+def _logprobs(expected: int, answer: SuiteAnswer) -> bool:
     found = first_choice(answer.response).get("logprobs")
     content = found.get("content") if isinstance(found, dict) else None
     if not isinstance(content, list) or not content:
@@ -115,7 +127,7 @@ def _logprobs(expected: int, answer: Answer) -> bool:
 
 
 EXPECTATIONS: Mapping[str, tuple[Check, str]] = {
-    "answered": (_answered, "the answer has a call or a text"),
+    "answered": (_has_answer, "the answer has a call or a text"),
     "calls": (_calls, "whether there is a call"),
     "tool": (_tool, "the tools that may be called"),
     "most_calls": (_most_calls, "the greatest number of calls"),
@@ -130,7 +142,7 @@ EXPECTATIONS: Mapping[str, tuple[Check, str]] = {
 
 
 def score(row: Row) -> float | None:
-    """1 if an answer is what its case expects, 0 if not; None if the row is of no suite or says nothing about it.
+    """Return 1 if an answer meets the expectations of its case, else 0; None if the row does not decide it.
 
     An endpoint that refuses a request (HTTP 400 and the like), or whose answer breaks the protocol, is wrong. One that
     is unavailable (other statuses, timeouts, broken connections) is neither.
@@ -140,14 +152,14 @@ def score(row: Row) -> float | None:
 
 
 def misses(row: Row) -> list[str] | None:
-    """The expectations that an answer misses, or ``refused`` or ``protocol``; None as for ``score``."""
+    """Return the expectations that an answer misses, or ``refused`` or ``protocol``; None as for ``score``."""
     about = row.get("suite")
     expected = about.get("expect") if isinstance(about, Mapping) else None
     if not isinstance(expected, Mapping) or not expected:
         return None
     if row.get("status") != "success":
         return _failure(row)
-    answer = Answer(row)
+    answer = SuiteAnswer(row)
     found = {name: EXPECTATIONS[name][0](value, answer) for name, value in expected.items() if name in EXPECTATIONS}
     if all(held is None for held in found.values()):
         return None
@@ -155,7 +167,7 @@ def misses(row: Row) -> list[str] | None:
 
 
 def sent_body(row: Row) -> Mapping[str, Any]:
-    """The request of a row as it was sent; empty if the row has none."""
+    """Return the request of a row as it was sent; empty if the row has none."""
     request, extra = row.get("request"), row.get("extra_body")
     body = request if isinstance(request, dict) else {}
     return {**body, **extra} if isinstance(extra, dict) else body
@@ -181,7 +193,7 @@ def _call(call: Any) -> tuple[str, Any]:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two JSON values are equal, types included: 1 is 1.0, but neither is true or "1"."""
+    """Return whether two JSON values are equal, types included: 1 is 1.0, but neither is true or "1"."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, dict) and isinstance(other, Mapping):

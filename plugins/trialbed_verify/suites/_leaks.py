@@ -1,4 +1,4 @@
-"""The suite *leaks*: whether marks of templates, tools and thoughts stay out of what a client sees."""
+"""The suite *leaks*: whether marks of templates, tools and thoughts stay out of answers."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 import random
 from collections.abc import Iterator
 
-from trialbed_verify.suites._catalog import CatalogTool, catalog, offered
-from trialbed_verify.suites._suite import Line, Suite, called, line, said, user
+from trialbed_verify.suites._catalog import CatalogTool, catalog, choose_tools
+from trialbed_verify.suites._suite import Line, Suite, calls_answer, line, text_answer, user
 
 NAME = "leaks"
 
@@ -60,10 +60,10 @@ def _text(case: str, kind: str, question: str, chance: random.Random, count: int
         NAME,
         case,
         [user(question)],
-        tools=offered(chance, count) if count else (),
+        tools=choose_tools(chance, count) if count else (),
         expect={"answered": True, "clean": True},
         by={"kind": kind},
-        answer=said("Here is the answer, in plain words."),
+        answer=text_answer("Here is the answer, in plain words."),
     )
 
 
@@ -72,10 +72,10 @@ def _call(case: str, tool: CatalogTool, chance: random.Random) -> Line:
         NAME,
         case,
         [user(tool.requests[0].text)],
-        tools=offered(chance, 8, with_=tool),
+        tools=choose_tools(chance, 8, with_=tool),
         expect={"answered": True, "clean": True},
         by={"kind": "a call"},
-        answer=called((tool.name, tool.arguments(tool.requests[0]))),
+        answer=calls_answer((tool.name, tool.arguments(tool.requests[0]))),
     )
 
 
@@ -84,15 +84,15 @@ def _after_result(case: str, tool: CatalogTool, chance: random.Random) -> Line:
         NAME,
         case,
         [*exchange(tool, "1"), user(AFTER_TOOLS)],
-        tools=offered(chance, 6, with_=tool),
+        tools=choose_tools(chance, 6, with_=tool),
         expect={"answered": True, "clean": True},
         by={"kind": "after a tool's result"},
-        answer=said("I would have told you what failed, and asked how to go on."),
+        answer=text_answer("I would have told you what failed, and asked how to go on."),
     )
 
 
 def exchange(tool: CatalogTool, number: str) -> list[dict[str, object]]:
-    """A request, the call that it needed, what the tool returned, and the assistant's answer."""
+    """Return the messages of a request, its call, the tool's result, and the assistant's answer."""
     identity = f"call_{tool.name}_{number}"
     request = tool.requests[0]
     function = {"name": tool.name, "arguments": json.dumps(tool.arguments(request), ensure_ascii=False)}

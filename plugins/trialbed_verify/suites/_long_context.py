@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from trialbed_verify.suites._catalog import CatalogTool, catalog
-from trialbed_verify.suites._suite import Line, Suite, called, function, line, user
+from trialbed_verify.suites._suite import Line, Suite, calls_answer, function, line, user
 
 NAME = "long-context"
 
@@ -57,12 +57,12 @@ def _case(needle: CatalogTool, size: int, count: int, place: str) -> Line:
         tools=_haystack(needle, size, count, place),
         expect={"calls": True, "tool": [needle.name], "arguments": needle.arguments(request)},
         by={"tokens": size, "place": place},
-        answer=called((needle.name, needle.arguments(request))),
+        answer=calls_answer((needle.name, needle.arguments(request))),
     )
 
 
 def _haystack(needle: CatalogTool, size: int, count: int, place: str) -> list[dict[str, Any]]:
-    """So many tools of about so many tokens, with the needed one at its place."""
+    """Return ``count`` tools of about ``size`` tokens together, with the needed one at its place."""
     chance = random.Random(f"{NAME} {needle.name} {size} {place}")  # noqa: S311 - shall be the same again
     pairs = [(action, department) for action in ACTIONS for department in DEPARTMENTS]
     letters = (size * LETTERS_PER_TOKEN - len(orjson.dumps(needle.declared))) // (count - 1)

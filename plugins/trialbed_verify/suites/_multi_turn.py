@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from trialbed_verify.suites._catalog import CatalogTool, catalog, offered
+from trialbed_verify.suites._catalog import CatalogTool, catalog, choose_tools
 from trialbed_verify.suites._leaks import exchange
-from trialbed_verify.suites._suite import Line, Suite, called, line, said, user
+from trialbed_verify.suites._suite import Line, Suite, calls_answer, line, text_answer, user
 
 NAME = "multi-turn"
 
@@ -30,7 +30,7 @@ def _cases() -> Iterator[Line]:
 
 def _tools(tool: CatalogTool, history: Sequence[CatalogTool], chance: random.Random) -> list[dict[str, object]]:
     """The tools of a question are the same at every depth, so that nothing but the depth differs."""
-    others = offered(chance, 4, without=(tool.name, *(one.name for one in history)))
+    others = choose_tools(chance, 4, without=(tool.name, *(one.name for one in history)))
     tools = [*(dict(one.declared) for one in (tool, *history)), *others]
     chance.shuffle(tools)
     return tools
@@ -48,7 +48,7 @@ def _case(
         tools=tools,
         expect={"calls": True, "tool": [tool.name]} if needs_call else {"calls": False},
         by={"depth": depth, "kind": "a tool is needed" if needs_call else "no tool is needed"},
-        answer=called((tool.name, tool.arguments(request))) if needs_call else said("That needs no tool."),
+        answer=calls_answer((tool.name, tool.arguments(request))) if needs_call else text_answer("That needs no tool."),
     )
 
 

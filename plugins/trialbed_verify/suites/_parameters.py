@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from trialbed_verify.suites._suite import Line, Suite, line, said, user
+from trialbed_verify.suites._suite import Line, Suite, line, text_answer, user
 
 NAME = "parameters"
 
@@ -73,7 +73,7 @@ def _line(case: str, prompt: str, parameter: str, expect: dict[str, Any], **requ
         [user(prompt)],
         expect=expect,
         by={"parameter": parameter},
-        answer=said(VARIATIONS[0]) | {"variations": list(VARIATIONS)},
+        answer=text_answer(VARIATIONS[0]) | {"variations": list(VARIATIONS)},
         stream=False,
         max_tokens=120,
         **request,

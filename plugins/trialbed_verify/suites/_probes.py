@@ -51,8 +51,8 @@ class ProbeTally:
                 self._changed[str(probe.get("parameter"))] += 1
 
     def as_json(self) -> dict[str, Any]:
-        """Parameter -> the finding, and what it is based on."""
-        found = {parameter: self._compared(parameter) for parameter in STILL if self._has(parameter)}
+        """Return parameter -> the finding, and the answers that it is based on."""
+        found = {parameter: self._comparison(parameter) for parameter in STILL if self._has(parameter)}
         for parameter, counted in self._direct.items():
             word, count = counted.most_common(1)[0]
             mixed = count < sum(counted.values())
@@ -73,7 +73,7 @@ class ProbeTally:
         counted = self._refused[parameter] or self._changed[parameter]
         return bool(counted) or any(known == parameter for known, _ in self._texts)
 
-    def _compared(self, parameter: str) -> dict[str, Any]:
+    def _comparison(self, parameter: str) -> dict[str, Any]:
         still = _equal(list(self._texts.get((parameter, STILL[parameter]), {}).values()))
         moving = _equal(list(self._texts.get((parameter, MOVING[parameter]), {}).values()))
         shares = {STILL[parameter]: still, MOVING[parameter]: moving}
@@ -86,13 +86,13 @@ class ProbeTally:
 
 
 def _was_sent(probe: Mapping[str, Any], row: Row) -> bool:
-    """Whether the settings that a case probes were sent: options, entries and drivers can replace them."""
+    """Return whether the settings that a case probes were sent: options, entries and drivers can replace them."""
     sent, wanted = sent_body(row), probe.get("sent")
     return not isinstance(wanted, Mapping) or all(sent.get(name) == value for name, value in wanted.items())
 
 
 def _equal(prompts: Sequence[Sequence[bytes]]) -> float | None:
-    """The share of equal pairs among answers to the same prompt; None if there is no pair."""
+    """Return the share of equal pairs among answers to the same prompt; None if there is no pair."""
     pairs = [one == other for answers in prompts for one, other in combinations(answers, 2)]
     return sum(pairs) / len(pairs) if pairs else None
 

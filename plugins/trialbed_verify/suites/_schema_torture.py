@@ -7,8 +7,8 @@ import random
 from collections.abc import Iterator
 
 from trialbed.wire.hard_schemas import HardSchema, hard_schemas
-from trialbed_verify.suites._catalog import offered
-from trialbed_verify.suites._suite import Line, Suite, called, function, line, user
+from trialbed_verify.suites._catalog import choose_tools
+from trialbed_verify.suites._suite import Line, Suite, calls_answer, function, line, user
 
 NAME = "schema-torture"
 
@@ -21,7 +21,7 @@ def _cases() -> Iterator[Line]:
 
 def _case(number: int, schema: HardSchema, chance: random.Random) -> Line:
     arguments = json.dumps(schema.arguments, ensure_ascii=False)
-    tools = [function(schema.name, schema.description, schema.parameters), *offered(chance, 3)]
+    tools = [function(schema.name, schema.description, schema.parameters), *choose_tools(chance, 3)]
     chance.shuffle(tools)
     return line(
         NAME,
@@ -30,7 +30,7 @@ def _case(number: int, schema: HardSchema, chance: random.Random) -> Line:
         tools=tools,
         expect={"calls": True, "tool": [schema.name], "arguments": schema.arguments},
         by={"stresses": schema.stresses},
-        answer=called((schema.name, schema.arguments)),
+        answer=calls_answer((schema.name, schema.arguments)),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ class Suite:
     """A test set that is made by code, always the same.
 
     Attributes:
-        about: what it measures, in one sentence.
+        about: its purpose, in one sentence.
         size: number of its cases.
         cases: makes its lines, one at a time.
     """
@@ -38,11 +38,11 @@ def line(
     stream: bool = True,
     **request: Any,
 ) -> Line:
-    """One line of a test set: a request, and under ``suite`` what a right answer is.
+    """Make one line of a test set: a request, and under ``suite`` a right answer.
 
     Args:
         case: its name, unique in the suite.
-        expect: what must be true of an answer, by the keys of ``EXPECTATIONS``.
+        expect: the expectations of an answer, by the keys of ``EXPECTATIONS``.
         answer: a right answer, which simulated vendors give: ``calls`` or ``text``.
         by: properties by which the summary breaks the score down.
         request: further fields of the request.
@@ -53,25 +53,20 @@ def line(
 
 
 def user(text: str) -> Message:
-    """A message of the user."""
+    """Make a message of the user."""
     return {"role": "user", "content": text}
 
 
-def called(*calls: tuple[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """A right answer that calls these tools."""
+def calls_answer(*calls: tuple[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Make a right answer that calls these tools."""
     return {"calls": [{"name": name, "arguments": dict(arguments)} for name, arguments in calls]}
 
 
-def said(text: str) -> dict[str, Any]:
-    """A right answer in text."""
+def text_answer(text: str) -> dict[str, Any]:
+    """Make a right answer in text."""
     return {"text": text}
 
 
 def function(name: str, description: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool as requests declare it."""
+    """Declare a tool as requests do."""
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
-
-
-def names(tools: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The names of declared tools."""
-    return [tool["function"]["name"] for tool in tools]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from trialbed_verify.suites._catalog import CatalogTool, Request, catalog, offered
-from trialbed_verify.suites._suite import Line, Suite, called, line, said, user
+from trialbed_verify.suites._catalog import CatalogTool, Request, catalog, choose_tools
+from trialbed_verify.suites._suite import Line, Suite, calls_answer, line, text_answer, user
 
 NAME = "triggering"
 
@@ -32,10 +32,10 @@ def _call(chance: random.Random, tool: CatalogTool, request: Request, number: in
         NAME,
         f"{tool.name}-{number}",
         [user(request.text)],
-        tools=offered(chance, count, with_=tool),
+        tools=choose_tools(chance, count, with_=tool),
         expect={"calls": True, "tool": [tool.name]},
         by={"tools offered": count, "kind": "a tool is needed"},
-        answer=called((tool.name, tool.arguments(request))),
+        answer=calls_answer((tool.name, tool.arguments(request))),
     )
 
 
@@ -45,10 +45,10 @@ def _no_call(chance: random.Random, tool: CatalogTool, text: str, kind: str, cou
         NAME,
         f"{tool.name}-{kind.replace(' ', '-')}",
         [user(text)],
-        tools=offered(chance, count, with_=tool) if near else offered(chance, count, without=(tool.name,)),
+        tools=choose_tools(chance, count, with_=tool) if near else choose_tools(chance, count, without=(tool.name,)),
         expect={"calls": False},
         by={"tools offered": count, "kind": "no tool is needed" if near else "the tool is absent"},
-        answer=said(NO_NEED if near else NO_TOOL),
+        answer=text_answer(NO_NEED if near else NO_TOOL),
     )
 
 
