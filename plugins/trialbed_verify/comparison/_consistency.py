@@ -70,7 +70,7 @@ def consistency(side: Decisions, trials: Sequence[Trials], bootstrap: CaseBootst
     called = sum(float(column.sum()) for column in found.agreement.errors)
     if called:
         share = float(found.agreement.tp.sum()) / called
-        self_f1 = with_width(self_f1, share, found.agreement.concerned, f1_of)
+        self_f1 = with_width(self_f1, share, found.agreement.calling_cases, f1_of)
     return Consistency(
         cases=cases,
         trials=int(side.trials.max()),

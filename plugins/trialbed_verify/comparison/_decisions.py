@@ -145,7 +145,7 @@ class Agreement:
         return int(sum(column.sum() for column in self.table) + 0.5)
 
     @property
-    def concerned(self) -> int:
+    def calling_cases(self) -> int:
         """Return the number of cases in which either side calls tools: F1 rests on them alone."""
         return int((self.tp + self.fp + self.fn > 0).sum())
 
@@ -191,7 +191,7 @@ def _with_widths(found: Agreement, drawn: dict[str, Estimate]) -> dict[str, Esti
         return drawn
     chance = ((tp + fn) * (tp + fp) + (fp + tn) * (fn + tn)) / cases**2
     wide = dict(drawn)
-    wide["f1"] = with_width(drawn["f1"], tp / called, found.concerned, f1_of)
+    wide["f1"] = with_width(drawn["f1"], tp / called, found.calling_cases, f1_of)
     wide["kappa"] = with_width(drawn["kappa"], (tp + tn) / cases, found.cases, lambda p: (p - chance) / (1 - chance))
     wide["chance_f1"] = with_width(drawn["chance_f1"], drawn["chance_f1"].value or 0.0, found.cases)
     return wide

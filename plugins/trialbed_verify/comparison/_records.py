@@ -62,7 +62,7 @@ class ComparedFile:
 
 @dataclass(frozen=True)
 class PairedCases:
-    """How the cases of two files were paired.
+    """The number of cases of two files that were paired, and of those that were not.
 
     Attributes:
         by: ``case`` for the rows' own names, ``request`` for the content of the requests.

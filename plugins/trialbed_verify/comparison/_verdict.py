@@ -36,13 +36,13 @@ def f1_verdict(baseline: Decisions, vendor: Decisions, bootstrap: CaseBootstrap,
         # Where nothing varies in a few cases, resamples vary neither.
         reason = f"{cases} cases are too few to show equivalence; it takes {FEWEST} at least"
         return F1Verdict("inconclusive", reason, margin)
-    called = agreement(baseline, vendor, delivered=True).concerned
+    called = agreement(baseline, vendor, delivered=True).calling_cases
     if called < FEWEST and finding == "equivalent":
         # F1 does not see the other cases.
         reason = f"tools are called in {called} of the {cases} cases, too few to show equivalence"
         return F1Verdict("inconclusive", f"{reason}; it takes {FEWEST} at least", margin)
     delivered = _with_width(delivered, called)
-    answered = _with_width(answered, agreement(baseline, vendor, delivered=False).concerned)
+    answered = _with_width(answered, agreement(baseline, vendor, delivered=False).calling_cases)
     return F1Verdict(
         finding="inconclusive" if isinstance(delivered, str) else delivered.finding,
         reason=delivered if isinstance(delivered, str) else _reason(delivered),

@@ -1,6 +1,6 @@
 """The panel: a vendor's verdict from many gates, each an unbiased distance with a margin that is set beforehand.
 
-``measure`` reduces a row of results to what gates compare; ``judge`` compares both sides' measures case by case;
+``measure`` reduces a row of results to the values that gates compare; ``judge`` compares both sides case by case;
 ``plan`` says how many cases a verdict needs. The names are loaded when they are first used.
 """
 

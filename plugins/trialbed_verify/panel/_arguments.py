@@ -1,4 +1,4 @@
-"""Compares arguments by what the trials of a case have in common.
+"""Compares arguments by the values that the trials of a case have in common.
 
 A value that hardly repeats, such as the words of a search or a number made up on the spot, would make any two answers
 unequal, whatever else their calls say. Such values count as free text: beside the others, not instead of them.
@@ -22,7 +22,7 @@ REPEATED = 0.2
 """Share of equal pairs of trials below which a value counts as free text."""
 
 FEWEST_TRIALS = 4
-"""Trials of both sides together from which that can be told."""
+"""Trials of both sides together from which on values count as repeating or not."""
 
 SIGNATURE = Struct(f"<{PLACES}H")
 NOTHING = bytes(SIGNATURE.size)
@@ -31,7 +31,7 @@ Packed = list[tuple[int, list[tuple[int, int]]]]
 
 
 class _Parts(NamedTuple):
-    """An answer's arguments in parts, each a signature: what repeats, the words of free text, and what does not."""
+    """An answer's arguments in parts, each a signature: values that repeat, free text, and values that do not."""
 
     exact: bytes
     free: bytes
@@ -39,15 +39,15 @@ class _Parts(NamedTuple):
 
 
 def with_settled_arguments(sides: Sequence[Trials]) -> list[Trials]:
-    """The trials, with arguments and order of calls by the values that repeat.
+    """Return the trials, with arguments and order of calls by the values that repeat.
 
-    Which values do is told by all trials of a case together, whichever side they are of, so that labels remain
+    All trials of a case together decide which values do, whichever side they are of, so that labels remain
     exchangeable and the distances of identical sides 0 in expectation.
     """
-    return [_settled(ours, theirs) for ours, theirs in sides]
+    return [_settle_case(ours, theirs) for ours, theirs in sides]
 
 
-def _settled(ours: Sequence[Measures], theirs: Sequence[Measures]) -> Trials:
+def _settle_case(ours: Sequence[Measures], theirs: Sequence[Measures]) -> Trials:
     calling = [trial for trial in (*ours, *theirs) if trial.arguments is not None]
     if len({trial.values for trial in calling}) < 2:
         return ours, theirs
@@ -61,7 +61,7 @@ def _settled(ours: Sequence[Measures], theirs: Sequence[Measures]) -> Trials:
     changed = {
         id(trial): replace(
             trial,
-            arguments=_woven([part[number] for number in varying]),
+            arguments=_weave([part[number] for number in varying]),
             order=order_of([(_digest(values, fleeting), name) for name, values in unpacked[trial.values]]),
         )
         for trial, part in zip(calling, parts, strict=True)
@@ -70,7 +70,7 @@ def _settled(ours: Sequence[Measures], theirs: Sequence[Measures]) -> Trials:
 
 
 def _fleeting(trials: Sequence[Packed]) -> frozenset[int]:
-    """The paths whose values hardly repeat, or are free text in some trials only."""
+    """Return the paths whose values hardly repeat, or are free text in some trials only."""
     if len(trials) < FEWEST_TRIALS:
         return frozenset()
     found = [_by_path(calls) for calls in trials]
@@ -112,8 +112,8 @@ def _digest(values: Sequence[tuple[int, int]], fleeting: Collection[int]) -> byt
     return blake2b(kept, digest_size=8).digest()
 
 
-def _woven(parts: Sequence[bytes]) -> bytes:
-    """A signature that takes its places from the parts in turn, the first of three twice; all equal without any."""
+def _weave(parts: Sequence[bytes]) -> bytes:
+    """Return a signature with places of the parts in turn, of the first of three twice; all are equal without parts."""
     if not parts:
         return NOTHING
     unpacked = [SIGNATURE.unpack(part) for part in parts]

@@ -16,7 +16,7 @@ ALPHA = 0.05
 """Chance of each of the two errors."""
 
 LEVEL = 0.95
-"""Of the intervals that are shown."""
+"""Level of the intervals that are shown."""
 
 LEAST_SHARE = 0.5
 """Share of all cases over which a figure is averaged at least: where fewer apply, the others count as alike."""
@@ -54,13 +54,13 @@ class Mean:
     spread: float
 
     def as_json(self) -> dict[str, Any]:
-        """For the document."""
+        """Return its part of a document."""
         at_most = max(self.most, self.negative_most)
         return {"value": self.value, "low": self.low, "high": self.high, "n": self.n, "at_most": at_most}
 
 
 def mean_over_cases(values: Array) -> Mean | None:
-    """The mean of the known values, which lie between -1 and 1; None if there are none.
+    """Return the mean of the known values, which lie between -1 and 1; None if there are none.
 
     Where fewer than half of the cases have a value, the mean that decides is over half of the cases, and the missing
     ones count as 0: a subject that few requests concern can neither hold up a verdict nor decide it alone.
@@ -93,7 +93,7 @@ def mean_over_cases(values: Array) -> Mean | None:
 
 
 def _interval(apart: Array, absent: float, zeros: int) -> tuple[float, float, float]:
-    """How far the ends of the 95 % interval lie from the mean, and the standard deviation.
+    """Return the distances of the ends of the 95 % interval from the mean, and the standard deviation.
 
     Student's interval with half of the degrees of freedom that the kurtosis leaves: few cases may carry the variance,
     and a sample shows less of the kurtosis than there is. It is
@@ -123,16 +123,16 @@ def _interval(apart: Array, absent: float, zeros: int) -> tuple[float, float, fl
 
 
 def _student(freedom: float) -> float:
-    """The quantile of Student's distribution for the interval, by its expansion around the normal one."""
+    """Return the quantile of Student's distribution for the interval, by its expansion around the normal one."""
     z = WIDTH
     return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
 
 
 def allowance(spread: float, n: int) -> float:
-    """How far the upper bound of a mean lies above it.
+    """Return the distance of the upper bound of a mean from it.
 
-    The bound is the mean at which the one observed would be at the 5 % point, if what was not seen are rare cases that
-    differ entirely: (mean - observed)^2 = z^2 (spread^2 + (mean - observed)) / n. Without spread it is z^2 / n, about
+    The bound is the mean at which the one observed would be at the 5 % point, if rare cases that differ entirely were
+    not seen: (mean - observed)^2 = z^2 (spread^2 + (mean - observed)) / n. Without spread it is z^2 / n, about
     Wilson's bound of a proportion of which nothing was seen.
     """
     return _of_rare(spread, n, Z)

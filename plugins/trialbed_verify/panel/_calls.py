@@ -1,4 +1,4 @@
-"""The calls of an answer, reduced to what can be compared: names, typed arguments, number and order."""
+"""Digests of an answer's calls, which can be compared: names, typed arguments, number and order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEEPEST = 40
 """Levels of nested arguments that are looked at."""
 
 HEAD = Struct("<IH")
-"""Of a call among packed values: the hash of its name, and the number of its values."""
+"""The head of a call among packed values: the hash of its name, and the number of its values."""
 
 VALUE = Struct("<II")
 """A packed value: the hashes of its path and of itself; 0 for free text."""
@@ -29,7 +29,7 @@ VALUE = Struct("<II")
 FREE = 0
 
 
-class Call(NamedTuple):
+class CallDigest(NamedTuple):
     """One call.
 
     Attributes:
@@ -44,8 +44,8 @@ class Call(NamedTuple):
     values: tuple[tuple[int, int], ...] = ()
 
 
-def calls_of(message: Mapping[str, Any]) -> list[Call]:
-    """The calls of an answer's message; the older ``function_call`` is one."""
+def calls_of(message: Mapping[str, Any]) -> list[CallDigest]:
+    """Return the calls of an answer's message; the older ``function_call`` is one."""
     found = message.get("tool_calls")
     listed = [found] if isinstance(found, dict) else found if isinstance(found, list) else []
     legacy = message.get("function_call")
@@ -54,36 +54,36 @@ def calls_of(message: Mapping[str, Any]) -> list[Call]:
     return [_call(call) for call in listed if isinstance(call, dict)]
 
 
-def tools_code(calls: Sequence[Call]) -> int:
-    """The category of the tools called, whatever their number and order."""
+def tools_code(calls: Sequence[CallDigest]) -> int:
+    """Return the category of the tools called, whatever their number and order."""
     return code("\n".join(sorted({call.name for call in calls})))
 
 
-def order_code(calls: Sequence[Call]) -> int:
-    """The category of the number of calls and of their order, whichever they are."""
+def order_code(calls: Sequence[CallDigest]) -> int:
+    """Return the category of the number of calls and of their order, whichever they are."""
     return order_of([(call.exact, call.name) for call in calls])
 
 
 def order_of(keys: Sequence[Hashable]) -> int:
-    """The category of a number of calls and of their order, from keys that are equal for equal calls."""
+    """Return the category of a number of calls and of their order, from keys that are equal for equal calls."""
     places = {key: place for place, key in enumerate(sorted(set(keys)))}  # type: ignore[type-var] # all are of a kind
     return code(f"{len(keys)}:{','.join(str(places[key]) for key in keys)}")
 
 
-def arguments_signature(calls: Sequence[Call]) -> bytes:
-    """The signature of all arguments, whatever the tools, their number and order."""
+def arguments_signature(calls: Sequence[CallDigest]) -> bytes:
+    """Return the signature of all arguments, whatever the tools, their number and order."""
     exact = b"".join(sorted({call.exact for call in calls}))
     return signature((word for call in calls for word in call.free), exact)
 
 
-def free_signature(calls: Sequence[Call]) -> bytes | None:
-    """The signature of the words of free text; None without any."""
+def free_signature(calls: Sequence[CallDigest]) -> bytes | None:
+    """Return the signature of the words of free text; None without any."""
     found = [word for call in calls for word in call.free]
     return signature(found) if found else None
 
 
-def packed_values(calls: Sequence[Call]) -> bytes:
-    """The name and the values of each call in a few bytes, for the comparison with other trials of the case."""
+def packed_values(calls: Sequence[CallDigest]) -> bytes:
+    """Return the name and the values of each call in a few bytes, for the comparison with other trials of the case."""
     parts = []
     for call in calls:
         values = call.values[:0xFFFF]
@@ -93,7 +93,7 @@ def packed_values(calls: Sequence[Call]) -> bytes:
 
 
 def unpacked_values(packed: bytes) -> list[tuple[int, list[tuple[int, int]]]]:
-    """The calls of ``packed_values``: the hash of each name, with the hashes of paths and values."""
+    """Return the calls of ``packed_values``: the hash of each name, with the hashes of paths and values."""
     found, place = [], 0
     while place < len(packed):
         name, count = HEAD.unpack_from(packed, place)
@@ -104,7 +104,7 @@ def unpacked_values(packed: bytes) -> list[tuple[int, list[tuple[int, int]]]]:
     return found
 
 
-def _call(call: Mapping[str, Any]) -> Call:
+def _call(call: Mapping[str, Any]) -> CallDigest:
     function = call.get("function")
     function = function if isinstance(function, dict) else call
     exact: list[str] = []
@@ -116,10 +116,10 @@ def _call(call: Mapping[str, Any]) -> Call:
             free += (f"{path}={word}" for word in words(value))
             values.append((_hash(path), FREE))
         else:
-            exact.append(f"{path}={_typed(value)}")
+            exact.append(f"{path}={_typed_text(value)}")
             values.append((_hash(path), _hash(exact[-1]) or 1))
     digest = blake2b("\n".join(sorted(exact)).encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return Call(str(function.get("name") or ""), digest, tuple(free), tuple(sorted(values)))
+    return CallDigest(str(function.get("name") or ""), digest, tuple(free), tuple(sorted(values)))
 
 
 def _hash(text: str) -> int:
@@ -152,7 +152,7 @@ def _is_free(text: str) -> bool:
     return len(text) >= LONG or len(text.split()) >= SEVERAL
 
 
-def _typed(value: Any) -> str:
+def _typed_text(value: Any) -> str:
     """A value with its type; 1 and 1.0 are the same number, as in JSON Schema."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
@@ -14,6 +14,12 @@ from trialbed_verify.panel._samples import Trials
 
 SIDES = ("baseline", "vendor")
 
+Kept = dict[str, list[Sequence[Measures]]]
+"""Side -> the trials of each case that count."""
+
+Found = dict[str, dict[str, Any]]
+"""Side -> counts, for the document."""
+
 ALL = 0.98
 """Share of cases whose trials are identical, from which they are all taken to be."""
 
@@ -21,10 +27,10 @@ LONG = 200
 """Characters of an answer that a model hardly writes twice."""
 
 APART = 0.05
-"""How much rarer identical trials must be on the vendor's side to speak against the baseline's."""
+"""The difference by which identical trials must be rarer on the vendor's side to speak against the baseline's."""
 
 FEWEST = 30
-"""Cases from which identical texts tell something."""
+"""Cases from which on identical texts are evidence."""
 
 CHANCE = 0.001
 """Chance below which it is no accident that one side's answers never vary and the other's do."""
@@ -38,47 +44,45 @@ SLOW_MS = 100.0
 
 @dataclass(frozen=True)
 class Copies:
-    """The copies that were found.
+    """The copies among the trials.
 
     Attributes:
         remarks: for readers, one sentence each.
-        found: side -> counts, for the document.
     """
 
     remarks: tuple[str, ...]
-    found: dict[str, dict[str, Any]] = field(default_factory=dict)
+    found: Found
 
 
 def without_copies(sides: Sequence[Trials]) -> tuple[list[Trials], Copies]:
-    """The trials without copies of others, and what was found.
+    """Return the trials without copies of others, and remarks about the copies.
 
     Trials of a case are copies if they have one response id, which no other case has, or one time of completion, and
     the same text. Where all long answers of a sampled baseline are identical and the vendor's are not, one trial per
     case is left.
     """
-    kept: list[list[Sequence[Measures]]] = [[ours, theirs] for ours, theirs in sides]
+    kept = {side: [pair[place] for pair in sides] for place, side in enumerate(SIDES)}
+    identical = {side: _identical_share(kept[side]) for side in SIDES}
     remarks: list[str] = []
-    found: dict[str, dict[str, Any]] = {}
-    alike = [_identical_share([pair[place] for pair in kept]) for place in range(2)]
-    for place, side in enumerate(SIDES):
-        before = sum(len(pair[place]) for pair in kept)
-        shared = _shared_ids(pair[place] for pair in kept)
-        for pair in kept:
-            pair[place] = list(_distinct(pair[place], shared))
-        copies = before - sum(len(pair[place]) for pair in kept)
-        found[side] = {"trials": before, "copies": copies, "identical_share": alike[place]}
+    found: Found = {}
+    for side in SIDES:
+        before = sum(map(len, kept[side]))
+        shared = _shared_ids(kept[side])
+        kept[side] = [list(_distinct(trials, shared)) for trials in kept[side]]
+        copies = before - sum(map(len, kept[side]))
+        found[side] = {"trials": before, "copies": copies, "identical_share": identical[side]}
         if copies:
             remarks.append(
                 f"{copies:,} of the {side}'s {before:,} trials are copies of others (the same response id or time, and "
                 "the same text), from a cache or a copied file; they were left out"
             )
-    remarks += _identical(kept, alike, found) or _uniform(kept, found)
+    remarks += list(_identical_long_answers(kept, identical, found)) or list(_unvaried_answers(kept, found))
     remarks += _impossible_times(sides, found)
-    return [(ours, theirs) for ours, theirs in kept], Copies(tuple(remarks), found)
+    return list(zip(kept["baseline"], kept["vendor"], strict=True)), Copies(tuple(remarks), found)
 
 
-def _shared_ids(cases: Any) -> set[str]:
-    """The response ids that several cases have: they identify nothing."""
+def _shared_ids(cases: Sequence[Sequence[Measures]]) -> set[str]:
+    """Return the response ids that several cases have: they identify nothing."""
     seen: dict[str, int] = {}
     shared = set()
     for number, trials in enumerate(cases):
@@ -102,7 +106,7 @@ def _distinct(trials: Sequence[Measures], shared: set[str]) -> Iterator[Measures
 
 
 def _identical_share(cases: Sequence[Sequence[Measures]]) -> float | None:
-    """The share of cases with several long, sampled answers in which all of them are identical."""
+    """Return the share of cases with several long, sampled answers in which all of them are identical."""
     alike = total = 0
     for trials in cases:
         texts = [trial for trial in trials if trial.answered and trial.sampled]
@@ -112,72 +116,65 @@ def _identical_share(cases: Sequence[Sequence[Measures]]) -> float | None:
     return alike / total if total >= FEWEST else None
 
 
-def _identical(
-    kept: list[list[Sequence[Measures]]], alike: Sequence[float | None], found: dict[str, dict[str, Any]]
-) -> list[str]:
-    return list(_identical_remarks(kept, alike, found))
-
-
-def _identical_remarks(
-    kept: list[list[Sequence[Measures]]], alike: Sequence[float | None], found: dict[str, dict[str, Any]]
-) -> Iterator[str]:
-    for place, side in enumerate(SIDES):
-        share = alike[place]
+def _identical_long_answers(kept: Kept, identical: Mapping[str, float | None], found: Found) -> Iterator[str]:
+    """Yield remarks on sides whose long answers never vary; one trial per case is kept of such a baseline."""
+    for side in SIDES:
+        share = identical[side]
         if share is None or share < ALL or found[side]["copies"]:
             continue
         yield (
             f"the {side}'s trials have identical long answers in {share:.0%} of the cases, although the temperature "
             "asked for is not 0: a cache, or a temperature that is ignored"
         )
-        other = alike[1]
-        if side == "baseline" and other is not None and other < share - APART:
-            for pair in kept:
-                pair[0] = pair[0][:1]
-            found[side]["voided"] = True
+        vendor = identical["vendor"]
+        if side == "baseline" and vendor is not None and vendor < share - APART:
+            _keep_first_trials(kept, found)
             yield "so one trial per case of the baseline counts, as its own spread is not known"
 
 
-def _uniform(kept: list[list[Sequence[Measures]]], found: dict[str, dict[str, Any]]) -> list[str]:
-    """What answers of any length tell that never vary, where the other side's do.
+def _unvaried_answers(kept: Kept, found: Found) -> Iterator[str]:
+    """Yield a remark on a side whose answers of any length never vary, where the other side's do.
 
     Short ones can be alike by themselves, and a vendor may vary more than it should: of a baseline nothing is proved.
     """
-    counts = [_unvaried([pair[place] for pair in kept]) for place in range(2)]
-    for place, other in ((0, 1), (1, 0)):
-        (alike, total), (others_alike, others) = counts[place], counts[other]
-        if min(total, others) < FEWEST or alike < ALL * total or found[SIDES[place]]["copies"]:
+    counts = {side: _count_unvaried(kept[side]) for side in SIDES}
+    for side, other in (SIDES, SIDES[::-1]):
+        (alike, total), (others_alike, others) = counts[side], counts[other]
+        if min(total, others) < FEWEST or alike < ALL * total or found[side]["copies"]:
             continue
         low, _, _ = wilson_interval(1 - others_alike / others, others)
         if (1 - low) ** total > CHANCE:
             continue
-        found[SIDES[place]]["unvaried_share"] = alike / total
-        said = (
-            f"the trials of the {SIDES[place]} are identical word for word in {alike / total:.0%} of the cases, those "
-            f"of the {SIDES[other]} in {others_alike / others:.0%}, although the temperature asked for is not 0"
+        found[side]["unvaried_share"] = alike / total
+        remark = (
+            f"the trials of the {side} are identical word for word in {alike / total:.0%} of the cases, those "
+            f"of the {other} in {others_alike / others:.0%}, although the temperature asked for is not 0"
         )
-        if place == 1:
-            return [f"{said}: a cache that gives each answer a new id, or a temperature that is ignored"]
-        # A cached answer is one draw of what the model says, so that one per case is compared with as a fair one.
-        for pair in kept:
-            pair[0] = pair[0][:1]
-        found[SIDES[place]]["voided"] = True
-        return [
-            f"{said}: a cache before the baseline looks like this. So one trial per case of the baseline counts, as "
+        if side == "vendor":
+            yield f"{remark}: a cache that gives each answer a new id, or a temperature that is ignored"
+            return
+        # A cached answer is one draw from the model, so that one per case is a fair one to compare with.
+        _keep_first_trials(kept, found)
+        yield (
+            f"{remark}: a cache before the baseline looks like this. So one trial per case of the baseline counts, as "
             "its own spread is not known; ask it again where no cache can answer"
-        ]
-    return []
+        )
+        return
 
 
-def _unvaried(cases: Sequence[Sequence[Measures]]) -> tuple[int, int]:
-    """The cases with several sampled answers in which all are identical, and all cases with several."""
-    several = [
-        [trial.digest for trial in trials if trial.answered and trial.sampled] for trials in cases if len(trials) > 1
-    ]
-    several = [digests for digests in several if len(digests) > 1]
+def _keep_first_trials(kept: Kept, found: Found) -> None:
+    kept["baseline"] = [trials[:1] for trials in kept["baseline"]]
+    found["baseline"]["voided"] = True
+
+
+def _count_unvaried(cases: Sequence[Sequence[Measures]]) -> tuple[int, int]:
+    """Return the number of cases with several sampled answers in which all are identical, and of all with several."""
+    sampled = [[trial.digest for trial in trials if trial.answered and trial.sampled] for trials in cases]
+    several = [digests for digests in sampled if len(digests) > 1]
     return sum(len(set(digests)) == 1 for digests in several), len(several)
 
 
-def _impossible_times(sides: Sequence[Trials], found: dict[str, dict[str, Any]]) -> Iterator[str]:
+def _impossible_times(sides: Sequence[Trials], found: Found) -> Iterator[str]:
     for place, side in enumerate(SIDES):
         times: dict[int, list[float]] = defaultdict(list)
         for pair in sides:

@@ -110,7 +110,7 @@ def _add_faults(found: Distances, block: Block, deals: int, random: np.random.Ge
 
 
 def _dealt(values: Array, dealt: Array) -> Array:
-    """The sum over cases of the values that were dealt."""
+    """Return the sum over cases of the values that were dealt."""
     total = np.zeros(dealt.shape[1])
     for begin in range(0, len(values), TOGETHER):
         own, places = values[begin : begin + TOGETHER], dealt[begin : begin + TOGETHER]
@@ -119,7 +119,7 @@ def _dealt(values: Array, dealt: Array) -> Array:
 
 
 def _pairwise(values: Array, scale: str) -> Array:
-    """The distances of all pairs of trials, of shape (cases, pairs)."""
+    """Return the distances of all pairs of trials, of shape (cases, pairs)."""
     one, other = np.triu_indices(values.shape[1], 1)
     if scale == "category":
         unequal: Array = (values[:, one, 0] != values[:, other, 0]).astype(np.float64)
@@ -141,7 +141,7 @@ def _distance(one: Array, other: Array, scale: str) -> Array:
 
 @lru_cache(maxsize=256)
 def _splits(m: int, n: int) -> Array:
-    """Which trials go to the baseline, in each way of dealing; the first is how they are."""
+    """Return the trials that go to the baseline in each way of dealing; the first is the one observed."""
     first = np.arange(m + n) < m
     if comb(m + n, m) <= MOST_SPLITS:
         rest: Iterator[Any] = combinations(range(m + n), m)
@@ -154,7 +154,7 @@ def _splits(m: int, n: int) -> Array:
 
 @lru_cache(maxsize=256)
 def _weights(m: int, n: int) -> tuple[Array, Array, Array]:
-    """What each pair counts in the means across the sides, within the baseline and within the vendor, per split."""
+    """Return the weights of each pair in the means across the sides, within the baseline and within the vendor."""
     splits = _splits(m, n)
     one, other = np.triu_indices(m + n, 1)
     first, second = splits[:, one].T, splits[:, other].T

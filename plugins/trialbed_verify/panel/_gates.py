@@ -1,4 +1,4 @@
-"""The gates of the panel: what each compares, and how large a difference does not matter."""
+"""The gates of the panel: the subject that each compares, and how large a difference does not matter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trialbed.errors import UsageError
 from trialbed_verify.panel._measures import BITS, Measures
 
 Scale = Literal["category", "signature", "number", "probabilities", "fault"]
-"""How values differ: equal or not; the share of unequal places; the absolute difference, at most 1; the divergence.
+"""The distance of two values: 1 if they differ; the share of unequal places; the difference, at most 1; the divergence.
 
 ``fault``: 1 for an answer with a fault; the gate compares their shares, and only more of them than the baseline has
 counts.
@@ -30,8 +30,8 @@ class PanelGate:
 
     Attributes:
         margin: the largest excess that does not matter.
-        value: what an answer has: None where the gate does not apply to it.
-        meaning: for readers, what differs.
+        value: an answer's value; None where the gate does not apply to it.
+        meaning: the subject, for readers.
     """
 
     name: str
@@ -42,7 +42,7 @@ class PanelGate:
 
     @property
     def distance_margin(self) -> float | None:
-        """The largest distance that does not matter; None for faults, which have no distance."""
+        """Return the largest distance that does not matter; None for faults, which have no distance."""
         return None if self.scale == "fault" else self.margin * DISTANCE_SHARE
 
 
@@ -59,7 +59,7 @@ def _violation(subject: str) -> Callable[[Measures], Any]:
     return lambda found: bool(found.violations & bit) if found.answered else None
 
 
-def _scaled(*names: str) -> Callable[[Measures], Any]:
+def _logarithms(*names: str) -> Callable[[Measures], Any]:
     def value(found: Measures) -> Any:
         values = [getattr(found, name) / LOG_RANGE for name in names]
         return None if any(number != number for number in values) else values
@@ -75,7 +75,7 @@ GATES: tuple[PanelGate, ...] = (
     PanelGate("finish", "category", 0.02, _category("finish"), "finish reasons"),
     PanelGate("schema", "fault", 0.02, _field("schema"), "calls that do not fit their schemas"),
     PanelGate("text-form", "category", 0.03, _category("form"), "empty answers, scripts and languages"),
-    PanelGate("text-length", "number", 0.05, _scaled("length"), "the length of texts"),
+    PanelGate("text-length", "number", 0.05, _logarithms("length"), "the length of texts"),
     PanelGate("text-words", "signature", 0.05, _field("wording"), "the words of texts"),
     PanelGate("text-leaks", "fault", 0.02, _violation("text"), "texts with leaked tokens or broken encoding"),
     PanelGate(
@@ -84,7 +84,7 @@ GATES: tuple[PanelGate, ...] = (
     PanelGate("availability", "fault", 0.02, lambda found: not found.answered, "requests without a valid answer"),
     PanelGate("protocol", "fault", 0.02, _violation("protocol"), "answers that break the protocol"),
     PanelGate("usage", "fault", 0.02, _violation("usage"), "token counts that are not plausible"),
-    PanelGate("tokens", "number", 0.05, _scaled("ratio", "prompt"), "tokens counted for the same text"),
+    PanelGate("tokens", "number", 0.05, _logarithms("ratio", "prompt"), "tokens counted for the same text"),
     PanelGate("model", "fault", 0.02, _violation("model"), "answers that name another model"),
     PanelGate("logprobs", "probabilities", 0.02, _field("logprobs"), "the first token's probabilities"),
 )
@@ -98,7 +98,7 @@ NO_PLACES = (0, 0, 0, 0)
 
 
 def everything(found: Measures) -> list[int]:
-    """All categories of an answer, and places of its signatures; absent ones are 0."""
+    """Return all categories of an answer, and places of its signatures; absent ones are 0."""
     places = [found.decision, found.tools, found.order, found.finish, found.form, int(found.answered)]
     for signature in (found.arguments, found.wording):
         places += FIRST_PLACES.unpack_from(signature) if signature else NO_PLACES
@@ -128,7 +128,7 @@ SUITE_MARGIN = 0.03
 
 
 def suite_gates(names: Iterable[str]) -> list[PanelGate]:
-    """A gate per suite: its cases that went wrong."""
+    """Return a gate per suite: its cases that went wrong."""
     return [
         PanelGate(f"{SUITE}{name}", "fault", SUITE_MARGIN, _suite(name), f"cases of the suite {name} that went wrong")
         for name in names
@@ -143,7 +143,7 @@ def _suite(name: str) -> Callable[[Measures], Any]:
 
 
 def with_margins(gates: Sequence[PanelGate], margins: Mapping[str, float]) -> list[PanelGate]:
-    """The gates with other margins.
+    """Return the gates with other margins.
 
     Raises:
         UsageError: a gate is unknown, or a margin is not between 0 and 1.

@@ -11,11 +11,11 @@ BUCKETS = 64
 """Places among which tokens are spread by their hash; one more holds the probability that is not listed."""
 
 LEAST = 1e-4
-"""Probability below which alternatives are not told apart: rounding and ties decide there."""
+"""Probability below which alternatives count as equally likely: rounding and ties decide there."""
 
 
 def first_token(choice: Mapping[str, Any]) -> bytes | None:
-    """The probabilities as half-precision numbers; None if the answer has none."""
+    """Return the probabilities as half-precision numbers; None if the answer has none."""
     if not isinstance(choice.get("logprobs"), Mapping):
         return None
     import numpy as np
@@ -31,7 +31,7 @@ def first_token(choice: Mapping[str, Any]) -> bytes | None:
 
 
 def divergence(one: Any, other: Any) -> Any:
-    """The mean of both Kullback-Leibler divergences of arrays of probabilities along the last axis, at most 1."""
+    """Return the mean of both Kullback-Leibler divergences of probabilities along the last axis, at most 1."""
     import numpy as np
 
     one, other = (np.maximum(side.astype(np.float32), LEAST) for side in (one, other))
@@ -40,7 +40,7 @@ def divergence(one: Any, other: Any) -> Any:
 
 
 def _alternatives(logprobs: Any) -> Iterator[tuple[str, float]]:
-    """Tokens with their logarithms: of chat completions, else of completions."""
+    """Yield tokens with their logarithms: of chat completions, else of completions."""
     if not isinstance(logprobs, Mapping):
         return
     content = logprobs.get("content")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trialbed_verify.panel._calls import (
-    Call,
+    CallDigest,
     arguments_signature,
     calls_of,
     free_signature,
@@ -34,7 +34,7 @@ BITS = {subject: 1 << place for place, subject in enumerate(SUBJECTS)}
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """One answer, as far as gates compare it. What an answer does not have is 0, None or nan.
+    """One answer, as far as gates compare it. Absent values are 0, None or nan.
 
     Attributes:
         path, offset: where its row begins.
@@ -50,7 +50,7 @@ class Measures:
         violations: the subjects of ``SUBJECTS`` that the answer violates, as bits.
         logprobs: the probabilities of the first token's alternatives.
         suite: name of the suite and the score in it.
-        response_id, at: as the row tells.
+        response_id, at: as in the row.
         digest, size: of the whole text of the answer.
         sampled: whether the temperature asked for is not 0.
     """
@@ -84,7 +84,7 @@ class Measures:
 
 def measure(row: Body, path: Path, offset: int) -> Measures:
     """Measure a row of a results file, of this tool or of others."""
-    answered = _answered(row)
+    answered = _is_answered(row)
     suite = _suite(row)
     if not answered:
         return Measures(path, offset, answered=False, suite=suite)
@@ -117,18 +117,18 @@ def measure(row: Body, path: Path, offset: int) -> Measures:
         duration=_number(row.get("duration_ms")),
         digest=blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=8).digest(),
         size=len(whole) - 2,
-        sampled=_sampled(row),
+        sampled=_is_sampled(row),
     )
 
 
-def _answered(row: Body) -> bool:
+def _is_answered(row: Body) -> bool:
     outcome = row.get("outcome")
     if isinstance(outcome, str):
         return outcome in ("tool_calls", "stop", "other")
     return row.get("status") == "success" and row.get("finish_reason") is not None
 
 
-def _of_calls(calls: list[Call]) -> dict[str, Any]:
+def _of_calls(calls: list[CallDigest]) -> dict[str, Any]:
     if not calls:
         return {}
     return {
@@ -144,8 +144,8 @@ def _of_text(text: str) -> dict[str, Any]:
     return {"form": code(form(text)), "length": math.log1p(len(text)), "wording": signature(words(text))}
 
 
-def _schema(row: Body, calls: list[Call], violations: int) -> bool | None:
-    """Whether calls do not fit; None without calls, or where they cannot be checked."""
+def _schema(row: Body, calls: list[CallDigest], violations: int) -> bool | None:
+    """Return whether calls do not fit; None without calls, or where they cannot be checked."""
     if not calls and row.get("finish_reason") != "tool_calls":
         return None
     listed = row.get("calls")
@@ -182,13 +182,13 @@ def _suite(row: Body) -> tuple[str, float] | None:
     return None if found is None else (about["name"], float(found))
 
 
-def _sampled(row: Body) -> bool:
+def _is_sampled(row: Body) -> bool:
     asked = {**_object(row, "request"), **_object(row, "extra_body")}
     return asked.get("temperature") != 0
 
 
 def _moment(row: Body) -> str | None:
-    """When the answer was complete, if it is known to fractions of a second."""
+    """Return the time of completion, if it is known to fractions of a second."""
     at = _text(row, "last_run_at")
     return at if at is not None and "." in at else None
 

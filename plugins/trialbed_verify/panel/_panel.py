@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,11 +12,10 @@ import numpy as np
 from trialbed.statistics import holm
 from trialbed_verify.panel._arguments import with_settled_arguments
 from trialbed_verify.panel._bounds import ALPHA, Mean, mean_over_cases
-from trialbed_verify.panel._copies import Copies, without_copies
+from trialbed_verify.panel._copies import without_copies
 from trialbed_verify.panel._distances import DTYPES, Distances, distances
 from trialbed_verify.panel._examples import example
 from trialbed_verify.panel._gates import GATES, WHOLE, PanelGate, suite_gates, with_margins
-from trialbed_verify.panel._measures import Measures
 from trialbed_verify.panel._planning import FEWEST, cases_for_difference, cases_for_equivalence, fewest_cases
 from trialbed_verify.panel._results import Conclusion, GateFinding, GateResult, Panel
 from trialbed_verify.panel._samples import Samples, Trials
@@ -46,7 +45,7 @@ class PanelOptions:
 
 @dataclass(frozen=True)
 class Compared:
-    """A gate's distances and what they tell, before p-values are corrected."""
+    """A gate's distances over cases with their means and p-value, which is not corrected."""
 
     gate: PanelGate
     distances: Distances
@@ -65,28 +64,46 @@ def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel
     kept, copies = without_copies(sides)
     kept = with_settled_arguments(kept)
     samples = Samples.of(kept)
-    gates = with_margins([*GATES, *suite_gates(_suites(samples.trials))], chosen.margins)
-    compared = [_compared(gate, samples, chosen, number) for number, gate in enumerate(gates)]
-    trials = _trials(samples)
-    results = _results(compared, samples.cases)
-    results = [_with_example(result, one, kept) for result, one in zip(results, compared, strict=True)]
-    return _verdict(results, _whole(samples, results, chosen), samples.cases, trials, copies, chosen)
+    suites = sorted({trial.suite[0] for trial in samples.trials if trial.suite is not None})
+    gates = with_margins([*GATES, *suite_gates(suites)], chosen.margins)
+    compared = [_compare_at(gate, samples, chosen, number) for number, gate in enumerate(gates)]
+    corrected = holm({one.gate.name: one.p for one in compared if one.excess is not None})
+    results = [settle(one, corrected.get(one.gate.name, 1.0), samples.cases) for one in compared]
+    results = [
+        replace(result, example=example(one.gate, one.distances, kept)) if result.finding == "different" else result
+        for result, one in zip(results, compared, strict=True)
+    ]
+    trials = samples.trials_per_case
+    finding, reason, needed = _conclusion(results, samples.cases, trials)
+    return Panel(
+        finding=finding,
+        reason=reason,
+        gates=tuple(results),
+        whole=_whole(samples, results, chosen),
+        cases=samples.cases,
+        trials=trials,
+        remarks=copies.remarks,
+        needed=needed,
+        deals=chosen.permutations,
+        seed=chosen.seed,
+        copies=copies.found,
+    )
 
 
-def _compared(gate: PanelGate, samples: Samples, options: PanelOptions, number: int) -> Compared:
+def _compare_at(gate: PanelGate, samples: Samples, options: PanelOptions, number: int) -> Compared:
     dtype = "i8" if gate is WHOLE else DTYPES[gate.scale]
     blocks = samples.blocks(gate.value, dtype)
     seed = options.seed * 1000 + number
-    return told(gate, distances(blocks, gate.scale, samples.cases, options.permutations, seed))
+    return with_means(gate, distances(blocks, gate.scale, samples.cases, options.permutations, seed))
 
 
-def told(gate: PanelGate, found: Distances) -> Compared:
-    """What a gate's distances tell."""
+def with_means(gate: PanelGate, found: Distances) -> Compared:
+    """Return a gate's distances with their means and the p-value."""
     return Compared(gate, found, mean_over_cases(found.excess), mean_over_cases(found.distance), p_value(gate, found))
 
 
 def p_value(gate: PanelGate, found: Distances) -> float:
-    """The share of deals in which the sides differ as much as they do, in the more telling of both figures.
+    """Return the share of deals in which the sides differ as much as they do, in the more telling of both figures.
 
     Labels of trials are exchanged within cases only, so the test is exact whatever the cases have in common.
     """
@@ -106,14 +123,8 @@ def p_value(gate: PanelGate, found: Distances) -> float:
     return float((int((dealt_out >= seen - ROUNDING).sum()) + 1) / (len(dealt_out) + 1))
 
 
-def _results(compared: Sequence[Compared], cases: int) -> list[GateResult]:
-    applicable = {one.gate.name: one.p for one in compared if one.excess is not None}
-    corrected = holm(applicable)
-    return [settle(one, corrected.get(one.gate.name, 1.0), cases) for one in compared]
-
-
 def settle(one: Compared, p_holm: float, cases: int) -> GateResult:
-    """What is found at a gate.
+    """Return the finding at a gate.
 
     Args:
         cases: of the whole comparison.
@@ -157,31 +168,31 @@ def _finding(one: Compared, excess: Mean, p_holm: float, cases: int) -> tuple[Ga
         return (
             "inconclusive",
             f"beyond the margin in the {excess.n} cases that have it, too few to judge",
-            _needed(one, cases),
+            _cases_needed(one, cases),
         )
     if within and not (seems and excess.n < excess.counted and _is_shown(excess, distance)):
         return "equivalent", "shown to be within the margin", None
     if not fault and distance is None:
         return "inconclusive", "one trial per case does not show a side's own spread", None
-    needed = _needed(one, cases)
+    needed = _cases_needed(one, cases)
     return "inconclusive", "not shown to be within the margin or beyond it", needed
 
 
 def _seems(mean: Mean, margin: float, *, fault: bool) -> bool:
-    """Whether the figure itself, over the cases that have it, is beyond the margin."""
+    """Return whether the figure itself, over the cases that have it, is beyond the margin."""
     return (mean.value if fault else abs(mean.value)) > margin
 
 
 def _is_shown(excess: Mean, distance: Mean | None) -> bool:
-    """Whether a difference is shown at all, over the cases that have the figure."""
+    """Return whether a difference is shown at all, over the cases that have the figure."""
     return excess.low > 0 or excess.high < 0 or (distance is not None and distance.low > 0)
 
 
-def _needed(one: Compared, cases: int) -> int | None:
-    """Cases that would settle the gate, if the vendor is what it seems to be; None if more would not help."""
+def _cases_needed(one: Compared, cases: int) -> int | None:
+    """Return the cases that would settle the gate, if the figures seen are right; None if more would not help."""
     counts = [fewest_cases(one.gate.distance_margin or one.gate.margin)]
     if one.excess is not None and one.excess.n < FEWEST:
-        # So few cases tell nothing about the spread of more.
+        # The spread of so few cases says nothing about that of more.
         return max(*counts, math.ceil(cases * FEWEST / one.excess.n), cases + 1)
     for mean, margin in ((one.excess, one.gate.margin), (one.distance, one.gate.distance_margin)):
         if mean is None or margin is None:
@@ -199,34 +210,10 @@ def _needed(one: Compared, cases: int) -> int | None:
     return needed if needed <= MOST_CASES else None
 
 
-def _verdict(
-    results: list[GateResult],
-    whole: float | None,
-    cases: int,
-    trials: tuple[float, float],
-    copies: Copies,
-    options: PanelOptions,
-) -> Panel:
-    finding, reason, needed = _conclusion(results, cases, trials)
-    return Panel(
-        finding=finding,
-        reason=reason,
-        gates=tuple(results),
-        whole=whole,
-        cases=cases,
-        trials=trials,
-        remarks=copies.remarks,
-        needed=needed,
-        deals=options.permutations,
-        seed=options.seed,
-        copies=copies.found,
-    )
-
-
 def _conclusion(
     results: Sequence[GateResult], cases: int, trials: tuple[float, float]
 ) -> tuple[Conclusion, str, int | None]:
-    """The verdict, its reason, and the cases that would settle it."""
+    """Return the verdict, its reason, and the cases that would settle it."""
     different = [result.gate.name for result in results if result.finding == "different"]
     unsettled = [result for result in results if result.finding == "inconclusive"]
     open_ended = any(result.needed is None for result in unsettled)
@@ -265,7 +252,7 @@ def _open_reason(results: Sequence[GateResult], cases: int, trials: tuple[float,
 
 
 def _open_name(result: GateResult, cases: int) -> str:
-    """A gate that is not settled, and whether it has too few cases."""
+    """Return the name of a gate that is not settled, and a note if it has too few cases."""
     if result.excess is None or not _is_rare(result):
         return result.gate.name
     return f"{result.gate.name} (too few cases: {result.excess.n} of {cases:,} have what it compares)"
@@ -276,31 +263,15 @@ def _is_rare(result: GateResult) -> bool:
 
 
 def _whole(samples: Samples, results: Sequence[GateResult], options: PanelOptions) -> float | None:
-    """The p-value of all gates together.
+    """Return the p-value of all gates together.
 
     The smaller, doubled, of that of the share of subjects in which two answers differ, which sees small differences in
     many of them, and of the corrected ones of single gates, which see a large one in one.
     """
-    found = _compared(WHOLE, samples, options, len(GATES))
+    found = _compare_at(WHOLE, samples, options, len(GATES))
     if found.excess is None:
         return None
     return min(1.0, 2 * min(found.p, *(result.p_holm for result in results)))
-
-
-def _with_example(result: GateResult, one: Compared, sides: Sequence[Trials]) -> GateResult:
-    if result.finding != "different":
-        return result
-    return replace(result, example=example(one.gate, one.distances, sides))
-
-
-def _suites(trials: Iterable[Measures]) -> list[str]:
-    return sorted({trial.suite[0] for trial in trials if trial.suite is not None})
-
-
-def _trials(samples: Samples) -> tuple[float, float]:
-    vendor = int(samples.vendor.sum())
-    cases = max(1, samples.cases)
-    return (len(samples.trials) - vendor) / cases, vendor / cases
 
 
 def _mean(values: Any) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -27,28 +28,27 @@ MOST = 10_000_000
 
 
 def fewest_cases(margin: float) -> int:
-    """The cases below which a gate cannot be shown to be within its margin, even if no case differs."""
+    """Return the number of cases below which no gate can be shown to be within its margin, even if none differs."""
     return math.ceil(Z * Z / margin / LEAST_SHARE) + 1
 
 
 def cases_for_equivalence(spread: float, margin: float, truth: float = 0.0, power: float = POWER) -> int:
-    """Cases with which the upper bound lies below the margin with a chance of ``power``.
+    """Return the number of cases with which the upper bound lies below the margin with a chance of ``power``.
 
     Args:
         spread: standard deviation of a figure over cases.
         truth: its mean.
     """
-    lucky = NormalDist().inv_cdf(power)
-    low, high = 1, MOST
-    while low < high:
-        n = (low + high) // 2
-        reached = truth + lucky * spread / math.sqrt(n) + allowance(spread, n) < margin
-        low, high = (low, n) if reached else (n + 1, high)
-    return low
+    quantile = NormalDist().inv_cdf(power)
+
+    def is_enough(n: int) -> bool:
+        return truth + quantile * spread / math.sqrt(n) + allowance(spread, n) < margin
+
+    return bisect_left(range(MOST), True, lo=1, key=is_enough)
 
 
 def cases_for_difference(spread: float, margin: float, truth: float, power: float = POWER) -> int:
-    """Cases with which the lower bound lies above the margin with a chance of ``power``."""
+    """Return the number of cases with which the lower bound lies above the margin with a chance of ``power``."""
     if truth <= margin:
         return MOST
     return math.ceil(((Z + NormalDist().inv_cdf(power)) * spread / (truth - margin)) ** 2)
@@ -56,7 +56,7 @@ def cases_for_difference(spread: float, margin: float, truth: float, power: floa
 
 @lru_cache(maxsize=256)
 def faithful_spread(flip_rate: float, baseline: int, vendor: int) -> tuple[float, float]:
-    """The greatest standard deviations over cases of excess and distance, for a vendor like the baseline.
+    """Return the greatest standard deviations over cases of excess and distance, for a vendor like the baseline.
 
     The flip rate is the chance that two trials of a case decide differently, on average over cases. How it is spread
     over the cases is not known, so the worst way counts.
@@ -72,7 +72,7 @@ def faithful_spread(flip_rate: float, baseline: int, vendor: int) -> tuple[float
 
 
 def _variances(share: float, m: int, n: int) -> tuple[float, float]:
-    """The variances of both figures in a case in which each trial calls with a chance of ``share``."""
+    """Return the variances of both figures in a case in which each trial calls with a chance of ``share``."""
     ours, theirs = _binomial(share, m), _binomial(share, n)
     k, j = np.arange(m + 1)[:, None], np.arange(n + 1)[None, :]
     chances = ours[:, None] * theirs[None, :]
@@ -89,15 +89,11 @@ def _binomial(share: float, n: int) -> Array:
 
 
 def _envelope(places: Array, values: Array, at: float) -> float:
-    """The least concave function above the values, at a place: the greatest mean for a given mean place."""
-    best = 0.0
-    left = [(x, y) for x, y in zip(places, values, strict=True) if x <= at]
-    right = [(x, y) for x, y in zip(places, values, strict=True) if x >= at]
-    for x1, y1 in left:
-        for x2, y2 in right:
-            value = y1 if x1 == x2 else y1 + (y2 - y1) * (at - x1) / (x2 - x1)
-            best = max(best, float(value))
-    return best
+    """Return the least concave function above the values at a place: the greatest mean for a given mean place."""
+    left, right = places <= at, places >= at
+    x1, y1, x2, y2 = places[left][:, None], values[left][:, None], places[right], values[right]
+    apart = np.where(x2 > x1, x2 - x1, 1.0)
+    return float((y1 + (y2 - y1) * (at - x1) / apart).max())
 
 
 @dataclass(frozen=True)
@@ -137,7 +133,7 @@ class Plan:
     enough: bool | None
 
     def as_document(self) -> dict[str, Any]:
-        """For ``--json``."""
+        """Return one JSON object."""
         return {
             "flip_rate": self.options.flip_rate,
             "trials": {"baseline": self.options.baseline, "vendor": self.options.vendor},
@@ -165,7 +161,7 @@ WHOLE = ("decision", "finish", "availability", "constraints", "protocol", "usage
 
 
 TRIALS_LOST = 2.0
-"""By how many cases per flip those gates need more."""
+"""Further cases that those gates need, as a share per flip."""
 
 
 def _cases(options: PlanOptions) -> int | None:
@@ -194,7 +190,7 @@ def _cases(options: PlanOptions) -> int | None:
 
 
 def _found_share(cases: int, options: PlanOptions) -> float | None:
-    """The smallest share of cases or answers that is found, where it concerns half of the requests."""
+    """Return the smallest share of cases or answers that is found, where it concerns half of the requests."""
     gates = with_margins(GATES, options.margins)
     margin = max(gate.margin for gate in gates if gate.scale in ("category", "fault"))
     excess, _ = faithful_spread(options.flip_rate, options.baseline, options.vendor)

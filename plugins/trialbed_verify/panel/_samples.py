@@ -52,15 +52,22 @@ class Samples:
 
     @classmethod
     def of(cls, sides: Sequence[Trials]) -> Samples:
-        """The trials of each case."""
+        """Return the trials of each case."""
         trials = [trial for pair in sides for side in pair for trial in side]
         counts = np.array([(len(ours), len(theirs)) for ours, theirs in sides], dtype=np.int64).reshape(-1, 2)
         case = np.repeat(np.arange(len(sides)), counts.sum(1))
         vendor = np.repeat(np.tile([False, True], len(sides)), counts.ravel())
         return cls(trials, case, vendor, len(sides))
 
+    @property
+    def trials_per_case(self) -> tuple[float, float]:
+        """Return the mean numbers of trials per case, of the baseline and of the vendor."""
+        vendor = int(self.vendor.sum())
+        cases = max(1, self.cases)
+        return (len(self.trials) - vendor) / cases, vendor / cases
+
     def blocks(self, value: Callable[[Any], Any], dtype: str) -> Iterator[Block]:
-        """The values of a gate, for cases in which both sides have one and one side has two.
+        """Yield the values of a gate, for cases in which both sides have one and one side has two.
 
         Args:
             value: None where the gate does not apply.
@@ -75,7 +82,7 @@ class Samples:
 
 
 def blocks(values: Array, case: Array, vendor: Array, cases: int) -> Iterator[Block]:
-    """Cases with equal numbers of trials, a few at a time.
+    """Yield cases with equal numbers of trials, a few at a time.
 
     Args:
         values: of shape (trials, places), ordered by case, and in it the baseline's before the vendor's.

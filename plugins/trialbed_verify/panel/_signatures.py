@@ -20,13 +20,13 @@ WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in lower case; writing without spaces is split into characters."""
+    """Return the words of a text in lower case; writing without spaces is split into characters."""
     found = WORD.findall(WIDE.sub(lambda match: f" {match[0]} ", text[: 12 * MOST_WORDS].lower()))
     return found[:MOST_WORDS]
 
 
 def signature(tokens: Iterable[str], exact: bytes = b"") -> bytes:
-    """The signature of a set of tokens together with a part that must be equal as a whole.
+    """Return the signature of a set of tokens together with a part that must be equal as a whole.
 
     Two signatures with equal exact parts differ in about as many places as the Jaccard distance of their sets says
     (MinHash; A. Broder, "On the Resemblance and Containment of Documents", 1997). If the exact parts differ, all places
@@ -51,7 +51,7 @@ def signature(tokens: Iterable[str], exact: bytes = b"") -> bytes:
 
 @lru_cache(maxsize=65536)
 def code(text: str) -> int:
-    """A number for a category, the same in every process; never 0."""
+    """Return a number for a category, the same in every process; never 0."""
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=7).digest(), "big") + 1
 
 

@@ -18,10 +18,10 @@ LETTER = re.compile(r"[a-zA-Z]")
 WORD = re.compile(r"[^\W\d_]+")
 
 SAMPLE = 600
-"""Characters that tell script and language."""
+"""Characters by which script and language are recognised."""
 
 FEW = 2
-"""Common words that tell a language."""
+"""Common words by which a language is recognised."""
 
 COMMON = {
     "en": "the and is of to in you that it for with are this have your can was not i",
@@ -36,7 +36,7 @@ COMMON = {
 
 
 def form(text: str) -> str:
-    """``empty``, or the script of most letters; for Latin letters with the language, where common words tell it."""
+    """Return ``empty``, or the script of most letters; for Latin ones with the language, where common words show it."""
     if not text.strip():
         return "empty"
     sample = text[:SAMPLE]
@@ -47,12 +47,12 @@ def form(text: str) -> str:
 
 
 def leaks(text: str) -> bool:
-    """Whether tokens of a template, or the marks of broken encoding, are in a text."""
+    """Return whether tokens of a template, or the marks of broken encoding, are in a text."""
     return LEAK.search(text) is not None
 
 
 def _usual_script(sample: str) -> str:
-    """The script of most letters; empty without letters."""
+    """Return the script of most letters; empty without letters."""
     letters = Counter(letter for letter in sample if letter.isalpha())
     scripts: Counter[str] = Counter()
     for letter, count in letters.items():

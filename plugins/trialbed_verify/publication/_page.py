@@ -225,11 +225,11 @@ def _as_summary(source: Source) -> Document:
     return {"vendor": _name(source), "is_baseline": baseline, "suites": source.suites}
 
 
-def _configured(source: Source, key: str) -> Any:
+def _from_configuration(source: Source, key: str) -> Any:
     return None if source.summary is None else source.summary["provenance"]["configuration"].get(key)
 
 
-def _about(source: Source, key: str) -> Any:
+def _from_provenance(source: Source, key: str) -> Any:
     return None if source.summary is None else source.summary["provenance"].get(key)
 
 
@@ -242,22 +242,22 @@ PROVENANCE: Mapping[str, Callable[[Source], Any]] = {
     "model named by the answers": lambda source: ", ".join(
         f"{name} ({count})" for name, count in source.served.items()
     ),
-    "model id": lambda source: _configured(source, "model_id"),
-    "endpoint": lambda source: _configured(source, "base_url"),
-    "provider": lambda source: _configured(source, "provider"),
+    "model id": lambda source: _from_configuration(source, "model_id"),
+    "endpoint": lambda source: _from_configuration(source, "base_url"),
+    "provider": lambda source: _from_configuration(source, "provider"),
     "first answer": lambda source: source.first_at,
     "last answer": lambda source: source.last_at,
-    "test set": lambda source: _about(source, "test_set"),
-    "test set, SHA-256": lambda source: _about(source, "test_set_digest"),
-    "cases": lambda source: _about(source, "test_set_cases"),
-    "trials": lambda source: _about(source, "trials"),
-    "temperature": lambda source: _configured(source, "temperature"),
-    "extra body": lambda source: _configured(source, "extra_body"),
-    "concurrent requests": lambda source: _about(source, "request_concurrency"),
-    "retries": lambda source: _about(source, "retries"),
-    "seconds for an attempt": lambda source: _about(source, "timeout_s"),
-    "trialbed": lambda source: _about(source, "trialbed_version"),
-    "Python": lambda source: _about(source, "python"),
-    "platform": lambda source: _about(source, "platform"),
+    "test set": lambda source: _from_provenance(source, "test_set"),
+    "test set, SHA-256": lambda source: _from_provenance(source, "test_set_digest"),
+    "cases": lambda source: _from_provenance(source, "test_set_cases"),
+    "trials": lambda source: _from_provenance(source, "trials"),
+    "temperature": lambda source: _from_configuration(source, "temperature"),
+    "extra body": lambda source: _from_configuration(source, "extra_body"),
+    "concurrent requests": lambda source: _from_provenance(source, "request_concurrency"),
+    "retries": lambda source: _from_provenance(source, "retries"),
+    "seconds for an attempt": lambda source: _from_provenance(source, "timeout_s"),
+    "trialbed": lambda source: _from_provenance(source, "trialbed_version"),
+    "Python": lambda source: _from_provenance(source, "python"),
+    "platform": lambda source: _from_provenance(source, "platform"),
 }
 """Rows of the table of provenance, and where each comes from."""

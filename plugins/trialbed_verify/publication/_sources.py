@@ -1,4 +1,4 @@
-"""Results files as a page shows them: what they are, and what was found in them."""
+"""Results files as a page shows them, with the findings and failures in them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def read_source(path: Path) -> Source:
         with path.open("rb") as file:
             for line in file:
                 digest.update(line)
-                row = _parsed(line)
+                row = _parse_row(line)
                 if row is not None:
                     _add(source, row, source.size)
                     tally.add(row)
@@ -89,16 +89,16 @@ def read_source(path: Path) -> Source:
 
 
 def read_row(path: Path, offset: int) -> Row:
-    """The row at an offset; empty if there is none."""
+    """Return the row at an offset; empty if there is none."""
     try:
         with path.open("rb") as file:
             file.seek(offset)
-            return _parsed(file.readline()) or {}
+            return _parse_row(file.readline()) or {}
     except OSError:
         return {}
 
 
-def _parsed(line: bytes) -> Row | None:
+def _parse_row(line: bytes) -> Row | None:
     try:
         row = orjson.loads(line)
     except ValueError:
@@ -132,7 +132,7 @@ def _add(source: Source, row: Row, offset: int) -> None:
 
 
 def _failure(row: Row) -> tuple[str, str]:
-    """The kind of a failure, and what was said of it, as this tool and others write them."""
+    """Return the kind of a failure and its message, as this tool and others write them."""
     for key, kind, message in (("problem", "kind", "message"), ("response", "error_type", "error_message")):
         found = row.get(key)
         if isinstance(found, dict) and found.get(kind):
@@ -141,7 +141,7 @@ def _failure(row: Row) -> tuple[str, str]:
 
 
 def _summaries(path: Path) -> Iterator[Document]:
-    """Summaries that may be of this file: beside it, by its name or by the usual one."""
+    """Yield summaries that may be of this file: beside it, by its name or by the usual one."""
     stem = path.name.removesuffix(".jsonl").removesuffix("_results")
     for name in dict.fromkeys((f"{stem}_summary.json", f"{stem}-summary.json", "summary.json")):
         beside = path.with_name(name)

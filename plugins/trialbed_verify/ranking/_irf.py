@@ -27,7 +27,7 @@ EPSILON = 1e-12
 
 
 def average_ranks(values: Mapping[Name, float], *, more_is_better: bool) -> dict[Name, Fraction]:
-    """Ranks from 1; equal values share the average of their places."""
+    """Return ranks from 1; equal values share the average of their places."""
     ranks = {}
     for name, value in values.items():
         before = sum(other > value if more_is_better else other < value for other in values.values())
@@ -39,7 +39,7 @@ def average_ranks(values: Mapping[Name, float], *, more_is_better: bool) -> dict
 def ranks_by_metric(
     metrics: Mapping[Name, Mapping[str, float]], chosen: Collection[str] = METRICS
 ) -> dict[Name, dict[str, Fraction]]:
-    """The average ranks of all candidates in the chosen metrics.
+    """Return the average ranks of all candidates in the chosen metrics.
 
     Args:
         metrics: name -> metric -> value, with all chosen metrics.
@@ -55,12 +55,12 @@ def ranks_by_metric(
 
 
 def irf(ranks: Mapping[str, Fraction], k: int = K) -> Fraction:
-    """A candidate's score: the sum of 1 / (rank + k) over its metrics."""
+    """Return a candidate's score: the sum of 1 / (rank + k) over its metrics."""
     return sum((1 / (rank + k) for rank in ranks.values()), Fraction(0))
 
 
 def places(scores: Mapping[Name, Fraction]) -> dict[Name, int]:
-    """Places from 1, highest score first; equal scores share the better place."""
+    """Return places from 1, highest score first; equal scores share the better place."""
     return {name: 1 + sum(other > score for other in scores.values()) for name, score in scores.items()}
 
 
@@ -77,12 +77,12 @@ class ResampledRanks:
     scores: NDArray[np.float64]
 
     def interval(self, number: int) -> tuple[int, int]:
-        """The range of a candidate's places in 95 % of resamples."""
+        """Return the range of a candidate's places in 95 % of resamples."""
         low, high = np.quantile(self.places[:, number], (0.025, 0.975), method="inverted_cdf")
         return int(low), int(high)
 
     def ties(self, number: int) -> list[int]:
-        """The numbers of candidates tied with this one: neither is ahead in 95 % of resamples."""
+        """Return the numbers of candidates tied with this one: neither is ahead in 95 % of resamples."""
         own = self.scores[:, [number]]
         ahead = (own > self.scores + EPSILON).mean(axis=0)
         behind = (own < self.scores - EPSILON).mean(axis=0)
@@ -110,7 +110,7 @@ def resampled_ranks(
 
 
 def _draws(candidate: VendorMetrics, resamples: int, seed: int) -> NDArray[np.float64] | None:
-    """The six metrics in each resample, of shape (resamples, 6)."""
+    """Return the six metrics in each resample, of shape (resamples, 6)."""
     if candidate.columns is None:
         return None
     pairs = [candidate.columns[metric] for metric in METRICS]
@@ -121,7 +121,7 @@ def _draws(candidate: VendorMetrics, resamples: int, seed: int) -> NDArray[np.fl
 
 
 def _average_ranks(values: NDArray[np.float64], more_is_better: bool) -> NDArray[np.float64]:
-    """Average ranks in each resample; an undefined value ranks last."""
+    """Return average ranks in each resample; an undefined value ranks last."""
     goodness = np.nan_to_num(values if more_is_better else -values, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
     ahead = (goodness[:, None, :] > goodness[:, :, None]).sum(axis=2)
     equal = (goodness[:, None, :] == goodness[:, :, None]).sum(axis=2)

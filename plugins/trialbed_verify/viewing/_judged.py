@@ -26,7 +26,7 @@ def verification_parts(files: Sequence[Path]) -> list[Any]:
 
 def comparisons(files: Sequence[Path]) -> list[Part]:
     """Return for each model the verdicts, and for each vendor every gate with its interval and its examples."""
-    found, notes = _judged(files)
+    found, notes = _compare_and_rank(files)
     parts: list[Part] = [Table("How they were compared", notes=notes)] if notes else []
     parts += comparison_overview(found.models)
     for one in found.comparisons:
@@ -36,7 +36,7 @@ def comparisons(files: Sequence[Path]) -> list[Part]:
 
 def ranks(files: Sequence[Path]) -> list[Part]:
     """Return the ranks, with their intervals."""
-    found, notes = _judged(files)
+    found, notes = _compare_and_rank(files)
     notes += [f"{note}." for note in found.notes]
     parts: list[Part] = [Table("How they were ranked", notes=notes)] if notes else []
     if found.ranking is None:
@@ -55,7 +55,7 @@ def _point(row: Placing) -> PlotPoint:
     return PlotPoint(row.vendor.vendor, row.rank or 0, row.rank_low, row.rank_high, text)
 
 
-def _judged(files: Sequence[Path]) -> tuple[VerifiedVendors, list[str]]:
+def _compare_and_rank(files: Sequence[Path]) -> tuple[VerifiedVendors, list[str]]:
     """Return the comparisons and ranks of all files, and notes on how their baselines were chosen."""
     found, notes = [], []
     results = [read_one(path) for path in files]

@@ -149,7 +149,7 @@ def _sources(summaries: Sequence[Summary]) -> Iterator[tuple[str, ...]]:
     yield "vendor driver", *(about["drivers"]["vendor"] or UNKNOWN for about in abouts)
     yield "model adapter", *(about["drivers"]["model_adapter"] or UNKNOWN for about in abouts)
     for key, label in (("models", "served model"), ("fingerprints", "fingerprint"), ("providers", "served by")):
-        yield label, *(_served(summary[f"served_{key}"]) for summary in summaries)
+        yield label, *(_served_names(summary[f"served_{key}"]) for summary in summaries)
     yield "first ended", *(_moment(summary["first_row_at"]) for summary in summaries)
     yield "last ended", *(_moment(summary["last_row_at"]) for summary in summaries)
     yield "proxy", *(about["proxy"] or UNKNOWN for about in abouts)
@@ -161,7 +161,7 @@ def _moment(at: str | None) -> str:
     return f"{at[:19].replace('T', ' ')} UTC" if at else UNKNOWN
 
 
-def _served(found: Mapping[str, int]) -> str:
+def _served_names(found: Mapping[str, int]) -> str:
     """The names that answers report, the most frequent first, shortened to a few."""
     if set(found) <= {UNNAMED}:
         return UNKNOWN
@@ -213,7 +213,7 @@ def _record(summary: Summary) -> dict[str, Any]:
         "base_url": about["configuration"]["base_url"],
         "model_id": about["configuration"]["model_id"],
         "provider": about["configuration"]["provider"],
-        "served_models": _served(summary["served_models"]),
+        "served_models": _served_names(summary["served_models"]),
         "first_row_at": summary["first_row_at"],
         "last_row_at": summary["last_row_at"],
         "test_set_digest": about["test_set_digest"],

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from trialbed_verify.panel import GATES, PlanOptions, plan
 from trialbed_verify.panel._distances import Distances, distances
-from trialbed_verify.panel._panel import Compared, settle, told
+from trialbed_verify.panel._panel import Compared, settle, with_means
 from trialbed_verify.panel._planning import cases_for_equivalence, faithful_spread
 from trialbed_verify.panel._samples import blocks
 
@@ -47,7 +47,7 @@ def compared(
     called = [random.random((cases, 5)) < shares[:, None] for shares in (ours, theirs)]
     values = np.concatenate(called, axis=1).astype(np.int64).reshape(-1, 1)
     case, side = np.repeat(np.arange(cases), 10), np.tile(np.arange(10) >= 5, cases)
-    return told(DECISION, distances(blocks(values, case, side, cases), "category", cases, deals, seed))
+    return with_means(DECISION, distances(blocks(values, case, side, cases), "category", cases, deals, seed))
 
 
 def findings(flips: float, vendor: Callable[..., Shares] | None = None) -> list[str]:
@@ -108,6 +108,6 @@ def test_no_number_is_named_for_a_vendor_on_the_margin(away: float, settled: boo
     gate = next(gate for gate in GATES if gate.name == "decision")
     excess = np.tile([0.0, 2 * (gate.margin + away)], 100)
     distance, unknown = np.zeros(200), np.zeros(1)
-    found = settle(told(gate, Distances(excess, distance, distance, distance, unknown, unknown)), 1.0, 200)
+    found = settle(with_means(gate, Distances(excess, distance, distance, distance, unknown, unknown)), 1.0, 200)
     assert found.finding == "inconclusive"
     assert (found.needed is not None) == settled
