@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -37,6 +39,11 @@ class ReceivedRequest:
     def spoken(self) -> Dialect:
         """The dialect itself."""
         return dialect(self.dialect)
+
+    def draw(self, what: bytes, seed: int) -> random.Random:
+        """Return chance for a decision: the same for the same seed, body and attempt."""
+        digest = hashlib.sha256(b"%s %d %d " % (what, seed, self.attempt) + self.body).digest()
+        return random.Random(digest)  # noqa: S311 - shall be the same again
 
     @cached_property
     def asked(self) -> ModelRequest:

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from trialbed.wire.addresses import is_loopback
-from trialbed_server._http import openai_error_response
+from trialbed_server._http import error_response
 
 TRIALS = "/t/"
 """The path of the trials' URLs: the trial's token in the path is their guard."""
@@ -54,7 +54,7 @@ class TokenCheck:
         if path in HEALTH or path.startswith(self._open) or self._is_authorized(scope):
             return None
         message = "this server needs a bearer token: send the header Authorization: Bearer <token>"
-        response = openai_error_response(message, 401, "authentication_error")
+        response = error_response(path, message, 401, "authentication_error")
         response.headers["www-authenticate"] = "Bearer"
         return response
 
@@ -87,7 +87,7 @@ class SiteCheck:
     def refusal(self, scope: Scope) -> Response | None:
         """Return the answer to a request that is refused; None if it is not."""
         problem = self.problem(scope)
-        return None if problem is None else openai_error_response(problem, 403, "permission_error")
+        return None if problem is None else error_response(scope["path"], problem, 403, "permission_error")
 
     def problem(self, scope: Scope) -> str | None:
         """Return the reason why a request is refused; None if it is not."""

@@ -66,6 +66,7 @@ class Application(FastAPI):
         self._control = control
         self._checks = checks
         self._max_body = max_body
+        self._is_counted = any(check.counts for check in checks)
         self._is_shared = bool(origins)
         self._entry: ASGIApp = self._admit
         if origins:
@@ -84,7 +85,7 @@ class Application(FastAPI):
         """Return the function that may answer a request with this head at once; None where none may."""
         answer: Answer | None = None
         if self._is_fast(scope):
-            answer = None if any(check.counts for check in self._checks) else self._endpoint.immediate
+            answer = None if self._is_counted else self._endpoint.immediate
         elif scope["path"].startswith("/control/") and not self.user_middleware:
             answer = self._control(scope)
         return None if answer is None or self._is_shared or self._refusal(scope) is not None else answer

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
-from trialbed.wire.dialects import dialect
+from trialbed.wire.dialects import dialect, dialect_at
 
 LINGER_SECONDS, LINGER_BYTES = 5.0, 256 * 2**20
 """Seconds, and bytes, that are still read of a request that was refused for its size."""
@@ -45,9 +45,10 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
     return await _rest(bytearray(body), message["type"], receive, limit)
 
 
-def openai_error_response(message: str, status: int, kind: str = "invalid_request_error") -> JSONResponse:
-    """An error as OpenAI's clients read it."""
-    return JSONResponse(dialect().write_error(message, kind, code=str(status)), status)
+def error_response(path: str, message: str, status: int, kind: str = "invalid_request_error") -> JSONResponse:
+    """Return an error in the form of the dialect whose requests come to this path; elsewhere, of chat completions."""
+    spoken = dialect_at(path.rpartition("/v1/")[2]) or dialect()
+    return JSONResponse(spoken.write_error(message, kind, code=str(status)), status)
 
 
 async def send_json(body: bytes, status: int, send: Send, more: Sequence[tuple[bytes, bytes]] = ()) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import Protocol, get_args
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol, get_args
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -78,30 +78,12 @@ class Metrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """The counters as the client library wants them."""
-        outcomes = CounterMetricFamily(
-            "trialbed_virtual_requests", "Requests to the virtual API by outcome.", labels=["outcome"]
+        yield _counter("virtual_requests", "Requests to the virtual API by outcome.", "outcome", self._outcomes)
+        yield _counter("gateway_requests", "Requests to the gateway by status.", "status", self._statuses)
+        yield _counter(
+            "upstream_attempts", "Requests to the upstream by status, repeated ones too.", "status", self._attempts
         )
-        for outcome, count in self._outcomes.items():
-            outcomes.add_metric([outcome], count)
-        yield outcomes
-        statuses = CounterMetricFamily(
-            "trialbed_gateway_requests", "Requests to the gateway by status.", labels=["status"]
-        )
-        for status, count in self._statuses.items():
-            statuses.add_metric([str(status)], count)
-        yield statuses
-        attempts = CounterMetricFamily(
-            "trialbed_upstream_attempts",
-            "Requests to the upstream by status, repeated ones too.",
-            labels=["status"],
-        )
-        for status, count in self._attempts.items():
-            attempts.add_metric([str(status)], count)
-        yield attempts
-        real = CounterMetricFamily("trialbed_real_requests", "Calls of the real API by outcome.", labels=["outcome"])
-        for outcome, count in self._real.items():
-            real.add_metric([outcome], count)
-        yield real
+        yield _counter("real_requests", "Calls of the real API by outcome.", "outcome", self._real)
         if self.circuit is not None:
             circuit = GaugeMetricFamily(
                 "trialbed_upstream_circuit",
@@ -111,8 +93,14 @@ class Metrics(Collector):
             for state in get_args(CircuitState):
                 circuit.add_metric([state], state == self.circuit.state)
             yield circuit
-        untagged = CounterMetricFamily("trialbed_untagged_requests", "Requests without a trial.", labels=["api"])
-        for api, count in zip(("model", "virtual"), self._untagged(), strict=True):
-            untagged.add_metric([api], count)
-        yield untagged
+        untagged = dict(zip(("model", "virtual"), self._untagged(), strict=True))
+        yield _counter("untagged_requests", "Requests without a trial.", "api", untagged)
         yield GaugeMetricFamily("trialbed_open_trials", "Trials that are open.", self._open_trials())
+
+
+def _counter(name: str, text: str, label: str, counts: Mapping[Any, int]) -> Metric:
+    """Return a counter with a value for each label."""
+    family = CounterMetricFamily(f"trialbed_{name}", text, labels=[label])
+    for value, count in counts.items():
+        family.add_metric([str(value)], count)
+    return family

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from starlette.responses import JSONResponse, Response
 from starlette.types import Scope
 
-from trialbed_server._http import openai_error_response
+from trialbed_server._http import error_response
 
 COUNTED = ("/virtual", "/v1/", "/t/")
 """The beginnings of the paths whose requests count."""
@@ -44,7 +44,7 @@ class RateCheck:
         if path.endswith("/virtual"):
             response = JSONResponse({"error": message, "response": ""}, 429)
         else:
-            response = openai_error_response(message, 429, "rate_limit_error")
+            response = error_response(path, message, 429, "rate_limit_error")
         response.headers["retry-after"] = str(seconds)
         return response
 

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from yarl import URL
 
 from trialbed.wire.answer_limits import answer_limits
-from trialbed_server._http import BodyTooLarge, ClientGone, openai_error_response, read_body
+from trialbed_server._http import BodyTooLarge, ClientGone, error_response, read_body
 from trialbed_server.gateway.connection import HOP_BY_HOP
 
 OPENING = "/control/trials"
@@ -244,5 +244,5 @@ async def _gone() -> Message:
 def _unreachable(scope: Scope, error: Exception) -> ASGIApp:
     message = f"the worker that has this trial cannot be reached ({type(error).__name__}); what it saw is lost"
     if "/v1/" in scope["path"]:
-        return openai_error_response(message, 503, "server_error")
+        return error_response(scope["path"], message, 503, "server_error")
     return JSONResponse({"error": message, "response": ""}, 503)

@@ -117,6 +117,14 @@ def reply_formats(schema: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
     return ()
 
 
+def read_error(body: str) -> str:
+    """Read an error."""
+    try:
+        return str(json.loads(body)["problem"])
+    except (ValueError, KeyError):
+        return body
+
+
 def write_message(answer: ModelAnswer) -> dict[str, Any]:
     """Write what the model says; of several calls, the last."""
     (*_, call) = answer.calls or (None,)

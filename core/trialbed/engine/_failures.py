@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
@@ -20,6 +19,7 @@ from trialbed.records import (
     TrialResult,
     WireLog,
 )
+from trialbed.wire import recorded_error
 
 OWN_KINDS = frozenset({"memory", "protocol"})
 """Failures that no endpoint causes: they stand even where the endpoint failed too."""
@@ -121,17 +121,9 @@ def _instead(own: Failure | None, kind: FailureKind, message: str) -> Failure:
 
 def _reason(call: ModelCall) -> str:
     """Return the reason of a failed model request, in the gateway's or the endpoint's words."""
-    text = call.error or f"the model's endpoint answered with status {call.status}: {_words(call.response)}"
+    text = call.error or f"the model's endpoint answered with status {call.status}: {recorded_error(call)}"
     return text[:MAX_REASON].rstrip(" :")
 
-
-def _words(body: str) -> str:
-    """The message of an error in OpenAI's form, else the body."""
-    try:
-        error = json.loads(body)["error"]
-        return str(error["message"] if isinstance(error, dict) else error)
-    except (ValueError, LookupError, TypeError, RecursionError):
-        return body
 
 
 def _past_limit(own: Failure | None, refused: Sequence[LimitName]) -> Failure:

@@ -24,6 +24,7 @@ from ._readings import Problem as Problem
 from ._readings import Reading as Reading
 from ._readings import failed as failed
 from ._recorded import recorded_answer as recorded_answer
+from ._recorded import recorded_error as recorded_error
 from ._recorded import recorded_request as recorded_request
 from ._retries import TRANSIENT as TRANSIENT
 from ._retries import retry_after as retry_after

@@ -30,5 +30,10 @@ def recorded_answer(call: ModelCall) -> Reading:
     return reader.end()
 
 
+def recorded_error(call: ModelCall) -> str:
+    """Return the words of the error with which a call was answered."""
+    return _spoken(call).read_error(call.response)
+
+
 def _spoken(call: ModelCall) -> Dialect:
     return dialect(call.dialect or CHAT)

@@ -309,11 +309,13 @@ def _circles(schema: Schema) -> Iterator[str]:
                 yield reference
                 break
             seen.add(reference)
-            part = _at(schema, reference)
+            part = part_at(schema, reference)
 
 
-def _at(schema: Schema, reference: str) -> Schema:
-    """The part of a schema at a JSON Pointer."""
+def part_at(schema: Schema, reference: str) -> Schema:
+    """Return the part of a schema that a reference points to, as ``#`` and a JSON Pointer; None if there is none."""
+    if reference != "#" and not reference.startswith("#/"):
+        return None
     for step in unquote(reference[1:]).split("/")[1:]:
         name = step.replace("~1", "/").replace("~0", "~")
         if isinstance(schema, list) and name.isdecimal() and int(name) < len(schema):

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.errors import UsageError
-from trialbed_scripted._draws import draw
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted.faults._kinds import FAULTS, NONE, Fault
 from trialbed_scripted.vendor import ANSWERS
@@ -45,7 +44,7 @@ class FaultScript:
         if not self.mix:
             return self.steps[min(request.attempt, len(self.steps) - 1)]
         faults, weights = zip(*self.mix, strict=True)
-        chosen: Fault = draw(b"fault", self.seed, request).choices(faults, weights)[0]
+        chosen: Fault = request.draw(b"fault", self.seed).choices(faults, weights)[0]
         return chosen
 
     @classmethod

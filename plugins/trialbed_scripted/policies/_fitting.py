@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from trialbed.wire.json_schemas import part_at
 from trialbed.wire.offers import plain_name
 from trialbed_scripted.schemas import first_problem, least_values
 
@@ -167,10 +168,9 @@ def _resolve(schema: Any, root: Any) -> Any:
         reference = schema.get("$ref") if isinstance(schema, Mapping) else None
         if not isinstance(reference, str):
             return schema
-        target = root
-        for part in reference.removeprefix("#").split("/")[1:] if reference.startswith("#") else [reference]:
-            key = part.replace("~1", "/").replace("~0", "~")
-            target = target.get(key, {}) if isinstance(target, Mapping) else {}
+        target = part_at(root, reference)
+        if target is None:
+            target = {}
         beside = {name: value for name, value in schema.items() if name != "$ref"}
         schema = {**target, **beside} if isinstance(target, Mapping) else target
     return {}

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from typing import Any
-from urllib.parse import unquote
 
-from trialbed.wire.json_schemas import JsonSchema, UnusableSchema
+from trialbed.wire.json_schemas import JsonSchema, UnusableSchema, part_at
 from trialbed_scripted.schemas._patterns import matching_texts
 
 DEEPEST = 12
@@ -111,7 +110,8 @@ class _Values:
         own = {key: value for key, value in schema.items() if key not in ("$ref", "allOf", "anyOf", "oneOf", "then")}
         choices: list[list[Any]] = [[part] for part in schema.get("allOf") or ()]
         if isinstance(reference := schema.get("$ref"), str):
-            choices.append([self._target(reference)])
+            target = part_at(self._root, reference)
+            choices.append([{} if target is None else target])
         choices += [list(schema[key]) for key in ("anyOf", "oneOf") if isinstance(schema.get(key), list)]
         if "if" in schema and "then" in schema:
             choices += [[{"allOf": [schema["if"], schema["then"]]}, schema.get("else", {})]]
@@ -128,15 +128,6 @@ class _Values:
             if choice is not False:
                 for flat in islice(self.flat(choice, level + 1), MOST):
                     yield from self._merge(_both(own, flat), rest, level)
-
-    def _target(self, reference: str) -> Any:
-        if not reference.startswith("#/"):
-            return self._root if reference == "#" else {}
-        found: Any = self._root
-        for step in unquote(reference[2:]).split("/"):
-            name = step.replace("~1", "/").replace("~0", "~")
-            found = found[int(name)] if isinstance(found, list) else found.get(name, {})
-        return found
 
     def suggest(self, schema: dict[str, Any]) -> Iterator[Any]:
         """Yield the values that a schema names."""

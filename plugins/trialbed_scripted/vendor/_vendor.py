@@ -7,7 +7,6 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from trialbed_scripted._draws import draw
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted._turns import Turn
 from trialbed_scripted.vendor._answers import decide_turn, digest_of, solve_turn
@@ -50,12 +49,12 @@ class SimulatedVendor:
     def __call__(self, request: ReceivedRequest) -> Turn:
         """Answer a request rightly."""
         asked = request.asked
-        flipped = draw(b"flip", self._seed, request).random() < self._answers["flips"]
+        flipped = request.draw(b"flip", self._seed).random() < self._answers["flips"]
         inverted = flipped is not self._answers["invert"]
         solution = self._solutions.of(asked)
         if solution is None:
             turn = decide_turn(asked, self._answers["share"], inverted=inverted)
         else:
-            turn = solve_turn(solution, asked, draw(b"sample", self._seed, request), inverted=inverted)
+            turn = solve_turn(solution, asked, request.draw(b"sample", self._seed), inverted=inverted)
         # Every answer has an id of its own, as a vendor's have that does not answer from a cache.
         return replace(turn, id=f"{digest_of(asked)[:12]}-{request.attempt}")

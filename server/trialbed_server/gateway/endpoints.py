@@ -13,7 +13,7 @@ from trialbed.wire.dialects import Dialect, dialect_at
 from trialbed.wire.estimates import BYTES_PER_TOKEN
 from trialbed_scripted.faults import put_in
 from trialbed_server._clock import Clock
-from trialbed_server._http import BodyTooLarge, ClientGone, openai_error_response, read_body
+from trialbed_server._http import BodyTooLarge, ClientGone, error_response, read_body
 from trialbed_server._metrics import Metrics
 from trialbed_server.gateway.connection import ProxiedRequest
 from trialbed_server.gateway.exchange import RecordedExchange
@@ -76,10 +76,10 @@ class Gateway:
         except ClientGone:
             return
         except TrialRefused as error:
-            await openai_error_response(str(error), error.status)(scope, receive, send)
+            await error_response(scope["path"], str(error), error.status)(scope, receive, send)
         except BodyTooLarge:
             message = f"the request is larger than {self._max_body} bytes"
-            await openai_error_response(message, 413)(scope, receive, send)
+            await error_response(scope["path"], message, 413)(scope, receive, send)
         else:
             await self._serve(trial, body, scope, receive, send)
 

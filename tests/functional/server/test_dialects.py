@@ -12,7 +12,7 @@ from support import plain_dialect
 from support.servers import TRIAL, Serve, closed, registration
 
 from trialbed.records import WireLog
-from trialbed.wire import ChatClient, recorded_answer, recorded_request
+from trialbed.wire import ChatClient, recorded_answer, recorded_error, recorded_request
 from trialbed.wire.dialects import PATHS, dialect
 from trialbed_scripted import FAULTS, POLICIES, call, policy, script, serve
 
@@ -46,6 +46,14 @@ async def test_a_dialect_of_one_module_is_served_and_recorded(serve: Serve, plai
     assert recorded_answer(call).answer.calls[0].name == tool
 
 
+async def test_refusals_before_a_trial_is_known_have_the_form_of_the_dialect(serve: Serve, plain: None) -> None:
+    client = await serve(token="a-token-of-16-or-more")
+    refused = await client.post("/v1/plain", json={})
+    assert (refused.status_code, refused.json().keys()) == (401, {"problem"})
+    unknown = await client.post("/t/no-such-trial/v1/plain", json={})
+    assert (unknown.status_code, unknown.json().keys()) == (404, {"problem"})
+
+
 @pytest.mark.parametrize("fault", ["malformed", "empty", "server_error", "rate_limit"])
 async def test_the_gateway_puts_faults_into_any_dialect(serve: Serve, plain: None, fault: str) -> None:
     client = await serve()
@@ -55,6 +63,8 @@ async def test_the_gateway_puts_faults_into_any_dialect(serve: Serve, plain: Non
     assert "choices" not in answer.text
     (call,) = WireLog.model_validate(await closed(client)).model_calls
     assert (call.dialect, call.fault) == ("plain_dialect", fault)
+    if fault in ("server_error", "rate_limit"):
+        assert recorded_error(call) == answer.json()["problem"]
 
 
 def ask(url: str, turns: list[list[str]], stream: bool = False) -> httpx.Response:

@@ -66,6 +66,9 @@ class Dialect(Protocol):
     def open_stream(self, names: Collection[str]) -> EventStream:
         """Return a reader of a streamed answer to a request that offers tools with these names."""
 
+    def read_error(self, body: str) -> str:
+        """Return the words of an error that came with a status of failure; the body where it says nothing else."""
+
     def write_message(self, answer: ModelAnswer) -> Document:
         """Return the part of an answer that the model writes: its text and its calls."""
 

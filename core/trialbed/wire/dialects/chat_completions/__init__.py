@@ -15,6 +15,7 @@ from trialbed.wire.dialects.chat_completions._completions import (
     write_error,
     write_message,
 )
+from trialbed.wire.dialects.chat_completions._errors import read_error
 from trialbed.wire.dialects.chat_completions._flaws import DONE_EVENT, FLAWS
 from trialbed.wire.dialects.chat_completions._requests import (
     NAME,
@@ -45,6 +46,7 @@ __all__ = [
     "open_stream",
     "read_answer",
     "read_body",
+    "read_error",
     "read_function",
     "read_message",
     "read_request",
