@@ -125,7 +125,6 @@ def _reason(call: ModelCall) -> str:
     return text[:MAX_REASON].rstrip(" :")
 
 
-
 def _past_limit(own: Failure | None, refused: Sequence[LimitName]) -> Failure:
     """The failure of a trial whose requests were refused. One that is only late ran out of time, whatever it says."""
     limit: LimitName = next((name for name in refused if name != "timeout"), "timeout")
