@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 NAMED = re.compile(r"^(\*{0,2}\w+(?:, \w+)*): ")
@@ -36,6 +38,17 @@ def markdown(text: str) -> str:
             inside = inside and not line
             lines.append(line)
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+def names(module: ModuleType, described: Mapping[str, str] | None = None) -> str:
+    """The table of the names that a module offers.
+
+    Args:
+        described: those without a docstring, which constants and types are -> their descriptions.
+    """
+    meanings = dict(described or {})
+    rows = [(f"`{name}`", meanings.get(name) or first_paragraph(getattr(module, name))) for name in module.__all__]
+    return table(("name", "what it is"), rows)
 
 
 def first_paragraph(item: Any) -> str:

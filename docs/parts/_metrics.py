@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from types import ModuleType
-
-from parts._markdown import first_paragraph, table
+from parts._markdown import names, table
 from trialbed import conversations, metrics
 
 CONSTANTS = {
@@ -29,14 +27,9 @@ def conversation_formats() -> str:
 
 def metric_names() -> str:
     """Every name that ``trialbed.metrics`` offers."""
-    return _names(metrics)
+    return names(metrics, CONSTANTS)
 
 
 def conversation_names() -> str:
     """Every name that ``trialbed.conversations`` offers."""
-    return _names(conversations)
-
-
-def _names(module: ModuleType) -> str:
-    rows = [(f"`{name}`", CONSTANTS.get(name) or first_paragraph(getattr(module, name))) for name in module.__all__]
-    return table(("name", "what it is"), rows)
+    return names(conversations, CONSTANTS)

@@ -7,15 +7,51 @@ import re
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import trialbed
 import trialbed_adapter_lab
 import trialbed_scripted
-from parts._markdown import docstring, first_paragraph, table
+from parts._markdown import docstring, first_paragraph, names, table
 from trialbed import contracts, hookspecs, wire
 from trialbed.wire.dialects import chat_completions
+
+TYPES = {
+    "AnswerStatus": "How a judge finds an answer: `Solved`, `Unsure` or `Unsolved`.",
+    "Cause": "Whose fault a failed request to the gateway is; see `ModelCall`.",
+    "FailureKind": "The [kinds of failures](errors.md#failures) of a trial or a score.",
+    "Finish": "How an agent ended: `give_answer` or `give_up_and_restart`.",
+    "Json": "A JSON value: None, bool, int, float, str, list or dict with str keys.",
+    "LimitName": "The settings that limit a trial: `max_steps`, `max_trial_tokens` and `timeout`.",
+    "LossReason": "Why a scripted model could not make a call; see `LostCall`.",
+    "RunKind": "The subjects of a run: `frameworks`, or the `endpoints` that a verification is about.",
+    "RunStatus": "`running`, `interrupted`, `incomplete` (some trials were not measured) or `finished`.",
+    "SYSTEM_PROMPT": "The system prompt of every trial.",
+    "TrialStatus": "How a trial ended: `answered`, `failed` (its quality scores are 0) or `not measured`.",
+    "Winner": "Which of two answers a judge finds better: `first`, `second` or `tie`.",
+    "hookimpl": "Marks an implementation of a hook.",
+}
+"""The names of ``trialbed`` that have no docstring."""
+
+CONSTANTS = {
+    "AFTER_THE_END": "the text of a model that is asked more often than its script has lines",
+    "ANSWERED": "the outcomes that are answers",
+    "DONE_EVENT": "the event that ends a stream",
+    "FLAWS": "the ways in which an answer can break the protocol, by the names of the scripted faults",
+    "FAULTS": "the [faults](verification.md#faults) by name",
+    "Line": "the type of a line of a script",
+    "NAME": "of the dialect",
+    "Outcome": "the type of an outcome",
+    "POLICIES": "the policies by name",
+    "PATH": "of its requests, below `/v1`",
+    "TRANSIENT": "the HTTP statuses after which the same request may be answered",
+    "PIECE": "characters of text or arguments in one chunk, where nothing else is said",
+    "USAGE": "the tokens that a turn reports unless it says otherwise",
+    "CHECKS": "every check, in the order in which they are run",
+    "LEVELS": "the levels of checks, the strictest first",
+    "Level": "the type of a check's level",
+}
+"""Those of the other modules."""
 
 FAMILY = re.compile(r"^# -- (.+?) -+$")
 
@@ -69,7 +105,7 @@ def reading() -> str:
 
 def public_names() -> str:
     """Every name that ``trialbed`` offers."""
-    return table(("name", "what it is"), [(f"`{name}`", _meaning(name)) for name in trialbed.__all__])
+    return names(trialbed, TYPES)
 
 
 def api_objects() -> str:
@@ -86,72 +122,22 @@ def api_objects() -> str:
 
 def wire_names() -> str:
     """Every name that ``trialbed.wire`` offers."""
-    return _names_of(wire)
+    return names(wire, CONSTANTS)
 
 
 def dialect_names() -> str:
     """Every name that chat completions have, as the first dialect."""
-    return _names_of(chat_completions)
-
-
-def _names_of(module: ModuleType) -> str:
-    constants = {
-        "AFTER_THE_END": "the text of a model that is asked more often than its script has lines",
-        "ANSWERED": "the outcomes that are answers",
-        "DONE_EVENT": "the event that ends a stream",
-        "FLAWS": "the ways in which an answer can break the protocol, by the names of the scripted faults",
-        "FAULTS": "the [faults](verification.md#faults) by name",
-        "Line": "the type of a line of a script",
-        "NAME": "of the dialect",
-        "Outcome": "the type of an outcome",
-        "POLICIES": "the policies by name",
-        "PATH": "of its requests, below `/v1`",
-        "TRANSIENT": "the HTTP statuses after which the same request may be answered",
-        "PIECE": "characters of text or arguments in one chunk, where nothing else is said",
-        "USAGE": "the tokens that a turn reports unless it says otherwise",
-    }
-    rows = [(f"`{name}`", constants.get(name) or first_paragraph(getattr(module, name))) for name in module.__all__]
-    return table(("name", "what it is"), rows)
+    return names(chat_completions, CONSTANTS)
 
 
 def scripted_names() -> str:
     """Every name that ``trialbed_scripted`` offers."""
-    return _names_of(trialbed_scripted)
+    return names(trialbed_scripted, CONSTANTS)
 
 
 def kit_names() -> str:
     """Every name that ``trialbed_adapter_lab`` offers."""
-    rows = [(f"`{name}`", _of_kit(getattr(trialbed_adapter_lab, name), name)) for name in trialbed_adapter_lab.__all__]
-    return table(("name", "what it is"), rows)
-
-
-def _of_kit(item: Any, name: str) -> str:
-    """What a name of the kit is; constants have no docstring that could be asked for."""
-    constants = {
-        "CHECKS": "every check, in the order in which they are run",
-        "LEVELS": "the levels of checks, the strictest first",
-        "Level": "the type of a check's level",
-    }
-    return constants.get(name) or first_paragraph(item)
-
-
-def _meaning(name: str) -> str:
-    undocumented = {
-        "AnswerStatus": "How a judge finds an answer: `Solved`, `Unsure` or `Unsolved`.",
-        "Cause": "Whose fault a failed request to the gateway is; see `ModelCall`.",
-        "FailureKind": "The [kinds of failures](errors.md#failures) of a trial or a score.",
-        "Finish": "How an agent ended: `give_answer` or `give_up_and_restart`.",
-        "Json": "A JSON value: None, bool, int, float, str, list or dict with str keys.",
-        "LimitName": "The settings that limit a trial: `max_steps`, `max_trial_tokens` and `timeout`.",
-        "LossReason": "Why a scripted model could not make a call; see `LostCall`.",
-        "RunKind": "The subjects of a run: `frameworks`, or the `endpoints` that a verification is about.",
-        "RunStatus": "`running`, `interrupted`, `incomplete` (some trials were not measured) or `finished`.",
-        "SYSTEM_PROMPT": "The system prompt of every trial.",
-        "TrialStatus": "How a trial ended: `answered`, `failed` (its quality scores are 0) or `not measured`.",
-        "Winner": "Which of two answers a judge finds better: `first`, `second` or `tie`.",
-        "hookimpl": "Marks an implementation of a hook.",
-    }
-    return undocumented.get(name) or first_paragraph(getattr(trialbed, name))
+    return names(trialbed_adapter_lab, CONSTANTS)
 
 
 def _contract(item: type) -> str:

@@ -162,7 +162,7 @@ class Timeline:
         return Scale(0.0, last or 1.0, 110, self.width - 20)
 
     @property
-    def drawn(self) -> list[tuple[BarSpan, float, float, int, int]]:
+    def rectangles(self) -> list[tuple[BarSpan, float, float, int, int]]:
         """Each span with its start, width, vertical position and the number of its lane."""
         return [
             (

@@ -91,7 +91,7 @@ class DistributionPlot:
         return [(self.x_scale.at(math.log10(value)), compact(value)) for value in values if low <= value <= high]
 
     @property
-    def drawn(self) -> list[tuple[int, Curve, str, str]]:
+    def paths(self) -> list[tuple[int, Curve, str, str]]:
         """Number, curve, path and dashes of each sample that has values."""
         return [
             (number, curve, self._path(curve.values), DASHES[number % len(DASHES)])

@@ -59,7 +59,7 @@ class ScatterPlot:
         return max(TOP + AREA_HEIGHT + BOTTOM, 24 + 20 * len(self.marks))
 
     @property
-    def drawn(self) -> list[tuple[int, Mark, float, float, str]]:
+    def points(self) -> list[tuple[int, Mark, float, float, str]]:
         """Number, mark, position and shape of all that is drawn."""
         return [
             (place, mark, self.x_scale.at(mark.x), self.y_scale.at(mark.y), SHAPES[place % len(SHAPES)])

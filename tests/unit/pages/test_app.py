@@ -126,7 +126,7 @@ async def test_an_empty_store_says_how_to_make_a_run(tmp_path: Path, clients: An
 
 async def test_a_filter_that_no_run_fits_leads_back_to_all(get: Any) -> None:
     text = (await get("/?model=nosuch")).text
-    assert "No run fits" in text
+    assert "No run matches" in text
     assert "Show all 2" in text
 
 

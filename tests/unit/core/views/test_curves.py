@@ -15,7 +15,7 @@ def plot(*samples: tuple[str, list[float]]) -> DistributionPlot:
 
 def test_a_curve_rises_from_nothing_to_all_of_its_values() -> None:
     shown = plot(("a", [100.0, 200.0, 400.0, 800.0]))
-    ((_, _, path, _),) = shown.drawn
+    ((_, _, path, _),) = shown.paths
     heights = [float(found) for found in re.findall(r"V([\d.]+)", path)]
     assert heights == sorted(heights, reverse=True)
     assert heights[-1] == shown.top
@@ -26,8 +26,8 @@ def test_a_curve_rises_from_nothing_to_all_of_its_values() -> None:
 
 def test_large_samples_are_drawn_with_few_steps_and_empty_ones_not_at_all() -> None:
     shown = plot(("large", [float(value) for value in range(1, 100_000)]), ("empty", []))
-    assert [curve.label for _, curve, _, _ in shown.drawn] == ["large"]
-    assert shown.drawn[0][2].count("V") == 200
+    assert [curve.label for _, curve, _, _ in shown.paths] == ["large"]
+    assert shown.paths[0][2].count("V") == 200
     assert "empty: not known" in shown.description
     assert plot(("empty", [])).ticks
 
