@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.contracts import Dataset, Judge, Simulator, ToolSelector
-from trialbed.engine import RunObjects, RunOptions, read_keywords
+from trialbed.engine import RunObjects, RunOptions, RunProgress, judge_drivers, read_configured, read_keywords
 from trialbed.environments import (
     BuildRequest,
+    BuildSteps,
     EnvironmentStore,
     FrameworkSpec,
     check_name,
     install_command,
+    provide,
     runs_here,
 )
 from trialbed.errors import EnvironmentFailed, UsageError
@@ -23,7 +25,7 @@ from trialbed.records import Environment, Query
 from trialbed.report import Report
 from trialbed.run_report import run_and_report
 from trialbed.scoring import JudgeFunction, ScoreFunction, Scorer, as_judge
-from trialbed.settings import env_dir, read_env_file
+from trialbed.settings import configured_settings, env_dir, make_folder, read_env_file
 from trialbed.tasks import TASKS, Task, compile_tasks, write_queries
 
 OWN = ("frameworks", "dataset", "model", "judge", "selector", "environments")
@@ -37,33 +39,43 @@ Tasks = str | Dataset | Task | Query | Iterable[Task | Query]
 
 def evaluate(
     agents: Agents,
-    tasks: Tasks = "mini",
+    tasks: Tasks | None = None,
     *,
-    model: str = "scripted:gold",
+    model: str | None = None,
     scorers: Sequence[ScoreFunction | Scorer | object] = (),
-    judge: str | Judge | JudgeFunction = "rule",
-    selector: str | ToolSelector = "query",
+    judge: str | Judge | JudgeFunction | None = None,
+    selector: str | ToolSelector | None = None,
     simulator: str | Simulator | None = None,
     name: str = TASKS,
+    progress: bool | None = None,
+    build: bool | None = None,
     **settings: Any,
 ) -> Report:
     """Run agents on tasks, and return a report of their scores, costs and failures.
 
     The same call again continues a run that was interrupted, unless the code of an agent, a tool or a scorer changed.
 
+    Settings that are not given come from ``TRIALBED_*`` variables, ``.env`` included, from ``[run]`` of ``bench.toml``
+    or ``[tool.trialbed.run]`` of ``pyproject.toml``, and have the defaults of ``bench run`` at last.
+
     Args:
         agents: one or several: a framework's label, as ``bench run --framework`` takes it, which runs in processes of
             its own; or an agent of this process, which is a function, a class or an object with ``answer``. A mapping
             gives agents names.
-        tasks: tasks, queries, a ``Dataset``, or a dataset's name as ``bench run --dataset`` takes it.
-        model: a scripted model, or a model of ``base_url``.
+        tasks: tasks, queries, a ``Dataset``, or a dataset's name as ``bench run --dataset`` takes it; ``mini`` by
+            default.
+        model: a scripted model, or a model of ``base_url``; ``scripted:gold`` by default.
         scorers: functions of a trial, made by ``scorer`` or not, or objects with the hook ``score_trial``.
-        judge: a judge's name, a model, a ``Judge``, or a function of query, answer and wire log.
-        selector: a selector's name, or a ``ToolSelector``.
+        judge: a judge's name, a model, a ``Judge``, or a function of query, answer and wire log; ``rule`` by default.
+        selector: a selector's name, or a ``ToolSelector``; ``query`` by default: the query's own tools.
         simulator: answers for Apis that no function answers for: its name, or a ``Simulator``; None for the dataset's.
         name: of the tasks, where they have none.
+        progress: whether progress is shown on standard error; by default, where a run takes long and standard error is
+            a terminal or a notebook.
+        build: whether environments are built for frameworks that are not installed here, as ``bench run --yes`` does:
+            minutes, and hundreds of megabytes each. By default they are not, and the error says how to get them.
         **settings: any other setting of ``bench run`` under its name with underscores: ``base_url``, ``repeat``,
-            ``limit``, ``concurrency``, ``seed``, ``timeout``, ``store`` …
+            ``limit``, ``concurrency``, ``seed``, ``timeout``, ``store``, ``extend`` …
 
     Returns:
         The report: its text is the table, and in a notebook it shows itself.
@@ -71,7 +83,7 @@ def evaluate(
     Raises:
         TrialbedError: nothing could be measured, or something that was asked for is not there; says why.
     """
-    _refuse_running_loop()
+    refuse_running_loop("evaluate", "aevaluate")
     work = aevaluate(
         agents,
         tasks,
@@ -81,6 +93,8 @@ def evaluate(
         selector=selector,
         simulator=simulator,
         name=name,
+        progress=progress,
+        build=build,
         **settings,
     )
     return asyncio.run(work)
@@ -88,41 +102,102 @@ def evaluate(
 
 async def aevaluate(
     agents: Agents,
-    tasks: Tasks = "mini",
+    tasks: Tasks | None = None,
     *,
-    model: str = "scripted:gold",
+    model: str | None = None,
     scorers: Sequence[ScoreFunction | Scorer | object] = (),
-    judge: str | Judge | JudgeFunction = "rule",
-    selector: str | ToolSelector = "query",
+    judge: str | Judge | JudgeFunction | None = None,
+    selector: str | ToolSelector | None = None,
     simulator: str | Simulator | None = None,
     name: str = TASKS,
+    progress: bool | None = None,
+    build: bool | None = None,
     **settings: Any,
 ) -> Report:
     """``evaluate`` for code that runs in an event loop, such as a notebook's cell."""
+    from trialbed.cli.run.late import function_progress
+
+    return await run_agents(
+        agents,
+        tasks,
+        model=model,
+        scorers=scorers,
+        judge=judge,
+        selector=selector,
+        simulator=simulator,
+        name=name,
+        progress=function_progress(progress),
+        build=build,
+        settings=read_keywords(settings, "evaluate", OWN),
+    )
+
+
+async def run_agents(
+    agents: Agents,
+    tasks: Tasks | None,
+    *,
+    settings: Mapping[str, Any],
+    progress: RunProgress,
+    model: str | None = None,
+    scorers: Sequence[ScoreFunction | Scorer | object] = (),
+    judge: str | Judge | JudgeFunction | None = None,
+    selector: str | ToolSelector | None = None,
+    simulator: str | Simulator | None = None,
+    name: str = TASKS,
+    build: bool | None = None,
+    ambient: bool = False,
+    documents: bool = False,
+) -> Report:
+    """Run agents on tasks as ``evaluate`` does.
+
+    Args:
+        settings: those that the caller chose.
+        ambient: whether requests without a token belong to the open trial.
+        documents: whether result documents are written where no setting names their folder.
+    """
     read_env_file(Path.cwd())
-    chosen = read_keywords(settings, "evaluate", OWN)
+    configured = read_configured(configured_settings(Path.cwd()))
+    may_build, env_folder = configured.pop("yes", False), configured.pop("env_dir", None)
+    chosen = {name: value for name, value in configured.items() if name not in ("frameworks", "commands")}
+    chosen |= settings
     frameworks, live = _agents(agents)
-    dataset, own_dataset, bodies = _tasks(tasks, name)
-    own_judge = None if isinstance(judge, str) else as_judge(judge)
+    dataset, own_dataset, bodies = _tasks(chosen.pop("dataset", "mini") if tasks is None else tasks, name)
+    named = {"model": model, "judge": _setting_of(judge), "selector": _setting_of(selector)}
+    chosen |= {name: value for name, value in named.items() if value is not None}
+    _check_model(chosen)
+    store = EnvironmentStore(env_folder or env_dir())
+    asked = [label for label in frameworks if label not in live]
+    options = RunOptions(
+        **{
+            **chosen,
+            "frameworks": frameworks,
+            "dataset": dataset,
+            "environments": await _environments(asked, store, build=may_build if build is None else build),
+        }
+    )
     objects = RunObjects(
         agents=live,
         dataset=own_dataset,
-        judge=own_judge,
+        judge=None if judge is None or isinstance(judge, str) else as_judge(judge),
         selector=None if isinstance(selector, str) else selector,
         simulator=simulator,
         bodies=bodies,
         plugins=_plugins(scorers),
     )
-    options = RunOptions(
-        frameworks=frameworks,
-        dataset=dataset,
-        model=model,
-        judge=judge if isinstance(judge, str) else _name_of(judge),
-        selector=selector if isinstance(selector, str) else _name_of(selector),
-        environments=_environments([label for label in frameworks if label not in live]),
-        **chosen,
+    return await run_and_report(
+        options, objects=objects, ambient=ambient, progress=progress, documents=documents or "output" in chosen
     )
-    return await run_and_report(options, objects=objects, documents="output" in chosen)
+
+
+def _setting_of(thing: Any) -> str | None:
+    """Return the setting that names a judge or a selector."""
+    return thing if thing is None or isinstance(thing, str) else _name_of(thing)
+
+
+def _check_model(chosen: Mapping[str, Any]) -> None:
+    """Refuse an endpoint that would never be asked: the default model is scripted."""
+    if chosen.get("base_url") and "model" not in chosen and chosen.get("judge", "rule") in judge_drivers():
+        raise UsageError("base_url names an endpoint, but none of its models is used; give model too")
 
 
 def _agents(given: Agents) -> tuple[tuple[str, ...], dict[str, Any]]:
@@ -182,28 +257,40 @@ def _plugins(scorers: Sequence[Any]) -> dict[str, object]:
     return plugins
 
 
-def _environments(labels: Sequence[str]) -> dict[str, Environment]:
+async def _environments(labels: Sequence[str], store: EnvironmentStore, *, build: bool) -> dict[str, Environment]:
     """Return the environments of the frameworks that cannot run in this interpreter.
 
     Raises:
-        EnvironmentFailed: one has none yet; says how to build it.
+        EnvironmentFailed: one has none yet and is not to be built, or cannot be built; says what to do.
     """
     specs = {label: FrameworkSpec.parse(label) for label in labels if not runs_here(label)}
-    store = EnvironmentStore(env_dir())
-    found = {label: store.find(BuildRequest(spec)) for label, spec in specs.items()}
-    for label, environment in found.items():
-        if environment is None:
-            check_name(specs[label])
+    requests = [BuildRequest(spec) for spec in {spec.text: spec for spec in specs.values()}.values()]
+    found = {request.framework.text: store.find(request) for request in requests}
+    installed = {framework: environment for framework, environment in found.items() if environment is not None}
+    missing = [request for request in requests if request.framework.text not in installed]
+    for request in missing:
+        spec = request.framework
+        check_name(spec)
+        if not build:
             raise EnvironmentFailed(
-                f"{label} is not installed here: build an environment for it with `bench env add {specs[label].text}`, "
-                f"or install it next to Trialbed: `{install_command(specs[label].name, *specs[label].pins)}`"
+                f"{spec.text} is not installed here: give build=True to build an environment for it, as "
+                f"`bench env add {spec.text}` does, or install it next to Trialbed: "
+                f"`{install_command(spec.name, *spec.pins)}`"
             )
-    return {label: environment.environment for label, environment in found.items() if environment is not None}
+    if missing:
+        make_folder(store.folder, "TRIALBED_ENV_DIR")
+        installed |= await provide(store, missing, BuildSteps())
+    return {label: installed[spec.text].environment for label, spec in specs.items()}
 
 
-def _refuse_running_loop() -> None:
+def refuse_running_loop(name: str, awaited: str) -> None:
+    """Refuse to begin an event loop inside another.
+
+    Raises:
+        UsageError: one runs; names the function to await.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return
-    raise UsageError("evaluate() cannot run inside an event loop; use `await aevaluate(…)` there")
+    raise UsageError(f"{name}() cannot run inside an event loop; use `await {awaited}(…)` there")

@@ -5,30 +5,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from trialbed.api import refuse_running_loop, run_agents
 from trialbed.drivers import list_drivers
-from trialbed.engine import (
-    NoProgress,
-    RunObjects,
-    RunOptions,
-    answers,
-    judge_drivers,
-    read_keywords,
-    server_root,
-    split_port,
-)
+from trialbed.engine import NoProgress, answers, read_keywords, server_root, split_port
 from trialbed.errors import UsageError
-from trialbed.records import ApiRef, Query, TrialResult
+from trialbed.records import Query, TrialResult
 from trialbed.report import Summary, legacy_document, reason_lines
-from trialbed.run_report import run_and_report
 from trialbed.scoring import JUDGED
-from trialbed.settings import read_env_file
 from trialbed.suggestions import closest, did_you_mean
-from trialbed.tasks import TASKS, Task, ToolBody, compile_tasks, write_queries
+from trialbed.tasks import Task
 from trialbed.views import printable
 from trialbed.wire.addresses import is_loopback
 
@@ -87,7 +77,7 @@ def run_benchmark(
     Raises:
         TrialbedError: nothing could be measured; says why.
     """
-    _refuse_running_loop()
+    refuse_running_loop("run_benchmark", "arun_benchmark")
     return asyncio.run(
         arun_benchmark(
             agent,
@@ -124,24 +114,21 @@ async def arun_benchmark(
     """``run_benchmark`` for async callers."""
     if isinstance(agent, str):
         raise UsageError(f"run_benchmark: {agent!r} is a name, not an agent object; use evaluate({agent!r}, …)")
-    read_env_file(Path.cwd())
-    if settings.get("base_url") and "model" not in settings and evaluator_model in judge_drivers():
-        raise UsageError("run_benchmark: base_url names an endpoint, but none of its models is used; give model too")
-    dataset, bodies = _dataset(test_set)
-    options = RunOptions(
-        frameworks=(agent_name,),
-        dataset=dataset,
-        limit=max_queries,
+    given = settings if output_dir is None else {**settings, "output": output_dir}
+    tasks = _dataset_name(test_set) if isinstance(test_set, str) else test_set
+    chosen: dict[str, Any] = {"limit": max_queries, "max_tools": max_tools, "concurrency": 1}
+    chosen |= await _server(server_url)
+    if use_tool_selector:
+        chosen |= _selector(tool_selector_model)
+    report = await run_agents(
+        {agent_name: agent},
+        tasks,
+        settings=chosen | read_keywords(given, "run_benchmark", OWN),
         judge=evaluator_model,
-        max_tools=max_tools,
-        concurrency=1,
-        **await _server(server_url),
-        **(_selector(tool_selector_model) if use_tool_selector else {})
-        | read_keywords(settings if output_dir is None else {**settings, "output": output_dir}, "run_benchmark", OWN),
+        progress=_Written() if verbose else NoProgress(),
+        ambient=True,
+        documents=True,
     )
-    progress = _Written() if verbose else NoProgress()
-    objects = RunObjects(agents={agent_name: agent}, bodies=bodies)
-    report = await run_and_report(options, objects=objects, ambient=True, progress=progress)
     (summary,) = report.frameworks
     _log_failures(summary)
     return await asyncio.to_thread(legacy_document, report, summary.framework)
@@ -178,15 +165,12 @@ async def _server(url: str) -> dict[str, Any]:
     return {"server_port": split_port(url)}
 
 
-def _dataset(test_set: str | Iterable[Task | Query]) -> tuple[str, Mapping[ApiRef, ToolBody]]:
-    """The name of the dataset of a run, and what answers the calls of functions among its tools."""
-    if not isinstance(test_set, str):
-        queries, bodies = compile_tasks(test_set)
-        return str(write_queries(queries, TASKS)), bodies
+def _dataset_name(test_set: str) -> str:
+    """Return the dataset of a test set: a dataset's own name or file, or StableToolBench's."""
     name = test_set.partition(":")[0]
     if name in {driver.name for driver in list_drivers("datasets")} or test_set.endswith(".json"):
-        return test_set, {}
-    return f"stabletoolbench:{test_set}", {}
+        return test_set
+    return f"stabletoolbench:{test_set}"
 
 
 def _selector(name: str) -> dict[str, str]:
@@ -202,11 +186,3 @@ def _selector(name: str) -> dict[str, str]:
     if close:
         raise UsageError(f"tool_selector_model: there is no selector {name!r}{did_you_mean(close)}")
     return {"selector": MODEL_SELECTOR, "selector_model": name}
-
-
-def _refuse_running_loop() -> None:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return
-    raise UsageError("run_benchmark() cannot run inside an event loop; use `await arun_benchmark(…)` there")

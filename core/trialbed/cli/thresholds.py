@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -12,10 +11,7 @@ import click
 from trialbed.errors import UsageError
 
 if TYPE_CHECKING:
-    from trialbed.report import Report, Summary
-
-REPEATS = re.compile(r"pass([@^])([1-9]\d*)")
-"""``pass@k`` and ``pass^k``, which repeats have."""
+    from trialbed.report import Report
 
 
 def parse_thresholds(given: Sequence[str], example: str = "sopr_score=0.8") -> dict[str, float]:
@@ -48,6 +44,7 @@ def check_scores(thresholds: Mapping[str, float], repeat: int | None = None) -> 
             run has too few repeats for it.
     """
     from trialbed.plugins import described_scores
+    from trialbed.report import REPEATS
     from trialbed.suggestions import closest, did_you_mean
 
     if not thresholds:
@@ -77,6 +74,8 @@ def check_shares(thresholds: Mapping[str, float]) -> None:
 
 
 def _check_repeats(thresholds: Mapping[str, float], repeat: int) -> None:
+    from trialbed.report import REPEATS
+
     for name in thresholds:
         found = REPEATS.fullmatch(name)
         if found and int(found[2]) > repeat:
@@ -85,17 +84,16 @@ def _check_repeats(thresholds: Mapping[str, float], repeat: int) -> None:
 
 
 def below(thresholds: Mapping[str, float], report: Report) -> bool:
-    """Whether any framework's mean is below a threshold or missing; says so on stderr.
-
-    Failed trials are in the means of quality as 0. Where such a score could not be determined for some trials, the mean
-    is taken as it is at worst: with 0 for each of them.
+    """Return whether any framework's mean is below a threshold or missing; says so on stderr.
 
     Raises:
         UsageError: there is no such score; lists those that exist.
     """
-    problems = [(agent, problem) for agent, _, _, problem in _checked(thresholds, report) if problem]
-    for agent, problem in problems:
-        click.echo(f"{agent}: {problem}", err=True)
+    from trialbed.report import check_thresholds
+
+    problems = [check for check in check_thresholds(report, thresholds) if check.problem]
+    for check in problems:
+        click.echo(f"{check.framework}: {check.problem}", err=True)
     return bool(problems)
 
 
@@ -105,43 +103,18 @@ def print_thresholds(thresholds: Mapping[str, float], report: Report) -> None:
     Raises:
         UsageError: there is no such score; lists those that exist.
     """
+    from trialbed.report import check_thresholds
     from trialbed.views import TestCase, TestSuite, junit
 
     cases = []
-    for agent, name, least, problem in _checked(thresholds, report):
-        title = f"{name} >= {least:g}"
+    for check in check_thresholds(report, thresholds):
+        title = f"{check.score} >= {check.least:g}"
         cases.append(
-            TestCase(agent, title, outcome="failure", kind="below", message=problem)
-            if problem
-            else TestCase(agent, title)
+            TestCase(check.framework, title, outcome="failure", kind="below", message=check.problem)
+            if check.problem
+            else TestCase(check.framework, title)
         )
     click.echo(junit([TestSuite("thresholds", cases)], "bench run"), nl=False)
-
-
-def _checked(thresholds: Mapping[str, float], report: Report) -> Iterator[tuple[str, str, float, str]]:
-    """Framework, score and threshold, and what is wrong in words; empty where nothing is."""
-    for summary in report.frameworks:
-        for name, least in thresholds.items():
-            mean, condition = _mean(summary, name)
-            is_below = mean is None or mean < least
-            shown = "not measured" if mean is None else f"{mean:.4g}{condition}"
-            yield summary.framework, name, least, f"{name} is {shown}, below {least:g}" if is_below else ""
-
-
-def _mean(summary: Summary, name: str) -> tuple[float | None, str]:
-    """A score's mean, and words on how it is taken."""
-    if repeats := REPEATS.fullmatch(name):
-        found = (summary.success.any if repeats[1] == "@" else summary.success.each).get(int(repeats[2]))
-        return found.value if found else None, ""
-    score = summary.scores.get(name)
-    if score is None:
-        raise UsageError(
-            f"--fail-under: there is no score {name!r}; the scores are {', '.join(sorted(summary.scores))}"
-        )
-    if score.value is None or not score.untold or not score.quality:
-        return score.value, ""
-    worst = score.value * score.denominator / (score.denominator + score.untold)
-    return worst, f" at worst ({score.untold} trials could not be scored)"
 
 
 def _number(text: str) -> float | None:

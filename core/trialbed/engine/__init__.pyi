@@ -12,6 +12,7 @@ from ._models import key_hint as key_hint
 from ._options import NO_OBJECTS as NO_OBJECTS
 from ._options import RunObjects as RunObjects
 from ._options import RunOptions as RunOptions
+from ._options import read_configured as read_configured
 from ._options import read_keywords as read_keywords
 from ._plan import Prepared as Prepared
 from ._plan import choose_queries as choose_queries

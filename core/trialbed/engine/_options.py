@@ -15,9 +15,9 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from trialbed.agent_programs import AgentCommand, check_names
 from trialbed.contracts import Dataset, Executor, Judge, Sandbox, Simulator, ToolSelector
 from trialbed.environments import expand_profiles
-from trialbed.errors import UsageError
+from trialbed.errors import SettingsError, UsageError
 from trialbed.records import ApiRef, Environment
-from trialbed.settings import SANDBOXES, RunSettings, declared_settings
+from trialbed.settings import SANDBOXES, ConfiguredValue, RunSettings, declared_settings
 from trialbed.suggestions import closest, did_you_mean
 
 if TYPE_CHECKING:
@@ -130,6 +130,10 @@ def with_commands(options: RunOptions, commands: Mapping[str, AgentCommand]) -> 
     return replace(options, frameworks=(*options.frameworks, *commands), commands=declared)
 
 
+BESIDE_OPTIONS: Mapping[str, Any] = {"yes": bool, "env_dir": Path}
+"""Configured values that are not options of a run -> their type."""
+
+
 def read_keywords(given: Mapping[str, Any], caller: str, without: Collection[str]) -> dict[str, Any]:
     """Return the settings that a function was given by keyword, each as the options of a run have it.
 
@@ -141,22 +145,46 @@ def read_keywords(given: Mapping[str, Any], caller: str, without: Collection[str
         without: settings that it has parameters of its own for.
 
     Raises:
-        UsageError: a name is not that of a setting, or a value cannot be one; lists the known ones.
+        UsageError: a name is not that of a setting, or a value cannot be one; says what can.
     """
     known = {field.name for field in fields(RunOptions)} - set(without)
-    hints = get_type_hints(RunOptions, include_extras=True)
-    repeatable = {setting.name for setting in declared_settings() if setting.repeatable}
-    found = {}
-    for name, value in given.items():
+    for name in given:
         if name not in known:
             close = did_you_mean(closest(name, known))
             raise UsageError(f"{caller}: unknown setting {name!r}{close} Known are {', '.join(sorted(known))}")
-        try:
-            found[name] = TypeAdapter(hints[name]).validate_python(_plain(value, repeatable=name in repeatable))
-        except ValidationError as error:
-            problem = error.errors(include_url=False)[0]["msg"]
-            raise UsageError(f"{caller}: {name}={value!r:.80}: {problem}") from error
-    return found
+    try:
+        return {name: _typed(name, value) for name, value in given.items()}
+    except _WrongValue as error:
+        raise UsageError(f"{caller}: {error.name}={given[error.name]!r:.80}: {error}") from error
+
+
+def read_configured(configured: Mapping[str, ConfiguredValue]) -> dict[str, Any]:
+    """Return the settings that a settings file or the environment gives, as the options of a run have them.
+
+    Raises:
+        SettingsError: a value cannot be that of its setting; says where it stands.
+    """
+    try:
+        return {name: _typed(name, found.value) for name, found in configured.items()}
+    except _WrongValue as error:
+        raise SettingsError(f"{configured[error.name].source}: {error}") from error
+
+
+class _WrongValue(Exception):
+    """A value cannot be that of its setting."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        super().__init__(problem)
+        self.name = name
+
+
+def _typed(name: str, value: Any) -> Any:
+    repeatable = any(setting.repeatable for setting in declared_settings() if setting.name == name)
+    kind = BESIDE_OPTIONS[name] if name in BESIDE_OPTIONS else get_type_hints(RunOptions, include_extras=True)[name]
+    try:
+        return TypeAdapter(kind).validate_python(_plain(value, repeatable=repeatable))
+    except ValidationError as error:
+        raise _WrongValue(name, error.errors(include_url=False)[0]["msg"]) from error
 
 
 def _plain(value: Any, *, repeatable: bool) -> Any:

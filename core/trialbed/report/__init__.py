@@ -1,6 +1,6 @@
 """Reports of runs as typed records, and the documents and texts that are made of them."""
 
-from trialbed.report._build import build_report, read_report, summary_side
+from trialbed.report._build import build_report, read_report
 from trialbed.report._document import legacy_document, legacy_documents, legacy_metadata, legacy_summary
 from trialbed.report._files import check_folder, document_path, document_text, kept_path, safe_name, write_document
 from trialbed.report._reasons import reason_lines
@@ -23,6 +23,7 @@ from trialbed.report._records import (
     WireTally,
 )
 from trialbed.report._schema import document_schema
+from trialbed.report._thresholds import REPEATS, ThresholdCheck, check_thresholds
 from trialbed.report._trials import Claimed, ReportedTrial, WireCounts
 from trialbed.report._worst import WorstQuery, trial_name, worst_queries
 from trialbed.report.attribution import AttributedCall, Attribution
@@ -31,6 +32,7 @@ from trialbed.statistics import Interval
 
 __all__ = [
     "LEVEL",
+    "REPEATS",
     "AttributedCall",
     "Attribution",
     "ClaimTotals",
@@ -51,6 +53,7 @@ __all__ = [
     "Side",
     "Success",
     "Summary",
+    "ThresholdCheck",
     "Times",
     "Tokens",
     "WireCounts",
@@ -59,6 +62,7 @@ __all__ = [
     "WorstQuery",
     "build_report",
     "check_folder",
+    "check_thresholds",
     "document_path",
     "document_schema",
     "document_text",
@@ -70,7 +74,6 @@ __all__ = [
     "read_report",
     "reason_lines",
     "safe_name",
-    "summary_side",
     "trial_name",
     "worst_queries",
     "write_document",

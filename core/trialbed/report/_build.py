@@ -15,7 +15,7 @@ from trialbed.report._scores import first_trials_apart
 from trialbed.report._summary import summarise
 from trialbed.report._trials import Pair, QueryId, ReportedTrial, Shortener
 from trialbed.report.attribution import attribute_trial
-from trialbed.report.comparison import FrameworkComparison, Side, compare_frameworks, open_ranks, run_side
+from trialbed.report.comparison import FrameworkComparison, compare_frameworks, open_ranks
 from trialbed.scoring import quality_scores
 from trialbed.settings import MARGIN, secret_values
 from trialbed.store import StoredRun, counted_attempts, require_frameworks
@@ -168,18 +168,6 @@ def _sort_trials(queries: Queries, trials: Sequence[ReportedTrial]) -> list[Repo
     return sorted(trials, key=lambda trial: (places[trial.query_id], trial.repeat))
 
 
-def summary_side(summary: Summary) -> Side:
-    """A framework of a report, as comparisons take it."""
-    scores = summary.scores.values()
-    return run_side(
-        summary.run,
-        summary.framework,
-        summary.trials,
-        bounded=frozenset(score.name for score in scores if score.interval),
-        quality=frozenset(score.name for score in scores if score.quality),
-    )
-
-
 def _add_comparisons(
     summaries: Sequence[Summary],
     trials: Sequence[ReportedTrial],
@@ -189,7 +177,7 @@ def _add_comparisons(
     margin: float,
 ) -> tuple[Summary, ...]:
     """The summaries with their comparisons and ranks; without where trials are missing and that is not accepted."""
-    sides = {summary.framework: summary_side(summary) for summary in summaries}
+    sides = {summary.framework: summary.side for summary in summaries}
     incomplete = any(summary.incomplete for summary in summaries)
     comparisons: Mapping[str, tuple[FrameworkComparison, ...]] = {}
     if not incomplete or all(summary.common for summary in summaries):

@@ -16,9 +16,11 @@ from trialbed.records import (
     framework_profile,
     meant_labels,
 )
+from trialbed.report._thresholds import check_thresholds
 from trialbed.report._trials import QueryId, ReportedTrial
 from trialbed.report.attribution import Attribution
-from trialbed.report.comparison import FrameworkComparison
+from trialbed.report.comparison import FrameworkComparison, Side, complete_sides, regressions, run_side
+from trialbed.settings import MARGIN
 
 LEVEL = 0.95
 """The level of every interval."""
@@ -208,7 +210,7 @@ class Claims:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """ScoreMean times, in seconds.
+    """Mean times, in seconds.
 
     Attributes:
         gold: of making the gold calls, where the run did, over ``gold_trials``.
@@ -286,8 +288,20 @@ class Summary:
 
     @property
     def incomplete(self) -> bool:
-        """Return whether the run has ended without all of its trials measured."""
+        """Whether the run has ended without all of its trials measured."""
         return self.run.status == "incomplete"
+
+    @property
+    def side(self) -> Side:
+        """The framework as comparisons of runs take it."""
+        scores = self.scores.values()
+        return run_side(
+            self.run,
+            self.framework,
+            self.trials,
+            bounded=frozenset(score.name for score in scores if score.interval),
+            quality=frozenset(score.name for score in scores if score.quality),
+        )
 
     @property
     def profile(self) -> str | None:
@@ -325,7 +339,7 @@ class Report:
 
     @property
     def incomplete(self) -> bool:
-        """Return whether the run has ended without all of its trials measured."""
+        """Whether the run has ended without all of its trials measured."""
         return self.run.status == "incomplete"
 
     def trials(self, framework: str | None = None) -> Iterator[TrialResult]:
@@ -340,6 +354,33 @@ class Report:
             for trial in summary.trials
         }
         return (result for result in self.whole() if (result.key, result.attempt) in counted)
+
+    def below(self, thresholds: Mapping[str, float] | None = None, /, **more: float) -> list[str]:
+        """Return a line for each framework whose mean of a score is below its threshold, as ``--fail-under`` does.
+
+        ``assert not report.below(sopr_score=0.8)`` fails with these lines.
+
+        Args:
+            thresholds: by score, for names that are no keywords, such as ``pass^3``.
+
+        Raises:
+            UsageError: there is no such score; lists those that exist.
+        """
+        checks = check_thresholds(self, {**(thresholds or {}), **more})
+        return [f"{check.framework}: {check.problem}" for check in checks if check.problem]
+
+    def worse_than(self, baseline: str, *, store: str | None = None, margin: float = MARGIN) -> list[str]:
+        """Return a line for each framework and score that is worse than in another run, as ``--fail-on-regression``.
+
+        Args:
+            baseline: the id of a run in the store, or the path of a result document.
+            store: where runs are kept; None for the usual place.
+            margin: the largest difference of a score that does not matter.
+
+        Raises:
+            UsageError, DataError: it is not a run that has all of its trials, or cannot be compared.
+        """
+        return regressions(complete_sides(baseline, store), [summary.side for summary in self.frameworks], margin)
 
     def __str__(self) -> str:
         """The table of the run."""

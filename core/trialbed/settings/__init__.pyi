@@ -1,3 +1,7 @@
+from ._configured import BESIDE_SETTINGS as BESIDE_SETTINGS
+from ._configured import FOR_COMMANDS as FOR_COMMANDS
+from ._configured import ConfiguredValue as ConfiguredValue
+from ._configured import configured_settings as configured_settings
 from ._faults import is_fault_plan as is_fault_plan
 from ._faults import plan_text as plan_text
 from ._faults import read_fault_plan as read_fault_plan

@@ -27,7 +27,7 @@ from trialbed import (
     open_store,
     scorer,
 )
-from trialbed.errors import NothingMeasured, UsageError
+from trialbed.errors import EnvironmentFailed, NothingMeasured, SettingsError, UsageError
 from trialbed.report import read_report
 
 PEOPLE = {"Paris": 2_100_000, "Oslo": 700_000}
@@ -266,6 +266,62 @@ def test_changed_code_is_a_new_run_and_the_same_code_goes_on() -> None:
         after = store.run("latest").config
     assert before.code_digest != after.code_digest
     assert before.dataset_digest == after.dataset_digest
+
+
+def test_settings_come_from_keywords_variables_and_the_file_in_this_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("bench.toml").write_text('[run]\nrepeat = 2\nseed = 5\nmodel = "scripted:none"\ntag = ["file"]\n')
+    monkeypatch.setenv("TRIALBED_SEED", "6")
+    monkeypatch.setenv("TRIALBED_TAG", "one two")
+    report = evaluate(counting, [about("Paris")], repeat=1)
+    config = report.run.config
+    assert (config.repeat, config.seed, config.model, report.run.tags) == (1, 6, "scripted:none", ("one", "two"))
+    monkeypatch.setenv("TRIALBED_SEED", "six")
+    with pytest.raises(SettingsError, match="TRIALBED_SEED: Input should be a valid integer"):
+        evaluate(counting, [about("Paris")])
+
+
+def test_a_report_is_held_against_thresholds_and_an_earlier_run() -> None:
+    tasks = [Task(f"{number}?", expect="yes") for number in range(10)]
+    good, bad = (evaluate({"mine": lambda query, said=said: said}, tasks) for said in ("yes", "no"))
+    assert good.below(sopr_score=0.8) == []
+    assert bad.below({"pass^1": 0.5}, sopr_score=0.8) == [
+        "mine: pass^1 is not measured, below 0.5",
+        "mine: sopr_score is 0, below 0.8",
+    ]
+    with pytest.raises(UsageError, match="there is no score 'sopr'; the scores are "):
+        good.below(sopr=1.0)
+    (line,) = bad.worse_than(good.run.run_id)
+    assert line.startswith(
+        f"mine ({bad.run.run_id}) is worse than mine ({good.run.run_id}): sopr_score differs by -1.0"
+    )
+    assert good.worse_than(bad.run.run_id) == []
+
+
+def test_progress_is_shown_where_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    evaluate(counting, [about("Paris")])
+    assert capsys.readouterr().err == ""
+    report = evaluate(counting, [about("Paris")], progress=True)
+    assert capsys.readouterr().err.startswith(f"run {report.run.run_id}: 1 trial\n[1/1]")
+
+
+def test_environments_are_built_where_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    async def provide(store: Any, requests: Any, progress: Any) -> dict[str, Any]:
+        asked.extend(request.framework.text for request in requests)
+        raise EnvironmentFailed("not here")
+
+    monkeypatch.setattr("trialbed.api.provide", provide)
+    monkeypatch.setenv("TRIALBED_ENV_DIR", "environments")
+    agents = ["crewai==0.0.1", "crewai:controlled==0.0.1"]
+    with pytest.raises(EnvironmentFailed, match=r"crewai==0.0.1 is not installed here: give build=True"):
+        evaluate(agents, Task("?"))
+    with pytest.raises(EnvironmentFailed, match="not here"):
+        evaluate(agents, Task("?"), build=True)
+    monkeypatch.setenv("TRIALBED_YES", "true")
+    with pytest.raises(EnvironmentFailed, match="not here"):
+        evaluate(agents, Task("?"))
+    assert asked == ["crewai==0.0.1"] * 2
 
 
 def test_the_tasks_are_found_again_when_the_run_is_looked_at() -> None:

@@ -51,10 +51,9 @@ def regressed(baseline: Sequence[Side], report: Report, margin: float) -> bool:
     Raises:
         UsageError: they cannot be compared, such as over different datasets.
     """
-    from trialbed.report import summary_side
     from trialbed.report.comparison import regressions
 
-    lines = regressions(baseline, list(map(summary_side, report.frameworks)), margin) if baseline else []
+    lines = regressions(baseline, [summary.side for summary in report.frameworks], margin) if baseline else []
     for line in lines:
         click.echo(line, err=True)
     return bool(lines)

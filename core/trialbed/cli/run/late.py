@@ -1,0 +1,84 @@
+"""Progress of runs from Python, which appears once a run takes long."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+
+from trialbed.cli.run._progress import LiveProgress, PlainProgress
+from trialbed.engine import NoProgress, RunProgress
+from trialbed.records import Run, TrialResult
+
+WAIT = 2.0
+"""Seconds after which a run takes long."""
+
+
+def function_progress(wanted: bool | None) -> RunProgress:
+    """Return the progress of a function that runs trials: on standard error, or none.
+
+    Args:
+        wanted: None to show it where a run takes long, and a person may be looking: at a terminal, or in a notebook.
+    """
+    on_terminal = sys.stderr.isatty()
+    make: Callable[[], PlainProgress] = LiveProgress if on_terminal else PlainProgress
+    if wanted is None:
+        return LateProgress(make) if on_terminal or in_notebook() else NoProgress()
+    return make() if wanted else NoProgress()
+
+
+def in_notebook() -> bool:
+    """Return whether this is the kernel of a notebook."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    return type(shell).__name__ == "ZMQInteractiveShell"
+
+
+class LateProgress:
+    """Progress that is shown from ``WAIT`` seconds after the run began.
+
+    Args:
+        make: makes the progress that is shown.
+    """
+
+    def __init__(self, make: Callable[[], PlainProgress]) -> None:
+        self._make = make
+        self._shown: PlainProgress | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._kept: list[Callable[[PlainProgress], None]] = []
+
+    def begin(self, run: Run, *, total: int, done: int) -> None:
+        """Begin to wait."""
+        self._call(lambda shown: shown.begin(run, total=total, done=done))
+        self._timer = asyncio.get_running_loop().call_later(WAIT, self._show)
+
+    def advance(self, result: TrialResult) -> None:
+        """Count a trial."""
+        self._call(lambda shown: shown.advance(result))
+
+    def again(self, count: int) -> None:
+        """Count trials that are attempted again no longer."""
+        self._call(lambda shown: shown.again(count))
+
+    def note(self, text: str) -> None:
+        """Show a note at once."""
+        (self._shown or PlainProgress()).note(text)
+
+    def end(self) -> None:
+        """Show nothing more."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._shown is not None:
+            self._shown.end()
+
+    def _call(self, method: Callable[[PlainProgress], None]) -> None:
+        """Show a step, or keep it until steps are shown."""
+        if self._shown is None:
+            self._kept.append(method)
+        else:
+            method(self._shown)
+
+    def _show(self) -> None:
+        self._shown = self._make()
+        for method in self._kept:
+            method(self._shown)

@@ -1,0 +1,62 @@
+"""Means of scores against thresholds: ``pass@k`` and ``pass^k`` are those of repeats."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from trialbed.errors import UsageError
+
+if TYPE_CHECKING:
+    from trialbed.report._records import Report, Summary
+
+REPEATS = re.compile(r"pass([@^])([1-9]\d*)")
+"""``pass@k`` and ``pass^k``, which repeats have."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdCheck:
+    """The mean of a framework's score beside the least that it may be.
+
+    Attributes:
+        problem: why it is below, in words; empty where it is not.
+    """
+
+    framework: str
+    score: str
+    least: float
+    problem: str
+
+
+def check_thresholds(report: Report, thresholds: Mapping[str, float]) -> Iterator[ThresholdCheck]:
+    """Check the mean of each score of each framework.
+
+    Failed trials are in the means of quality as 0. Where such a score could not be determined for some trials, the mean
+    is taken as it is at worst: with 0 for each of them. A mean that is not known is below every threshold.
+
+    Raises:
+        UsageError: there is no such score; lists those that exist.
+    """
+    for summary in report.frameworks:
+        for name, least in thresholds.items():
+            mean, condition = _mean(summary, name)
+            is_below = mean is None or mean < least
+            shown = "not measured" if mean is None else f"{mean:.4g}{condition}"
+            problem = f"{name} is {shown}, below {least:g}" if is_below else ""
+            yield ThresholdCheck(summary.framework, name, least, problem)
+
+
+def _mean(summary: Summary, name: str) -> tuple[float | None, str]:
+    """Return a score's mean, and words on how it is taken."""
+    if repeats := REPEATS.fullmatch(name):
+        found = (summary.success.any if repeats[1] == "@" else summary.success.each).get(int(repeats[2]))
+        return found.value if found else None, ""
+    score = summary.scores.get(name)
+    if score is None:
+        raise UsageError(f"there is no score {name!r}; the scores are {', '.join(sorted(summary.scores))}")
+    if score.value is None or not score.untold or not score.quality:
+        return score.value, ""
+    worst = score.value * score.denominator / (score.denominator + score.untold)
+    return worst, f" at worst ({score.untold} trials could not be scored)"

@@ -1,0 +1,79 @@
+"""The settings of ``bench run`` that a settings file and the environment give, for functions that run agents.
+
+Commands read both with their options.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trialbed.errors import SettingsError
+from trialbed.settings._files import SettingsFile, read_settings_file
+from trialbed.settings._run import declared_settings
+
+BESIDE_SETTINGS = ("fresh", "retry-failed", "extend", "allow-incomplete", "gold-answers", "yes", "env-dir")
+"""Options of ``bench run`` beside its settings that functions know too."""
+
+FOR_COMMANDS = ("fail-under", "fail-on-regression", "format", "json", "legend")
+"""Options of ``bench run`` that are about what the command prints and how it exits."""
+
+WITH_VARIABLES = ("yes", "env-dir")
+"""Options beside the settings that the environment may give."""
+
+
+@dataclass(frozen=True)
+class ConfiguredValue:
+    """A value from a settings file or the environment.
+
+    Attributes:
+        value: as it stands there; of a repeatable setting a list.
+        source: where it stands, for errors.
+    """
+
+    value: Any
+    source: str
+
+
+def configured_settings(start: Path) -> dict[str, ConfiguredValue]:
+    """Return what the nearest settings file and the environment give for ``bench run``, by the names of the settings.
+
+    The environment comes first; ``FOR_COMMANDS`` are left out.
+
+    Raises:
+        SettingsError: the file is not one of settings, or has an option that ``bench run`` has not.
+    """
+    file = read_settings_file(start)
+    return {**(_of_file(file) if file else {}), **dict(_of_environment(os.environ))}
+
+
+def _of_file(file: SettingsFile) -> dict[str, ConfiguredValue]:
+    names = {option.lstrip("-"): item.name for item in declared_settings() for option in item.setting.option}
+    names |= {option: option.replace("-", "_") for option in BESIDE_SETTINGS}
+    found = {}
+    for key, value in file.values.get("run", {}).items():
+        option = key.replace("_", "-")
+        if option in names:
+            found[names[option]] = ConfiguredValue(value, f"{file.path}: [run] {key}")
+        elif option not in FOR_COMMANDS:
+            raise SettingsError(f"{file.path}: [run] has no option {key!r}; see bench run --help")
+    return found
+
+
+def _of_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, ConfiguredValue]]:
+    for item in declared_settings():
+        variable = _variable(item.key)
+        if text := environment.get(variable):
+            # Programs have spaces: several stand on lines of their own.
+            several = text.splitlines() if item.name == "commands" else text.split()
+            yield item.name, ConfiguredValue(several if item.repeatable else text, variable)
+    for option in WITH_VARIABLES:
+        if text := environment.get(_variable(option)):
+            yield option.replace("-", "_"), ConfiguredValue(text, _variable(option))
+
+
+def _variable(option: str) -> str:
+    return f"TRIALBED_{option.replace('-', '_').upper()}"
