@@ -36,8 +36,8 @@ class Mean:
             for rare cases not seen.
         weighed: the mean that decides, in which missing cases can count as 0.
         counted: cases that it is over.
-        least: its one-sided 95 % lower bound; ``most`` the upper one, with an allowance for rare cases not seen.
-        negative_most: as ``most``, of the mean with the opposite sign.
+        reach: how far its one-sided 95 % lower bound lies below it.
+        rare: how far the upper one lies above it, with an allowance for rare cases not seen.
         spread: standard deviation over the cases that are counted.
     """
 
@@ -47,15 +47,25 @@ class Mean:
     high: float
     weighed: float
     counted: int
-    least: float
-    most: float
-    negative_least: float
-    negative_most: float
+    reach: float
+    rare: float
     spread: float
+
+    def is_beyond(self, margin: float, *, directed: bool) -> bool:
+        """Return whether it is shown to lie beyond a margin; only above it if ``directed``."""
+        return (self.weighed if directed else abs(self.weighed)) - self.reach > margin
+
+    def is_within(self, margin: float, *, directed: bool) -> bool:
+        """Return whether it is shown to lie within a margin; only below it if ``directed``."""
+        return (self.weighed if directed else abs(self.weighed)) + self.rare < margin
+
+    def seems_beyond(self, margin: float, *, directed: bool) -> bool:
+        """Return whether the mean over the cases that have a value lies beyond a margin, shown or not."""
+        return (self.value if directed else abs(self.value)) > margin
 
     def as_json(self) -> dict[str, Any]:
         """Return its part of a document."""
-        at_most = max(self.most, self.negative_most)
+        at_most = abs(self.weighed) + self.rare
         return {"value": self.value, "low": self.low, "high": self.high, "n": self.n, "at_most": at_most}
 
 
@@ -75,8 +85,6 @@ def mean_over_cases(values: Array) -> Mean | None:
         high = _of_rare(0.0, len(known), WIDTH)
         low = -high
     spread = _interval(known - weighed, -weighed, counted - len(known))[2]
-    reach = Z * spread / math.sqrt(counted)
-    rare = allowance(spread, counted)
     return Mean(
         value=value,
         n=len(known),
@@ -84,10 +92,8 @@ def mean_over_cases(values: Array) -> Mean | None:
         high=min(1.0, value + high),
         weighed=weighed,
         counted=counted,
-        least=weighed - reach,
-        most=weighed + rare,
-        negative_least=-weighed - reach,
-        negative_most=-weighed + rare,
+        reach=Z * spread / math.sqrt(counted),
+        rare=allowance(spread, counted),
         spread=spread,
     )
 

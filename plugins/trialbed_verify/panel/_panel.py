@@ -149,19 +149,13 @@ def settle(one: Compared, p_holm: float, cases: int) -> GateResult:
 def _finding(one: Compared, excess: Mean, p_holm: float, cases: int) -> tuple[GateFinding, str, int | None]:
     gate, distance = one.gate, one.distance
     fault = gate.scale == "fault"
-    beyond = [("excess", excess.least > gate.margin), ("excess", not fault and excess.negative_least > gate.margin)]
-    within = excess.most < gate.margin and (fault or excess.negative_most < gate.margin)
+    figures = [("excess", excess, gate.margin, fault)]
     if distance is not None and gate.distance_margin is not None:
-        beyond.append(("distance", distance.least > gate.distance_margin))
-        within = within and distance.most < gate.distance_margin
-    elif not fault:
-        within = False
-    named = next((name for name, far in beyond if far), None)
-    if named is not None and p_holm <= ALPHA:
-        return "different", f"its {named} is shown to exceed the margin", None
-    seems = _seems(excess, gate.margin, fault=fault)
-    if distance is not None and gate.distance_margin is not None:
-        seems = seems or _seems(distance, gate.distance_margin, fault=True)
+        figures.append(("distance", distance, gate.distance_margin, True))
+    beyond = [name for name, mean, margin, directed in figures if mean.is_beyond(margin, directed=directed)]
+    if beyond and p_holm <= ALPHA:
+        return "different", f"its {beyond[0]} is shown to exceed the margin", None
+    seems = any(mean.seems_beyond(margin, directed=directed) for _, mean, margin, directed in figures)
     if excess.n < FEWEST:
         if not seems:
             return "too few cases", f"{excess.n} cases have what it compares, too few to judge", None
@@ -170,17 +164,15 @@ def _finding(one: Compared, excess: Mean, p_holm: float, cases: int) -> tuple[Ga
             f"beyond the margin in the {excess.n} cases that have it, too few to judge",
             _cases_needed(one, cases),
         )
+    # Without the distance, a side's own spread is not known.
+    known = fault or len(figures) > 1
+    within = known and all(mean.is_within(margin, directed=directed) for _, mean, margin, directed in figures)
     if within and not (seems and excess.n < excess.counted and _is_shown(excess, distance)):
         return "equivalent", "shown to be within the margin", None
     if not fault and distance is None:
         return "inconclusive", "one trial per case does not show a side's own spread", None
     needed = _cases_needed(one, cases)
     return "inconclusive", "not shown to be within the margin or beyond it", needed
-
-
-def _seems(mean: Mean, margin: float, *, fault: bool) -> bool:
-    """Return whether the figure itself, over the cases that have it, is beyond the margin."""
-    return (mean.value if fault else abs(mean.value)) > margin
 
 
 def _is_shown(excess: Mean, distance: Mean | None) -> bool:

@@ -11,7 +11,7 @@ from trialbed.views import Disclosure, Disclosures, Excerpt
 from trialbed.wire.redaction import redact
 from trialbed_verify.comparison import VendorComparison
 from trialbed_verify.panel import GateExample
-from trialbed_verify.publication._sources import Found, Row, Source, read_row
+from trialbed_verify.publication._sources import FirstExample, Row, Source, read_row
 
 LONGEST = 20_000
 """Characters of one excerpt; the results file has the rest."""
@@ -53,7 +53,7 @@ def _difference(gate: str, example: GateExample, found: VendorComparison) -> Dis
     return Disclosure(f"{gate}, {where}: {example.baseline} | {example.vendor}", excerpts)
 
 
-def _finding(source: Source, kind: str, found: Mapping[str, Found], counts: Mapping[str, int]) -> Disclosure:
+def _finding(source: Source, kind: str, found: Mapping[str, FirstExample], counts: Mapping[str, int]) -> Disclosure:
     one = found[kind]
     row = read_row(source.path, one.offset)
     where = f", line {one.line} of the test set" if one.line else ""

@@ -21,14 +21,13 @@ Document = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Found:
-    """A kind of finding, with its first example.
+class FirstExample:
+    """The first example of a kind of finding or of failure.
 
     Attributes:
-        offset: of the example's row in the file.
+        offset: of its row in the file.
     """
 
-    gate: str
     severity: str
     message: str
     evidence: str
@@ -56,9 +55,9 @@ class Source:
     first_at: str | None = None
     last_at: str | None = None
     served: Counter[str] = field(default_factory=Counter)
-    found: dict[str, Found] = field(default_factory=dict)
+    found: dict[str, FirstExample] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
-    failures: dict[str, Found] = field(default_factory=dict)
+    failures: dict[str, FirstExample] = field(default_factory=dict)
     failed: Counter[str] = field(default_factory=Counter)
     suites: Mapping[str, Any] = field(default_factory=dict)
     summary: Document | None = None
@@ -124,11 +123,11 @@ def _add(source: Source, row: Row, offset: int) -> None:
     if row.get("status") != "success":
         kind, message = _failure(row)
         source.failed[kind] += 1
-        source.failures.setdefault(kind, Found("", "failure", message, "", line, offset))
+        source.failures.setdefault(kind, FirstExample("failure", message, "", line, offset))
     seen = {one.kind: one for one in reversed(findings(row))}
     source.counts.update(list(seen))
     for kind, one in seen.items():
-        source.found.setdefault(kind, Found(one.gate, one.severity, one.message, one.evidence, line, offset))
+        source.found.setdefault(kind, FirstExample(one.severity, one.message, one.evidence, line, offset))
 
 
 def _failure(row: Row) -> tuple[str, str]:

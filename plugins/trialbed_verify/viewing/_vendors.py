@@ -21,7 +21,7 @@ from trialbed.views import (
     compact,
     estimate,
 )
-from trialbed_verify.comparison import Results, read_one
+from trialbed_verify.comparison import QUANTILES, Results, read_one
 from trialbed_verify.publication import Source, examples_of_failures, examples_of_findings, read_source
 from trialbed_verify.verification.results import CaseRate, ResultRow
 from trialbed_verify.views import suite_tables
@@ -29,7 +29,6 @@ from trialbed_verify.views import suite_tables
 Part: TypeAlias = Table | IntervalPlot | DistributionPlot | Disclosures
 
 TIMES = {"ttft_ms": "TTFT, ms", "duration_ms": "duration, ms", "tps": "tokens/s", "total_tokens": "tokens"}
-QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 
 @dataclass(frozen=True)
