@@ -9,6 +9,7 @@
     history        a vendor's verifications over time
     publication    pages to publish
     views, viewing tables, and the parts of web pages
+    documents      records as the JSON objects that users read
     cli            the commands; ``comparer`` adds vendors to ``bench compare``
 
 All but ``verification`` only read files of results; they do not depend on how these were made.

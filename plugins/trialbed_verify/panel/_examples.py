@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ def example(gate: PanelGate, found: Distances, sides: Sequence[Trials]) -> GateE
     pair = _telling_pair(gate, ours, theirs)
     if pair is None:
         return None
-    shown = [_read(trial) for trial in pair]
+    shown = [read_row(trial.path, trial.offset) for trial in pair]
     line = shown[1].get("data_index") or shown[0].get("data_index")
     return GateExample(
         line,
@@ -89,12 +90,13 @@ def _telling_pair(
     return baseline, vendor
 
 
-def _read(trial: Measures) -> Mapping[str, Any]:
+def read_row(path: Path, offset: int) -> Mapping[str, Any]:
+    """Return the row of a results file that begins at this byte; empty if there is none."""
     try:
-        with trial.path.open("rb") as file:
-            file.seek(trial.offset)
+        with path.open("rb") as file:
+            file.seek(offset)
             return _mapping(json.loads(file.readline()))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from trialbed.views import Disclosure, Disclosures, Excerpt
 from trialbed.wire.redaction import redact
 from trialbed_verify.comparison import VendorComparison
-from trialbed_verify.panel import GateExample
-from trialbed_verify.publication._sources import FirstExample, Row, Source, read_row
+from trialbed_verify.panel import GateExample, read_row
+from trialbed_verify.publication._sources import FirstExample, Row, Source
 
 LONGEST = 20_000
 """Characters of one excerpt; the results file has the rest."""

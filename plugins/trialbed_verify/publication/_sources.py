@@ -87,16 +87,6 @@ def read_source(path: Path) -> Source:
     return source
 
 
-def read_row(path: Path, offset: int) -> Row:
-    """Return the row at an offset; empty if there is none."""
-    try:
-        with path.open("rb") as file:
-            file.seek(offset)
-            return _parse_row(file.readline()) or {}
-    except OSError:
-        return {}
-
-
 def _parse_row(line: bytes) -> Row | None:
     try:
         row = orjson.loads(line)
