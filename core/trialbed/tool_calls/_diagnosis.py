@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -134,15 +134,15 @@ class MetricResult:
     """The value of a metric for one sample; ``float(result)`` is the value too.
 
     Args:
-        diagnose: the diagnosis; or a function and its arguments, which make it when it is asked for.
+        diagnosis: the reasons; or a function that finds them when they are asked for.
     """
 
     __slots__ = ("_diagnosis", "_name", "_value")
 
-    def __init__(self, name: str, value: float, diagnose: Diagnosis | tuple[Any, ...]) -> None:
+    def __init__(self, name: str, value: float, diagnosis: Diagnosis | Callable[[], Diagnosis]) -> None:
         self._name = name
         self._value = value
-        self._diagnosis = diagnose
+        self._diagnosis = diagnosis
 
     @property
     def name(self) -> str:
@@ -157,11 +157,9 @@ class MetricResult:
     @property
     def diagnosis(self) -> Diagnosis:
         """The reasons for the value."""
-        found = self._diagnosis
-        if not isinstance(found, Diagnosis):
-            made: Diagnosis = found[0](*found[1:])
-            self._diagnosis = found = made
-        return found
+        if not isinstance(self._diagnosis, Diagnosis):
+            self._diagnosis = self._diagnosis()
+        return self._diagnosis
 
     @property
     def reason(self) -> str:

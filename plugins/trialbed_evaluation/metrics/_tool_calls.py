@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from trialbed.errors import UsageError
@@ -29,7 +30,6 @@ from trialbed_evaluation.metrics._inputs import (
     right_calls,
     right_groups,
 )
-from trialbed_evaluation.metrics._ragas_diagnosis import accuracy_diagnosis, f1_diagnosis
 
 NO_JUDGEMENTS: Judgements = {}
 
@@ -77,7 +77,7 @@ def tool_call_accuracy(
         if order != "flexible":
             check_order(order)
         value = _ragas.flexible_accuracy(made_, right)
-    return MetricResult(ACCURACY, value, (accuracy_diagnosis, value, made_, right, order))
+    return MetricResult(ACCURACY, value, partial(_ragas.accuracy_diagnosis, value, made_, right, order))
 
 
 def tool_call_f1(
@@ -112,7 +112,7 @@ def tool_call_f1(
         check_compat(compat)
     made_, right = _plain(predicted, reference)
     value = _ragas.f1(made_, right)
-    return MetricResult(F1, value, (f1_diagnosis, value, made_, right))
+    return MetricResult(F1, value, partial(_ragas.f1_diagnosis, value, made_, right))
 
 
 def _unused_rules(
