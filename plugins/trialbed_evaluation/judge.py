@@ -39,7 +39,7 @@ def judge_options(command: Decorated) -> Decorated:
 
 
 def judge_settings(given: dict[str, Any]) -> RunSettings:
-    """The settings that these options give."""
+    """Return the settings that these options give."""
     from trialbed.settings import RunSettings
 
     return RunSettings(**{name: value for name, value in given.items() if value is not None})

@@ -27,7 +27,7 @@ def answer_names(tools: Iterable[ToolSpec]) -> dict[str, ApiRef]:
 
 
 def look_up_claims(answer: Answer, apis: Iterable[ApiRef]) -> Answer:
-    """The answer with its nameless claims looked up among further Apis, by their original titles.
+    """Return the answer with its nameless claims looked up among further Apis, by their original titles.
 
     An agent that posts by itself may call, and truly report, an Api that it was not offered.
     """

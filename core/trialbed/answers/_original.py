@@ -34,7 +34,7 @@ def extract_called_apis(answer: Mapping[str, Any] | Sequence[Any], tools: Sequen
 
 
 def api_call_score(called_apis: Iterable[Sequence[str]], gold_apis: Iterable[Sequence[str]]) -> float:
-    """The share of the distinct gold Apis that are among the called ones; 0 where there are no gold Apis.
+    """Return the share of the distinct gold Apis that are among the called ones; 0 where there are no gold Apis.
 
     Pairs of (tool_name, api_name) are compared as they are: order, arguments, success, repeats and further calls do
     not matter. The score of a run differs in one case: a query without gold Apis scores 1 there if nothing was called.
@@ -91,7 +91,7 @@ def _name(message: Any, *, texts_only: bool) -> str:
 
 
 def _split(name: str) -> Pair | None:
-    """The name in two at its first underscore, else its first space; None where it has neither."""
+    """Split a name in two at its first underscore, else its first space; None where it has neither."""
     for separator in ("_", " "):
         tool_name, found, api_name = name.partition(separator)
         if found:

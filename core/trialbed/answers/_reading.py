@@ -45,22 +45,22 @@ class ToolNode:
 
 
 def tool_nodes(details: Any, place: NodePlace) -> Iterator[ToolNode]:
-    """The tool nodes in the order of the calls: a node, then what follows from its ``next``, then its neighbour.
+    """Yield the tool nodes in the order of the calls: a node, then what follows from its ``next``, then its neighbour.
 
     Raises:
         AnswerError: a node is malformed; names it.
     """
-    pending = _numbered(details, place)
+    pending = _number_nodes(details, place)
     while pending:
         node, at = pending.pop()
         if not isinstance(node, Mapping):
             raise AnswerError(f"{at}: a node must be an object, not {_kind(node)}")
         if _role(node, at) == "tool":
             yield _tool_node(node.get("message"), at / ".message")
-        pending += _numbered(node.get("next", []), at / ".next")
+        pending += _number_nodes(node.get("next", []), at / ".next")
 
 
-def _numbered(nodes: Any, place: NodePlace) -> list[tuple[Any, NodePlace]]:
+def _number_nodes(nodes: Any, place: NodePlace) -> list[tuple[Any, NodePlace]]:
     if not isinstance(nodes, (list, tuple)):
         raise AnswerError(f"{place}: must be a list of nodes, not {_kind(nodes)}")
     return [(node, place / f"[{index}]") for index, node in enumerate(nodes)][::-1]
@@ -74,7 +74,7 @@ def _role(node: Mapping[str, Any], place: NodePlace) -> str:
 
 
 def _tool_node(message: Any, place: NodePlace) -> ToolNode:
-    fields = _parsed(message, place)
+    fields = _parse(message, place)
     if not isinstance(fields, Mapping):
         raise AnswerError(f"{place}: must be an object with name, arguments and response, not {_kind(fields)}")
     name = fields.get("name")
@@ -83,7 +83,7 @@ def _tool_node(message: Any, place: NodePlace) -> ToolNode:
     return ToolNode(place, name, fields.get("arguments"), fields.get("response", ""))
 
 
-def _parsed(message: Any, place: NodePlace) -> Any:
+def _parse(message: Any, place: NodePlace) -> Any:
     if not isinstance(message, str):
         return message
     try:

@@ -10,7 +10,7 @@ from trialbed.records import Answer, ClaimedCall
 
 
 def answer_document(answer: Answer) -> dict[str, Any]:
-    """The answer as ``{"answer": {"final_answer", "answer_details"}, "called_apis"}``.
+    """Return the answer as ``{"answer": {"final_answer", "answer_details"}, "called_apis"}``.
 
     The nodes are flat. A call stands under its Api's original title, or as reported if it was not
     offered. There is a ``Finish`` node only if the agent did finish. ``called_apis`` lists the

@@ -50,7 +50,7 @@ class Wanted(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def wanted(value: str) -> Wanted:
-    """The value, read once for all texts in which it is looked for."""
+    """Return the value, read once for all texts in which it is looked for."""
     shown = readable(value)
     days = [found.day for found in dates(shown) if shown.strip() == shown[found.start : found.end]]
     found = merged(tokens(shown), scaled(shown))
@@ -62,7 +62,7 @@ def wanted(value: str) -> Wanted:
 
 
 def read(text: str) -> Text:
-    """The text, read once for all values that are looked for in it, and for all scores of a trial."""
+    """Return the text, read once for all values that are looked for in it, and for all scores of a trial."""
     return _read_short(text) if len(text) <= SHORT else _read_long(text)
 
 

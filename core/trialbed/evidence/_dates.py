@@ -75,6 +75,6 @@ def _day(found: re.Match[str]) -> date | None:
 
 
 def _month(name: str) -> int:
-    """The month of that name; 0 if there is none."""
+    """Return the month of that name; 0 if there is none."""
     plain = name.translate(_ACCENTS)
     return _BEGINNINGS.get(plain[:3]) or _BEGINNINGS.get(plain[:4], 0)

@@ -44,7 +44,7 @@ class Passages:
 
 
 def _index(found: Iterable[Iterable[Hashable]]) -> dict[Hashable, Sequence[int]]:
-    """Each reading in the texts -> the places of those texts, ascending."""
+    """Return each reading in the texts -> the places of those texts, ascending."""
     places: dict[Hashable, list[int]] = defaultdict(list)
     for place, items in enumerate(found):
         for item in set(items):

@@ -64,16 +64,16 @@ _TIMES = re.compile(
 
 
 def scaled(text: str) -> list[Token]:
-    """The numbers with a scale, ``5 million``, which say nothing of the number without it.
+    """Return the numbers with a scale, ``5 million``, which say nothing of the number without it.
 
     Args:
         text: that ``readable`` gave.
     """
-    return list(_scaled(text)) if any(character.isdigit() for character in text) else []
+    return list(_scale(text)) if any(character.isdigit() for character in text) else []
 
 
 def second_readings(text: str) -> list[Token]:
-    """The numbers and times of a text that another convention reads otherwise, in their order; none overlap.
+    """Return the numbers and times of a text that another convention reads otherwise, in their order; none overlap.
 
     ``48 213`` is one number, ``21,5`` is 21.5, ``5 million`` is 5000000, ``20.05 uhr``, ``20h05`` and ``at 20.05`` are
     a time. Where other words or numbers show that the text is in a language with a comma in fractions, ``48.213`` is
@@ -91,7 +91,7 @@ def second_readings(text: str) -> list[Token]:
 
 
 def merged(tokens: list[Token], readings: list[Token]) -> list[Token]:
-    """The tokens with the second readings in the place of what they read otherwise."""
+    """Return the tokens with the second readings in the place of what they read otherwise."""
     left, found = iter(readings), list[Token]()
     reading = next(left, None)
     for token in tokens:
@@ -108,12 +108,12 @@ def _readings(text: str) -> Iterator[Token]:
         forms = (*_NUMBERS, *_CONTINENTAL) if _is_continental(text) else _NUMBERS
         for form in forms:
             yield from (Token(_number(match), *match.span()) for match in form.finditer(text))
-        yield from _scaled(text)
+        yield from _scale(text)
     for match in _TIMES.finditer(text):
         yield Token(_time(match), *match.span())
 
 
-def _scaled(text: str) -> Iterator[Token]:
+def _scale(text: str) -> Iterator[Token]:
     for match in _SCALED.finditer(text):
         number = match["whole"] + (f".{match['fraction']}" if match["fraction"] else "")
         if len(number) <= LONGEST_NUMBER and match.lastgroup:

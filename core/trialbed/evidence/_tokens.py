@@ -72,19 +72,19 @@ class Token(NamedTuple):
 
 
 def readable(text: str) -> str:
-    """The text that tokens are read from: compatible characters, one kind of dashes and quotes, no markup."""
-    spaced = _SPACED_THOUSANDS.sub(",", _ENTITY.sub(_unescaped, text) if "&" in text else text)
+    """Return the text that tokens are read from: compatible characters, one kind of dashes and quotes, no markup."""
+    spaced = _SPACED_THOUSANDS.sub(",", _ENTITY.sub(_unescape, text) if "&" in text else text)
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", spaced.translate(_SAME)).casefold())
     same = _UNSPACED.sub(r" \1 ", _SIGNED_MONEY.sub(r"\g<currency>-", folded.translate(_SAME)))
     return _MINUS.sub("-", _DATE_AND_TIME.sub(r"\1 ", _MARKUP.sub("", same)))
 
 
-def _unescaped(entity: re.Match[str]) -> str:
+def _unescape(entity: re.Match[str]) -> str:
     return html.unescape(entity[0])
 
 
 def tokens(text: str) -> list[Token]:
-    """The tokens of a text that ``readable`` gave.
+    """Return the tokens of a text that ``readable`` gave.
 
     A number is known by its value: ``1,984``, ``1984`` and ``1984.0`` are one token, and a unit after it is another.
     A time of the day is known by its minute: ``08:05``, ``8:05 am`` and ``8:05:00`` are one token.
@@ -107,7 +107,7 @@ def _spelling(found: re.Match[str]) -> str:
 
 
 def spelled_time(hour: int, minute: int, second: int, half: str | None) -> str:
-    """A time of the day in its one spelling; ``half`` is ``a`` or ``p`` where hours count to 12."""
+    """Return a time of the day in its one spelling; ``half`` is ``a`` or ``p`` where hours count to 12."""
     if half and 1 <= hour <= 12:
         hour = hour % 12 + (12 if half == "p" else 0)
     return f"{hour:02}:{minute:02}" + (f":{second:02}" if second else "")

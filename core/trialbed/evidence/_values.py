@@ -12,15 +12,15 @@ MAX_TEXT = 200
 
 
 def evidence_values(response: Any) -> tuple[str, ...]:
-    """The distinctive leaf values of a response, in document order, each once, as text.
+    """Return the distinctive leaf values of a response, in document order, each once, as text.
 
     Distinctive are texts of 3 to 200 characters and numbers of at least two digits; booleans, nulls and
     keys are not. A response that is JSON in a text is read.
     """
-    return tuple(dict.fromkeys(_leaves(_parsed(response))))
+    return tuple(dict.fromkeys(_leaves(_parse(response))))
 
 
-def _parsed(response: Any) -> Any:
+def _parse(response: Any) -> Any:
     if isinstance(response, str) and response.lstrip()[:1] in ("{", "["):
         try:
             return json.loads(response)

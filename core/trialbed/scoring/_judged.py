@@ -40,7 +40,7 @@ async def judged_score(context: ScoreContext) -> Score:
 
 
 def _foreign(context: ScoreContext) -> set[tuple[str, str]]:
-    """The Apis that the answer rests on and that the model never asked for."""
+    """Return the Apis that the answer rests on and that the model never asked for."""
     asked = {ref.pair for ref in context.called_apis}
     others = [call for call in context.unasked if call.api.pair not in asked]
     if not others:

@@ -24,7 +24,7 @@ class ScoredTrial(Protocol):
 
 
 def quality_scores(trials: Iterable[ScoredTrial]) -> tuple[str, ...]:
-    """The scores that say how good an answer is: 0 for each trial that failed."""
+    """Return the scores that say how good an answer is: 0 for each trial that failed."""
     given = [score for trial in trials if trial.status == "answered" for score in trial.scores]
     other = {score.name for score in given if not (score.bounded and score.quality)}
     return tuple(dict.fromkeys([*ALWAYS, *(score.name for score in given if score.name not in other)]))

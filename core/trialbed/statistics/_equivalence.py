@@ -65,5 +65,5 @@ def judge_equivalence(difference: float, draws: NDArray[Any], margin: float) -> 
 
 
 def _share(chosen: NDArray[Any]) -> float:
-    """The share of draws, as a p-value: never 0."""
+    """Return the share of draws, as a p-value: never 0."""
     return (int(chosen.sum()) + 1) / (len(chosen) + 1)

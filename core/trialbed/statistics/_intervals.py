@@ -19,7 +19,7 @@ class Interval(NamedTuple):
 
 
 def bounded_mean_interval(values_by_query: Mapping[QueryId, Sequence[float]], level: float = 0.95) -> Interval:
-    """The interval of the mean over all values of a score in [0, 1].
+    """Return the interval of the mean over all values of a score in [0, 1].
 
     Wilson's score interval with the number of queries as sample size: repeats of one query may all agree, so
     they count as one observation. It is exact in form for scores of 0 and 1 and conservative for scores
@@ -41,7 +41,7 @@ def bounded_mean_interval(values_by_query: Mapping[QueryId, Sequence[float]], le
 
 
 def clustered_interval(parts: Sequence[float], wholes: Sequence[float], level: float = 0.95) -> Interval:
-    """The interval of a share over observations that belong to clusters, such as the trials of a case.
+    """Return the interval of a share over observations that belong to clusters, such as the trials of a case.
 
     Wilson's score interval with the number of observations that would have the variance between clusters if they
     were independent: from the number of clusters, where all observations of one agree, to their own number. Source:

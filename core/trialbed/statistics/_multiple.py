@@ -9,7 +9,7 @@ Test = TypeVar("Test")
 
 
 def holm(p_values: Mapping[Test, float]) -> dict[Test, float]:
-    """The p-values adjusted so that the chance of any false finding among them is at most the level.
+    """Return the p-values adjusted so that the chance of any false finding among them is at most the level.
 
     Source: S. Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of Statistics
     6 (1979), 65-70.

@@ -81,7 +81,7 @@ def paired_verdict(
 
 
 def mcnemar(first_only: int, second_only: int) -> float:
-    """The two-sided p-value of McNemar's test that two paired yes-or-no conditions are equally often yes.
+    """Return the two-sided p-value of McNemar's test that two paired yes-or-no conditions are equally often yes.
 
     Exact (binomial) below 25 discordant pairs, chi-squared with continuity correction from there on.
     Source: Q. McNemar, "Note on the Sampling Error of the Difference between Correlated Proportions or
@@ -100,7 +100,7 @@ def mcnemar(first_only: int, second_only: int) -> float:
 
 
 def sign_flip(differences: NDArray[Any], *, draws: int = 9_999, seed: int = 0) -> float:
-    """The two-sided p-value of the permutation test that paired differences have mean 0: flips their signs.
+    """Return the two-sided p-value of the permutation test that paired differences have mean 0: flips their signs.
 
     Exact where each difference is as likely as its negative; for others good at many cases (it uses the spread
     of the differences, not their shape). Source: R. A. Fisher, "The Design of Experiments" (1935), section 21.
@@ -144,7 +144,7 @@ def queries_needed(
     """
     normal = NormalDist()
     mean = abs(fmean(differences))
-    _, deviation, _ = _adjusted(differences)
+    deviation = _deviation(differences)
     beta = normal.inv_cdf(power)
     alpha = 0.05 / comparisons
     sizes = [
@@ -158,10 +158,9 @@ def queries_needed(
     return max(len(differences) + 1, math.ceil(min(sizes))) if sizes else None
 
 
-def _adjusted(differences: Sequence[float]) -> tuple[float, float, int]:
-    """Mean, standard deviation and number of the differences with the two that are added."""
+def _deviation(differences: Sequence[float]) -> float:
+    """Return the standard deviation of the differences and two more, of which one is as large as the largest."""
     squares = [difference * difference for difference in differences if difference]
-    added = max(squares, default=1.0)
     n = len(differences) + 2
     mean = math.fsum(differences) / n
-    return mean, math.sqrt(max(0.0, (math.fsum(squares) + added) / n - mean * mean)), n
+    return math.sqrt(max(0.0, (math.fsum(squares) + max(squares, default=1.0)) / n - mean * mean))

@@ -22,7 +22,7 @@ def quantile(ordered: Sequence[float], share: float) -> float:
 
 
 def quantile_interval(ordered: Sequence[float], share: float, n: int, level: float = 0.95) -> Interval | None:
-    """The interval of a quantile: the values at the ends of the interval of its share (Woodruff's method).
+    """Return the interval of a quantile: the values at the ends of the interval of its share (Woodruff's method).
 
     Source: R. S. Woodruff, "Confidence Intervals for Medians and Other Position Measures", Journal of the American
     Statistical Association 47 (1952), 635-646; with Wilson's interval for the share.

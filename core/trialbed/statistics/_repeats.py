@@ -6,7 +6,7 @@ from math import comb
 
 
 def pass_at_k(trials: int, successes: int, k: int) -> float:
-    """The chance that at least one of k trials succeeds: pass@k, without bias.
+    """Return the chance that at least one of k trials succeeds: pass@k, without bias.
 
     Source: M. Chen et al., "Evaluating Large Language Models Trained on Code", arXiv:2107.03374 (2021), equation 1.
 
@@ -23,7 +23,7 @@ def pass_at_k(trials: int, successes: int, k: int) -> float:
 
 
 def pass_hat_k(trials: int, successes: int, k: int) -> float:
-    """The chance that each of k trials succeeds: pass^k, without bias.
+    """Return the chance that each of k trials succeeds: pass^k, without bias.
 
     Source: S. Yao et al., "tau-bench: A Benchmark for Tool-Agent-User Interaction in Real-World Domains",
     arXiv:2406.12045 (2024), section 5.

@@ -64,7 +64,7 @@ class CaseBootstrap:
     seed: int = 0
 
     def estimate(self, figure: Figure, *columns: NDArray[Any], n: int | None = None, level: float = 0.95) -> Estimate:
-        """A figure of column sums, with its percentile interval.
+        """Return a figure of column sums, with its percentile interval.
 
         Args:
             figure: computes it from one sum per column: numbers or, for the draws, arrays of them; nan where undefined.
@@ -76,7 +76,7 @@ class CaseBootstrap:
     def estimates(
         self, figures: Mapping[str, Figure], *columns: NDArray[Any], n: int | None = None, level: float = 0.95
     ) -> dict[str, Estimate]:
-        """Several figures of the same column sums, each as ``estimate`` gives it."""
+        """Return several figures of the same column sums, each as ``estimate`` gives it."""
         import numpy as np
 
         stated = self.cases if n is None else n
@@ -91,19 +91,19 @@ class CaseBootstrap:
         return found
 
     def value(self, figure: Figure, *columns: NDArray[Any]) -> float:
-        """The figure itself; nan where undefined."""
+        """Return the figure itself; nan where undefined."""
         import numpy as np
 
         return float(_apply(figure, np.array([math.fsum(column) for column in columns])))
 
     def draws(self, figure: Figure, *columns: NDArray[Any]) -> NDArray[Any]:
-        """The figure in each resample; nan where undefined."""
+        """Return the figure in each resample; nan where undefined."""
         import numpy as np
 
         return _apply(figure, self.sums(np.stack(columns, axis=1)).T)
 
     def sums(self, columns: NDArray[Any]) -> NDArray[Any]:
-        """The sum of each column in each resample, of shape (resamples, columns).
+        """Return the sum of each column in each resample, of shape (resamples, columns).
 
         Args:
             columns: shape (cases, columns).
@@ -114,7 +114,7 @@ class CaseBootstrap:
         return np.concatenate([block.astype(np.float64) @ values for block in self._weights])
 
     def interval(self, draws: NDArray[Any], level: float = 0.95) -> Interval | None:
-        """The percentile interval of draws; None where the figure is undefined in more than one draw of ten."""
+        """Return the percentile interval of draws; None where the figure is undefined in more than one draw of ten."""
         import numpy as np
 
         defined = draws[np.isfinite(draws)]
@@ -141,7 +141,7 @@ class CaseBootstrap:
 
 
 def _apply(figure: Figure, sums: NDArray[Any]) -> NDArray[Any]:
-    """The figure of sums; a ratio without a denominator is undefined, not an error."""
+    """Return the figure of sums; a ratio without a denominator is undefined, not an error."""
     import numpy as np
 
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -21,7 +21,7 @@ TOLERANCE = 1e-12
 def paired_interval(
     differences: Sequence[float] | Mapping[float, int], level: float = 0.95, *, unseen: float = 0.0
 ) -> Interval:
-    """The interval of the mean of paired differences of scores in [0, 1].
+    """Return the interval of the mean of paired differences of scores in [0, 1].
 
     A score interval: it holds every mean from which the observed one is less than 1.96 standard errors away, where the
     standard error is that of the likeliest distribution with that mean. So it covers where few queries change, and it
@@ -43,7 +43,7 @@ def paired_interval(
     """
     counts = Counter(differences)
     queries = counts.total()
-    bound = max(_bound(counts, queries), unseen)
+    bound = max(_largest_change(counts, queries), unseen)
     seen = fmean(counts, counts.values())
     z = score_quantile(counts, queries, level)
     low = lower_end(counts, bound, z)
@@ -52,7 +52,7 @@ def paired_interval(
     return Interval(min(seen, max(-1.0, low)), max(seen, min(1.0, high)), level)
 
 
-def _bound(counts: Mapping[float, int], queries: int) -> float:
+def _largest_change(counts: Mapping[float, int], queries: int) -> float:
     """Return the largest difference of a query: that seen; more where more than half have it, and 1 without any."""
     largest = max(map(abs, counts))
     share = (counts.get(largest, 0) + counts.get(-largest, 0)) / queries
@@ -76,7 +76,7 @@ def score_quantile(values: Iterable[float], queries: int, level: float = 0.95) -
 
 
 def lower_end(counts: Mapping[float, float], bound: float, z: float) -> float:
-    """The lower end of the score interval of the mean of so many observations of each value.
+    """Return the lower end of the score interval of the mean of so many observations of each value.
 
     The likeliest distributions with lower and lower means lie on a line: first the observed values are tilted, then
     weight moves to the least value that there can be. The end is where the observed mean is z standard errors away.
@@ -93,14 +93,14 @@ def lower_end(counts: Mapping[float, float], bound: float, z: float) -> float:
 
     # At a tilt of 1 / bound, the least value itself would have all the weight.
     steepest = math.nextafter(1 / bound, 0)
-    if is_outside(*_tilted(shares, steepest, bound, 0.0)):
-        tilt = _first(lambda tilt: is_outside(*_tilted(shares, tilt, bound, 0.0)), steepest)
-        return _tilted(shares, tilt, bound, 0.0)[0]
-    moved = _first(lambda moved: is_outside(*_tilted(shares, steepest, bound, moved)), 1.0)
-    return _tilted(shares, steepest, bound, moved)[0]
+    if is_outside(*_moments_at(shares, steepest, bound, 0.0)):
+        tilt = _first(lambda tilt: is_outside(*_moments_at(shares, tilt, bound, 0.0)), steepest)
+        return _moments_at(shares, tilt, bound, 0.0)[0]
+    moved = _first(lambda moved: is_outside(*_moments_at(shares, steepest, bound, moved)), 1.0)
+    return _moments_at(shares, steepest, bound, moved)[0]
 
 
-def _tilted(shares: Sequence[tuple[float, float]], tilt: float, bound: float, moved: float) -> tuple[float, float]:
+def _moments_at(shares: Sequence[tuple[float, float]], tilt: float, bound: float, moved: float) -> tuple[float, float]:
     """Mean and variance of the tilted distribution, of whose weight a share has moved to the least value."""
     weights = [(value, share / (1 + tilt * value)) for value, share in shares]
     whole = math.fsum(weight for _, weight in weights)
@@ -111,7 +111,7 @@ def _tilted(shares: Sequence[tuple[float, float]], tilt: float, bound: float, mo
 
 
 def _first(is_reached: Callable[[float], bool], high: float) -> float:
-    """The least number from 0 on at which this is reached, if it is at the highest."""
+    """Return the least number from 0 on at which this is reached, if it is at the highest."""
     low = 0.0
     for _ in range(STEPS):
         middle = (low + high) / 2

@@ -151,7 +151,7 @@ def _pair_row(
 
 
 def _alone(made: Sequence[ToolCall], right: Sequence[ToolCall], pairs: Pairs) -> list[CallFinding]:
-    """The rows of calls that are in no pair."""
+    """Return the rows of calls that are in no pair."""
     used, met = {given for given, _ in pairs}, {wanted for _, wanted in pairs}
     rows = [
         CallFinding("missing", call.name, None, place, 0.0, args=call.args)

@@ -58,7 +58,7 @@ class AskedCall:
 
 
 def asked_calls(wire: WireLog, tools: Sequence[ToolSpec], unasked: Collection[ApiCall] = ()) -> tuple[AskedCall, ...]:
-    """Every call that the model asked for: those that an Api got, and those that never reached one.
+    """Return every call that the model asked for: those that an Api got, and those that never reached one.
 
     They are in the order in which the model asked for them. Calls of one answer of the model are made at the same time
     by many frameworks, and then reach the Apis in any order, which says nothing of the model.
@@ -103,7 +103,7 @@ class _Possible(NamedTuple):
 
 
 def _requests(wire: WireLog) -> list[tuple[Place, SentCall]]:
-    """Every call that the model sent, with its place."""
+    """Return every call that the model sent, with its place."""
     turns = (turn for turn in wire.model_calls if not failed(turn))
     return [
         ((turn.started + turn.duration, number), call) for turn in turns for number, call in enumerate(turn.tool_calls)
@@ -133,7 +133,7 @@ def _origins(signs: Sequence[Signed], possible: Sequence[_Possible]) -> dict[int
 
 
 def _of_api(call: ApiCall, origin: tuple[Place, str] | None) -> tuple[Place, AskedCall]:
-    """A call that an Api got; one that the model asked for nowhere has the time when it was made."""
+    """Return a call that an Api got; one that the model asked for nowhere has the time when it was made."""
     place, sent = origin or ((call.started, -1), "")
     problem = call.error or ("" if call.status == 200 else f"HTTP status {call.status}")
     args = call.api.title, call.api, call.arguments, call.started, True, problem, call.response, place[0], sent
@@ -141,7 +141,7 @@ def _of_api(call: ApiCall, origin: tuple[Place, str] | None) -> tuple[Place, Ask
 
 
 def _without_matched(possible: Sequence[_Possible], seen: Counter[Signed]) -> Iterator[_Possible]:
-    """The calls for which the virtual API saw none, first with the same arguments, then with any."""
+    """Yield the calls for which the virtual API saw none, first with the same arguments, then with any."""
     left = []
     for item in possible:
         if seen[item.sign] > 0:

@@ -45,19 +45,19 @@ class ClaimComparison:
 
 
 def sent_pairs(wire: WireLog, tools: Sequence[ToolSpec]) -> list[Pair]:
-    """The Apis of the calls that the model sent and that can be made, in order."""
+    """Return the Apis of the calls that the model sent and that can be made, in order."""
     by_name: dict[str, ApiRef] = {tool.name: tool.api for tool in tools}
     sent = (call for turn in wire.model_calls for call in turn.tool_calls if call.problem is None)
     return [by_name[call.tool_name].pair for call in sent if call.tool_name in by_name]
 
 
 def observed_pairs(wire: WireLog) -> list[Pair]:
-    """The Apis of the calls that the server saw, in order."""
+    """Return the Apis of the calls that the server saw, in order."""
     return [call.api.pair for call in wire.api_calls]
 
 
 def claimed_calls(answer: Answer) -> list[ClaimedCall]:
-    """The claims that can be calls: those that name an Api, with arguments that are none or an object.
+    """Return the claims that can be calls: those that name an Api, with arguments that are none or an object.
 
     An agent that also reports calls that could not be made (of an unknown tool, of text that does not parse) reports
     truly; it does not claim to have called an Api.
@@ -66,7 +66,7 @@ def claimed_calls(answer: Answer) -> list[ClaimedCall]:
 
 
 def claimed_pairs(answer: Answer) -> list[Pair]:
-    """The Apis of the claims that can be calls, in the order reported."""
+    """Return the Apis of the claims that can be calls, in the order reported."""
     return [call.api.pair for call in claimed_calls(answer) if call.api]
 
 
@@ -94,7 +94,7 @@ def compare_calls(answer: Answer, wire: WireLog) -> ClaimComparison:
 
 
 def unasked_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[ApiCall, ...]:
-    """The calls of Apis that no answer of the model had asked for when they were made, in order.
+    """Return the calls of Apis that no answer of the model had asked for when they were made, in order.
 
     Each call that the model sent accounts for one call of its Api: for one with the same arguments, or else for one
     with others, as frameworks convert arguments and repair them. A call that the model wrote as text counts where the
@@ -131,7 +131,7 @@ def _offers_tools(turn: ModelCall) -> bool:
 
 
 def _not_matched(calls: Iterable[ApiCall], asked: list[tuple[float, T]], sign: Callable[[ApiCall], T]) -> list[ApiCall]:
-    """The calls for which nothing with the same sign was asked before; removes what was matched."""
+    """Return the calls for which nothing with the same sign was asked before; removes what was matched."""
     left = []
     for call in calls:
         own = sign(call)
@@ -148,7 +148,7 @@ def _possible(arguments: Json) -> bool:
 
 
 def signature_of(call: ApiCall) -> Signed:
-    """A call that the virtual API saw, as its Api and arguments."""
+    """Return a call that the virtual API saw, as its Api and arguments."""
     return call.api.pair, canonical(call.arguments)
 
 
@@ -188,7 +188,7 @@ def _flat(value: Json) -> str | None:
 
 
 def _with_plain_numbers(value: Json) -> Json:
-    """The value with 3 for 3.0, which is the same number in JSON."""
+    """Return the value with 3 for 3.0, which is the same number in JSON."""
     if isinstance(value, dict):
         return {name: _with_plain_numbers(item) for name, item in value.items()}
     if isinstance(value, list):

@@ -63,7 +63,7 @@ class ValueComparer:
     judgements: Judgements = field(default_factory=dict)
 
     def rule(self, tool: str, path: str, schema: Schema, wanted: Any) -> Rule:
-        """The rule for an argument."""
+        """Return the rule for an argument."""
         return self._own_rule(tool, path) or choose_rule(variant(schema, wanted), wanted)
 
     def ignores(self, tool: str, path: str) -> bool:
@@ -72,7 +72,7 @@ class ValueComparer:
         return rule is not None and rule.name == "ignore"
 
     def _own_rule(self, tool: str, path: str) -> Rule | None:
-        """The rule that was given for an argument."""
+        """Return the rule that was given for an argument."""
         if not self.rules:
             return None
         text = self.rules.get(f"{tool}.{path}", self.rules.get(path))
@@ -218,7 +218,7 @@ def matches(given: Any, wanted: Any, pattern: str | None) -> tuple[bool, str]:
 
 
 def as_json(value: Any) -> str:
-    """A value as JSON with sorted keys."""
+    """Return a value as JSON with sorted keys."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
 
 
@@ -285,6 +285,6 @@ def _moment(value: Any) -> datetime | date | time | None:
 
 
 def _instant(value: datetime | date) -> datetime:
-    """The moment, in UTC; a date is its midnight, and a time without a zone is taken as UTC."""
+    """Return the moment, in UTC; a date is its midnight, and a time without a zone is taken as UTC."""
     moment = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day, tzinfo=UTC)
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

@@ -115,7 +115,7 @@ class Diagnosis:
         return tuple(call for call in self.calls if call.points < 1)
 
     def as_json(self) -> dict[str, Any]:
-        """The diagnosis as a JSON object."""
+        """Return the diagnosis as a JSON object."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -174,16 +174,16 @@ class MetricResult:
 
 
 def shown_whole(arguments: str) -> str:
-    """The arguments of a call in brackets, cut where they are long."""
+    """Return the arguments of a call in brackets, cut where they are long."""
     return f"({arguments if len(arguments) <= 2 * SHOWN else arguments[: 2 * SHOWN] + '…'})"
 
 
 def quantity(number: float, word: str) -> str:
-    """A number of things: ``1 call``, ``2.5 points``."""
+    """Return a number of things: ``1 call``, ``2.5 points``."""
     return f"{number:.4g} {word}{'' if number == 1 else 's'}"
 
 
 def shown(value: Any) -> str:
-    """A value as JSON, cut where it is long."""
+    """Return a value as JSON, cut where it is long."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"

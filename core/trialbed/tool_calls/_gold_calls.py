@@ -115,12 +115,12 @@ def _as_tool_call(call: AskedCall) -> ToolCall:
 
 
 def _key(api: ApiRef | None) -> str:
-    """A name for an Api; none for a tool that was not offered."""
+    """Return a name for an Api; none for a tool that was not offered."""
     return " / ".join((api.category, api.tool_name, api.api_name)) if api else ""
 
 
 def _arguments(value: Json) -> dict[str, Json]:
-    """The arguments of a call; none of them where they are not an object."""
+    """Return the arguments of a call; none of them where they are not an object."""
     if isinstance(value, str):
         try:
             value = json.loads(value or "{}")

@@ -22,7 +22,7 @@ SMALL = 3
 
 
 def free_pairs(made: Sequence[int], right: Sequence[int], names: Names, worth: Worth) -> Pairs:
-    """The best pairs where any order is right: for each name as many as there can be.
+    """Return the best pairs where any order is right: for each name as many as there can be.
 
     Args:
         made: places of the calls made that are to be paired; ``right``: of those wanted.
@@ -50,7 +50,7 @@ def are_in_order(pairs: Pairs) -> bool:
 
 
 def ordered_pairs(groups: Sequence[Sequence[int]], names: Names, worth: Worth) -> Pairs:
-    """The best pairs where the order matters: calls of a group are made after those of the groups before it.
+    """Return the best pairs where the order matters: calls of a group are made after those of the groups before it.
 
     The best have the most points and, among those, the most pairs. A recursion over (groups, calls made), as for the
     longest common subsequence; a group of several calls takes a stretch of the calls made.
@@ -121,7 +121,7 @@ def _value(choice: tuple[Value, Pairs]) -> Value:
 
 
 def _walked_back(taken: list[list[Pairs]], end: int) -> Pairs:
-    """The pairs on the best way, which each group's stretch leads back along."""
+    """Return the pairs on the best way, which each group's stretch leads back along."""
     found: Pairs = []
     for pairs in reversed(taken):
         here = pairs[end]

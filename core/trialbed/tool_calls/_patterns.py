@@ -13,7 +13,7 @@ SECONDS = 0.5
 
 @lru_cache(maxsize=256)
 def compile_pattern(pattern: str) -> Any:
-    """The pattern, ready to match.
+    """Return the pattern, ready to match.
 
     Raises:
         ValueError: it is not a regular expression.

@@ -14,7 +14,7 @@ from trialbed.tool_calls._uses import Uses
 def relied_on(
     query: Query, answer: str, wire: WireLog, unasked: Collection[ApiCall], asked: Sequence[AskedCall]
 ) -> tuple[ApiCall, ...]:
-    """Those of the calls that no answer of the model asked for that the answer rests on.
+    """Return those of the calls that no answer of the model asked for that the answer rests on.
 
     It rests on none that was refused, that returned after the model had written the answer, or of whose result nothing
     is in the answer or in a later call that the results of other calls do not say too. Where a result has no values to

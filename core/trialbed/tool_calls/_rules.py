@@ -55,7 +55,7 @@ class Rule:
 
 @lru_cache(maxsize=1024)
 def parse_rule(text: str) -> Rule:
-    """A rule as users write it: ``text``, ``number:0.01``, ``regex:[A-Z]{3}``.
+    """Return a rule as users write it: ``text``, ``number:0.01``, ``regex:[A-Z]{3}``.
 
     Raises:
         UsageError: the rule does not exist, or its parameter is wrong.
@@ -83,7 +83,7 @@ def _tolerance(text: str) -> float:
 
 
 def choose_rule(schema: Schema, wanted: Any) -> Rule:
-    """The rule that an argument's schema asks for, or, where it says nothing, the reference's value."""
+    """Return the rule that an argument's schema asks for, or, where it says nothing, the reference's value."""
     if "const" in schema or "enum" in schema or "pattern" in schema:
         return Rule("exact")
     form = _type(schema, wanted)
@@ -116,14 +116,14 @@ def variant(schema: Schema, value: Any) -> Schema:
 
 
 def property_schema(schema: Schema, name: str) -> Schema:
-    """The schema of a property; empty where it is not described."""
+    """Return the schema of a property; empty where it is not described."""
     properties = schema.get("properties")
     found = properties.get(name) if isinstance(properties, Mapping) else None
     return found if isinstance(found, Mapping) else NO_SCHEMA
 
 
 def item_schema(schema: Schema) -> Schema:
-    """The schema of an array's elements; empty where it is not described."""
+    """Return the schema of an array's elements; empty where it is not described."""
     found = schema.get("items")
     return found if isinstance(found, Mapping) else NO_SCHEMA
 

@@ -15,7 +15,7 @@ from trialbed.wire_log import failed
 
 
 def last_turn(wire: WireLog) -> ModelCall | None:
-    """The request that the model answered last; None if it answered none."""
+    """Return the request that the model answered last; None if it answered none."""
     turns = (turn for turn in wire.model_calls if not failed(turn))
     return max(turns, key=lambda turn: turn.started + turn.duration, default=None)
 
@@ -64,7 +64,7 @@ def was_told(wire: WireLog, arguments: Json, response: Json, started: float) -> 
 
 
 def _texts(request: ModelRequest | None) -> Iterator[str]:
-    """Every text in the messages of a request; of a text that is JSON, its values too."""
+    """Yield every text in the messages of a request; of a text that is JSON, its values too."""
     for text in _strings([message.source for message in request.messages] if request is not None else []):
         yield text
         if text.lstrip()[:1] in ("{", "["):

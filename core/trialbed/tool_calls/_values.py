@@ -18,7 +18,7 @@ def accuracy_of(rows: tuple[CallFinding, ...], order: str, notes: tuple[str, ...
 
 
 def f1_of(rows: tuple[CallFinding, ...], made: int, right: int, notes: tuple[str, ...] = ()) -> MetricResult:
-    """The harmonic mean of the points per call made and per call that is right.
+    """Return the harmonic mean of the points per call made and per call that is right.
 
     Args:
         made: the number of calls that were made; ``right``: of those that are right.

@@ -75,13 +75,13 @@ class LabelledCase(Record):
 
 
 def embedded_cases() -> list[LabelledCase]:
-    """The labelled cases that come with Trialbed."""
+    """Return the labelled cases that come with Trialbed."""
     text = files("trialbed_evaluation.calibration").joinpath("cases.jsonl").read_text(encoding="utf-8")
     return list(_cases(text.splitlines(), "cases.jsonl"))
 
 
 def read_cases(path: Path) -> list[LabelledCase]:
-    """The cases of a file of JSON Lines.
+    """Return the cases of a file of JSON Lines.
 
     Raises:
         DataError: it cannot be read or has no cases, a line is wrong, or an id occurs twice; names the line.

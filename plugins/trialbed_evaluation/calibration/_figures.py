@@ -26,7 +26,7 @@ class CaseFinding(Record):
 def calibration(
     findings: Sequence[CaseFinding], *, labels: str, labels_digest: str, votes: int = 1, at: str = ""
 ) -> Calibration | None:
-    """The figures over findings; None if the judge gave no verdict on any case."""
+    """Return the figures over findings; None if the judge gave no verdict on any case."""
     pairs: list[Pair] = [(finding.label, finding.found) for finding in findings if finding.found is not None]
     if not pairs:
         return None

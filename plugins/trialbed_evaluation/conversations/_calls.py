@@ -39,7 +39,7 @@ def read_call(value: Any, place: str = "call") -> ToolCall:
 
 
 def read_calls(value: Any, place: str = "calls") -> tuple[ToolCall, ...]:
-    """The calls of a list.
+    """Return the calls of a list.
 
     Raises:
         DataError: it is not a list of calls; names the place.
@@ -48,7 +48,7 @@ def read_calls(value: Any, place: str = "calls") -> tuple[ToolCall, ...]:
 
 
 def read_reference(value: Any, place: str = "reference") -> tuple[ToolCall | tuple[ToolCall, ...], ...]:
-    """The calls that are right: a list whose inner lists are parallel groups.
+    """Return the calls that are right: a list whose inner lists are parallel groups.
 
     Raises:
         DataError: it is not such a list; names the place.
@@ -66,7 +66,7 @@ def _group(values: Sequence[Any], place: str) -> tuple[ToolCall, ...]:
 
 
 def _reference_call(value: Any, place: str) -> ToolCall:
-    """A call, or the name of a tool or ``null`` for the arguments, which is right with any arguments."""
+    """Return a call, or the name of a tool or ``null`` for the arguments, which is right with any arguments."""
     if isinstance(value, str):
         return ToolCall(value, None)
     call = read_call(value, place)
@@ -74,7 +74,7 @@ def _reference_call(value: Any, place: str) -> ToolCall:
 
 
 def items(value: Any, place: str) -> Sequence[Any]:
-    """The elements of a list or tuple.
+    """Return the elements of a list or tuple.
 
     Raises:
         DataError: it is neither.
@@ -117,7 +117,7 @@ def _arguments(value: Any, place: str) -> tuple[Mapping[str, Any], str]:
 
 
 def _parse(text: str) -> tuple[Mapping[str, Any], str]:
-    """The arguments of a JSON text. A malformed one is the model's fault, not the file's."""
+    """Return the arguments of a JSON text. A malformed one is the model's fault, not the file's."""
     if not text.strip():
         return {}, ""
     try:

@@ -40,7 +40,7 @@ SHOWN_KEYS = 8
 
 
 def read_samples(path: Path) -> list[Sample]:
-    """Every sample of a file, or of all JSON files of a folder.
+    """Return every sample of a file, or of all JSON files of a folder.
 
     A file holds JSON values, one per line or not, and a list at the top is read as its elements. Each value's format is
     recognised by its keys, so that a file may hold several.

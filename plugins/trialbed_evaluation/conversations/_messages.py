@@ -53,7 +53,7 @@ def read_message(value: Any, place: str = "message") -> Message:
 
 
 def read_messages(value: Any, place: str = "messages") -> tuple[Message, ...]:
-    """The messages of a list.
+    """Return the messages of a list.
 
     Raises:
         DataError: it is not a list of messages; names the place.
@@ -71,7 +71,7 @@ def is_message(value: Any) -> bool:
 
 
 def calls_in(messages: Iterable[Message]) -> tuple[ToolCall, ...]:
-    """Every call that the assistant made, in order."""
+    """Return every call that the assistant made, in order."""
     return tuple(call for message in messages if message.role == "assistant" for call in message.calls or ())
 
 
@@ -107,7 +107,7 @@ def _listed_calls(fields: Mapping[str, Any], place: str) -> tuple[ToolCall, ...]
 
 
 def _content(fields: Mapping[str, Any], place: str) -> tuple[str, tuple[ToolCall, ...], str]:
-    """The text, the calls among the parts, and the call that is answered."""
+    """Return the text, the calls among the parts, and the call that is answered."""
     call_id = fields.get("tool_call_id")
     answered = call_id if isinstance(call_id, str) else ""
     key = "content" if "content" in fields or "parts" not in fields else "parts"

@@ -31,7 +31,7 @@ def is_record(value: Mapping[str, Any]) -> bool:
 
 
 def read_record(value: Mapping[str, Any], place: str) -> Sample:
-    """The sample of a record.
+    """Return the sample of a record.
 
     Raises:
         DataError: a key has a wrong value; names it.
@@ -80,7 +80,7 @@ def references(value: Mapping[str, Any], place: str) -> dict[str, Any]:
 
 
 def identity(value: Mapping[str, Any], place: str) -> str:
-    """The record's own id, else its place."""
+    """Return the record's own id, else its place."""
     key = next((key for key in IDS if value.get(key) is not None), None)
     if key is None:
         return place
@@ -116,7 +116,7 @@ def read_tools(value: Any, place: str) -> dict[str, Mapping[str, Any]]:
 
 
 def conversation_of(values: Sequence[Any], place: str) -> Sample:
-    """The sample of a bare list of messages."""
+    """Return the sample of a bare list of messages."""
     return read_record({"messages": values}, place)
 
 

@@ -44,7 +44,7 @@ class Span:
         return str(self.attributes.get("gen_ai.operation.name", ""))
 
     def value(self, key: str) -> Any:
-        """An attribute, read from its JSON where it is text."""
+        """Return an attribute, read from its JSON where it is text."""
         given = self.attributes.get(key)
         if not isinstance(given, str):
             return given
@@ -65,7 +65,7 @@ def is_span(value: Mapping[str, Any]) -> bool:
 
 
 def read_export(value: Mapping[str, Any], place: str) -> Iterator[Span]:
-    """The spans of an export.
+    """Yield the spans of an export.
 
     Raises:
         DataError: it is malformed; names the key.
@@ -214,7 +214,7 @@ def _attributes(value: Any, place: str) -> Mapping[str, Any]:
 
 
 def _any_value(value: Any, place: str) -> Any:
-    """The value of an ``AnyValue`` of OTLP."""
+    """Return the value of an ``AnyValue`` of OTLP."""
     if not isinstance(value, Mapping):
         raise DataError(f"{place}: must be an object such as {{'stringValue': …}}, not {kind(value)}")
     for key, item in value.items():

@@ -43,7 +43,7 @@ def is_query(value: Mapping[str, Any]) -> bool:
 
 
 def gold_calls(value: Mapping[str, Any], place: str) -> tuple[ToolCall, ...]:
-    """The gold Apis of a query as calls with any arguments, each once, under the names that agents are offered.
+    """Return the gold Apis of a query as calls with any arguments, each once, under the names that agents are offered.
 
     Raises:
         DataError: they are malformed; names the place.
@@ -58,7 +58,7 @@ def gold_calls(value: Mapping[str, Any], place: str) -> tuple[ToolCall, ...]:
 
 
 def read_raw(value: Mapping[str, Any], place: str, path: PurePath) -> Sample:
-    """The sample of a raw answer, whose query's id begins the file's name.
+    """Return the sample of a raw answer, whose query's id begins the file's name.
 
     An answer that was not finished has the path of its last try.
 
@@ -77,7 +77,7 @@ def read_raw(value: Mapping[str, Any], place: str, path: PurePath) -> Sample:
 
 
 def read_converted(value: Mapping[str, Any], place: str) -> Iterator[Sample]:
-    """The samples of converted answers.
+    """Yield the samples of converted answers.
 
     Raises:
         DataError: one is malformed; names the key.
@@ -87,7 +87,7 @@ def read_converted(value: Mapping[str, Any], place: str) -> Iterator[Sample]:
 
 
 def read_graph(value: Mapping[str, Any], place: str, query_id: str) -> Sample:
-    """The sample of one answer with its graph.
+    """Return the sample of one answer with its graph.
 
     Raises:
         DataError: it is malformed; names the key.
@@ -98,7 +98,7 @@ def read_graph(value: Mapping[str, Any], place: str, query_id: str) -> Sample:
 
 
 def answer_messages(answer: Mapping[str, Any], place: str, query: str) -> tuple[Message, ...]:
-    """The messages of an answer's graph, its calls in the order in which they were made.
+    """Return the messages of an answer's graph, its calls in the order in which they were made.
 
     Raises:
         DataError: a node is malformed; names it.
@@ -122,7 +122,7 @@ def answer_messages(answer: Mapping[str, Any], place: str, query: str) -> tuple[
 
 
 def _as_json(details: Any) -> Any:
-    """The nodes with objects as messages where an older StableToolBench wrote them as Python shows them."""
+    """Return the nodes with objects as messages where an older StableToolBench wrote them as Python shows them."""
     found: list[Any] = []
     pending = [(node, found) for node in details[::-1]] if isinstance(details, list) else []
     while pending:
@@ -177,7 +177,7 @@ def _sample(query_id: str, place: str, form: str, messages: tuple[Message, ...],
 
 
 def _without_finish(message: Message) -> Message:
-    """The message with the call of ``Finish``, which does not call a tool, as its text."""
+    """Return the message with the call of ``Finish``, which does not call a tool, as its text."""
     ends = [call for call in message.calls or () if call.name == FINISH]
     if not ends:
         return message
@@ -223,7 +223,7 @@ def _action(name: str, arguments: str, observation: str) -> list[Message]:
 
 
 def _plain(final: Any) -> Any:
-    """The text of a final answer, which StableToolBench keeps as the JSON of Finish's arguments."""
+    """Return the text of a final answer, which StableToolBench keeps as the JSON of Finish's arguments."""
     if isinstance(final, str) and final.lstrip().startswith("{"):
         try:
             value = json.loads(final)

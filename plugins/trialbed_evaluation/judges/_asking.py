@@ -83,7 +83,7 @@ class AskingJudge(Judge):
         vote: Callable[[int], Awaitable[Vote]],
         gate: Callable[[Answer], str | None] = without_answer,
     ) -> Verdict:
-        """The verdict of all votes; without an answer, every vote is Unsolved and no model is asked.
+        """Return the verdict of all votes; without an answer, every vote is Unsolved and no model is asked.
 
         Args:
             vote: gives the vote with a seed.
@@ -100,5 +100,5 @@ class AskingJudge(Judge):
 
 
 def digest(*texts: str) -> str:
-    """A short digest of prompts."""
+    """Return a short digest of prompts."""
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:12]

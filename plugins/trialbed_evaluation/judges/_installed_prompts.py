@@ -37,7 +37,7 @@ class Prompts:
 
 
 def read_prompts(folder: Path) -> Prompts:
-    """The prompts of a copy of StableToolBench.
+    """Return the prompts of a copy of StableToolBench.
 
     Args:
         folder: of the checkout, of its evaluators, or of the evaluator.

@@ -22,7 +22,7 @@ PREFERENCE_SCHEMA = {
 
 
 def read_preference(reply: str) -> Preference:
-    """The preference in a reply: one JSON object.
+    """Return the preference in a reply: one JSON object.
 
     Raises:
         Unreadable: the verdict is missing, or it names neither answer nor a tie.

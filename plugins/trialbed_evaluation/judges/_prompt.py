@@ -64,7 +64,7 @@ Reply with one JSON object and nothing else:
 
 
 def messages(query: Query, answer: Answer, wire: WireLog, instructions: str = INSTRUCTIONS) -> list[dict[str, str]]:
-    """The conversation that asks for a verdict. The material is JSON, so that no text in it can end it early."""
+    """Return the conversation that asks for a verdict. The material is JSON, so that no text in it can end it early."""
     material = {
         "task": query.text,
         "reference": _reference(query),
@@ -75,7 +75,7 @@ def messages(query: Query, answer: Answer, wire: WireLog, instructions: str = IN
 
 
 def pair_messages(query: Query, first: Candidate, second: Candidate, instructions: str) -> list[dict[str, str]]:
-    """The conversation that asks which of two answers is better."""
+    """Return the conversation that asks which of two answers is better."""
     material = {
         "task": query.text,
         "reference": _reference(query),

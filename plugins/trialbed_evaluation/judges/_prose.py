@@ -17,7 +17,7 @@ WRAPPING = frozenset(("error", "response"))
 
 
 def prose(answer: str, responses: Iterable[Any]) -> str:
-    """The answer without raw copies of responses: objects and lists of them, in JSON or as Python writes them.
+    """Return the answer without raw copies of responses: objects and lists of them, in JSON or as Python writes them.
 
     A copy may be cut off. Facts in an object of the agent's own count as stated.
 

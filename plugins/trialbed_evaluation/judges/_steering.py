@@ -50,7 +50,7 @@ def steers(text: str) -> bool:
 
 
 def shown(text: str) -> str:
-    """The text without the sentences that speak to the judge."""
+    """Return the text without the sentences that speak to the judge."""
     if not steers(text):
         return text
     parts, last = [], 0
@@ -65,7 +65,7 @@ def shown(text: str) -> str:
 
 
 def shown_value(value: Any) -> Any:
-    """A JSON value with ``shown`` texts."""
+    """Return a JSON value with ``shown`` texts."""
     if isinstance(value, str):
         return shown(value)
     if isinstance(value, list):

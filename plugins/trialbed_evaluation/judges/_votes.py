@@ -29,7 +29,7 @@ _WORDS = re.compile(rf"\b(?:{'|'.join(_STATUSES)})\b", re.IGNORECASE)
 
 
 def read_vote(reply: str) -> Vote:
-    """The vote in a reply: one JSON object with a status, fenced or among words, with any further keys.
+    """Return the vote in a reply: one JSON object with a status, fenced or among words, with any further keys.
 
     Raises:
         Unreadable: it is anything else, or the words around the object name a status too; no status is ever guessed

@@ -104,7 +104,7 @@ def _response_unit(ref: ApiRef, query: Query, text: str, wire: WireLog) -> Unit:
 
 
 def _telling(call: ApiCall, query: Query) -> Iterable[str]:
-    """The evidence of a response that could not be known without it."""
+    """Return the evidence of a response that could not be known without it."""
     given = " ".join([query.text, *evidence_values(call.arguments)])
     return (value for value in evidence_values(call.response) if not mentions(given, (value,)))
 

@@ -70,7 +70,7 @@ class SampleScores:
     failed: Collection[str] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """The scores with their reasons as a JSON object."""
+        """Return the scores with their reasons as a JSON object."""
         found: dict[str, Any] = {"id": self.sample.id, "place": self.sample.place, "format": self.sample.format}
         details = {name: _details(result) for name, result in self.results.items()}
         return {**found, "scores": dict(self.values), "unscored": dict(self.unscored), "details": details}
@@ -126,7 +126,7 @@ def _lacking_calls(sample: Sample) -> str:
 async def score_samples(
     samples: Sequence[Sample], metrics: Sequence[str], options: ScoringOptions
 ) -> list[SampleScores]:
-    """The scores of each sample, in the order of the samples.
+    """Return the scores of each sample, in the order of the samples.
 
     A sample that lacks something, or whose model gives no usable answer, gets no value but the reason.
 
@@ -143,7 +143,7 @@ async def score_samples(
 
 
 def summarize(scores: Sequence[SampleScores]) -> list[MetricSummary]:
-    """The mean of every metric, and why samples have no value."""
+    """Return the mean of every metric, and why samples have no value."""
     names = dict.fromkeys(name for found in scores for name in (*found.values, *found.unscored))
     return [_summary(name, scores) for name in names]
 

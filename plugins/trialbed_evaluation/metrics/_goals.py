@@ -58,7 +58,7 @@ class GoalAccuracy:
     name: str = NAME
 
     def as_json(self) -> dict[str, Any]:
-        """All of it as a JSON object."""
+        """Return all of it as a JSON object."""
         return asdict(self)
 
 

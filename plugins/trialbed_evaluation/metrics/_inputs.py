@@ -43,12 +43,12 @@ def made_calls(value: Any, place: str = "predicted") -> Sequence[Any]:
 
 
 def conversation_in(value: Any) -> Any:
-    """The messages of one of Ragas's samples; None for any other value."""
+    """Return the messages of one of Ragas's samples; None for any other value."""
     return getattr(value, "user_input", None)
 
 
 def as_sample(value: Any) -> Any:
-    """A record, such as a line of a file, as the sample that it is; any other value as it is."""
+    """Return a record, such as a line of a file, as the sample that it is; any other value as it is."""
     return read_record(value, "sample") if isinstance(value, Mapping) else value
 
 
@@ -61,12 +61,12 @@ def reference_in(value: Any, key: str) -> Any:
 
 
 def right_groups(value: Any, place: str = "reference") -> tuple[tuple[ToolCall, ...], ...]:
-    """The calls wanted, as groups; a call by itself is a group of one."""
+    """Return the calls wanted, as groups; a call by itself is a group of one."""
     return tuple(part if isinstance(part, tuple) else (part,) for part in read_reference(value, place))
 
 
 def right_calls(value: Any, place: str = "reference") -> Sequence[Any]:
-    """The calls wanted in one list, for rules that know no groups."""
+    """Return the calls wanted in one list, for rules that know no groups."""
     if type(value) is not list:
         raise DataError(f"{place}: must be a list of calls, not {type(value).__name__}")
     for item in value:
@@ -84,7 +84,7 @@ def right_calls(value: Any, place: str = "reference") -> Sequence[Any]:
 
 
 def messages_of(value: Any, place: str = "conversation") -> tuple[Message, ...]:
-    """The messages of a sample or a list.
+    """Return the messages of a sample or a list.
 
     Raises:
         DataError: it has no messages, or they are malformed.

@@ -9,12 +9,12 @@ from trialbed_evaluation.conversations import Message, ToolCall
 
 
 def render(messages: Sequence[Message]) -> str:
-    """The conversation as text, a line or more per message; arguments as JSON."""
+    """Return the conversation as text, a line or more per message; arguments as JSON."""
     return "\n".join(line for message in messages for line in _lines(message))
 
 
 def render_as_ragas(messages: Sequence[Message]) -> str:
-    """The conversation as Ragas 0.4.3 writes it: arguments as Python does, and no system messages."""
+    """Return the conversation as Ragas 0.4.3 writes it: arguments as Python does, and no system messages."""
     return "\n".join(_ragas_message(message) for message in messages if message.role != "system")
 
 

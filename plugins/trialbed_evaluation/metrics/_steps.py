@@ -36,7 +36,7 @@ class Step:
     schema: Mapping[str, Any] = field(default_factory=dict)
 
     def messages(self) -> list[dict[str, Any]]:
-        """The step as messages of a chat completion."""
+        """Return the step as messages of a chat completion."""
         schema = json.dumps(self.schema, ensure_ascii=False)
         inputs = json.dumps(self.inputs, ensure_ascii=False, indent=1, default=str)
         user = f"{self.instruction}\n\nThe schema of your answer:\n{schema}\n\nThe material:\n{inputs}"
@@ -58,7 +58,7 @@ class ChatModel:
         self._access = access
 
     async def __call__(self, step: Step) -> Mapping[str, Any]:
-        """The model's answer to a step. An answer that is not the object asked for is asked for once more.
+        """Return the model's answer to a step. An answer that is not the object asked for is asked for once more.
 
         Raises:
             JudgeError: the model gave no usable answer.
@@ -80,7 +80,7 @@ def _read(step: Step, reply: str) -> Mapping[str, Any]:
 
 
 def replayed(outputs: Mapping[str, Any]) -> StepModel:
-    """A model that gives recorded outputs.
+    """Return a model that gives recorded outputs.
 
     Args:
         outputs: name of a step -> its output, or the list of outputs of a step that is asked several times; those with
@@ -102,7 +102,7 @@ def replayed(outputs: Mapping[str, Any]) -> StepModel:
 
 
 async def ask(model: StepModel, step: Step) -> Mapping[str, Any]:
-    """The answer to a step as an object.
+    """Return the answer to a step as an object.
 
     Raises:
         JudgeError: the model gave none.
@@ -135,7 +135,7 @@ def object_in(text: str) -> dict[str, Any] | None:
 
 
 def text_of(answer: Mapping[str, Any], key: str, step: str) -> str:
-    """A text of an answer.
+    """Return a text of an answer.
 
     Raises:
         JudgeError: it is missing.

@@ -136,7 +136,7 @@ def _unused_rules(
 
 
 def read_tool_schemas(tools: Any) -> Mapping[str, Mapping[str, Any]]:
-    """The schemas of tools, however they are given."""
+    """Return the schemas of tools, however they are given."""
     if not tools:
         return {}
     from trialbed_evaluation.conversations import read_tools

@@ -87,7 +87,7 @@ class TopicAdherence:
         return "\n".join(map(str, self.topics)) or "the conversation has no topics"
 
     def as_json(self) -> dict[str, Any]:
-        """All of it as a JSON object."""
+        """Return all of it as a JSON object."""
         return {**asdict(self), "value": self.value}
 
 

@@ -85,7 +85,7 @@ class TrialMetrics:
 
     @hookimpl
     async def score_trial(self, context: ScoreContext) -> list[Score]:
-        """The scores of one trial. A metric whose reference the query lacks gives none."""
+        """Return the scores of one trial. A metric whose reference the query lacks gives none."""
         sample = trial_sample(context.query, context.tools, context.wire, context.answer, unasked=context.unasked)
         if self.reference_topics:
             sample = _with_topics(sample, self.reference_topics)

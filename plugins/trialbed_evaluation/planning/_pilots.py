@@ -113,8 +113,8 @@ class Pilot:
         They are those of the Bayesian bootstrap (D. B. Rubin, The Annals of Statistics 9 (1981), 130-134), in which
         queries that the pilot lacks have a share, too. Each is tilted exponentially to the mean, which changes it least
         (B. Efron, "Nonparametric Standard Errors and Confidence Intervals", Canadian Journal of Statistics 9 (1981),
-        139-158). A query of the pilot with more repeats than are planned stands for all choices of so many of them; if
-        it has fewer, its difference is shrunk by the noise that more repeats take away.
+        139-158). A query of the pilot with more repeats than are planned stands for all choices of so many of them. One
+        with fewer has its difference made smaller by the noise that more repeats take away.
         """
         import numpy as np
 
@@ -138,7 +138,7 @@ class Pilot:
         column = np.tile(values, (len(queries), 1))
         if self.within and repeats > self.repeats:
             column = np.round(column * self._shrinkage(queries[:, : len(self.differences)], repeats), DIGITS)
-        weights = _tilted(column, weights, difference)
+        weights = _tilt_to(column, weights, difference)
         copies = count // len(queries)
         return Populations(column.repeat(copies, 0), weights.repeat(copies, 0))
 
@@ -203,13 +203,13 @@ def _in_steps(values: Counter[float], step: float) -> Counter[float]:
     return found
 
 
-def _tilted(values: NDArray[Any], weights: NDArray[Any], mean: float) -> NDArray[Any]:
+def _tilt_to(values: NDArray[Any], weights: NDArray[Any], mean: float) -> NDArray[Any]:
     """Return the weights multiplied by the exponential of a multiple of the values, such that the mean is this one."""
     import numpy as np
 
     size = np.abs(values).max(1, keepdims=True)
 
-    def tilted(tilt: NDArray[Any]) -> NDArray[Any]:
+    def weights_at(tilt: NDArray[Any]) -> NDArray[Any]:
         found: NDArray[Any] = weights * np.exp(tilt * values / size - np.abs(tilt))
         found /= found.sum(1, keepdims=True)
         return found
@@ -217,6 +217,6 @@ def _tilted(values: NDArray[Any], weights: NDArray[Any], mean: float) -> NDArray
     low, high = np.full_like(size, -40.0), np.full_like(size, 40.0)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        is_less = (tilted(middle) * values).sum(1, keepdims=True) < mean
+        is_less = (weights_at(middle) * values).sum(1, keepdims=True) < mean
         low, high = np.where(is_less, middle, low), np.where(is_less, high, middle)
-    return tilted((low + high) / 2)
+    return weights_at((low + high) / 2)

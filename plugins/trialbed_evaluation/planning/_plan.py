@@ -144,7 +144,7 @@ class QueryPlan:
     tokens_per_trial: dict[str, float | None]
 
     def as_json(self) -> dict[str, Any]:
-        """The plan as a JSON object."""
+        """Return the plan as a JSON object."""
         return asdict(self)
 
 
@@ -224,7 +224,7 @@ def _pair_plan(
         between=pilot.between,
         within=pilot.within,
         smallest=tuple(smallest),
-        needed=tuple(_needed(pilot, repeats, options, alpha) for repeats in options.repeats),
+        needed=tuple(_queries_needed(pilot, repeats, options, alpha) for repeats in options.repeats),
     )
 
 
@@ -236,7 +236,7 @@ def _smallest(pilot: Pilot, queries: int, repeats: int, options: QueryPlanOption
     return SmallestDifference(queries, repeats, found, low, high, promised=False)
 
 
-def _needed(pilot: Pilot, repeats: int, options: QueryPlanOptions, alpha: float) -> NeededQueries:
+def _queries_needed(pilot: Pilot, repeats: int, options: QueryPlanOptions, alpha: float) -> NeededQueries:
     power, size, margin = options.power, options.difference, options.margin
     power_low, power_high = power_range(pilot, repeats, size, power=power, alpha=alpha)
     finding = queries_for(pilot, size, repeats=repeats, power=power, alpha=alpha)

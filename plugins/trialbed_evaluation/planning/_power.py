@@ -1,7 +1,7 @@
 """The power of a comparison, before it is made: the differences that a number of queries can show.
 
 Comparisons are drawn from populations that the pilot leaves open, each gets its verdict, and the share with the verdict
-that is wanted is the power: a mean over what the pilot leaves open.
+that is wanted is the power: a mean over all that the pilot leaves open.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ GUESSES = (100, 100, 200, COMPARISONS)
 """Comparisons that are drawn at each guess at a place that has a power."""
 
 CERTAIN = 10
-"""How many times as many are drawn without a pilot, whose own uncertainty would be larger than that of the drawing."""
+"""Without a pilot, this many times as many are drawn: its own uncertainty would be larger than that of the drawing."""
 
 POPULATIONS = 300
 """Populations whose variances stand for all that a pilot leaves open."""

@@ -80,7 +80,7 @@ def command(
     """Say how many queries a difference needs, before money is spent.
 
     PILOT is a small run of the frameworks that are to be compared: its id, latest, RUN/FRAMEWORK or a result document.
-    How much its queries and repeats differ tells how small a difference more of them can show. Without a pilot, the
+    The spread of its queries and repeats shows how small a difference more of them can find. Without a pilot, the
     worst case is taken, in which every query is won or lost as a whole; most runs need far fewer queries.
     """
     from trialbed_evaluation.planning import QueryPlanOptions, plan, plan_sides
@@ -120,7 +120,7 @@ def _title(pair: PairPlan, found: QueryPlan) -> str:
 
 def _columns(pair: PairPlan) -> list[str]:
     repeats = dict.fromkeys(cell.repeats for cell in pair.smallest)
-    return ["queries", *(_counted(number, "repeat") for number in repeats)]
+    return ["queries", *(_count(number, "repeat") for number in repeats)]
 
 
 def _rows(pair: PairPlan) -> Iterator[tuple[str, ...]]:
@@ -137,7 +137,7 @@ def _smallest(cell: SmallestDifference) -> str:
 def _notes(pair: PairPlan, found: QueryPlan) -> Iterator[str]:
     for needed in pair.needed:
         yield (
-            f"With {_counted(needed.repeats, 'repeat')}: {_finding(needed)} find a difference of "
+            f"With {_count(needed.repeats, 'repeat')}: {_finding(needed)} find a difference of "
             f"{needed.difference:g}; {_showing(needed)} show that there is none as large as {needed.margin:g}, "
             "if there is none."
         )
@@ -153,7 +153,7 @@ def _notes(pair: PairPlan, found: QueryPlan) -> Iterator[str]:
 
 def _doubt(needed: NeededQueries, pair: PairPlan, power: float) -> str:
     """Say how far the numbers can be trusted."""
-    repeats = _counted(needed.repeats, "repeat")
+    repeats = _count(needed.repeats, "repeat")
     if needed.queries_promised:
         return (
             f"With {repeats}, the chance of {power:.0%} is the mean over pilots like this one: nine of ten plan a "
@@ -184,13 +184,13 @@ def _cost(needed: NeededQueries, tokens: Mapping[str, float | None]) -> Iterator
         ends = (needed.queries_low, needed.queries_high)
         numbers = [needed.queries] if needed.queries_promised else [end for end in ends if end is not None]
         total = " to ".join(f"{each * number:,.0f}" for number in numbers)
-        yield f"  {_finding(needed)} with {_counted(needed.repeats, 'repeat')}: about {total} tokens."
+        yield f"  {_finding(needed)} with {_count(needed.repeats, 'repeat')}: about {total} tokens."
 
 
 def _last_notes(found: QueryPlan) -> Iterator[str]:
     yield from (f"INCOMPLETE: {note}." for note in found.incomplete)
     yield (
-        f"Two-sided tests at {found.alpha:g}, adjusted for {_counted(found.comparisons, 'comparison')}, "
+        f"Two-sided tests at {found.alpha:g}, adjusted for {_count(found.comparisons, 'comparison')}, "
         "like the verdicts of bench run and compare."
     )
     tokens = {name: value for name, value in found.tokens_per_trial.items() if value is not None}
@@ -215,5 +215,5 @@ def _numbers(found: int | None, low: int | None, high: int | None) -> str:
     return f"{found:,} queries" if low is None else f"{low:,} to {high:,} queries"
 
 
-def _counted(count: int, name: str) -> str:
+def _count(count: int, name: str) -> str:
     return f"1 {name}" if count == 1 else f"{count:,} {name}s"

@@ -21,7 +21,7 @@ Framework = tuple[StoredRun, str]
 
 
 def contests_of(baseline: Framework, candidate: Framework, queries: Queries, label: str) -> tuple[list[Contest], int]:
-    """The contests over the queries and repeats that were measured for both, and how many were not.
+    """Return the contests over the queries and repeats that were measured for both, and how many were not.
 
     Args:
         queries: those that both have.
@@ -44,7 +44,7 @@ def contests_of(baseline: Framework, candidate: Framework, queries: Queries, lab
 def preference_document(
     names: tuple[str, str], judge: Mapping[str, Any], decisions: Sequence[Decision], not_measured: int
 ) -> dict[str, Any]:
-    """All of it, as JSON. The win rate is the wins over the contests that were decided, ties among them.
+    """Return all of it, as JSON. The win rate is the wins over the contests that were decided, ties among them.
 
     Repeats of a query count as one observation: in the intervals, which are those of other scores, and in p, which is
     McNemar's where each query has one contest, and else that of a permutation test over the queries' means.
@@ -78,7 +78,7 @@ def preference_document(
 
 
 def _by_query(decisions: Sequence[Decision]) -> dict[int | str, list[Decision]]:
-    """The contests that were decided, by their query."""
+    """Return the contests that were decided, by their query."""
     found: dict[int | str, list[Decision]] = {}
     for decision in decisions:
         if decision.winner is not None:
@@ -87,7 +87,7 @@ def _by_query(decisions: Sequence[Decision]) -> dict[int | str, list[Decision]]:
 
 
 def _rate(decisions: Sequence[Decision], winner: Side) -> dict[str, float] | None:
-    """The share of the contests that this side won."""
+    """Return the share of the contests that this side won."""
     won = {query: [float(each.winner == winner) for each in own] for query, own in _by_query(decisions).items()}
     if not won:
         return None
@@ -103,7 +103,7 @@ def _p_value(decisions: Sequence[Decision]) -> float:
 
 
 def _score_name(baseline: StoredRun, candidate: StoredRun, label: str) -> str:
-    """The score that has the statuses of both."""
+    """Return the score that has the statuses of both."""
     own = f"{JUDGED}@{label}"
     if all(_has(run, own) for run in (baseline, candidate)):
         return own

@@ -58,7 +58,7 @@ def compare_by_preference(
 
 
 def _side(reader: StoreReader, value: str) -> Side:
-    """A run with its frameworks, or with the one that is named after a slash."""
+    """Return a run with its frameworks, or with the one that is named after a slash."""
     name, _, framework = value.partition("/")
     run = require_frameworks(reader.run(name))
     return run, ((run.framework(framework),) if framework else run.config.frameworks)

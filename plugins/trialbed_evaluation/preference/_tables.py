@@ -17,7 +17,7 @@ GROUNDS = {
 
 
 def preference_table(documents: Sequence[Mapping[str, Any]]) -> Table:
-    """A row per pair."""
+    """Return a row per pair."""
     columns = ("candidate against baseline", "wins", "losses", "ties", "undecided", "win rate", "95 % interval", "p")
     notes = [
         "The win rate is the candidate's wins over wins, losses and ties; undecided contests are left out. "
@@ -38,7 +38,7 @@ def undecided_lines(documents: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def preference_records(documents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The figures of each pair."""
+    """Return the figures of each pair."""
     names = ("baseline", "candidate", "contests", "wins", "losses", "ties", "undecided", "not_measured", "p")
     return [
         {name: document[name] for name in names} | {"win_rate": (document["win_rate"] or {}).get("value")}

@@ -44,7 +44,7 @@ def _metric_thresholds() -> Iterable[str]:
 
 
 def options() -> list[click.Option]:
-    """The options for files."""
+    """Return the options for files."""
     return [
         SingleOption(
             ["--metric", "metrics"],
@@ -178,7 +178,7 @@ def _tools(path: Path | None) -> Mapping[str, Mapping[str, Any]]:
 async def score_all(
     samples: Sequence[Sample], given: Mapping[str, Any], options: ScoringOptions
 ) -> tuple[list[SampleScores], list[MetricSummary]]:
-    """The scores of samples, and the mean of each.
+    """Return the scores of samples, and the mean of each.
 
     Raises:
         UsageError: no sample has the parts that a metric needs, or an option is wrong.
@@ -199,7 +199,7 @@ async def score_all(
 
 @asynccontextmanager
 async def _model(given: Mapping[str, Any]) -> AsyncIterator[StepModel | None]:
-    """The model of the judge; None where it needs none."""
+    """Yield the model of the judge; None where it needs none."""
     if given["judge"] is None and given["judge_model"] is None:
         if given["base_url"]:
             raise UsageError("--base-url names an endpoint, but none of its models is used: give --judge MODEL")
@@ -219,7 +219,7 @@ async def _model(given: Mapping[str, Any]) -> AsyncIterator[StepModel | None]:
 
 
 def document(title: str, scores: Sequence[SampleScores], summaries: Sequence[MetricSummary]) -> dict[str, Any]:
-    """The result as JSON."""
+    """Return the result as JSON."""
     return {
         "file": title,
         "samples": len(scores),
@@ -286,7 +286,7 @@ def _has_names_only(sample: Sample) -> bool:
 
 
 def _explain(scores: Sequence[SampleScores], most: int) -> Iterator[str]:
-    """The reasons of the samples that are not right, those with the lowest values first."""
+    """Yield the reasons of the samples that are not right, those with the lowest values first."""
     from trialbed.views import printable
 
     wrong = sorted((found for found in scores if any(value < 1 for value in found.values.values())), key=_lowest)
@@ -325,7 +325,7 @@ def least_means(given: Mapping[str, Any]) -> dict[str, float]:
 
 
 def thresholds(given: Mapping[str, Any], summaries: Sequence[MetricSummary]) -> dict[str, float]:
-    """The least mean of each metric that has one.
+    """Return the least mean of each metric that has one.
 
     Raises:
         UsageError: one is malformed, or about a metric that was not scored.

@@ -46,7 +46,7 @@ def check_used(rules: Mapping[str, str], samples: Sequence[Sample], tools: Mappi
 
 
 def _names(samples: Sequence[Sample], tools: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """The subjects of rules: ``tool.argument`` and ``argument``."""
+    """Yield the subjects of rules: ``tool.argument`` and ``argument``."""
     for sample in samples:
         for call in _calls(sample):
             yield from _of_tool(call.name, call.args or {})

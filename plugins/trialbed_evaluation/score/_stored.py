@@ -28,7 +28,7 @@ SHARED = (*OWN, "fail_under")
 
 
 def options() -> list[click.Parameter]:
-    """The options for stored runs."""
+    """Return the options for stored runs."""
     from trialbed.cli.options import FOLDER, SingleOption
     from trialbed.cli.setting_options import setting_option
     from trialbed.cli.stored import store_option
@@ -195,6 +195,6 @@ def _refuse_incomplete(rescored: Rescored, fail_under: Sequence[str]) -> None:
 
 
 def _without_verdict(rescored: Rescored) -> list[Score]:
-    """The new judge's scores that have no value; none where no judge was asked."""
+    """Return the new judge's scores that have no value; none where no judge was asked."""
     found = [score for result in rescored.after if rescored.name and (score := result.score(rescored.name))]
     return [score for score in found if score.value is None]

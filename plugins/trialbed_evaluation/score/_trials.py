@@ -47,7 +47,7 @@ def score(target: str, given: Mapping[str, Any]) -> int:
 
 
 def _samples(target: str, given: Mapping[str, Any]) -> tuple[str, dict[str, list[Sample]]]:
-    """The run's id, and the samples of each framework."""
+    """Return the run's id, and the samples of each framework."""
     from trialbed.engine import run_queries
     from trialbed.settings import RunSettings, store_file
     from trialbed.store import open_store, require_frameworks
