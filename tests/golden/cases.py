@@ -49,7 +49,6 @@ ON_STORED_RUNS = {
     "show-latest": "show latest",
     "show-ambiguous": "show 2026",
     "show-unknown": "show 19990101",
-    **{f"runs-{form}": f"runs --format {form}" for form in ("csv", "markdown", "html")},
     "runs-framework": "runs --framework alpha",
     "runs-tag": "runs --tag mixed --tag later",
     "runs-status": "runs --status incomplete --limit 2",

@@ -1,4 +1,4 @@
-"""``bench compare``: the installed comparers decide what can be compared, and how."""
+"""``bench compare``: the installed comparers recognise things that can be compared, and compare them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ SHARED: tuple[click.Option, ...] = (
 
 
 @dataclass(frozen=True)
-class Kind:
+class ComparerOptions:
     """A comparer with the options that are for its kind only."""
 
     comparer: Comparer
@@ -74,7 +74,7 @@ class Kind:
         """The kind of things it compares, in words."""
         return self.comparer.contents
 
-    def given(self, context: click.Context) -> list[click.Option]:
+    def chosen_options(self, context: click.Context) -> list[click.Option]:
         """Its options that stand on the command line."""
         command_line = click.core.ParameterSource.COMMANDLINE
         return [option for option in self.options if context.get_parameter_source(option.name or "") is command_line]
@@ -83,7 +83,7 @@ class Kind:
 class CompareCommand(SectionedCommand):
     """The command with the options of every kind."""
 
-    def __init__(self, kinds: Sequence[Kind]) -> None:
+    def __init__(self, kinds: Sequence[ComparerOptions]) -> None:
         self.kinds = kinds
         argument = click.Argument(
             ["values"], nargs=-1, metavar="[BASELINE OTHER...]", shell_complete=completes(runs, files=True)
@@ -110,8 +110,8 @@ class CompareCommand(SectionedCommand):
         return 3 if found.incomplete else int(bool(found.failed))
 
 
-def _kinds() -> list[Kind]:
-    """Every comparer that can be loaded; says on stderr which cannot."""
+def _kinds() -> list[ComparerOptions]:
+    """Return every comparer that can be loaded; print to stderr which cannot."""
     from trialbed.drivers import list_drivers, load_driver
 
     kinds = []
@@ -121,18 +121,18 @@ def _kinds() -> list[Kind]:
         except DriverError as error:
             click.echo(f"Warning: {error}", err=True)
             continue
-        kinds.append(Kind(comparer, comparer.options()))
+        kinds.append(ComparerOptions(comparer, comparer.options()))
     return kinds
 
 
-def _kind(kinds: Sequence[Kind], values: Sequence[str], context: click.Context) -> Kind:
-    """The kind of what is to be compared.
+def _kind(kinds: Sequence[ComparerOptions], values: Sequence[str], context: click.Context) -> ComparerOptions:
+    """Return the kind of the things to compare.
 
     Raises:
         UsageError: nothing is named, a value is of no kind, values or options are of different kinds.
     """
-    found = [(value, _recognised(kinds, value)) for value in values]
-    found += [(option.opts[-1], kind) for kind in kinds for option in kind.given(context)]
+    found = [(value, _recognise(kinds, value)) for value in values]
+    found += [(option.opts[-1], kind) for kind in kinds for option in kind.chosen_options(context)]
     if not found:
         raise click.UsageError(f"name two or more of a kind: {' or '.join(kind.contents for kind in kinds)}")
     first, chosen = found[0]
@@ -144,7 +144,7 @@ def _kind(kinds: Sequence[Kind], values: Sequence[str], context: click.Context) 
     return chosen
 
 
-def _recognised(kinds: Sequence[Kind], value: str) -> Kind:
+def _recognise(kinds: Sequence[ComparerOptions], value: str) -> ComparerOptions:
     for kind in kinds:
         if kind.comparer.recognises(value):
             return kind

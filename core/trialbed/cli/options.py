@@ -14,7 +14,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 """Types of options: a file or a folder that need not be there."""
 
 
-class Line(click.types.StringParamType):
+class LineType(click.types.StringParamType):
     """A text that may have spaces: several in one variable stand on lines of their own."""
 
     envvar_list_splitter = "\n"

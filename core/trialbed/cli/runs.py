@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
@@ -13,7 +13,7 @@ import click
 
 from trialbed.cli import completion
 from trialbed.cli.completion import completes, datasets
-from trialbed.cli.formats import chosen_format, format_option, records_text
+from trialbed.cli.formats import chosen_format, format_option
 from trialbed.cli.options import json_option, plain_option
 from trialbed.cli.stored import Since, print_json, store_option
 
@@ -29,7 +29,7 @@ EPILOG = """\b
 Examples:
   bench runs
   bench runs --framework langgraph --since 7d
-  bench runs --tag nightly --format csv
+  bench runs --tag nightly --limit 50
   bench runs remove 20260101T120000
   bench runs --model gpt-4o-mini --dataset stabletoolbench:G1_instruction --json
 """
@@ -70,7 +70,7 @@ Examples:
 )
 @plain_option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Number of runs to list.")
 @store_option
-@format_option("table", "json", "csv", "markdown", "html")
+@format_option("table", "json")
 @json_option
 @click.pass_context
 def command(
@@ -93,7 +93,6 @@ def command(
     if context.invoked_subcommand is not None:
         return
     from trialbed.store import open_store
-    from trialbed.views import Table
 
     form = chosen_format(form, as_json=as_json)
     with open_store(store) as reader:
@@ -104,15 +103,12 @@ def command(
         rows = [_row(run) for run in found[:limit]]
         if form == "json":
             print_json(rows)
-        elif form == "table":
-            _print(rows, reader.place, more=len(found) > limit)
         else:
-            table = Table.of("", COLUMNS, (line for row in rows for line in _lines(row)))
-            click.echo(records_text(form, [table], list(_records(rows)), "Runs"), nl=False)
+            _print(rows, reader.place, more=len(found) > limit)
 
 
 def _row(run: StoredRun) -> dict[str, Any]:
-    """What a list of runs says of one."""
+    """Return the entry of a run in the list."""
     columns, config = run.columns((JUDGED,)), run.config
     # Those of several frameworks would be over different queries.
     uneven = run.status != "finished" and len(config.frameworks) > 1
@@ -137,17 +133,8 @@ def _row(run: StoredRun) -> dict[str, Any]:
     }
 
 
-def _records(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """One record for each framework of a run."""
-    for row in rows:
-        own = {name: value for name, value in row.items() if name not in ("frameworks", "sopr_score")}
-        own["tags"] = " ".join(row["tags"])
-        for framework, mean in row["sopr_score"].items():
-            yield {**own, "framework": framework, "sopr_score": mean}
-
-
 def _mean(framework: str, columns: RunColumns) -> float | None:
-    """The mean of ``sopr_score`` over the trials of a framework that were measured; failed ones are 0."""
+    """Return the mean of ``sopr_score`` over the trials of a framework that were measured; failed ones are 0."""
     from statistics import fmean
 
     known = columns.values.get(JUDGED, {})
@@ -199,7 +186,7 @@ def remove(runs: tuple[str, ...], store: str | None, as_json: bool) -> None:
 COLUMNS = ("run", "status", "dataset", "queries", "model", "trials", "framework", "sopr_score")
 NARROW = ("run", "status", "trials", "framework", "sopr_score")
 NARROWEST = ("run", "status", "trials")
-"""Columns for narrow terminals: how a run ended and how much of it there is matter more than what it was of."""
+"""Columns for narrow terminals: the end of a run and its number of trials matter more than its dataset."""
 
 
 def _print(rows: list[dict[str, Any]], place: str, *, more: bool) -> None:
@@ -209,7 +196,7 @@ def _print(rows: list[dict[str, Any]], place: str, *, more: bool) -> None:
         click.echo(f"No runs in {place} match.")
         return
     notes = [
-        *_named(rows),
+        *_tags_and_notes(rows),
         "trials: those that ended with an answer, of all. sopr_score: the mean over measured trials; failed ones count "
         "as 0.",
     ]
@@ -224,8 +211,8 @@ def _print(rows: list[dict[str, Any]], place: str, *, more: bool) -> None:
     print_tables([table] if table else [], sys.stdout)
 
 
-def _named(rows: list[dict[str, Any]]) -> Iterator[str]:
-    """The tags and the note of each run that has some."""
+def _tags_and_notes(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield the tags and the note of each run that has some."""
     for row in rows:
         tags = ", ".join(row["tags"])
         if tags or row["note"]:
@@ -233,12 +220,12 @@ def _named(rows: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _cells(line: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
-    """The cells of some columns."""
+    """Return the cells of some columns."""
     return tuple(cell for name, cell in zip(COLUMNS, line, strict=True) if name in columns)
 
 
 def _lines(row: dict[str, Any]) -> list[tuple[str, ...]]:
-    """A line for each framework of a run; what is the run's own is in the first."""
+    """Return a line for each framework of a run; the cells of the run itself are in the first."""
     from trialbed.views import UNKNOWN
 
     repeats = f" x {row['repeat']}" if row["repeat"] > 1 else ""

@@ -16,7 +16,7 @@ from trialbed.cli.options import (
     FOLDER,
     Decorated,
     FiniteRange,
-    Line,
+    LineType,
     NumberOrNumbers,
     SingleOption,
     make_option,
@@ -69,7 +69,7 @@ class SettingOption(SingleOption):
         (self._setting,) = names
 
     def __getattr__(self, name: str) -> Any:
-        """What the option has once its declaration was read."""
+        """Read the option's declaration, and return an attribute of it."""
         fields = vars(self)
         if name.startswith("__") or "opts" in fields:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -117,7 +117,7 @@ def setting_options(command: Decorated) -> Decorated:
 
 def _type(declared: Declared) -> click.ParamType[Any]:
     if declared.name == "commands":
-        return Line()
+        return LineType()
     if declared.name == "max_tools":
         return NumberOrNumbers()
     if declared.kind is int:

@@ -84,13 +84,11 @@ def print_json(value: Any) -> None:
         finite = json.loads(json.dumps(value), parse_constant=lambda _: None)
         text = json.dumps(finite, ensure_ascii=False, indent=2)
     click.echo(
-        "".join(
-            character if character.isprintable() or character == "\n" else _escaped(character) for character in text
-        )
+        "".join(character if character.isprintable() or character == "\n" else _escape(character) for character in text)
     )
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     return json.dumps(character)[1:-1]
 
 
@@ -123,7 +121,7 @@ def run_reporter(name: str, *, explained: bool = False) -> Reporter:
     """The reporter of this name for results of runs.
 
     Args:
-        explained: whether it is to say what each figure means.
+        explained: whether it is to explain each figure.
 
     Raises:
         UsageError, DriverError: there is none, or it shows something else.

@@ -34,7 +34,7 @@ def parse_thresholds(given: Sequence[str], example: str = "sopr_score=0.8") -> d
 
 
 def check_scores(thresholds: Mapping[str, float], repeat: int | None = None) -> None:
-    """Check that the scores exist and can reach their thresholds, as far as that can be told before a run.
+    """Check that the scores exist and can reach their thresholds, as far as that is known before a run.
 
     Args:
         repeat: trials of each query; None where that is not known.

@@ -42,8 +42,8 @@ def build_report(
     Args:
         queries: the run's queries by id.
         attempts: every attempt, those that do not count too.
-        tools: what each query was offered, for where gold calls were lost; None where that is not known.
-        gold: what gold calls were answered, where the run made them itself.
+        tools: the tools on offer by query, which show where gold calls were lost; None where they are not known.
+        gold: the answers to gold calls, where the run made them itself.
         against: the framework that the others are compared with; None for ``reference``, or the first.
         margin: the largest difference of a score that does not matter.
         allow_incomplete: where trials are missing, add the figures over those that every framework has.

@@ -288,7 +288,7 @@ class Summary:
 
     @property
     def incomplete(self) -> bool:
-        """Whether the run has ended without all of its trials measured."""
+        """True where the run has ended without all of its trials measured."""
         return self.run.status == "incomplete"
 
     @property
@@ -339,7 +339,7 @@ class Report:
 
     @property
     def incomplete(self) -> bool:
-        """Whether the run has ended without all of its trials measured."""
+        """True where the run has ended without all of its trials measured."""
         return self.run.status == "incomplete"
 
     def trials(self, framework: str | None = None) -> Iterator[TrialResult]:

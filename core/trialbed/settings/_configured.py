@@ -19,7 +19,7 @@ BESIDE_SETTINGS = ("fresh", "retry-failed", "extend", "allow-incomplete", "gold-
 """Options of ``bench run`` beside its settings that functions know too."""
 
 FOR_COMMANDS = ("fail-under", "fail-on-regression", "format", "json", "legend")
-"""Options of ``bench run`` that are about what the command prints and how it exits."""
+"""Options of ``bench run`` for the command's output and exit code."""
 
 WITH_VARIABLES = ("yes", "env-dir")
 """Options beside the settings that the environment may give."""
@@ -39,7 +39,7 @@ class ConfiguredValue:
 
 
 def configured_settings(start: Path) -> dict[str, ConfiguredValue]:
-    """Return what the nearest settings file and the environment give for ``bench run``, by the names of the settings.
+    """Return the values of settings of ``bench run`` in the nearest settings file and in the environment, by name.
 
     The environment comes first; ``FOR_COMMANDS`` are left out.
 

@@ -311,7 +311,7 @@ def _summaries(reports: Sequence[Report]) -> list[Summary]:
 
 
 def _says_incomplete(reports: Sequence[Report], thresholds: Mapping[str, float]) -> bool:
-    """Whether trials or verdicts are missing, which is said."""
+    """Say whether trials or verdicts are missing, and return it."""
     undecided = "--fail-under is not decided. " if thresholds else ""
     summaries = _summaries(reports)
     if any(summary.incomplete for summary in summaries):

@@ -46,7 +46,7 @@ def check_baseline(baseline: Sequence[Side], options: RunOptions) -> None:
 
 
 def regressed(baseline: Sequence[Side], report: Report, margin: float) -> bool:
-    """Whether any score of any framework is shown to be worse than in the baseline; says on stderr which.
+    """Return whether a score of a framework is shown to be worse than in the baseline; prints which to stderr.
 
     Raises:
         UsageError: they cannot be compared, such as over different datasets.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from trialbed.views import Table
 
 LOSERS = ("selector", "model", "framework", "rig")
-"""Who may have lost a gold call; the rig is the virtual API and Trialbed itself."""
+"""The parties that can lose a gold call; the rig is the virtual API and Trialbed itself."""
 
 STAGES = {
     "not offered": "selector",
@@ -47,7 +47,7 @@ def check_sweep(given: Mapping[str, Any]) -> None:
 
 
 def losers(summary: Summary) -> Counter[str]:
-    """How many gold calls each lost in the trials of a framework, and how many there were, as ``calls``."""
+    """Count the gold calls that each lost in the trials of a framework, and all of them as ``calls``."""
     found: Counter[str] = Counter()
     for trial in summary.trials:
         for call in trial.gold_calls or ():

@@ -17,7 +17,7 @@ LISTED = ("sent", "claimed", "right")
 
 
 def conversation(wire: WireLog) -> Iterator[Line]:
-    """Every request to the model with what is new in it and its answer, and every call of an Api with its response."""
+    """Yield every request to the model, with its new messages and its answer, and every call of an Api."""
     for one in exchanges(wire):
         if isinstance(one, ToolExchange):
             yield from _api_call(one)
@@ -80,7 +80,7 @@ def _api_call(one: ToolExchange) -> Iterator[Line]:
 
 
 def claims(result: Any) -> Iterator[Line]:
-    """What the agent says it did."""
+    """Yield the agent's claims."""
     answer = result.outcome.answer
     if answer is None:
         yield Line("The agent gave no answer.", 1)
@@ -101,7 +101,7 @@ def claims(result: Any) -> Iterator[Line]:
 
 
 def scores(result: Any) -> Sequence[Line]:
-    """Each score with what it rests on."""
+    """Yield each score with its evidence."""
     found = [
         (score.name, "-" if score.value is None else f"{score.value:.4g}", score.label or "", _reason(score))
         for score in result.scores
@@ -124,7 +124,7 @@ def _reason(score: Any) -> str:
 
 
 def findings(verified: Mapping[str, Any]) -> Iterator[Line]:
-    """How a case of a verification ended, and what is wrong or odd about the endpoint's answer."""
+    """Yield the end of a case of a verification, and the problems of the endpoint's answer."""
     yield Line(f"outcome: {verified['outcome']}", 1)
     for found in verified["findings"]:
         evidence = f": {found['evidence']}" if found["evidence"] else ""

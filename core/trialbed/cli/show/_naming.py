@@ -30,7 +30,7 @@ def named_attempt(
         trial: ``FRAMEWORK/QUERY`` or ``FRAMEWORK/QUERY/REPEAT``; where the run has one framework, it may be left out.
 
     Raises:
-        UsageError: it is named twice, or names what the run does not have.
+        UsageError: it is named twice, or names something that the run does not have.
         DataError: the trial has not ended yet.
     """
     if trial is not None and (framework is not None or query is not None):
@@ -38,7 +38,7 @@ def named_attempt(
     if trial is None:
         label, query_id, number = _framework(run, framework), _query(run, query), repeat or 0
     else:
-        label, query_id, named = _parsed(run, trial)
+        label, query_id, named = _parse(run, trial)
         if named is not None and repeat not in (None, named):
             raise UsageError(f"{trial} names repeat {named}, and --repeat {repeat}; name one")
         number = named if named is not None else repeat or 0
@@ -81,7 +81,7 @@ def query_meant(config: RunConfig, text: str) -> QueryId | None:
     return next(iter([*numbers, *texts]), None)
 
 
-def _parsed(run: StoredRun, trial: str) -> tuple[str, QueryId, int | None]:
+def _parse(run: StoredRun, trial: str) -> tuple[str, QueryId, int | None]:
     """Framework, query and repeat. Names of frameworks and queries may have slashes, so every reading is tried."""
     for label, rest in _split(run, trial):
         query_id = query_meant(run.config, rest)

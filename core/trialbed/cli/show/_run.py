@@ -78,10 +78,10 @@ def _settings(run: StoredRun, report: Report) -> Iterator[str]:
 
     rows = [
         ("run", f"{run.run_id}: {run.status}, began {moment(run.created_at)} UTC{_duration(run, report)}"),
-        ("frameworks", ", ".join(_named(run))),
+        ("frameworks", ", ".join(_framework_versions(run))),
         *(("program", text) for text in run.config.commands),
         ("dataset", f"{run.config.dataset} ({run.config.test_set}), {_number(run)}, sha256 {_digest(run)}"),
-        *_chosen(run),
+        *_other_settings(run),
         ("trialbed", run.config.trialbed_version),
         *([("tags", ", ".join(run.tags))] if run.tags else []),
         *([("note", run.note)] if run.note else []),
@@ -91,7 +91,7 @@ def _settings(run: StoredRun, report: Report) -> Iterator[str]:
 
 
 def _duration(run: StoredRun, report: Report) -> str:
-    """How long a run took; of one that was killed or is under way, as far as its trials tell."""
+    """Return how long a run took; of one that was killed or is under way, as far as its trials show."""
     if run.overall_time:
         return f", took {seconds(run.overall_time)}"
     ends = [
@@ -102,7 +102,7 @@ def _duration(run: StoredRun, report: Report) -> str:
     return f", its last trial ended {seconds((max(ends) - run.created_at).total_seconds())} later" if ends else ""
 
 
-def _named(run: StoredRun) -> Iterator[str]:
+def _framework_versions(run: StoredRun) -> Iterator[str]:
     versions = {info.name: info.version for info in run.frameworks}
     for name in run.config.frameworks:
         yield f"{name} {versions[name]}" if versions.get(name) else name
@@ -118,8 +118,8 @@ def _digest(run: StoredRun) -> str:
     return run.config.dataset_digest[:12]
 
 
-def _chosen(run: StoredRun) -> Iterator[tuple[str, str]]:
-    """The other settings of the run's identity; those that are not set are left out."""
+def _other_settings(run: StoredRun) -> Iterator[tuple[str, str]]:
+    """Yield the other settings of the run's identity; those that are not set are left out."""
     from dataclasses import fields
 
     from trialbed.settings import IdentitySettings
@@ -151,7 +151,7 @@ def _worst_table(worst: Sequence[WorstQuery], report: Report, command: str) -> T
 
 
 def _ends(trials: Sequence[ReportedTrial]) -> str:
-    """How the trials of a query ended under one framework."""
+    """Return the ends of the trials of a query under one framework."""
     ends = list(map(_end, trials))
     counts = {end: ends.count(end) for end in dict.fromkeys(ends)}
     if len(ends) <= 1:

@@ -24,8 +24,8 @@ class Line:
     depth: int = 0
 
 
-def written(lines: Iterable[Line], *, full: bool) -> Iterator[str]:
-    """The lines as they are printed: harmless, indented, and cut where they are long unless all is asked for.
+def printed_lines(lines: Iterable[Line], *, full: bool) -> Iterator[str]:
+    """Yield the lines as they are printed: harmless, indented, and cut where they are long unless all is asked for.
 
     Whatever an agent, a model or an Api says is shown, and none of it can move the cursor, change colours or the
     title, or pass for another line's beginning.
@@ -38,7 +38,7 @@ def written(lines: Iterable[Line], *, full: bool) -> Iterator[str]:
 
 
 def is_cut(lines: Iterable[Line]) -> bool:
-    """Whether any of the lines is shown in part only."""
+    """Return whether any of the lines is shown in part only."""
     return any(_cut(line.text) != line.text for line in lines)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli.show._conversation import claims, conversation, findings, scores
-from trialbed.cli.show._text import Line, is_cut, written
+from trialbed.cli.show._text import Line, is_cut, printed_lines
 from trialbed.cli.stored import print_json
 from trialbed.report.inspection import TrialProblem, as_text, problems
 
@@ -34,7 +34,7 @@ def show_trial(run: StoredRun, trial: StoredTrial, query: Query | None, *, full:
         print_json(_document(run, result, found, query, tools))
         return
     lines = list(_lines(run, result, found, query))
-    for text in written(lines, full=full):
+    for text in printed_lines(lines, full=full):
         click.echo(text)
     if not full and is_cut(lines):
         click.echo("\nLong texts are cut: --full shows them, and --json all that the store holds.")

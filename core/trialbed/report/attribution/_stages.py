@@ -79,7 +79,7 @@ def attribute(
     error is lost by that error, as the model could not ask any more.
 
     Args:
-        tools: what the query was offered.
+        tools: the tools that the query was offered.
         unasked: the calls that no answer of the model asked for; they stand for no gold call.
     """
     calls = asked_calls(result.wire, tools, unasked)

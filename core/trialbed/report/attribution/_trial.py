@@ -23,8 +23,8 @@ def attribute_trial(
 
     Args:
         result: the trial, bodies included.
-        tools: what each query was offered.
-        secrets: what is redacted in reasons.
+        tools: the tools that each query was offered.
+        secrets: texts that are redacted in reasons.
     """
     if result.status == "not measured":
         return None

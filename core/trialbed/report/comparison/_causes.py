@@ -1,4 +1,4 @@
-"""The cause of a lower score under a framework's native profile, as far as the wire tells it."""
+"""The cause of a lower score under a framework's native profile, as far as the wire shows it."""
 
 from __future__ import annotations
 

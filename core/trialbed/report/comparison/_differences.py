@@ -66,7 +66,7 @@ class RunComparison:
 
     Attributes:
         common: how many queries both have; ``only_baseline`` and ``only_candidate`` are left out.
-        settings: those that differ: what each side has.
+        settings: those that differ, with the value of each side.
         findings: the verdicts, by score.
         recovery: of a run with faults, compared with one without.
         notes: conditions that distort the figures.

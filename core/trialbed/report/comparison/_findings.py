@@ -1,4 +1,4 @@
-"""Findings on candidates against a baseline: better, worse, equivalent, identical, or too few queries to tell."""
+"""Findings on candidates against a baseline: better, worse, equivalent, identical, or undecided for too few queries."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ScoreFinding:
         p_adjusted: the same by Holm's method over all findings that are made together.
         better, worse: the queries that changed.
         wider: the interval that verdicts go by. It allows for queries that were not seen and differ by more.
-        verdict: ``too few`` stands for too few queries to tell.
+        verdict: ``too few`` stands for too few queries to decide.
         needed: about how many queries would do, where there are too few.
         differences: one per query, in the order of the queries.
         comparisons: how many were tested together, for which the p-value is adjusted.
@@ -70,7 +70,7 @@ class ScoreFinding:
         return (*self.worse, *self.better)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the finding as JSON, without the names of what is compared."""
+        """Return the finding as JSON, without the names of its sides."""
         return {
             "n": self.n,
             "baseline": self.baseline_mean,

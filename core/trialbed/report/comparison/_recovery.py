@@ -1,4 +1,4 @@
-"""Recovery from faults: the share solved under faults of what is solved without them, query by query."""
+"""Recovery from faults: of the trials that are solved without faults, the share that is solved with them."""
 
 from __future__ import annotations
 

@@ -36,8 +36,8 @@ JUDGE_KEYS = ("evaluator_model", "judge_model", "judge_prompt")
 def compared_settings() -> Mapping[str, Any]:
     """Return the default of each compared setting, by its key in a document's metadata.
 
-    These are the settings of a run's identity; two sides may differ in them, as that can be what is compared. The test
-    set stands for the dataset, whose name may be a path.
+    These are the settings of a run's identity; two sides may differ in them, as a comparison may be about that.
+    The test set stands for the dataset, whose name may be a path.
     """
     declared = {key: item.default for item in declared_settings() if (key := item.document) and key != "dataset"}
     return {"test_set": None, **declared, **dict.fromkeys(BESIDE_SETTINGS)}

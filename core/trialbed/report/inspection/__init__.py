@@ -1,4 +1,4 @@
-"""One trial as it is looked at: what was asked and answered in which order, and what went wrong.
+"""One trial as it is looked at: its requests and answers in their order, and its problems.
 
 ``bench show`` and the pages both use this, so that they say the same.
 """

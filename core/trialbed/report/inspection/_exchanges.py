@@ -37,8 +37,8 @@ class ModelExchange:
         known: how many messages came before in an earlier request; None where the request cannot be read.
         messages: the others.
         offered: the tools on offer, where they are not those of an earlier request.
-        thoughts: what the model wrote of its reasoning.
-        text: what it answered.
+        thoughts: the model's reasoning, as far as it wrote it.
+        text: its answer.
         unread: an answer that cannot be read, as it came.
     """
 
@@ -72,7 +72,7 @@ Exchange: TypeAlias = ModelExchange | ToolExchange
 
 
 def exchanges(wire: WireLog) -> tuple[Exchange, ...]:
-    """Every request to the model, with what is new in it, and every call of an Api, as they began."""
+    """Yield every request to the model, with its new messages, and every call of an Api, as they began."""
     seen: list[Any] = []
     # A trial may be open for long before its agent begins: the worker has to start first.
     began = min([call.started for call in wire.model_calls] + [call.started for call in wire.api_calls], default=0.0)
@@ -116,7 +116,7 @@ def _plain(content: Any) -> str:
 
 
 def _answer(call: ModelCall) -> dict[str, str]:
-    """The parts of an exchange that say what the model answered."""
+    """Return the parts of an exchange that hold the model's answer."""
     answer = recorded_answer(call).answer
     return {
         "thoughts": answer.reasoning,

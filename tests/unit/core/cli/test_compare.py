@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from trialbed import Comparer, Comparison, Table
-from trialbed.cli.compare import CompareCommand, Kind, command
+from trialbed.cli.compare import CompareCommand, ComparerOptions, command
 
 
 class Fruit(Comparer):
@@ -45,7 +45,7 @@ class Pears(Fruit):
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.chdir(tmp_path)
-    compare = CompareCommand([Kind(each, each.options()) for each in (Fruit(), Pears())])
+    compare = CompareCommand([ComparerOptions(each, each.options()) for each in (Fruit(), Pears())])
     return lambda *arguments: CliRunner().invoke(compare, arguments, standalone_mode=False)
 
 
