@@ -90,7 +90,7 @@ class TrialRouting:
             except BodyTooLarge:  # which the application refuses in its own words
                 return None, _read_already(bytes(self._max_body + 1), receive)
             except ClientGone:
-                return None, _gone
+                return None, _receive_disconnect
             return _token(body), _read_already(body, receive)
         parts = path.split("/")
         place = 3 if path.startswith(f"{OPENING}/") else 2 if path.startswith("/t/") else None
@@ -99,7 +99,7 @@ class TrialRouting:
     async def _pass_on(self, owner: int, scope: Scope, receive: Receive, send: Send) -> None:
         body = _Body(receive, there=any(name in LENGTHS for name, _ in scope["headers"]))
         passing = asyncio.ensure_future(self._exchange(owner, scope, body, send))
-        gone = asyncio.ensure_future(body.gone())
+        gone = asyncio.ensure_future(body.wait_for_end())
         try:
             await asyncio.wait((passing, gone), return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -176,7 +176,7 @@ class _Body:
             yield message.get("body", b"")
         self._read.set()
 
-    async def gone(self) -> None:
+    async def wait_for_end(self) -> None:
         """Wait until the client has gone."""
         ended = asyncio.ensure_future(self._ended.wait())
         read = asyncio.ensure_future(self._read.wait())
@@ -237,7 +237,7 @@ def _read_already(body: bytes, receive: Receive) -> Receive:
     return replay
 
 
-async def _gone() -> Message:
+async def _receive_disconnect() -> Message:
     return {"type": "http.disconnect"}
 
 

@@ -64,7 +64,7 @@ class Workers:
                 self._await_first(workers)
                 on_ready()
                 while not self._stop.is_set():
-                    workers = [self._replaced(worker, WorkerPlace(n, paths)) for n, worker in enumerate(workers)]
+                    workers = [self._keep_alive(worker, WorkerPlace(n, paths)) for n, worker in enumerate(workers)]
                     wait([worker.sentinel for worker in workers], timeout=0.5)
             finally:
                 self._end(workers)
@@ -92,7 +92,7 @@ class Workers:
         if not self._stop.is_set():
             raise ServerUnavailable("no worker of the server could start; its log says why")
 
-    def _replaced(self, worker: SpawnProcess, place: WorkerPlace) -> SpawnProcess:
+    def _keep_alive(self, worker: SpawnProcess, place: WorkerPlace) -> SpawnProcess:
         if worker.is_alive() or self._stop.is_set():
             return worker
         logger.error("worker %s has died with exit code %s; another one takes its place", worker.pid, worker.exitcode)

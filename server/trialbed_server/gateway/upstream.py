@@ -177,7 +177,7 @@ class Upstream:
                     return await self._refusal(request, answer)
                 await self._pass_on(answer, writer, partial(self._begins, asked, continued))
         except (aiohttp.ClientError, OSError) as error:
-            return self._disconnected(request, writer, error)
+            return self._fail(request, writer, error)
         except asyncio.CancelledError:
             # The framework has left, or its trial's time is up.
             if writer.started:
@@ -230,7 +230,7 @@ class Upstream:
         self._count(request, failure)
         return failure
 
-    def _disconnected(self, request: ProxiedRequest, writer: ResponseWriter, error: Exception) -> FailedAttempt | None:
+    def _fail(self, request: ProxiedRequest, writer: ResponseWriter, error: Exception) -> FailedAttempt | None:
         silent = isinstance(error, TimeoutError)
         happened = f"did not answer in time ({error})" if silent else f"failed: {type(error).__name__}: {error}"
         message = self.redactor().whole(f"the upstream endpoint {self.url} {happened}".encode()).decode()
