@@ -171,5 +171,4 @@ async def _cancel(trial: PreparedTrial, latch: Latch) -> None:
 
 def _is_over(trial: PreparedTrial) -> bool:
     """Return whether all requests and calls of the trial have ended."""
-    requests = all(request.dropped or request.ended is not None for request in trial.requests)
-    return requests and all(call.dropped or call.ended is not None for call in trial.calls)
+    return all(seen.is_over for seen in (*trial.requests, *trial.calls))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -13,26 +16,50 @@ from trialbed.wire.dialects import dialect
 from trialbed.wire.offers import Offers
 
 
-@dataclass
-class ObservedRequest:
+@dataclass(kw_only=True)
+class Observation:
+    """A request that the harness received.
+
+    Attributes:
+        number: among the trial's of its kind, from 0.
+        started, ended: on ``time.perf_counter``; ``ended`` is None until it has been answered.
+        dropped: whether the adapter closed the connection before the answer was sent.
+    """
+
+    number: int
+    started: float = field(default_factory=time.perf_counter)
+    ended: float | None = None
+    dropped: bool = False
+
+    @property
+    def is_over(self) -> bool:
+        """It was answered, or its connection is closed."""
+        return self.dropped or self.ended is not None
+
+    @contextmanager
+    def note_end(self) -> Iterator[None]:
+        """Note the end of the request, which is answered meanwhile."""
+        try:
+            yield
+        except (asyncio.CancelledError, ConnectionError):
+            self.dropped = True
+            raise
+        self.ended = time.perf_counter()
+
+
+@dataclass(kw_only=True)
+class ObservedRequest(Observation):
     """A request to the model.
 
     Attributes:
-        number: among the trial's, from 0.
         body: the JSON object that was sent.
         headers: names in lower case.
-        started, ended: on ``time.perf_counter``; ``ended`` is None until the model has answered.
-        dropped: whether the adapter closed the connection before the answer was sent.
         tools: those of the trial.
         refused: whether it was past the step limit, and refused as the gateway does it.
     """
 
-    number: int
     body: dict[str, Any]
     headers: Mapping[str, str]
-    started: float
-    ended: float | None = None
-    dropped: bool = False
     tools: Sequence[ToolSpec] = ()
     refused: bool = False
 
@@ -84,24 +111,17 @@ class ObservedRequest:
         return [message.text for message in self.request.messages if not roles or message.role in roles]
 
 
-@dataclass
-class ObservedCall:
+@dataclass(kw_only=True)
+class ObservedCall(Observation):
     """A call of an Api.
 
     Attributes:
-        number: among the trial's, from 0.
         tool: the name of the tool that stands for the Api.
         arguments: as received.
-        started, ended: as for a model request.
-        dropped: as for a model request.
     """
 
-    number: int
     tool: str
     arguments: dict[str, Any]
-    started: float
-    ended: float | None = None
-    dropped: bool = False
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -92,20 +91,15 @@ class TrialSession:
             self._connections.add(request.transport)
         headers = {name.lower(): value for name, value in request.headers.items()}
         body = _object(await request.read())
-        seen = ObservedRequest(len(self.requests), body, headers, time.perf_counter(), tools=self._specs)
+        seen = ObservedRequest(number=len(self.requests), body=body, headers=headers, tools=self._specs)
         self.requests.append(seen)
         try:
-            reply = await self._reply(seen)
-            response = await send(request, reply if isinstance(reply, Response) else _response(reply, seen))
-        except asyncio.CancelledError:
-            seen.dropped = True
-            raise
+            with seen.note_end():
+                reply = await self._reply(seen)
+                return await send(request, reply if isinstance(reply, Response) else _response(reply, seen))
         except ConnectionError:
             # The adapter has hung up in the moment in which it would have been answered.
-            seen.dropped = True
             return web.Response()
-        seen.ended = time.perf_counter()
-        return response
 
     async def _reply(self, seen: ObservedRequest) -> Turn | Response:
         # As the gateway: a request that is not answered with 200 does not count.
@@ -141,15 +135,10 @@ class TrialSession:
         return await serve_mcp(request, self._mcp, max_body=LARGEST_BODY)
 
     async def _answer(self, item: ScriptedTool, arguments: dict[str, Any]) -> ApiReply:
-        seen = ObservedCall(len(self.calls), item.name, arguments, time.perf_counter())
+        seen = ObservedCall(number=len(self.calls), tool=item.name, arguments=arguments)
         self.calls.append(seen)
-        try:
-            reply = await item.behave(seen)
-        except asyncio.CancelledError:
-            seen.dropped = True
-            raise
-        seen.ended = time.perf_counter()
-        return reply
+        with seen.note_end():
+            return await item.behave(seen)
 
 
 class HarnessServer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 
 from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest
@@ -48,7 +49,33 @@ class SharedEvent:
         return self._set
 
 
-class Latch:
+class Hold(ABC):
+    """Holds a tool or the model back for a while."""
+
+    @abstractmethod
+    async def wait(self) -> None:
+        """Wait until it is over."""
+
+    def tool(self, behave: Behaviour = echo) -> Behaviour:
+        """Return a behaviour that waits first."""
+
+        async def after_wait(call: ObservedCall) -> ApiReply:
+            await self.wait()
+            return await behave(call)
+
+        return after_wait
+
+    def reply(self, reply: Turn | Response) -> DelayedReply:
+        """Return a reply of the model that waits first."""
+
+        async def after_wait(_: ObservedRequest) -> Turn | Response:
+            await self.wait()
+            return reply
+
+        return after_wait
+
+
+class Latch(Hold):
     """Holds a tool or the model back until the test opens it.
 
     Args:
@@ -68,20 +95,13 @@ class Latch:
         """Let everything pass, now and later."""
         self.opened.set()
 
-    def tool(self, behave: Behaviour = echo) -> Behaviour:
-        """Return a behaviour that waits at the latch first."""
-        return _after(self._wait, behave)
-
-    def reply(self, reply: Turn | Response) -> DelayedReply:
-        """Return a reply of the model that waits at the latch first."""
-        return _reply_after(self._wait, reply)
-
-    async def _wait(self) -> None:
+    async def wait(self) -> None:
+        """Reach the latch, and wait until it is open."""
         self.reached.set()
         await self.opened.wait(self._timeout)
 
 
-class Barrier:
+class Barrier(Hold):
     """Holds tools or the model back until this many wait at the same time.
 
     After a wait in vain the barrier is broken, and lets everything pass.
@@ -100,14 +120,6 @@ class Barrier:
         self._timeout = timeout
         self.all_arrived = False
 
-    def tool(self, behave: Behaviour = echo) -> Behaviour:
-        """Return a behaviour that waits for the other parties first."""
-        return _after(self.wait, behave)
-
-    def reply(self, reply: Turn | Response) -> DelayedReply:
-        """Return a reply of the model that waits for the other parties first."""
-        return _reply_after(self.wait, reply)
-
     async def wait(self) -> None:
         """Arrive, and wait for the others."""
         self._missing -= 1
@@ -116,19 +128,3 @@ class Barrier:
             self._over.set()
         if not await self._over.wait(self._timeout):
             self._over.set()
-
-
-def _after(wait: Callable[[], Awaitable[None]], behave: Behaviour) -> Behaviour:
-    async def after_wait(call: ObservedCall) -> ApiReply:
-        await wait()
-        return await behave(call)
-
-    return after_wait
-
-
-def _reply_after(wait: Callable[[], Awaitable[None]], reply: Turn | Response) -> DelayedReply:
-    async def after_wait(_: ObservedRequest) -> Turn | Response:
-        await wait()
-        return reply
-
-    return after_wait

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from trialbed_adapter_lab.fidelity.views._report import markdown, place_report, write_table
-from trialbed_adapter_lab.fidelity.views._tables import long_tables, report_tables
+from trialbed_adapter_lab.fidelity.views._tables import (
+    long_tables,
+    markdown,
+    place_report,
+    report_tables,
+    write_table,
+)
 
 __all__ = ["long_tables", "markdown", "place_report", "report_tables", "write_table"]

@@ -1,10 +1,12 @@
-"""A fidelity report as tables."""
+"""A fidelity report as tables, for a terminal, and as a part of a page."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import TextIO
 
+from trialbed import views
 from trialbed.views import UNKNOWN, Table, TableRow
 from trialbed_adapter_lab.fidelity import Conditions, FidelityReport, FrameworkFidelity, SchemaFinding
 from trialbed_adapter_lab.fidelity.views._behaviour import behaviour_rows
@@ -17,6 +19,24 @@ from trialbed_adapter_lab.fidelity.views._wire import many_rows, prompt_rows, sc
 
 LOCK = 12
 """Digits shown of a lock's digest."""
+
+BEGIN, END = "<!-- measured: fidelity -->", "<!-- end of what was measured -->"
+
+
+def write_table(report: FidelityReport, stream: TextIO) -> None:
+    """Write a report for a terminal."""
+    views.print_tables(report_tables(report), stream)
+
+
+def markdown(report: FidelityReport) -> str:
+    """Return the report as a part of a page: sections of level 2."""
+    return views.markdown([*report_tables(report), *long_tables(report)])
+
+
+def place_report(page: str, report: FidelityReport) -> str:
+    """Return a page with the report in its place between the marks, or the report alone where the page has none."""
+    text = markdown(report)
+    return views.fill_between(page, text, BEGIN, END) or f"# Fidelity\n\n{text}"
 
 
 def report_tables(report: FidelityReport) -> list[Table]:

@@ -233,7 +233,7 @@ async def test_a_request_whose_client_hangs_up_during_the_answer_is_over():
 
         trial = harness.prepare(reply)
         await trial.run()
-        assert await wait_until(lambda: trial.requests[0].dropped)
+        assert await wait_until(lambda: trial.requests[0].dropped, 30.0)
 
 
 def test_tools_stand_for_apis():
