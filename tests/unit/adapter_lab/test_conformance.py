@@ -55,11 +55,6 @@ def test_what_is_wrong_and_what_is_not(level, outcome, right):
     assert len(found.problems) == (not right)
 
 
-def test_a_report_is_written_and_read_back():
-    found = report(("must", "passed"), ("may", "failed"))
-    assert ConformanceReport.model_validate_json(found.model_dump_json()) == found
-
-
 def test_findings_of_one_cause_are_grouped_in_the_order_of_the_checks():
     causes = {"a": "same", "b": "", "c": "", "d": "same", "e": "other"}
     found = ConformanceReport(

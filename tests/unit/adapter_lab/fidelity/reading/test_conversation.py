@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from trialbed_adapter_lab.fidelity.reading import MessageChange, message_changes
+from trialbed_adapter_lab.fidelity.reading import message_changes
 
 SYSTEM = {"role": "system", "content": "Do it."}
 USER = {"role": "user", "content": "What?"}
@@ -13,27 +13,30 @@ RESULT = {"role": "tool", "tool_call_id": "call-1", "content": "42"}
 WHOLE = [SYSTEM, USER, CALL, RESULT]
 
 
-def kinds(sent: list[dict[str, Any]]) -> list[tuple[str, str, int]]:
-    return [(change.kind, change.role, change.index) for change in message_changes(WHOLE, sent)]
+EXTRA = {"role": "user", "content": "Think."}
+CHANGED = {**SYSTEM, "content": "Do it. At once."}
+REPLY = {"role": "assistant", "content": "I will."}
 
 
-def test_the_same_conversation_has_no_changes() -> None:
-    assert kinds([dict(message) for message in WHOLE]) == []
-
-
-def test_the_order_of_keys_is_no_change() -> None:
-    assert kinds([dict(reversed(message.items())) for message in WHOLE]) == []
-
-
-def test_an_added_message_is_found_wherever_it_stands() -> None:
-    extra = {"role": "user", "content": "Think."}
-    assert kinds([extra, *WHOLE]) == [("added", "user", 0)]
-    assert kinds([SYSTEM, extra, USER, CALL, RESULT]) == [("added", "user", 1)]
-    assert kinds([*WHOLE, extra]) == [("added", "user", 4)]
-
-
-def test_a_lost_message_is_found() -> None:
-    assert kinds([USER, CALL, RESULT]) == [("lost", "system", 0)]
+@pytest.mark.parametrize(
+    ("sent", "changes"),
+    [
+        (WHOLE, []),
+        ([dict(reversed(message.items())) for message in WHOLE], []),
+        ([EXTRA, *WHOLE], [("added", "user", 0)]),
+        ([SYSTEM, EXTRA, USER, CALL, RESULT], [("added", "user", 1)]),
+        ([*WHOLE, EXTRA], [("added", "user", 4)]),
+        ([USER, CALL, RESULT], [("lost", "system", 0)]),
+        ([CHANGED, EXTRA, USER, CALL, RESULT], [("changed", "system", 0), ("added", "user", 1)]),
+        ([CHANGED, REPLY, USER, CALL, RESULT], [("changed", "system", 0), ("added", "assistant", 1)]),
+    ],
+    ids=["same", "other order of keys", "first", "between", "last", "lost", "beside a changed one", "of another role"],
+)
+def test_messages_that_differ_are_found_where_they_stand(
+    sent: list[dict[str, Any]], changes: list[tuple[str, str, int]]
+) -> None:
+    found = message_changes(WHOLE, [dict(message) for message in sent])
+    assert [(change.kind, change.role, change.index) for change in found] == changes
 
 
 def test_a_changed_message_says_what_of_it() -> None:
@@ -55,16 +58,3 @@ def test_another_role_and_other_fields_are_changes(sent: dict[str, Any], pointer
     (change,) = message_changes(WHOLE, [sent, USER, CALL, RESULT])
     assert change.kind == "changed"
     assert {difference.pointer for difference in change.differences} == pointers
-
-
-def test_a_changed_message_and_an_added_one_side_by_side_are_told_apart() -> None:
-    changed = {**SYSTEM, "content": "Do it. At once."}
-    example = {"role": "user", "content": "An example"}
-    assert kinds([changed, example, USER, CALL, RESULT]) == [("changed", "system", 0), ("added", "user", 1)]
-    reply = {"role": "assistant", "content": "I will."}
-    assert kinds([changed, reply, USER, CALL, RESULT]) == [("changed", "system", 0), ("added", "assistant", 1)]
-
-
-def test_changes_can_be_written_and_read() -> None:
-    (change,) = message_changes(WHOLE, [USER, CALL, RESULT])
-    assert MessageChange.model_validate_json(change.model_dump_json()) == change

@@ -69,43 +69,43 @@ def summary(number: int = 0) -> Any:
     return model_call(request({"role": "user", "content": "Summarise."}, *[SAID] * number))
 
 
-def told(*calls: Any, expected: int = 3) -> tuple[int, int, int]:
-    """Repeated, aside and beyond."""
-    found = explain(calls, expected)
-    assert found.seen == len(calls)
-    assert found.is_explained == (found.seen == expected and not found.repeated and not found.aside)
-    return found.repeated, found.aside, found.beyond
+TURNED = model_call(dict(reversed(request(USER).items())))
 
 
-def test_a_plain_conversation_is_explained() -> None:
-    assert told(step(0), step(1), step(2)) == (0, 0, 0)
-    assert explain([step(0), step(1), step(2)], 3).is_explained
-
-
-def test_a_request_that_came_before_is_repeated_even_if_its_keys_changed_places() -> None:
-    assert told(step(0), step(0), step(1), step(2)) == (1, 0, 0)
-    turned = dict(reversed(request(USER).items()))
-    assert told(step(0), model_call(turned), step(1), step(2)) == (1, 0, 0)
-
-
-def test_a_request_that_is_no_next_step_is_aside() -> None:
-    assert told(step(0), step(1), summary(), step(2)) == (0, 1, 0)
-    assert told(summary(), step(0), step(1), step(2)) == (0, 1, 0)
-    assert told(step(0), step(1), summary(1), step(2), summary(2)) == (0, 2, 0)
-
-
-def test_steps_beyond_the_end_and_missing_ones_are_told() -> None:
-    assert told(step(0), step(1), step(2), step(3)) == (0, 0, 1)
-    assert told(step(0), step(1)) == (0, 0, -1)
-    assert told() == (0, 0, -3)
-
-
-def test_a_retry_with_other_settings_is_no_repetition_but_no_step_either() -> None:
-    assert told(step(0), step(0, temperature=1.0), step(1), step(2)) == (0, 1, 0)
-
-
-def test_a_request_without_messages_is_aside() -> None:
-    assert told(step(0), model_call({"input": "text"}), step(1), step(2)) == (0, 1, 0)
+@pytest.mark.parametrize(
+    ("calls", "repeated", "aside", "beyond"),
+    [
+        ([step(0), step(1), step(2)], 0, 0, 0),
+        ([step(0), step(0), step(1), step(2)], 1, 0, 0),
+        ([step(0), TURNED, step(1), step(2)], 1, 0, 0),
+        ([step(0), step(1), summary(), step(2)], 0, 1, 0),
+        ([summary(), step(0), step(1), step(2)], 0, 1, 0),
+        ([step(0), step(1), summary(1), step(2), summary(2)], 0, 2, 0),
+        ([step(0), step(0, temperature=1.0), step(1), step(2)], 0, 1, 0),
+        ([step(0), model_call({"input": "text"}), step(1), step(2)], 0, 1, 0),
+        ([step(0), step(1), step(2), step(3)], 0, 0, 1),
+        ([step(0), step(1)], 0, 0, -1),
+        ([], 0, 0, -3),
+    ],
+    ids=[
+        "a plain conversation",
+        "a request twice",
+        "twice, with its keys in another order",
+        "a summary between",
+        "a summary before",
+        "summaries of conversations",
+        "a retry with other settings",
+        "a request without messages",
+        "a step too many",
+        "a step too few",
+        "nothing",
+    ],
+)
+def test_requests_are_sorted(calls: list[Any], repeated: int, aside: int, beyond: int) -> None:
+    found = explain(calls, 3)
+    assert (found.seen, found.repeated, found.aside, found.beyond) == (len(calls), repeated, aside, beyond)
+    assert (found.extra, found.missing) == (repeated + aside + max(0, beyond), max(0, -beyond))
+    assert found.is_explained == (repeated == aside == beyond == 0)
 
 
 def test_a_request_that_was_cut_explains_nothing() -> None:

@@ -241,11 +241,6 @@ def test_the_table_says_how_calls_of_one_turn_were_made(monkeypatch: pytest.Monk
         assert cells(markdown(report(made(**fields))), "calls of one turn") == [words]
 
 
-def test_a_report_can_be_written_and_read() -> None:
-    shown = report(whole(), whole("other", failed=1))
-    assert FidelityReport.model_validate_json(shown.model_dump_json()) == shown
-
-
 def test_calls_are_counted_against_those_that_can_be_told() -> None:
     made = as_given(hard_schemas()[0]).model_copy(update={"call": "as sent"})
     found = ToolSchemas(findings=(made,), order="kept", trials=1)
