@@ -52,7 +52,7 @@ class NativeAgent(BaseAgent):
         self._apis = {tool.name: tool.api for tool in tools}
         self._agent = Agent(
             model=self._model,
-            tools=[bound(tool) for tool in tools],
+            tools=[bind_tool(tool) for tool in tools],
             instructions=self.system_prompt,
             telemetry=False,
         )
@@ -78,7 +78,7 @@ class NativeAgent(BaseAgent):
         )
 
 
-def bound(tool: Tool) -> Function:
+def bind_tool(tool: Tool) -> Function:
     """A function of Agno for one of the trial's tools."""
 
     async def call(**arguments: Any) -> str:

@@ -25,11 +25,11 @@ def read_output(output: LiteAgentOutput, tools: Sequence[Tool]) -> Answer:
     )
 
 
-def given(value: Any) -> Any:
-    """The value without members that are None, as CrewAI's MCP client sends arguments (crewai/mcp/client.py)."""
+def drop_nulls(value: Any) -> Any:
+    """Return the value without members that are None, as CrewAI's MCP client sends arguments (crewai/mcp/client.py)."""
     if isinstance(value, dict):
-        return {name: given(member) for name, member in value.items() if member is not None}
-    return [given(member) for member in value] if isinstance(value, list) else value
+        return {name: drop_nulls(member) for name, member in value.items() if member is not None}
+    return [drop_nulls(member) for member in value] if isinstance(value, list) else value
 
 
 def _calls(output: LiteAgentOutput, apis: Mapping[str, ApiRef]) -> Iterator[ClaimedCall]:
@@ -43,7 +43,7 @@ def _calls(output: LiteAgentOutput, apis: Mapping[str, ApiRef]) -> Iterator[Clai
         except ValueError:
             continue
         if isinstance(arguments, dict) and (name, arguments) not in failed:
-            sent, response = given(arguments), results.get(call["id"], "")
+            sent, response = drop_nulls(arguments), results.get(call["id"], "")
             yield ClaimedCall(name=name, api=apis.get(name), arguments=sent, response=response)
 
 

@@ -20,7 +20,7 @@ from pydantic_core import to_jsonable_python
 
 from trialbed import Answer, BaseAgent, Deviation, Tool, UsageError
 from trialbed_crewai import _quiet  # noqa: F401 - before CrewAI is imported
-from trialbed_crewai._reading import given, read_output
+from trialbed_crewai._reading import drop_nulls, read_output
 
 from crewai import LLM, Agent  # isort: skip
 from crewai.tools import BaseTool  # isort: skip
@@ -36,7 +36,7 @@ class ApiTool(BaseTool):
 
     def _run(self, **arguments: Any) -> str:
         """Make the call; dates and the like arrive as Python objects."""
-        return self._tool.invoke(given(to_jsonable_python(arguments)))
+        return self._tool.invoke(drop_nulls(to_jsonable_python(arguments)))
 
 
 class NativeAgent(BaseAgent):
@@ -76,7 +76,7 @@ class NativeAgent(BaseAgent):
             goal="Answer the user's question",
             backstory=self.system_prompt,
             llm=self._llm,
-            tools=[bound(tool) for tool in tools],
+            tools=[bind_tool(tool) for tool in tools],
         )
 
     def answer(self, query: str) -> Answer:
@@ -89,7 +89,7 @@ class NativeAgent(BaseAgent):
         self._llm._get_sync_client().close()
 
 
-def bound(tool: Tool) -> ApiTool:
+def bind_tool(tool: Tool) -> ApiTool:
     """CrewAI's tool, which makes a pydantic class of the JSON Schema."""
     made = ApiTool(name=tool.name, description=tool.description, args_schema=tool.parameters)
     made._tool = tool

@@ -42,7 +42,9 @@ class NativeAgent(BaseAgent):
     def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
         """Build the graph."""
         self._apis = {item.name: item.api for item in tools}
-        self._graph = create_agent(self._model, tools=[bound(item) for item in tools], system_prompt=self.system_prompt)
+        self._graph = create_agent(
+            self._model, tools=[bind_tool(item) for item in tools], system_prompt=self.system_prompt
+        )
 
     async def answer(self, query: str) -> Answer:
         """Run the graph; what LangGraph raises is raised."""
@@ -55,7 +57,7 @@ class NativeAgent(BaseAgent):
         await self._model.root_async_client.close()
 
 
-def bound(item: Tool) -> BaseTool:
+def bind_tool(item: Tool) -> BaseTool:
     """A tool of LangChain for one of the trial's."""
 
     async def call(**arguments: Any) -> str:

@@ -66,7 +66,7 @@ class ControlledAgent(BaseAgent):
         Raises:
             ModelFailed: the model could not be reached or refused.
         """
-        async with self._bridge.opened():
+        async with self._bridge.open():
             return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, query)
 
     async def close(self) -> None:

@@ -26,7 +26,7 @@ class LoopBridge:
         self._portal: BlockingPortal | None = None
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[None]:
+    async def open(self) -> AsyncIterator[None]:
         """Use the running loop; at the end cancel what still runs, and refuse further calls."""
         failure: Exception | None = None
         async with BlockingPortal() as self._portal:

@@ -90,7 +90,7 @@ class TrialCompletion(OpenAICompletion):
 
     def _prepare_completion_params(self, messages: Any, tools: Any = None) -> dict[str, Any]:
         """The request. The tools go into the body as they are, past the client, which would walk all schemas."""
-        restored: list[Any] = self._transcript.restored(messages)
+        restored: list[Any] = self._transcript.restore(messages)
         params = super()._prepare_completion_params(restored)
         return {**params, "extra_body": {"tools": self._definitions}} if tools and self._definitions else params
 

@@ -12,7 +12,7 @@ from crewai.events.types.tool_usage_events import ToolUsageFinishedEvent
 
 from trialbed import Answer, ApiRef, ClaimedCall, Usage, finish_of
 from trialbed_crewai.controlled._names import ToolNames
-from trialbed_crewai.controlled._tools import unnumbered
+from trialbed_crewai.controlled._tools import strip_number
 
 
 class Report:
@@ -59,7 +59,7 @@ class Report:
         for use in sorted(self._uses, key=lambda use: use.started_at):
             name = names.outer(use.tool_name)
             if name is not None:
-                response = unnumbered(str(use.output))
+                response = strip_number(str(use.output))
                 yield ClaimedCall(name=name, api=apis[name], arguments=use.tool_args, response=response)
 
     def _on_answer(self, source: Any, event: LLMCallCompletedEvent) -> None:  # noqa: ARG002 - CrewAI's names

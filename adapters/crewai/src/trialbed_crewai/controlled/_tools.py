@@ -58,7 +58,7 @@ class RawTool(BaseTool):
 
     def run(self, /, *_: Any, **arguments: Any) -> str:
         """Make the call."""
-        return numbered(self.bridge.call(self.tool.ainvoke, arguments), next(self.numbers))
+        return add_number(self.bridge.call(self.tool.ainvoke, arguments), next(self.numbers))
 
     def _run(self, *_: Any, **__: Any) -> Any:
         raise NotImplementedError(f"{self.name} is called by `run`")
@@ -74,8 +74,8 @@ def crew_tools(tools: Mapping[str, Tool], bridge: LoopBridge) -> list[BaseTool]:
     return [*raw] or [NoTool()]
 
 
-def numbered(response: str, number: int) -> str:
-    """A response that differs from all others of the trial.
+def add_number(response: str, number: int) -> str:
+    """Make a response differ from all others of the trial.
 
     CrewAI ends a run at the fifth call with the same arguments and the same response. Here, only the trial's step
     limit ends a run.
@@ -83,7 +83,7 @@ def numbered(response: str, number: int) -> str:
     return f"{response}{MARK}{number}"
 
 
-def unnumbered(text: str) -> str:
-    """The response in a numbered one; other texts are left alone."""
+def strip_number(text: str) -> str:
+    """Return the response in a numbered one; other texts as they are."""
     response, mark, number = text.rpartition(MARK)
     return response if mark and number.isdecimal() else text

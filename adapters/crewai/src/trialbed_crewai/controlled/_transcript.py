@@ -8,7 +8,7 @@ from typing import Any
 
 from openai.types.chat import ChatCompletionMessage
 
-from trialbed_crewai.controlled._tools import unnumbered
+from trialbed_crewai.controlled._tools import strip_number
 
 Message = dict[str, Any]
 
@@ -33,21 +33,21 @@ class Transcript:
             calls = [_call(call) for call in message.tool_calls]
             self._said.append({"role": "assistant", "content": message.content, "tool_calls": calls})
 
-    def restored(self, messages: Sequence[Any]) -> list[Message]:
-        """CrewAI's messages, with the trial's prompt and the model's own words."""
+    def restore(self, messages: Sequence[Any]) -> list[Message]:
+        """Return CrewAI's messages, with the trial's prompt and the model's own words."""
         said = iter(self._said)
-        return self._prompt + [_restored(message, said) for message in dropwhile(_is_prompt, messages)]
+        return self._prompt + [_restore(message, said) for message in dropwhile(_is_prompt, messages)]
 
 
 def _is_prompt(message: Message) -> bool:
     return message["role"] not in ("assistant", "tool")
 
 
-def _restored(message: Message, said: Iterator[Message]) -> Message:
+def _restore(message: Message, said: Iterator[Message]) -> Message:
     if message.get("tool_calls"):
         return next(said, message)
     if message["role"] == "tool":
-        content = unnumbered(str(message["content"]))
+        content = strip_number(str(message["content"]))
         return {"role": "tool", "tool_call_id": message["tool_call_id"], "content": content}
     return message
 
