@@ -8,18 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from trialbed.errors import TrialbedError
-from trialbed.records import framework_profile
-from trialbed_adapter_lab import (
-    CHECKS,
-    LEVELS,
-    Check,
-    CheckResult,
-    ConformanceReport,
-    NetworkWatch,
-    check_adapter,
-    like_a_worker,
-    named_agent,
-)
+from trialbed_adapter_lab import CHECKS, LEVELS, CheckResult, ConformanceReport, check_adapter
 from trialbed_adapter_lab.conformance import MARKS
 
 USAGE = 2
@@ -29,10 +18,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Check one adapter; the exit code is 0 if the adapter conforms, 1 if it does not, 2 if it could not be checked."""
     options = _options(arguments)
     try:
-        with like_a_worker(), NetworkWatch() as network:
-            agent_class, names = named_agent(options.framework)
-            wanted = _choose_checks(options, framework_profile(names["framework"]))
-            report = check_adapter(agent_class, wanted, network=network, progress=_print, **names)
+        chosen = [check for check in CHECKS if not options.check or check.name in options.check]
+        report = check_adapter(options.framework, chosen, level=options.level, progress=_print)
     except TrialbedError as error:
         sys.stderr.write(f"{error}\n")
         return USAGE
@@ -53,12 +40,6 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--level", choices=LEVELS, default=LEVELS[-1], help="only checks of this level and above")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     return parser.parse_args(arguments)
-
-
-def _choose_checks(options: argparse.Namespace, profile: str | None) -> list[Check]:
-    levels = LEVELS[: LEVELS.index(options.level) + 1]
-    chosen = [check for check in CHECKS if not options.check or check.name in options.check]
-    return [check for check in chosen if check.level_for(profile) in levels]
 
 
 def _print(finding: CheckResult) -> None:

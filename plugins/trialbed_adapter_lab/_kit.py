@@ -7,14 +7,33 @@ import time
 import traceback
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from itertools import chain
 from typing import Self
 
 from trialbed.contracts import BaseAgent
 from trialbed.records import Deviation, framework_profile
-from trialbed_adapter_lab.conformance import ASKED_ON, FAILS_EARLY, Check, CheckResult, ConformanceReport, Outcome
+from trialbed_adapter_lab.conformance import (
+    ASKED_ON,
+    FAILS_EARLY,
+    LEVELS,
+    Check,
+    CheckResult,
+    ConformanceReport,
+    Level,
+    Outcome,
+)
 from trialbed_adapter_lab.errors import CheckFailed
-from trialbed_adapter_lab.harness import BLOCKED, Harness, LoopBlocked, NetworkWatch, tool_client, watchdog
+from trialbed_adapter_lab.harness import (
+    BLOCKED,
+    Harness,
+    LoopBlocked,
+    NetworkWatch,
+    like_a_worker,
+    named_agent,
+    tool_client,
+    watchdog,
+)
 
 SETTLE = 1.0
 """Seconds in which leaked tasks have to end after they are cancelled."""
@@ -31,28 +50,39 @@ HINTS = {
 class Kit:
     """Runs checks on one adapter. Use it as a context manager; not from a running event loop.
 
+    From its beginning to its end the process has an environment like a worker's, and every address that is contacted
+    is noted.
+
     Args:
-        agent_class: the adapter.
+        agent: the name of the adapter's entry point, which is loaded, or its class.
         checks: all that the adapter's declarations may name.
-        network: as for ``Harness``.
-        profile: the adapter's; None if it has none.
+        profile: the adapter's; by default the one in its name.
+
+    Attributes:
+        agent_class, profile: the adapter's.
+        report: about the adapter, without findings.
+
+    Raises:
+        DriverError: the entry point does not exist, or cannot be loaded.
     """
 
-    def __init__(
-        self,
-        agent_class: type[BaseAgent],
-        checks: Iterable[Check],
-        network: NetworkWatch | None = None,
-        profile: str | None = None,
-    ) -> None:
-        self.agent_class = agent_class
-        self._profile = profile
-        self._checks = {check.name: check for check in checks}
-        # With a factory, the runner does not change the thread's current loop.
-        self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
-        self._runner.get_loop().set_default_executor(_Threads())
-        self._harness = Harness(agent_class, network)
-        self._harness.client = self._client = tool_client()
+    def __init__(self, agent: str | type[BaseAgent], checks: Iterable[Check], profile: str | None = None) -> None:
+        with ExitStack() as stack:
+            stack.enter_context(like_a_worker())
+            network = stack.enter_context(NetworkWatch())
+            self.agent_class, names = named_agent(agent)
+            self.profile = profile or framework_profile(names["framework"])
+            self.report = ConformanceReport(version=self.agent_class.framework_version(), **names)
+            self._checks = {check.name: check for check in checks}
+            # With a factory, the runner does not change the thread's current loop.
+            self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+            stack.callback(self._runner.close)
+            self._runner.get_loop().set_default_executor(_Threads())
+            client = tool_client()
+            stack.callback(lambda: self._runner.run(client.aclose()))
+            self._harness = stack.enter_context(Harness(self.agent_class, network))
+            self._harness.client = client
+            self.close = stack.pop_all().close
 
     def run(self, check: Check) -> CheckResult:
         """Run one check."""
@@ -61,7 +91,7 @@ class Kit:
         outcome, message = self._with_declarations(check, outcome, message, _advice(check, cause))
         return CheckResult(
             check=check.name,
-            level=check.level_for(self._profile),
+            level=check.level_for(self.profile),
             outcome=outcome,
             message=message,
             cause=cause,
@@ -83,12 +113,6 @@ class Kit:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def close(self) -> None:
-        """Stop the harness and the loop."""
-        self._harness.close()
-        self._runner.run(self._client.aclose())
-        self._runner.close()
 
     def _outcome(self, check: Check) -> tuple[Outcome, str, str]:
         """Return the outcome, its message and its cause."""
@@ -114,7 +138,7 @@ class Kit:
     def _with_declarations(self, check: Check, outcome: Outcome, message: str, advice: str) -> tuple[Outcome, str]:
         """Return the outcome in the light of the adapter's declarations."""
         declared = next((item for item in self.agent_class.deviations if item.check == check.name), None)
-        level = check.level_for(self._profile)
+        level = check.level_for(self.profile)
         if outcome == "failed":
             if declared is None and level == "may":
                 return "finding", message
@@ -130,41 +154,36 @@ class Kit:
 
 
 def check_adapter(
-    agent_class: type[BaseAgent],
+    agent: str | type[BaseAgent],
     checks: Iterable[Check] | None = None,
     *,
-    framework: str = "",
-    adapter: str = "",
-    adapter_version: str = "",
     profile: str | None = None,
-    network: NetworkWatch | None = None,
+    level: Level = "may",
     progress: Callable[[CheckResult], None] | None = None,
 ) -> ConformanceReport:
     """Run checks on an adapter, in this process.
 
     Args:
-        agent_class: the adapter.
+        agent: the name of the adapter's entry point, or its class.
         checks: by default all.
-        framework, adapter, adapter_version: for the report.
-        profile: the adapter's; by default the one in ``framework``.
-        network: as for ``Harness``.
+        profile: the adapter's; by default the one in its name.
+        level: only checks of this level and above.
         progress: called with each finding as soon as it is there.
+
+    Raises:
+        DriverError: the entry point does not exist, or cannot be loaded.
     """
     from trialbed_adapter_lab.checks import CHECKS
 
+    levels = LEVELS[: LEVELS.index(level) + 1]
     findings: list[CheckResult] = []
-    with Kit(agent_class, CHECKS, network, profile or framework_profile(framework)) as kit:
-        for finding in chain(map(kit.run, CHECKS if checks is None else checks), kit.check_declarations()):
+    with Kit(agent, CHECKS, profile) as kit:
+        chosen = [check for check in (CHECKS if checks is None else checks) if check.level_for(kit.profile) in levels]
+        for finding in chain(map(kit.run, chosen), kit.check_declarations()):
             findings.append(finding)
             if progress is not None:
                 progress(finding)
-    return ConformanceReport(
-        framework=framework or agent_class.__name__,
-        version=agent_class.framework_version(),
-        adapter=adapter,
-        adapter_version=adapter_version,
-        findings=tuple(findings),
-    )
+        return kit.report.model_copy(update={"findings": tuple(findings)})
 
 
 class _Threads(ThreadPoolExecutor):

@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import ExitStack
 from typing import ClassVar
 
 try:
@@ -24,17 +23,7 @@ except ImportError as error:
 
 from trialbed.contracts import BaseAgent
 from trialbed.errors import UsageError
-from trialbed.records import framework_profile
-from trialbed_adapter_lab import (
-    CHECKS,
-    Check,
-    CheckResult,
-    ConformanceReport,
-    Kit,
-    NetworkWatch,
-    like_a_worker,
-    named_agent,
-)
+from trialbed_adapter_lab import CHECKS, Check, CheckResult, Kit
 from trialbed_adapter_lab.pytest_plugin import REPORT
 
 __all__ = ["AdapterConformance"]
@@ -59,12 +48,12 @@ class AdapterConformance:
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
     def test_conformance(self, check: Check, request: pytest.FixtureRequest) -> None:
         """The adapter does as the check asks, or declares that it does not."""
-        shared = _class_kit(request)
+        kit = _class_kit(request)
         with warnings.catch_warnings():
             # Warnings of a framework are not errors in a worker either.
             warnings.simplefilter("default")
-            finding = shared.kit.run(check)
-        shared.note(request, finding)
+            finding = kit.run(check)
+        _note(request, kit, finding)
         if finding.outcome == "declared":
             pytest.xfail(_first_line(finding))
         if not finding.ok:
@@ -74,9 +63,9 @@ class AdapterConformance:
 
     def test_declarations_name_checks(self, request: pytest.FixtureRequest) -> None:
         """Every deviation that names a check names one that exists."""
-        shared = _class_kit(request)
-        misnamed = shared.kit.check_declarations()
-        shared.note(request, *misnamed)
+        kit = _class_kit(request)
+        misnamed = kit.check_declarations()
+        _note(request, kit, *misnamed)
         if misnamed:
             pytest.fail("\n".join(finding.message for finding in misnamed), pytrace=False)
 
@@ -85,38 +74,26 @@ def _first_line(finding: CheckResult) -> str:
     return finding.message.partition("\n")[0]
 
 
-class _ClassKit:
-    """The kit and an environment like a worker's, which the tests of one class share."""
-
-    def __init__(self, owner: type[AdapterConformance]) -> None:
-        with ExitStack() as stack:
-            stack.enter_context(like_a_worker())
-            network = stack.enter_context(NetworkWatch())
-            agent_class, self._report = _subject(owner)
-            profile = owner.profile or framework_profile(self._report.framework)
-            self.kit = stack.enter_context(Kit(agent_class, CHECKS, network, profile))
-            self.close = stack.pop_all().close
-
-    def note(self, request: pytest.FixtureRequest, *findings: CheckResult) -> None:
-        """Attach findings to the test, for the summary at the end."""
-        report = self._report.model_copy(update={"findings": findings})
-        request.node.user_properties.append((REPORT, report.model_dump_json()))
+def _note(request: pytest.FixtureRequest, kit: Kit, *findings: CheckResult) -> None:
+    """Attach findings to the test, for the summary at the end."""
+    report = kit.report.model_copy(update={"findings": findings})
+    request.node.user_properties.append((REPORT, report.model_dump_json()))
 
 
-CLASS_KIT = pytest.StashKey[_ClassKit]()
+CLASS_KIT = pytest.StashKey[Kit]()
 BROKEN = pytest.StashKey[str]()
 
 
-def _class_kit(request: pytest.FixtureRequest) -> _ClassKit:
+def _class_kit(request: pytest.FixtureRequest) -> Kit:
     """Return the kit of the test's class; made for its first test, and closed after its last."""
     node = request.node.getparent(pytest.Class)
-    found: _ClassKit | None = node.stash.get(CLASS_KIT, None)
+    found: Kit | None = node.stash.get(CLASS_KIT, None)
     if found is not None:
         return found
     if BROKEN in node.stash:
         pytest.fail(f"{node.obj.__qualname__}: {node.stash[BROKEN]} (the first test says more)", pytrace=False)
     try:
-        found = _ClassKit(node.obj)
+        found = Kit(_adapter_of(node.obj), CHECKS, node.obj.profile)
     except Exception as error:
         node.stash[BROKEN] = str(error)
         raise
@@ -125,9 +102,8 @@ def _class_kit(request: pytest.FixtureRequest) -> _ClassKit:
     return found
 
 
-def _subject(owner: type[AdapterConformance]) -> tuple[type[BaseAgent], ConformanceReport]:
-    """Return the adapter that a test class names, and a report about it without findings."""
+def _adapter_of(owner: type[AdapterConformance]) -> str | type[BaseAgent]:
+    """Return the adapter that a test class names."""
     if owner.agent is None and not owner.framework:
         raise UsageError(f'{owner.__qualname__} does not name an adapter: set framework = "NAME" or agent = TheClass')
-    agent_class, names = named_agent(owner.agent or owner.framework)
-    return agent_class, ConformanceReport(version=agent_class.framework_version(), **names)
+    return owner.agent or owner.framework

@@ -90,8 +90,9 @@ def test_what_binds_the_controlled_profile_is_a_finding_of_any_other(profile, le
 
 def test_the_profile_is_the_one_in_the_frameworks_name():
     check = must(binds="controlled", reason="Because.", hint="Do it.")(fails)
-    assert not check_adapter(ReferenceAgent, [check], framework="it:controlled").ok
-    assert check_adapter(ReferenceAgent, [check], framework="it:native").ok
+    agent = type("it:controlled", (ReferenceAgent,), {})
+    assert not check_adapter(agent, [check]).ok
+    assert check_adapter(agent, [check], profile="native").ok
 
 
 def test_a_declared_failure_says_what_is_declared_and_seen():
@@ -119,14 +120,14 @@ def test_an_error_of_the_kit_shows_where_it_was():
 def test_a_report_has_the_findings_and_the_declarations_that_name_no_check():
     seen = []
     checks = [check for check in CHECKS if check.name in ("plain_answer", "nothing_is_printed")]
-    report = check_adapter(declaring(FAILS), checks, framework="it", progress=seen.append)
+    report = check_adapter(declaring(FAILS), checks, progress=seen.append)
     assert [(finding.check, finding.outcome) for finding in report.findings] == [
         ("plain_answer", "passed"),
         ("nothing_is_printed", "passed"),
         ("fails", "outdated"),
     ]
     assert tuple(seen) == report.findings
-    assert (report.framework, report.ok) == ("it", False)
+    assert (report.framework, report.ok) == ("Declaring", False)
     assert "no check has this name" in report.findings[-1].message
 
 
