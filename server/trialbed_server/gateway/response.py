@@ -63,16 +63,17 @@ class ResponseWriter:
         """Send a response that is complete, part by part.
 
         Args:
-            pause: waits after each part.
+            pause: waits between two parts.
         """
         size = [(b"content-length", b"%d" % len(response.body))] if response.sized else []
         headers = [(name.lower().encode(), value.encode()) for name, value in response.headers.items()]
         kind = [EVENTS_TYPE, NOT_CACHED] if response.content_type == EVENTS else [JSON_TYPE]
         await self.start(response.status, [*kind, *size, *headers])
-        for part in response.parts:
-            await self.write(part)
-            if pause is not None:
+        for place, part in enumerate(response.parts):
+            # Not after the last part: its end is the end of the answer for a client, which may hang up then.
+            if place and pause is not None:
                 await pause()
+            await self.write(part)
         await self.finish()
 
     async def error(self, message: str, status: int, kind: str, cause: Cause, *, code: str | None = None) -> None:
