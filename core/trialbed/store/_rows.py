@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 from sqlalchemy import Connection, Dialect, Table
 from sqlalchemy.dialects import postgresql, sqlite
 
@@ -23,11 +24,17 @@ R = TypeVar("R", bound=Record)
 
 def encode(value: Any) -> str:
     """JSON as ASCII; keeps NaN, infinities and lone surrogates, which stricter writers refuse or change."""
+    with suppress(ValueError):
+        text = to_json(value, inf_nan_mode="constants")  # several times as fast, but in UTF-8
+        if text.isascii():
+            return text.decode()
     return _encoder().encode(value)
 
 
 def decode(text: str) -> Any:
     """The value that ``encode`` wrote."""
+    with suppress(ValueError):
+        return from_json(text)
     return json.loads(text)
 
 
@@ -68,7 +75,7 @@ def decode_record(kind: type[R], text: str, **more: Any) -> R:
         DataError: it does not fit the record: another version of Trialbed wrote it, or it was changed.
     """
     try:
-        return kind.model_validate({**json.loads(text), **more})
+        return kind.model_validate({**decode(text), **more})
     except (ValueError, ValidationError) as error:
         raise DataError(
             f"the store holds a {kind.__name__} that this version of Trialbed cannot read: {error}\n"
