@@ -57,7 +57,8 @@ def trial_started(run: Run, spec: TrialSpec) -> None:
 def trial_finished(run: Run, result: TrialResult) -> None:
     """An attempt of a trial has ended, is scored and is committed to the store.
 
-    ``result.status`` says whether it was measured: if it was not, it is attempted again.
+    ``result.status`` says whether it was measured: if it was not, it is attempted again. In a verification, an attempt
+    is a case at an endpoint, which has no scores; ``result.verified`` has the findings.
 
     .. versionadded:: 0.1
     """
@@ -67,7 +68,8 @@ def trial_finished(run: Run, result: TrialResult) -> None:
 def run_finished(run: Run, report: Report) -> None:
     """All trials of a run have ended, or no more can be measured, and its result documents are written.
 
-    ``report.incomplete`` says whether trials were not measured.
+    ``report.incomplete`` says whether trials were not measured. The report of a verification has no frameworks;
+    ``run.endpoints`` has the figures of its endpoints.
 
     .. versionadded:: 0.1
 

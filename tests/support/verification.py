@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.errors import DataError
-from trialbed.records import TrialResult
+from trialbed.records import Run, TrialResult
 from trialbed.store import open_store
 from trialbed_verify.verification import (
     RequestSettings,
@@ -45,6 +45,9 @@ def written_set(path: Path, count: int = 4, **fields: Any) -> Path:
 
 class Quiet:
     """Progress that nobody watches."""
+
+    def start(self, run: Run, requests: int) -> None:
+        pass
 
     def begin(self, target: Target, total: int, kept: int) -> None:
         pass

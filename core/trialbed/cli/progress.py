@@ -1,14 +1,19 @@
-"""Parts of every progress on stderr: the bar, the lines without a terminal, and the hint after an early end."""
+"""Progress on stderr, of every command: live bars on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
+import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
+
+from trialbed.errors import NothingMeasured
 
 LINES = 10
 """Number of lines that are printed where there is no terminal."""
@@ -18,38 +23,108 @@ class Resumable(Protocol):
     """Progress of work that can be resumed."""
 
     def end(self) -> None:
-        """Close the bar."""
+        """Close the display."""
 
     def print_resume_hint(self) -> None:
-        """Print the work that is kept, and how to resume."""
+        """Print what is kept, and how to resume."""
 
 
-Shown = TypeVar("Shown", bound=Resumable)
+R = TypeVar("R", bound=Resumable)
 
 
 @contextmanager
-def hint_on_early_end(shown: Shown) -> Iterator[Shown]:
-    """Yield the progress, and print how to resume if the body raises an exception."""
+def followed(progress: R) -> Iterator[R]:
+    """Give the progress, and close it; print how to resume if the body raises an exception.
+
+    Where nothing was measured, nothing is kept, and there is no hint.
+    """
+    ended_early = True
     try:
-        yield shown
-    except BaseException:
-        shown.end()
-        shown.print_resume_hint()
+        yield progress
+        ended_early = False
+    except NothingMeasured:
+        ended_early = False
         raise
+    finally:
+        progress.end()
+        if ended_early:
+            progress.print_resume_hint()
 
 
-def is_line_due(done: int, total: int) -> bool:
+class PlainProgress:
+    """A line at each tenth and at the end of every part of the work."""
+
+    def begin(self, part: str, total: int, done: int) -> None:
+        """Begin a part.
+
+        Args:
+            part: its name; empty for work that has one part only.
+        """
+
+    def move(self, part: str, done: int, total: int, *, failed: str = "", left: str = "") -> None:
+        """Print a line if a tenth is full.
+
+        Args:
+            failed: the failures so far, in words.
+            left: the time that is left, in words.
+        """
+        if _is_line_due(done, total):
+            prefix = f"{part}: " if part else ""
+            self.write(f"{prefix}[{done}/{total}]{failed}{left}")
+
+    def write(self, line: str) -> None:
+        """Print a line that stays."""
+        click.echo(line, err=True)
+
+    def end(self) -> None:
+        """Do nothing: lines need no clean-up."""
+
+
+class LiveProgress(PlainProgress):
+    """A bar for every part, which disappears at the end."""
+
+    def __init__(self) -> None:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("[red]{task.fields[failed]}"),
+        )
+        self.bar = Bar(*columns, console=Console(stderr=True), transient=True)
+        self._tasks: dict[str, TaskID] = {}
+
+    def begin(self, part: str, total: int, done: int) -> None:
+        """Start a bar."""
+        self._tasks[part] = self.bar.add_task(escape(part) or "trials", total=total, completed=done, failed="")
+        self.bar.start()
+
+    def move(
+        self,
+        part: str,
+        done: int,
+        total: int,
+        *,
+        failed: str = "",
+        left: str = "",  # noqa: ARG002 - the bar estimates the time itself
+    ) -> None:
+        """Move the part's bar."""
+        self.bar.update(self._tasks[part], completed=done, total=total, failed=failed)
+
+    def write(self, line: str) -> None:
+        """Print a line above the bars."""
+        self.bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    def end(self) -> None:
+        """Remove the bars."""
+        self.bar.stop()
+
+
+def new_display() -> PlainProgress:
+    """Return the display that suits stderr."""
+    return LiveProgress() if sys.stderr.isatty() else PlainProgress()
+
+
+def _is_line_due(done: int, total: int) -> bool:
     """Return whether another tenth of the whole has just been completed."""
     return done == total or done * LINES // total > (done - 1) * LINES // total
-
-
-def new_bar() -> Bar:
-    """Return a bar on stderr that disappears at its end; its tasks have a field ``failed``, a text behind the bar."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("[red]{task.fields[failed]}"),
-    )
-    return Bar(*columns, console=Console(stderr=True), transient=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -367,19 +367,32 @@ class VerifiedCase(NamedTuple):
     response: str
 
 
-def verified_cases(run: StoredRun, label: str) -> Iterator[VerifiedCase]:
-    """The cases of an endpoint in the order of the test set, each as its last session left it, a part at a time."""
+def verified_cases(
+    run: StoredRun, label: str, known: Container[Place] = ()
+) -> Iterator[tuple[Place, VerifiedCase | None]]:
+    """Return the cases of an endpoint in the order of the test set, each as its last session left it.
+
+    They are read a part at a time.
+
+    Args:
+        known: the cases that are not read, since the caller has them: None stands for each that the store has.
+    """
     with run._read() as connection:
         rows = _rows(connection, run.run_id, label)
-        for first in range(0, len(rows), CASES_IN_ONE):
-            for record, request, response in read_exchanges(connection, rows[first : first + CASES_IN_ONE]):
-                yield VerifiedCase(record["verified"], request, response)
+        places = sorted(rows)
+        for first in range(0, len(places), CASES_IN_ONE):
+            part = places[first : first + CASES_IN_ONE]
+            missing = [place for place in part if place not in known]
+            exchanges = read_exchanges(connection, [rows[place] for place in missing]) if missing else []
+            read = {
+                place: VerifiedCase(record["verified"], request, response)
+                for place, (record, request, response) in zip(missing, exchanges, strict=True)
+            }
+            for place in part:
+                yield place, read.pop(place, None)
 
 
-def _rows(connection: Connection, run_id: str, label: str) -> list[int]:
+def _rows(connection: Connection, run_id: str, label: str) -> dict[Place, int]:
     chosen = select(trials.c.id, trials.c.query_id, trials.c.repeat)
     own = chosen.where(trials.c.run_id == run_id, trials.c.framework == label).order_by(trials.c.id)
-    latest: dict[Place, int] = {}
-    for row, query_id, repeat in connection.execute(own):
-        latest[int(decode_id(query_id)), repeat] = row
-    return [latest[place] for place in sorted(latest)]
+    return {(int(decode_id(query_id)), repeat): row for row, query_id, repeat in connection.execute(own)}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from trialbed.errors import DataError
 from trialbed_verify.history._points import Point
-from trialbed_verify.history._sequential import Change, Night, Reading, sequential_test
+from trialbed_verify.history._sequential import Assessment, Change, Night, sequential_test
 from trialbed_verify.panel import Measures, everything
 
 Array = NDArray[Any]
@@ -39,8 +39,8 @@ def follow(points: Sequence[Point], options: HistoryOptions | None = None) -> di
     """
     chosen = options or HistoryOptions()
     nights, left_out = _nights(points)
-    readings, changes = sequential_test([night for _, night in nights], chosen.false_alarms_every, chosen.seed)
-    tested = {point.results: reading for (point, _), reading in zip(nights, readings, strict=True)}
+    assessments, changes = sequential_test([night for _, night in nights], chosen.false_alarms_every, chosen.seed)
+    tested = {point.results: assessment for (point, _), assessment in zip(nights, assessments, strict=True)}
     return {
         "points": [_shown(point, tested.get(point.results), left_out.get(point.results)) for point in points],
         "changes": [_change(change, [point for point, _ in nights]) for change in changes],
@@ -88,7 +88,7 @@ def _night(answers: Sequence[Sequence[Measures]]) -> Night:
     return np.array([[everything(trial) for trial in own[:trials]] for own in answers], dtype=np.int64)
 
 
-def _shown(point: Point, reading: Reading | None, reason: str | None) -> dict[str, Any]:
+def _shown(point: Point, assessment: Assessment | None, reason: str | None) -> dict[str, Any]:
     return {
         "at": point.at,
         "results": point.name or point.results,
@@ -96,9 +96,9 @@ def _shown(point: Point, reading: Reading | None, reason: str | None) -> dict[st
         "trials": point.trials,
         "success_rate": point.success_rate,
         "schema_accuracy": point.schema_accuracy,
-        "p": reading.p if reading else None,
-        "evidence": reading.evidence if reading else None,
-        "most_unusual": reading.subject if reading else None,
+        "p": assessment.p if assessment else None,
+        "evidence": assessment.evidence if assessment else None,
+        "most_unusual": assessment.subject if assessment else None,
         "left_out": reason,
     }
 

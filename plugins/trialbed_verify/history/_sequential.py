@@ -34,7 +34,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Reading:
+class Assessment:
     """The state of the test after a verification.
 
     Attributes:
@@ -65,7 +65,7 @@ class Change:
 
 def sequential_test(
     nights: Sequence[Night], false_alarms_every: float, seed: int
-) -> tuple[list[Reading], list[Change]]:
+) -> tuple[list[Assessment], list[Change]]:
     """Test each verification against the earlier ones.
 
     If nothing changed, the trials of a case can be exchanged between verifications, so how unusual the newest are among
@@ -76,13 +76,13 @@ def sequential_test(
     since then.
     """
     random = np.random.default_rng(seed)
-    readings: list[Reading] = []
+    assessments: list[Assessment] = []
     changes: list[Change] = []
     earlier: Night | None = None
     begin, evidence, product, since = 0, 0.0, 1.0, 0
     for number, night in enumerate(nights):
         if earlier is None:
-            readings.append(Reading(None, evidence, None))
+            assessments.append(Assessment(None, evidence, None))
             earlier = _kept(night, random)
             continue
         p, subject = _unusual(earlier, night, random)
@@ -91,14 +91,14 @@ def sequential_test(
         if product <= 1:
             since, product = number, 1.0
         product *= value
-        readings.append(Reading(p, evidence, subject))
+        assessments.append(Assessment(p, evidence, subject))
         earlier = _kept(np.concatenate((earlier, night), axis=1), random)
         if evidence >= false_alarms_every:
-            counted = Counter(reading.subject for reading in readings[since:] if reading.subject)
+            counted = Counter(assessment.subject for assessment in assessments[since:] if assessment.subject)
             changes.append(Change(since, number, tuple(name for name, _ in counted.most_common(3)), evidence))
             begin, evidence, product = since, 0.0, 1.0
             earlier = _kept(np.concatenate(nights[begin : number + 1], axis=1), random)
-    return readings, changes
+    return assessments, changes
 
 
 def e_value(p: float) -> float:

@@ -11,7 +11,7 @@ from time import monotonic
 
 from trialbed.wire import TRANSIENT
 from trialbed.wire.circuit import CircuitBreaker
-from trialbed_verify.verification.wire import Attempt
+from trialbed_verify.verification.wire import EndpointAttempt
 
 REFUSED_REQUEST = frozenset((400, 413, 422))
 """HTTP statuses that concern this one request, at a vendor that answers others."""
@@ -38,7 +38,7 @@ class RetryPolicy:
     retries: int = 3
     deadline: float = 3600.0
 
-    def wait(self, attempt: Attempt, number: int, elapsed: float) -> float | None:
+    def wait(self, attempt: EndpointAttempt, number: int, elapsed: float) -> float | None:
         """Seconds to wait before the next attempt; None if this attempt was the last.
 
         Args:
@@ -58,7 +58,7 @@ def _backoff(number: int) -> float:
     return random.uniform(longest / 2, longest)  # noqa: S311 - spreads load, guards nothing
 
 
-def _is_transient(attempt: Attempt) -> bool:
+def _is_transient(attempt: EndpointAttempt) -> bool:
     """Whether another attempt may succeed."""
     outcome = attempt.reading.outcome
     if outcome == "timeout":
@@ -115,7 +115,7 @@ class VendorCircuit(CircuitBreaker):
             raise VendorDown
         return inf if self._blocking else -inf
 
-    def record(self, attempt: Attempt) -> None:
+    def record(self, attempt: EndpointAttempt) -> None:
         """Count an attempt; any answer, even a wrong one, shows that the vendor works."""
         if attempt.reading.outcome not in ("transport_error", "timeout"):
             self._answered = True
@@ -125,7 +125,7 @@ class VendorCircuit(CircuitBreaker):
             self.failed()
 
 
-def _could_recover(attempt: Attempt) -> bool:
+def _could_recover(attempt: EndpointAttempt) -> bool:
     """Whether a vendor that failed like this may answer later or answer another request."""
     problem = attempt.reading.problem
     if problem is not None and problem.kind == "connect":

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack, closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from trialbed.errors import TrialbedError
-from trialbed.records import RunStatus, TrialResult
+from trialbed.listeners import Listeners, installed_listeners
+from trialbed.records import Run, RunStatus, TrialResult
 from trialbed.store import Commits, Store, open_store
 from trialbed_verify.verification._event_loop import LagMeter, Pacer
 from trialbed_verify.verification._queue import Key, TargetQueue, round_robin
-from trialbed_verify.verification._recording import Kept, Recording, recording
 from trialbed_verify.verification._retries import RetryPolicy, VendorCircuit
 from trialbed_verify.verification._sender import Sender
 from trialbed_verify.verification._sessions import exchange_with, new_session
+from trialbed_verify.verification._stored_run import Kept, VerificationRun, opened_run
 from trialbed_verify.verification.cases import Case, TestSet
 from trialbed_verify.verification.results import (
+    LineCache,
     Row,
     RowRedaction,
     Tally,
@@ -45,6 +47,9 @@ WAITING = 256
 class VerifyProgress(Protocol):
     """Receives the progress of a verification."""
 
+    def start(self, run: Run, requests: int) -> None:
+        """The run of the verification is known, and the number of requests to all of its targets."""
+
     def begin(self, target: Target, total: int, kept: int) -> None:
         """A target begins, with this many cases in all, of which some were kept from an earlier session."""
 
@@ -62,6 +67,7 @@ class Part:
     Attributes:
         kept: what the store had of it before.
         again: the cases to send that the store has a failure of.
+        made: the lines of the cases that were completed in this session.
     """
 
     label: str
@@ -69,6 +75,7 @@ class Part:
     queue: TargetQueue
     kept: Kept
     again: int
+    made: LineCache
 
     @property
     def unchanged(self) -> int:
@@ -91,7 +98,7 @@ class Verification:
     """One invocation of ``bench verify``.
 
     Attributes:
-        run_id: of the run in the store, once it is known.
+        run_id: of the run in the store, once it is known; None again if the run holds nothing and was discarded.
     """
 
     cases: TestSet
@@ -100,6 +107,8 @@ class Verification:
     progress: VerifyProgress
     run_id: str | None = None
     _pacer: Pacer = field(default_factory=Pacer, init=False)
+    _files: ExitStack = field(default_factory=ExitStack, init=False)
+    _listeners: Listeners = field(default_factory=installed_listeners, init=False)
     _summaries: list[dict[str, Any]] = field(default_factory=list, init=False)
 
     async def run(self) -> list[dict[str, Any]]:
@@ -117,23 +126,31 @@ class Verification:
         try:
             with (
                 await asyncio.to_thread(Store.open, self.options.store) as store,
-                recording(store, self.cases, self.targets, self.options) as record,
+                opened_run(store, self.cases, self.targets, self.options) as record,
+                self._files,
             ):
                 self.run_id = record.run.run_id
                 problems = await self._recorded(record)
+                if self.run_id is not None:
+                    await asyncio.to_thread(self._notify_finished, record.run.run_id)
         except BaseExceptionGroup as group:
             raise _first(group) from group
         if problems:
             raise problems[0]
         return self._summaries
 
-    async def _recorded(self, record: Recording) -> list[TrialbedError]:
+    async def _recorded(self, record: VerificationRun) -> list[TrialbedError]:
         """Send what is to be sent, and keep it; returns what went wrong."""
         named = dict(zip(record.run.config.frameworks, self.targets, strict=True))
+
+        def committed(result: TrialResult) -> None:
+            self._listeners.notify("trial_finished", run=record.run, result=result)
+            self.progress.advance(named[result.key.framework], result)
+
         commits = Commits(
             record.store,
             record.run.run_id,
-            lambda result: self.progress.advance(named[result.key.framework], result),
+            committed,
             gathering=GATHERING,
             most=WAITING,
             masked=True,
@@ -144,10 +161,14 @@ class Verification:
             async with AsyncExitStack() as stack:
                 lag = await stack.enter_async_context(LagMeter())
                 kept = await asyncio.to_thread(record.kept)
+                trials = sum(self.options.trials_of(target) for target in self.targets)
+                self.progress.start(record.run, trials * len(self.cases))
                 parts = [
                     await self._part(record, commits, label, target, kept[label], lag, stack)
                     for label, target in named.items()
                 ]
+                if any(part.queue.left for part in parts):
+                    self._listeners.notify("run_started", run=record.run)
                 await self._send(parts, commits)
                 status = "incomplete" if any(part.missing for part in parts) else "finished"
         finally:
@@ -156,7 +177,7 @@ class Verification:
 
     async def _part(
         self,
-        record: Recording,
+        record: VerificationRun,
         commits: Commits,
         label: str,
         target: Target,
@@ -176,14 +197,17 @@ class Verification:
             # Loads what a tokenizer needs, and finds a broken driver before anything is sent.
             await asyncio.to_thread(sender.dry_run, self.cases.case(0))
         redaction = RowRedaction(target.secrets)
+        made = self._files.enter_context(closing(LineCache(target.output.parent)))
 
         def keep(key: Key, row: Row) -> None:
+            shown, line = redaction.row(row)
+            made.add(key, line + b"\n")
             attempt = kept.attempts.get(key, 0)
-            commits.put(trial_result(label, redaction.row(row), attempt=attempt, session=record.session))
+            commits.put(trial_result(label, shown, attempt=attempt, session=record.session))
 
         staying = len(kept.attempts) - again
         self.progress.begin(target, staying + len(todo), staying)
-        return Part(label, target, TargetQueue(target, sender, todo, keep, commits.room), kept, again)
+        return Part(label, target, TargetQueue(target, sender, todo, keep, commits.room), kept, again, made)
 
     def _keys(self, target: Target) -> Iterator[Key]:
         return (
@@ -223,7 +247,7 @@ class Verification:
 
         await round_robin(busy, slots, serve)
 
-    async def _finish(self, record: Recording, parts: Sequence[Part], status: RunStatus) -> list[TrialbedError]:
+    async def _finish(self, record: VerificationRun, parts: Sequence[Part], status: RunStatus) -> list[TrialbedError]:
         """Write results and summaries, and note how the run ended; returns what went wrong."""
         problems = []
         for part in parts:
@@ -235,9 +259,22 @@ class Verification:
             status = "incomplete"
         is_empty = record.is_new and not problems and not any(found["case_count"] for found in self._summaries)
         await asyncio.to_thread(record.end, None if is_empty else status)
+        if is_empty:
+            self.run_id = None
         return problems
 
-    def _write(self, record: Recording, part: Part) -> None:
+    def _notify_finished(self, run_id: str) -> None:
+        """Notify plugins that the run has ended; its record has the figures of the endpoints."""
+        if not self._listeners.hears("run_finished"):
+            return
+        from trialbed.report import Report
+
+        with open_store(self.options.store) as reader:
+            stored = reader.run(run_id)
+            report = Report(stored.record, (), {}, {}, {}, stored.each_result)
+            self._listeners.notify("run_finished", run=report.run, report=report)
+
+    def _write(self, record: VerificationRun, part: Part) -> None:
         """Write the results and the summary of a target.
 
         Raises:
@@ -268,12 +305,12 @@ class Verification:
                 f"{self.options.store}; free some disk space, then run the same command again"
             ) from error
 
-    def _write_rows(self, record: Recording, part: Part, note: Callable[[str], None]) -> Tally:
+    def _write_rows(self, record: VerificationRun, part: Part, note: Callable[[str], None]) -> Tally:
         output = part.target.output
         if part.is_empty and output.exists() and output.stat().st_size:
             return Tally()  # a file with answers of an earlier run is worth more than an empty one
         with open_store(self.options.store) as reader:
-            return write_rows(reader.run(record.run.run_id), part.label, output, note)
+            return write_rows(reader.run(record.run.run_id), part.label, output, note, part.made)
 
 
 def target_files(targets: Sequence[Target]) -> Iterator[tuple[str, Any]]:

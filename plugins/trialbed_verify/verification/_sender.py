@@ -16,7 +16,7 @@ from trialbed_verify.verification._retries import RetryPolicy, VendorCircuit, Ve
 from trialbed_verify.verification.cases import CallVerdict, Case, SchemaChecker, declared_schemas
 from trialbed_verify.verification.results import CompletedCase, Row, result_row
 from trialbed_verify.verification.targets import Target
-from trialbed_verify.verification.wire import Attempt, Exchange, Prepared
+from trialbed_verify.verification.wire import EndpointAttempt, Exchange, PreparedRequest
 
 OnRow = Callable[[Row], None]
 """Called with the row of a completed case."""
@@ -37,7 +37,7 @@ class _PendingCase:
     waited: float = 0.0
     queued: float = 0.0
     started: float = 0.0
-    attempts: list[Attempt] = field(default_factory=list)
+    attempts: list[EndpointAttempt] = field(default_factory=list)
 
 
 class Sender:
@@ -98,7 +98,7 @@ class Sender:
                 on_row(self._row(case, trial, prepared, pending))
             raise
 
-    def _prepared(self, case: Case) -> Prepared:
+    def _prepared(self, case: Case) -> PreparedRequest:
         try:
             return self._preparation(case.body)
         except TrialbedError:
@@ -109,7 +109,7 @@ class Sender:
                 f"not prepare line {case.index}: {type(error).__name__}: {error}"
             ) from error
 
-    def _row(self, case: Case, trial: int, prepared: Prepared, pending: _PendingCase) -> Row:
+    def _row(self, case: Case, trial: int, prepared: PreparedRequest, pending: _PendingCase) -> Row:
         attempts = pending.attempts
         reading = self._with_raw_calls(attempts[-1].reading)
         completed = CompletedCase(
@@ -124,7 +124,7 @@ class Sender:
         )
         return result_row(self._target, self._config, completed)
 
-    async def _complete(self, case: Case, trial: int, prepared: Prepared) -> _PendingCase:
+    async def _complete(self, case: Case, trial: int, prepared: PreparedRequest) -> _PendingCase:
         """Make a case's attempts, or continue them if the circuit breaker suspended them."""
         pending = self._suspended.pop((case.index, trial), None) or _PendingCase(requested=self._clock())
         try:
@@ -134,7 +134,7 @@ class Sender:
             raise
         return pending
 
-    async def _attempt(self, pending: _PendingCase, prepared: Prepared, names: Collection[str]) -> None:
+    async def _attempt(self, pending: _PendingCase, prepared: PreparedRequest, names: Collection[str]) -> None:
         attempts = pending.attempts
         while True:
             try:
@@ -156,7 +156,7 @@ class Sender:
             await asyncio.sleep(wait)
             pending.waited, pending.requested = wait, self._clock()
 
-    def _verdicts(self, reading: Reading, prepared: Prepared) -> tuple[CallVerdict, ...]:
+    def _verdicts(self, reading: Reading, prepared: PreparedRequest) -> tuple[CallVerdict, ...]:
         if reading.outcome not in ANSWERED:
             return ()
         return self._checker.verdicts(answered_calls(reading.response), _declared(prepared))
@@ -173,7 +173,7 @@ class Sender:
         return _with_calls(reading, rest, calls) if calls else reading
 
 
-def _declared(prepared: Prepared) -> Any:
+def _declared(prepared: PreparedRequest) -> Any:
     """The tools of a request; legacy requests have functions instead."""
     functions = prepared.sent.get("functions")
     if prepared.tools or not isinstance(functions, list):

@@ -161,7 +161,15 @@ async def _verify(cases: TestSet, targets: list[Target], options: VerifyOptions)
     from trialbed_verify.verification import Verification
 
     with cancel_on_terminate(), verify_progress() as progress, cases:
-        return await Verification(cases, targets, options, progress).run()
+        verification = Verification(cases, targets, options, progress)
+        summaries = await verification.run()
+    if verification.run_id is not None:
+        from trialbed.cli.stored import show_command
+        from trialbed.settings import store_file
+
+        store = None if options.store == store_file() else options.store
+        click.echo(f"what was found, at any time: {show_command(verification.run_id, store=store)}", err=True)
+    return summaries
 
 
 def _reported(summaries: list[dict[str, Any]], targets: list[Target], given: dict[str, Any], form: str) -> int:

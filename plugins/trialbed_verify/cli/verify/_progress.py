@@ -1,96 +1,60 @@
-"""Progress of a verification on stderr: a live bar per target on a terminal, a line now and then elsewhere."""
+"""Progress of a verification on stderr."""
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
-import click
-from rich.markup import escape
-from rich.progress import TaskID
-
-from trialbed.cli.progress import hint_on_early_end, is_line_due, new_bar
-from trialbed.records import TrialResult
-from trialbed_verify.verification import Target, VerifyProgress
+from trialbed.cli.progress import PlainProgress, followed, new_display
+from trialbed.records import Run, TrialResult
+from trialbed_verify.verification import Target
 
 
-@contextmanager
-def verify_progress() -> Iterator[VerifyProgress]:
-    """Show progress in the way that suits stderr; if the command ends early, say how to resume."""
-    shown: PlainProgress = LiveProgress() if sys.stderr.isatty() else PlainProgress()
-    with hint_on_early_end(shown):
-        yield shown
-        shown.end()
+def verify_progress() -> AbstractContextManager[EndpointProgress]:
+    """Return the progress of a verification; if the command ends early, it says how to continue."""
+    return followed(EndpointProgress(new_display()))
 
 
-class PlainProgress:
-    """A line at the start, at each tenth and at the end of every target."""
+class EndpointProgress:
+    """The requests to each endpoint: how many are complete, and how many failed."""
 
-    def __init__(self) -> None:
-        self.totals: dict[Target, int] = {}
-        self.done: Counter[Target] = Counter()
-        self.failures: Counter[Target] = Counter()
+    def __init__(self, display: PlainProgress) -> None:
+        self._display = display
+        self._totals: dict[Target, int] = {}
+        self._done: Counter[Target] = Counter()
+        self._failures: Counter[Target] = Counter()
+
+    def start(self, run: Run, requests: int) -> None:
+        """Say which run it is."""
+        self._display.write(f"run {run.run_id}: {requests} request{'s' * (requests != 1)}")
 
     def begin(self, target: Target, total: int, kept: int) -> None:
-        """Print the target, its number of requests and its results file."""
-        self.totals[target], self.done[target] = total, kept
+        """Name the target, its number of requests and its results file."""
+        self._totals[target], self._done[target] = total, kept
         again = f", {kept} of them already answered" if kept else ""
-        click.echo(f"{_label(target)}: {total} requests{again} -> {target.output}", err=True)
+        self._display.write(f"{_label(target)}: {total} requests{again} -> {target.output}")
+        self._display.begin(_label(target), total, kept)
 
     def advance(self, target: Target, result: TrialResult) -> None:
         """Count a completed case."""
-        self.done[target] += 1
-        self.failures[target] += result.failed
-        self.show(target)
+        self._done[target] += 1
+        self._failures[target] += result.failed
+        failed = f" {self._failures[target]} failed" if self._failures[target] else ""
+        self._display.move(_label(target), self._done[target], self._totals[target], failed=failed)
 
     def down(self, target: Target, left: int, failure: str | None) -> None:
-        """Print that sending to a target was stopped."""
+        """Say that sending to a target was stopped."""
         why = "its driver failed" if failure else "every request fails"
-        click.echo(f"{_label(target)}: {why}; {left} requests not sent. The same command sends them.", err=True)
-
-    def show(self, target: Target) -> None:
-        """Print a line after each tenth."""
-        done, total = self.done[target], self.totals[target]
-        if is_line_due(done, total):
-            click.echo(f"{_label(target)}: [{done}/{total}]{self.failed(target)}", err=True)
-
-    def failed(self, target: Target) -> str:
-        """The number of failures so far, in words."""
-        return f" {self.failures[target]} failed" if self.failures[target] else ""
+        self._display.write(f"{_label(target)}: {why}; {left} requests not sent. The same command sends them.")
 
     def end(self) -> None:
-        """Do nothing: lines need no clean-up."""
+        """Close the display."""
+        self._display.end()
 
     def print_resume_hint(self) -> None:
-        """Print how many results were saved, and how to resume."""
-        if self.done.total():
-            done = self.done.total()
-            click.echo(f"{done} requests are complete and kept; the same command continues from there.", err=True)
-
-
-class LiveProgress(PlainProgress):
-    """A progress bar per target."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._bar = new_bar()
-        self._tasks: dict[Target, TaskID] = {}
-
-    def begin(self, target: Target, total: int, kept: int) -> None:
-        """Start the target's bar."""
-        super().begin(target, total, kept)
-        self._bar.start()
-        self._tasks[target] = self._bar.add_task(escape(_label(target)), total=total, completed=kept, failed="")
-
-    def show(self, target: Target) -> None:
-        """Move the target's bar."""
-        self._bar.update(self._tasks[target], completed=self.done[target], failed=self.failed(target))
-
-    def end(self) -> None:
-        """Remove the bars."""
-        self._bar.stop()
+        """Say how many results are kept, and how to resume."""
+        if done := self._done.total():
+            self._display.write(f"{done} requests are complete and kept; the same command continues from there.")
 
 
 def _label(target: Target) -> str:

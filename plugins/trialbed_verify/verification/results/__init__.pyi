@@ -1,12 +1,12 @@
 from ._completed import CompletedCase as CompletedCase
 from ._completed import result_row as result_row
 from ._files import check_files as check_files
-from ._rates import CaseRate as CaseRate
 from ._redaction import RowRedaction as RowRedaction
 from ._rows import ANSWERS as ANSWERS
 from ._rows import Decision as Decision
 from ._rows import ResultRow as ResultRow
 from ._rows import RowReader as RowReader
+from ._stored import LineCache as LineCache
 from ._stored import stored_rows as stored_rows
 from ._stored import stored_summaries as stored_summaries
 from ._stored import write_rows as write_rows
@@ -15,6 +15,7 @@ from ._summaries import figures as figures
 from ._summaries import summary as summary
 from ._summaries import write_summary as write_summary
 from ._tally import UNNAMED as UNNAMED
+from ._tally import CaseRate as CaseRate
 from ._tally import Tally as Tally
 from ._trials import Row as Row
 from ._trials import row_of as row_of

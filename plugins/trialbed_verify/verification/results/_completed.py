@@ -11,7 +11,7 @@ from trialbed.wire import ANSWERED, Reading
 from trialbed_verify.findings import CALL_REASONS, PROTOCOL_ERRORS, UNRELIABLE_COUNT, examine
 from trialbed_verify.verification.cases import CallVerdict, Case, all_valid
 from trialbed_verify.verification.targets import Target
-from trialbed_verify.verification.wire import Attempt, Prepared, milliseconds
+from trialbed_verify.verification.wire import EndpointAttempt, PreparedRequest, milliseconds
 
 Row = dict[str, Any]
 
@@ -32,8 +32,8 @@ class CompletedCase:
 
     case: Case
     trial: int
-    prepared: Prepared
-    attempts: Sequence[Attempt]
+    prepared: PreparedRequest
+    attempts: Sequence[EndpointAttempt]
     reading: Reading
     verdicts: tuple[CallVerdict, ...]
     queued: float
@@ -108,7 +108,7 @@ def _failure(reading: Reading) -> Row:
     return {"error_type": kind, "error_message": message, "error": message, "partial": reading.response}
 
 
-def _rate(hidden: int, tokens: int | None, attempt: Attempt) -> float | None:
+def _rate(hidden: int, tokens: int | None, attempt: EndpointAttempt) -> float | None:
     """Completion tokens per second of decoding, from the first token to the last byte.
 
     None if that time is too short to measure: the answer came in one piece, and the time is the network's.

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from trialbed.records import Record
 from trialbed.settings import MIN_SECRET, REDACTED
-from trialbed.wire import dump_json, parse_json, parse_json_fast
+from trialbed.wire import dump_json, parse_json
 from trialbed.wire.redaction import redaction_of
 
 R = TypeVar("R", bound=Record)
@@ -44,11 +44,11 @@ class RowRedaction:
             line = _without_prefixes(line, spelling)
         return line
 
-    def row(self, row: dict[str, Any]) -> dict[str, Any]:
-        """The row without secrets; the same object if it holds none."""
+    def row(self, row: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+        """Return the row without secrets, and its JSON; the same object if it holds none."""
         line = dump_json(row)
         redacted = self.line(line)
-        return row if redacted is line else dict(parse_json_fast(redacted))
+        return (row, line) if redacted is line else (dict(parse_json(redacted)), redacted)
 
     def record(self, record: R) -> R:
         """The record without secrets; the same object if it holds none."""

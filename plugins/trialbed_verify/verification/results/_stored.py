@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,41 +12,96 @@ from typing import Any
 from trialbed.files import replacing
 from trialbed.records import EndpointInfo
 from trialbed.store import StoredRun, verified_cases
-from trialbed.wire import dump_json
+from trialbed.wire import dump_json, parse_json_fast
 from trialbed_verify.verification.results._summaries import summary
 from trialbed_verify.verification.results._tally import Tally
 from trialbed_verify.verification.results._trials import Row, row_of
 
+Key = tuple[int, int]
+"""Line of the test set and number of the trial."""
+
+
+class LineCache:
+    """The lines of the rows that this session made, in a temporary file, so that they need not be read from the store.
+
+    The store has all that is in it. A line that the disk has no room for is left out.
+
+    Args:
+        folder: where the file is; it has no name there.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 - see close
+        self._places: dict[Key, tuple[int, int]] = {}
+        self._end = 0
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._places
+
+    def close(self) -> None:
+        """Delete the file."""
+        self._file.close()
+
+    def add(self, key: Key, line: bytes) -> None:
+        """Keep the line of a case."""
+        try:
+            written = os.pwrite(self._file.fileno(), line, self._end)
+        except OSError:
+            return
+        if written == len(line):
+            self._places[key] = (self._end, written)
+            self._end += written
+
+    def __getitem__(self, key: Key) -> bytes:
+        start, size = self._places[key]
+        return os.pread(self._file.fileno(), size, start)
+
 
 def stored_rows(run: StoredRun, label: str) -> Iterator[Row]:
-    """The rows of an endpoint, in the order of the test set."""
-    return map(row_of, verified_cases(run, label))
+    """Return the rows of an endpoint, in the order of the test set."""
+    return (row_of(case) for _, case in verified_cases(run, label) if case is not None)
 
 
 def stored_summaries(run: StoredRun) -> list[dict[str, Any]]:
-    """A summary of each endpoint."""
+    """Return a summary of each endpoint."""
     return [_summary(run, endpoint) for endpoint in run.record.endpoints]
 
 
-def write_rows(run: StoredRun, label: str, path: Path, written: Callable[[str], None] | None = None) -> Tally:
+def write_rows(
+    run: StoredRun,
+    label: str,
+    path: Path,
+    written: Callable[[str], None] | None = None,
+    made: LineCache | None = None,
+) -> Tally:
     """Replace a results file, atomically, by one of an endpoint's rows, and count them.
 
     Args:
         written: is given the file's SHA-256 before it takes its place.
+        made: has the lines of cases that are not read from the store.
 
     Raises:
         OSError: the file cannot be written.
     """
     tally, digest = Tally(), hashlib.sha256()
     with replacing(path) as file:
-        for row in stored_rows(run, label):
-            line = dump_json(row) + b"\n"
+        for row, line in _lines(run, label, made):
             file.write(line)
             digest.update(line)
             tally.add(row)
         if written is not None:
             written(digest.hexdigest())
     return tally
+
+
+def _lines(run: StoredRun, label: str, made: LineCache | None) -> Iterator[tuple[Row, bytes]]:
+    for key, case in verified_cases(run, label, () if made is None else made):
+        if case is not None:
+            row = row_of(case)
+            yield row, dump_json(row) + b"\n"
+        elif made is not None:
+            line = made[key]
+            yield parse_json_fast(line), line
 
 
 def _summary(run: StoredRun, endpoint: EndpointInfo) -> dict[str, Any]:

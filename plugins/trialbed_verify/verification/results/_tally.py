@@ -8,9 +8,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trialbed.statistics import quantile
+from trialbed.statistics import clustered_interval, quantile
 from trialbed_verify.suites import SuiteTally
-from trialbed_verify.verification.results._rates import CaseRate
 
 Row = Mapping[str, Any]
 
@@ -30,6 +29,9 @@ MORE = "(others)"
 UNNAMED = "(not told)"
 """The name under which answers are counted that do not say what served them."""
 
+
+WIDEST_GAP = 1 << 20
+"""Line numbers beyond which cases are not counted by their place: no test set has so many lines."""
 
 Example = dict[str, Any]
 
@@ -213,3 +215,31 @@ def one_line(text: str) -> str:
     """The text on one line, shortened, and without control characters."""
     line = "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))
     return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}…"
+
+
+class CaseRate:
+    """A share of successes, counted case by case in a few bytes each."""
+
+    def __init__(self) -> None:
+        self.successes = self.total = 0
+        self._parts = array("I")
+        self._wholes = array("I")
+
+    def add(self, line: int, *, success: bool) -> None:
+        """Count an observation of the case on a line of the test set."""
+        self.successes += success
+        self.total += 1
+        place = line if 0 <= line < WIDEST_GAP else line % WIDEST_GAP
+        if place >= len(self._wholes):
+            more = bytes(self._wholes.itemsize * (place + 1 - len(self._wholes)))
+            self._parts.frombytes(more)
+            self._wholes.frombytes(more)
+        self._parts[place] += success
+        self._wholes[place] += 1
+
+    def as_json(self) -> dict[str, Any] | None:
+        """The share with its 95 % interval; None if nothing was counted."""
+        if not self.total:
+            return None
+        low, high, _ = clustered_interval(self._parts, self._wholes)
+        return {"value": self.successes / self.total, "low": low, "high": high, "n": self.total}

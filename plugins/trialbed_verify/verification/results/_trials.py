@@ -19,7 +19,7 @@ from trialbed.records import (
     WireLog,
 )
 from trialbed.store import VerifiedCase
-from trialbed.wire import ANSWERED, dump_json, parse_json_fast
+from trialbed.wire import ANSWERED, dump_json, parse_json
 
 Row = dict[str, Any]
 
@@ -56,8 +56,8 @@ def trial_result(label: str, row: Row, *, attempt: int, session: str) -> TrialRe
 def row_of(case: VerifiedCase) -> Row:
     """The row of a stored case, with its keys in the order of results files."""
     rest = case.verified
-    row = {"data_index": rest["data_index"], "request": parse_json_fast(case.request.encode())}
-    row |= {"extra_body": rest["extra_body"], "response": parse_json_fast(case.response.encode())}
+    row = {"data_index": rest["data_index"], "request": parse_json(case.request.encode())}
+    row |= {"extra_body": rest["extra_body"], "response": parse_json(case.response.encode())}
     return row | rest
 
 

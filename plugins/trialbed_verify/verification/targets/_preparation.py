@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from trialbed.contracts import ModelAdapter, Vendor
-from trialbed_verify.verification.wire import Prepared
+from trialbed_verify.verification.wire import PreparedRequest
 
 Body = dict[str, Any]
 
@@ -56,7 +56,7 @@ class Preparation:
         self._adapter = adapter
         self._adapter.trust_tokenizer_code = settings.trust_tokenizer_code
 
-    def __call__(self, body: Body) -> Prepared:
+    def __call__(self, body: Body) -> PreparedRequest:
         """Prepare the request for one line, without changing the line."""
         settings = self._settings
         # What a suite expects is for the results, not for the vendor.
@@ -75,7 +75,7 @@ class Preparation:
         sent = {**request, **settings.extra_body}
         if sent.get("stream") and not request.get("stream"):
             sent["stream_options"] = _with_usage(sent.get("stream_options"))
-        return Prepared(request, sent, request_hash(request), tools)
+        return PreparedRequest(request, sent, request_hash(request), tools)
 
     def _raw(self, request: Body, tokenizer: str) -> Body:
         prompt = self._adapter.prompt(request.get("messages") or [], request.get("tools"), tokenizer)

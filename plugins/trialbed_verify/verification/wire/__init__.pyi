@@ -1,5 +1,5 @@
-from ._attempts import Attempt as Attempt
-from ._attempts import milliseconds as milliseconds
 from ._exchange import Exchange as Exchange
 from ._exchange import trace as trace
-from ._requests import Prepared as Prepared
+from ._requests import EndpointAttempt as EndpointAttempt
+from ._requests import PreparedRequest as PreparedRequest
+from ._requests import milliseconds as milliseconds

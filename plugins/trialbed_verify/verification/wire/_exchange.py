@@ -15,9 +15,8 @@ import aiohttp
 from trialbed.wire import Outcome, Problem, Reading, dump_json, failed, is_html, retry_after
 from trialbed.wire.dialects import Dialect, EventStream, dialect
 from trialbed.wire.redaction import redact
-from trialbed_verify.verification.wire._attempts import Attempt
 from trialbed_verify.verification.wire._encodings import Decoder, UndecodableBody
-from trialbed_verify.verification.wire._requests import Prepared
+from trialbed_verify.verification.wire._requests import EndpointAttempt, PreparedRequest
 
 EVENTS_TYPE = "text/event-stream"
 SHOWN = 500
@@ -58,7 +57,7 @@ class Exchange:
         self._dialect = dialect()
         self._clock = asyncio.get_running_loop().time
 
-    async def __call__(self, prepared: Prepared, names: Collection[str], waited: float = 0.0) -> Attempt:
+    async def __call__(self, prepared: PreparedRequest, names: Collection[str], waited: float = 0.0) -> EndpointAttempt:
         """Make one attempt; never raises for what the endpoint does.
 
         Args:
@@ -76,7 +75,7 @@ class Exchange:
             reading = run.ended("protocol_error", Problem("undecodable_body", str(error)))
         except (aiohttp.ClientError, OSError) as error:
             reading = run.broken(error)
-        return Attempt(
+        return EndpointAttempt(
             started_at=started_at,
             waited=waited,
             status=run.status,
@@ -86,7 +85,7 @@ class Exchange:
             retry_after=run.retry_after,
         )
 
-    async def _ask(self, prepared: Prepared, run: _Run) -> Reading:
+    async def _ask(self, prepared: PreparedRequest, run: _Run) -> Reading:
         request = self._session.post(
             self._url,
             data=dump_json(prepared.sent),

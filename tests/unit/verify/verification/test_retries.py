@@ -9,11 +9,13 @@ from trialbed.wire import Outcome, Problem, Reading
 from trialbed.wire.circuit import CircuitOpen
 from trialbed_verify.verification import _retries
 from trialbed_verify.verification._retries import RetryPolicy, VendorCircuit, VendorDown
-from trialbed_verify.verification.wire import Attempt
+from trialbed_verify.verification.wire import EndpointAttempt
 
 
-def attempt(outcome: Outcome = "transport_error", status: int | None = None, wait: float | None = None) -> Attempt:
-    return Attempt(datetime.now(UTC), 0.0, status, None, 0.1, Reading(outcome), wait)
+def attempt(
+    outcome: Outcome = "transport_error", status: int | None = None, wait: float | None = None
+) -> EndpointAttempt:
+    return EndpointAttempt(datetime.now(UTC), 0.0, status, None, 0.1, Reading(outcome), wait)
 
 
 @pytest.mark.parametrize("status", [None, 408, 409, 425, 429, 500, 502, 503, 504, 529])
@@ -106,9 +108,9 @@ async def test_who_waited_for_a_probe_that_is_answered_waits_for_nobody_else(mon
         breaker.record(attempt("stop"))
 
 
-def failed(kind: str, status: int | None = None) -> Attempt:
+def failed(kind: str, status: int | None = None) -> EndpointAttempt:
     reading = Reading("transport_error", problem=Problem(kind, "no"))
-    return Attempt(datetime.now(UTC), 0.0, status, None, 0.1, reading)
+    return EndpointAttempt(datetime.now(UTC), 0.0, status, None, 0.1, reading)
 
 
 @pytest.mark.parametrize(

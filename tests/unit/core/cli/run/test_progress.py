@@ -8,7 +8,8 @@ from typing import Any, cast
 import pytest
 from support.trials import ended
 
-from trialbed.cli.run._progress import PlainProgress, progress
+from trialbed.cli.progress import PlainProgress
+from trialbed.cli.run._progress import TrialProgress, progress
 from trialbed.engine import RunProgress
 from trialbed.errors import NothingMeasured
 from trialbed.records import FailureKind, Run
@@ -23,7 +24,7 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 
 def advance(total: int, *, done: int = 0, **settings: Any) -> None:
-    shown = PlainProgress()
+    shown = TrialProgress(PlainProgress())
     shown.begin(RUN, total=total, done=done)
     for _ in range(total - done):
         shown.advance(ended(**settings))
@@ -49,7 +50,7 @@ def test_what_is_kept_is_said(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_failures_are_counted_by_kind(capsys: pytest.CaptureFixture[str]) -> None:
-    shown = PlainProgress()
+    shown = TrialProgress(PlainProgress())
     shown.begin(RUN, total=3, done=0)
     kinds: tuple[FailureKind | None, ...] = ("timeout", None, "crash")
     for kind in kinds:
@@ -58,7 +59,7 @@ def test_failures_are_counted_by_kind(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_the_first_failure_of_each_kind_is_shown_with_its_cause(capsys: pytest.CaptureFixture[str]) -> None:
-    shown = PlainProgress()
+    shown = TrialProgress(PlainProgress())
     shown.begin(RUN, total=30, done=0)
     for _ in range(2):
         shown.advance(ended("crash", "it\n died"))
@@ -70,7 +71,7 @@ def test_the_first_failure_of_each_kind_is_shown_with_its_cause(capsys: pytest.C
 
 def test_the_time_left_is_estimated(capsys: pytest.CaptureFixture[str]) -> None:
     now = 100.0
-    shown = PlainProgress(lambda: now)
+    shown = TrialProgress(PlainProgress(), lambda: now)
     shown.begin(RUN, total=100, done=80)
     for _ in range(10):
         now += 12
@@ -79,7 +80,7 @@ def test_the_time_left_is_estimated(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_trials_that_are_attempted_again_are_not_counted_twice(capsys: pytest.CaptureFixture[str]) -> None:
-    shown = PlainProgress()
+    shown = TrialProgress(PlainProgress())
     shown.begin(RUN, total=2, done=0)
     shown.advance(ended("endpoint"))
     shown.advance(ended())

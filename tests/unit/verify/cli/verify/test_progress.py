@@ -8,7 +8,8 @@ import pytest
 from support.trials import ended
 from support.verification import target
 
-from trialbed_verify.cli.verify._progress import LiveProgress, PlainProgress, verify_progress
+from trialbed.cli.progress import LiveProgress, PlainProgress
+from trialbed_verify.cli.verify._progress import EndpointProgress, verify_progress
 from trialbed_verify.verification import Target
 
 
@@ -17,7 +18,7 @@ def one(tmp_path: Path) -> Target:
     return target("http://vendor.example/v1", tmp_path)
 
 
-def advance(progress: PlainProgress, one: Target, count: int, *, failed: bool = False) -> None:
+def advance(progress: EndpointProgress, one: Target, count: int, *, failed: bool = False) -> None:
     for _ in range(count):
         progress.advance(one, ended("endpoint" if failed else None))
 
@@ -25,7 +26,7 @@ def advance(progress: PlainProgress, one: Target, count: int, *, failed: bool = 
 def test_it_says_what_is_sent_where_and_prints_a_line_per_tenth(
     one: Target, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    progress = PlainProgress()
+    progress = EndpointProgress(PlainProgress())
     progress.begin(one, 200, 0)
     advance(progress, one, 200)
     lines = capsys.readouterr().err.splitlines()
@@ -36,7 +37,7 @@ def test_it_says_what_is_sent_where_and_prints_a_line_per_tenth(
 
 
 def test_failures_are_counted_apart(one: Target, capsys: pytest.CaptureFixture[str]) -> None:
-    progress = PlainProgress()
+    progress = EndpointProgress(PlainProgress())
     progress.begin(one, 4, 2)
     advance(progress, one, 1, failed=True)
     advance(progress, one, 1)
@@ -51,7 +52,7 @@ def test_failures_are_counted_apart(one: Target, capsys: pytest.CaptureFixture[s
 def test_a_vendor_that_is_given_up_is_named_with_the_reason(
     failure: str | None, why: str, one: Target, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    PlainProgress().down(one, 7, failure)
+    EndpointProgress(PlainProgress()).down(one, 7, failure)
     said = capsys.readouterr().err
     assert said == f"m at vendor.example: {why}; 7 requests not sent. The same command sends them.\n"
 
@@ -71,9 +72,10 @@ def test_whatever_ends_it_early_it_says_how_to_go_on(one: Target, capsys: pytest
 
 
 def test_bars_move_on_a_terminal(one: Target) -> None:
-    progress = LiveProgress()
+    live = LiveProgress()
+    progress = EndpointProgress(live)
     progress.begin(one, 4, 1)
     advance(progress, one, 2, failed=True)
-    (task,) = progress._bar.tasks
+    (task,) = live.bar.tasks
     progress.end()
     assert (task.completed, task.total, task.fields["failed"]) == (3, 4, " 2 failed")

@@ -17,7 +17,7 @@ from trialbed.wire import Problem, Reading, dump_json
 from trialbed.wire.dialects.chat_completions import StreamReader, read_body
 from trialbed_verify.verification import CallVerdict, Case
 from trialbed_verify.verification.results import CompletedCase, result_row, row_of, stored_rows, trial_result
-from trialbed_verify.verification.wire import Attempt, Prepared
+from trialbed_verify.verification.wire import EndpointAttempt, PreparedRequest
 
 CALL = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 
@@ -41,8 +41,8 @@ def row(
     duration: float = 0.6,
     verdicts: tuple[CallVerdict, ...] = (),
 ) -> dict[str, Any]:
-    attempt = Attempt(datetime.now(UTC), 0.0, 200, first_token, duration, found)
-    prepared = Prepared({"model": "m-id"}, {"model": "m-id"}, "hash", [])
+    attempt = EndpointAttempt(datetime.now(UTC), 0.0, 200, first_token, duration, found)
+    prepared = PreparedRequest({"model": "m-id"}, {"model": "m-id"}, "hash", [])
     ended = CompletedCase(Case(3, "c0ffee", {}), 1, prepared, [attempt], found, verdicts, 0.25, 0.002)
     return result_row(target("http://h/v1", folder), "config", ended)
 

@@ -30,7 +30,8 @@ def test_a_secret_is_found_however_it_is_spelt(said: str) -> None:
     assert "[redacted]" in kept
     assert KEY[:9] not in kept
     assert KEY[-5:] not in kept
-    assert redaction.row({"said": said}) == {"said": kept}
+    row, line = redaction.row({"said": said})
+    assert row == json.loads(line) == {"said": kept}
 
 
 @pytest.mark.parametrize("said", ["sk-aB3/+", "sk-aB3/+dE and more", "nothing"])

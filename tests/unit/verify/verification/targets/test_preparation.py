@@ -10,12 +10,12 @@ from trialbed.contracts import Vendor
 from trialbed.errors import UsageError
 from trialbed_verify.verification import RequestSettings, load_adapter
 from trialbed_verify.verification.targets._preparation import Preparation
-from trialbed_verify.verification.wire import Prepared
+from trialbed_verify.verification.wire import PreparedRequest
 
 LINE = {"messages": [{"role": "user", "content": "hé"}], "tools": [{"type": "function"}], "temperature": 0.3}
 
 
-def prepared(line: dict[str, Any] = LINE, model_type: str | None = None, **settings: Any) -> Prepared:
+def prepared(line: dict[str, Any] = LINE, model_type: str | None = None, **settings: Any) -> PreparedRequest:
     chosen = RequestSettings(model=settings.pop("model", "m"), **settings)
     _, adapter = load_adapter(model_type, chosen.model)
     return Preparation(chosen, Vendor(base_url="http://x"), adapter)(line)

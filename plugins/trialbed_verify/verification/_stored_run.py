@@ -33,7 +33,7 @@ class Kept:
         self.answers: set[Key] = set()
 
 
-class Recording:
+class VerificationRun:
     """The run of one verification.
 
     Attributes:
@@ -76,7 +76,9 @@ class Recording:
 
 
 @contextmanager
-def recording(store: Store, cases: TestSet, targets: Sequence[Target], options: VerifyOptions) -> Iterator[Recording]:
+def opened_run(
+    store: Store, cases: TestSet, targets: Sequence[Target], options: VerifyOptions
+) -> Iterator[VerificationRun]:
     """Find the run that the command continues, or begin one, and hold its lock.
 
     Raises:
@@ -96,7 +98,7 @@ def recording(store: Store, cases: TestSet, targets: Sequence[Target], options: 
         if found is not None and options.fresh:
             store.discard_run(found.run_id)
             found = None
-        yield Recording(store, _run(store, cases, endpoints, digest, found, options), is_new=found is None)
+        yield VerificationRun(store, _run(store, cases, endpoints, digest, found, options), is_new=found is None)
 
 
 def endpoint_labels(targets: Sequence[Target]) -> list[str]:
