@@ -16,7 +16,7 @@ WIRE = Path(str(wire.__file__)).parent
 SOURCES = {path.stem: path.read_text(encoding="utf-8") for path in FOLDER.rglob("*.py")}
 READERS = {path.stem: path.read_text(encoding="utf-8") for path in WIRE.rglob("*.py")}
 KIND = re.compile(
-    r"""(?:failed|Problem|_broken|refuse)\(\s*f?"([\w{}.]+)"|^ +return "(\w+)"(?: if .* else "(\w+)")?$""", re.MULTILINE
+    r"""(?:failed|Problem|_break|refuse)\(\s*f?"([\w{}.]+)"|^ +return "(\w+)"(?: if .* else "(\w+)")?$""", re.MULTILINE
 )
 
 
