@@ -42,7 +42,7 @@ def follow(points: Sequence[Point], options: HistoryOptions | None = None) -> di
     assessments, changes = sequential_test([night for _, night in nights], chosen.false_alarms_every, chosen.seed)
     tested = {point.results: assessment for (point, _), assessment in zip(nights, assessments, strict=True)}
     return {
-        "points": [_shown(point, tested.get(point.results), left_out.get(point.results)) for point in points],
+        "points": [_describe_point(point, tested.get(point.results), left_out.get(point.results)) for point in points],
         "changes": [_change(change, [point for point, _ in nights]) for change in changes],
         "false_alarms_every": chosen.false_alarms_every,
         "seed": chosen.seed,
@@ -88,7 +88,7 @@ def _night(answers: Sequence[Sequence[Measures]]) -> Night:
     return np.array([[everything(trial) for trial in own[:trials]] for own in answers], dtype=np.int64)
 
 
-def _shown(point: Point, assessment: Assessment | None, reason: str | None) -> dict[str, Any]:
+def _describe_point(point: Point, assessment: Assessment | None, reason: str | None) -> dict[str, Any]:
     return {
         "at": point.at,
         "results": point.name or point.results,

@@ -18,7 +18,7 @@ class Point:
         results: the results file, absolute.
         name: how it is called where it is shown; empty for its file.
         test_set, configuration: digests.
-        success_rate, schema_accuracy: shares, as its summary tells them; None if they are not known.
+        success_rate, schema_accuracy: shares, as its summary has them; None if they are not known.
     """
 
     at: str
@@ -38,7 +38,7 @@ def points_of_files(files: Sequence[Path]) -> list[Point]:
     """The points of results files that are named themselves, by date.
 
     Raises:
-        DataError: a file is not a results file of one vendor, or does not tell its time.
+        DataError: a file is not a results file of one vendor, or has no time.
         UsageError: a file is named twice.
     """
     from trialbed_verify.comparison import read_one

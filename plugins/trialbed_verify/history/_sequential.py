@@ -28,7 +28,7 @@ DEALS = 500
 MOST_DEALS = 10_000
 
 ENOUGH = 10
-"""Deals as unusual as what is seen, after which no more are needed."""
+"""Deals as unusual as the answers, after which no more are needed."""
 
 ROUNDING = 1e-9
 
@@ -83,7 +83,7 @@ def sequential_test(
     for number, night in enumerate(nights):
         if earlier is None:
             assessments.append(Assessment(None, evidence, None))
-            earlier = _kept(night, random)
+            earlier = _draw(night, random)
             continue
         p, subject = _unusual(earlier, night, random)
         value = e_value(p)
@@ -92,12 +92,12 @@ def sequential_test(
             since, product = number, 1.0
         product *= value
         assessments.append(Assessment(p, evidence, subject))
-        earlier = _kept(np.concatenate((earlier, night), axis=1), random)
+        earlier = _draw(np.concatenate((earlier, night), axis=1), random)
         if evidence >= false_alarms_every:
             counted = Counter(assessment.subject for assessment in assessments[since:] if assessment.subject)
             changes.append(Change(since, number, tuple(name for name, _ in counted.most_common(3)), evidence))
             begin, evidence, product = since, 0.0, 1.0
-            earlier = _kept(np.concatenate(nights[begin : number + 1], axis=1), random)
+            earlier = _draw(np.concatenate(nights[begin : number + 1], axis=1), random)
     return assessments, changes
 
 
@@ -112,8 +112,8 @@ def e_value(p: float) -> float:
     return (1 - p + p * log) / (p * log * log)
 
 
-def _kept(trials: Night, random: np.random.Generator) -> Night:
-    """So many trials of each case as are compared with, chosen whatever they are."""
+def _draw(trials: Night, random: np.random.Generator) -> Night:
+    """Return at most ``MOST`` trials of each case, chosen at random."""
     if trials.shape[1] <= MOST:
         return trials
     order = random.random(trials.shape[:2]).argsort(axis=1)[:, :MOST]
@@ -161,7 +161,7 @@ def _p_value(
 
 
 def _oddness(values: NDArray[np.int64]) -> NDArray[np.float64]:
-    """How many trials of its case each one differs from, of shape (cases, trials)."""
+    """Return the number of trials of its case that each one differs from, of shape (cases, trials)."""
     order = values.argsort(axis=1)
     ordered = np.take_along_axis(values, order, axis=1)
     starts = np.ones(values.shape, dtype=bool)

@@ -25,7 +25,7 @@ def named_files(names: Iterable[str], store: str | None, folder: Path) -> list[P
     Raises:
         UsageError: a run has no such vendor.
     """
-    return [path for name in names for path in _named(name, store, folder)]
+    return [path for name in names for path in _files_of(name, store, folder)]
 
 
 def result_files(run: StoredRun, folder: Path, labels: Iterable[str] | None = None) -> list[Path]:
@@ -40,16 +40,16 @@ def result_files(run: StoredRun, folder: Path, labels: Iterable[str] | None = No
     return [_file(run, known[label], folder) for label in chosen]
 
 
-def _named(name: str, store: str | None, folder: Path) -> Iterator[Path]:
+def _files_of(name: str, store: str | None, folder: Path) -> Iterator[Path]:
     if Path(name).exists() or run_kind(name, store) != "endpoints":
         yield Path(name)
         return
     with open_store(store) as reader:
-        run, label = _found(reader, name)
+        run, label = _find(reader, name)
         yield from result_files(run, folder, None if label is None else [label])
 
 
-def _found(reader: StoreReader, name: str) -> tuple[StoredRun, str | None]:
+def _find(reader: StoreReader, name: str) -> tuple[StoredRun, str | None]:
     run_id, _, label = name.partition("/")
     run = reader.run(run_id)
     if label and label not in run.config.frameworks:

@@ -22,7 +22,7 @@ from trialbed_verify.verification.results import stored_rows, stored_summaries
 
 
 def show_run(run: StoredRun, form: str) -> None:
-    """Print a verification: what it is, and what ``bench verify`` printed of it.
+    """Print a verification: its name, and the report that ``bench verify`` printed.
 
     Args:
         form: a choice of ``--format``.
@@ -45,7 +45,7 @@ def show_run(run: StoredRun, form: str) -> None:
 
 
 def page_parts(run: StoredRun) -> Sequence[Any]:
-    """What the page of a verification shows: tables, plots and examples."""
+    """Return the parts of a verification's page: tables, plots and examples."""
     from trialbed_verify.viewing import verification_parts
 
     with temporary_folder() as folder:

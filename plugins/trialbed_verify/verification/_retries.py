@@ -25,7 +25,7 @@ PROBE_DELAY = 1.0
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """When to try a case again.
+    """Decides when a case is tried again.
 
     A protocol error is the vendor's answer and is final. A failed connection, a timeout and a transient HTTP status
     are tried again.
@@ -59,7 +59,7 @@ def _backoff(number: int) -> float:
 
 
 def _is_transient(attempt: EndpointAttempt) -> bool:
-    """Whether another attempt may succeed."""
+    """Return whether another attempt may succeed."""
     outcome = attempt.reading.outcome
     if outcome == "timeout":
         return True
@@ -92,7 +92,7 @@ class VendorCircuit(CircuitBreaker):
 
     @property
     def is_down(self) -> bool:
-        """Whether nothing more is sent."""
+        """Return whether nothing more is sent."""
         hopeless = not (self._answered or self._could_recover)
         return self.is_open and (hopeless or self.failed_probes >= self._probes)
 
@@ -126,7 +126,7 @@ class VendorCircuit(CircuitBreaker):
 
 
 def _could_recover(attempt: EndpointAttempt) -> bool:
-    """Whether a vendor that failed like this may answer later or answer another request."""
+    """Return whether a vendor that failed like this may answer later or answer another request."""
     problem = attempt.reading.problem
     if problem is not None and problem.kind == "connect":
         return False

@@ -62,10 +62,10 @@ class VerifyProgress(Protocol):
 
 @dataclass
 class Part:
-    """What a verification has to do at one target.
+    """The work of a verification at one target.
 
     Attributes:
-        kept: what the store had of it before.
+        kept: the cases that the store had before.
         again: the cases to send that the store has a failure of.
         made: the lines of the cases that were completed in this session.
     """
@@ -79,17 +79,17 @@ class Part:
 
     @property
     def unchanged(self) -> int:
-        """Cases that the store had before and that were not completed again."""
+        """The number of cases that the store had before and that were not completed again."""
         return len(self.kept.attempts) - self.again + sum(key in self.kept.attempts for key in self.queue.remaining)
 
     @property
     def is_empty(self) -> bool:
-        """Whether the store has nothing of it."""
+        """Return whether the store has no case of the target."""
         return not self.kept.attempts and not self.queue.completed
 
     @property
     def missing(self) -> bool:
-        """Whether there is a case that the store has nothing of."""
+        """Return whether a case is left that the store has no attempt of."""
         return any(key not in self.kept.attempts for key in self.queue.remaining)
 
 
@@ -112,7 +112,7 @@ class Verification:
     _summaries: list[dict[str, Any]] = field(default_factory=list, init=False)
 
     async def run(self) -> list[dict[str, Any]]:
-        """Send what is to be sent, and return one summary per target, in their order.
+        """Send the cases that have no answer yet, and return one summary per target, in their order.
 
         Results and summaries are written even if the run ends early. A driver's failure ends its own target only; the
         target's summary reports it.
@@ -130,7 +130,7 @@ class Verification:
                 self._files,
             ):
                 self.run_id = record.run.run_id
-                problems = await self._recorded(record)
+                problems = await self._keep_answers(record)
                 if self.run_id is not None:
                     await asyncio.to_thread(self._notify_finished, record.run.run_id)
         except BaseExceptionGroup as group:
@@ -139,18 +139,18 @@ class Verification:
             raise problems[0]
         return self._summaries
 
-    async def _recorded(self, record: VerificationRun) -> list[TrialbedError]:
-        """Send what is to be sent, and keep it; returns what went wrong."""
+    async def _keep_answers(self, record: VerificationRun) -> list[TrialbedError]:
+        """Send the cases that have no answer yet, and keep the answers; return the errors of writing them."""
         named = dict(zip(record.run.config.frameworks, self.targets, strict=True))
 
-        def committed(result: TrialResult) -> None:
+        def note_committed(result: TrialResult) -> None:
             self._listeners.notify("trial_finished", run=record.run, result=result)
             self.progress.advance(named[result.key.framework], result)
 
         commits = Commits(
             record.store,
             record.run.run_id,
-            committed,
+            note_committed,
             gathering=GATHERING,
             most=WAITING,
             masked=True,
@@ -194,7 +194,7 @@ class Verification:
         breaker = VendorCircuit(blocking=len(self.targets) <= options.vendor_concurrency)
         sender = Sender(target, exchange, RetryPolicy(options.retries), breaker, lag, self._pacer)
         if todo:
-            # Loads what a tokenizer needs, and finds a broken driver before anything is sent.
+            # Loads the files of a tokenizer, and finds a broken driver before anything is sent.
             await asyncio.to_thread(sender.dry_run, self.cases.case(0))
         redaction = RowRedaction(target.secrets)
         made = self._files.enter_context(closing(LineCache(target.output.parent)))
@@ -248,7 +248,7 @@ class Verification:
         await round_robin(busy, slots, serve)
 
     async def _finish(self, record: VerificationRun, parts: Sequence[Part], status: RunStatus) -> list[TrialbedError]:
-        """Write results and summaries, and note how the run ended; returns what went wrong."""
+        """Write results and summaries, and note how the run ended; return the errors."""
         problems = []
         for part in parts:
             try:
@@ -314,14 +314,14 @@ class Verification:
 
 
 def target_files(targets: Sequence[Target]) -> Iterator[tuple[str, Any]]:
-    """The files written for each target: what each is for, and its path."""
+    """Return the purpose and the path of each file that is written for targets."""
     for target in targets:
         yield f"the results of {target.name}", target.output
         yield f"the summary of {target.name}", target.summary
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The most informative error: the first of Trialbed's own, otherwise the first."""
+    """Return the most informative error: the first of Trialbed's own, otherwise the first."""
     leaves = list(_leaves(group))
     return next((error for error in leaves if isinstance(error, TrialbedError)), leaves[0])
 

@@ -75,7 +75,7 @@ class Sender:
         Raises:
             DriverBroken, UsageError: the request cannot be prepared.
         """
-        self._prepared(case)
+        self._prepare(case)
 
     async def send(self, case: Case, trial: int, on_row: OnRow) -> None:
         """Send a case until it is complete, and deliver its row, even if cancelled once the answer is there.
@@ -86,7 +86,7 @@ class Sender:
             DriverBroken: the driver of the vendor or of the model failed to prepare the request; nothing was sent.
         """
         async with self._pacer:
-            prepared = self._prepared(case)
+            prepared = self._prepare(case)
         pending = await self._complete(case, trial, prepared)
         delivered = False
         try:
@@ -98,7 +98,7 @@ class Sender:
                 on_row(self._row(case, trial, prepared, pending))
             raise
 
-    def _prepared(self, case: Case) -> PreparedRequest:
+    def _prepare(self, case: Case) -> PreparedRequest:
         try:
             return self._preparation(case.body)
         except TrialbedError:
@@ -159,7 +159,7 @@ class Sender:
     def _verdicts(self, reading: Reading, prepared: PreparedRequest) -> tuple[CallVerdict, ...]:
         if reading.outcome not in ANSWERED:
             return ()
-        return self._checker.verdicts(answered_calls(reading.response), _declared(prepared))
+        return self._checker.verdicts(answered_calls(reading.response), _tools_of(prepared))
 
     def _with_raw_calls(self, reading: Reading) -> Reading:
         """Parse the calls from the text of a raw completion and set the finish reason accordingly."""
@@ -173,7 +173,7 @@ class Sender:
         return _with_calls(reading, rest, calls) if calls else reading
 
 
-def _declared(prepared: PreparedRequest) -> Any:
+def _tools_of(prepared: PreparedRequest) -> Any:
     """The tools of a request; legacy requests have functions instead."""
     functions = prepared.sent.get("functions")
     if prepared.tools or not isinstance(functions, list):

@@ -52,7 +52,7 @@ class VerificationRun:
         self.is_new = is_new
 
     def kept(self) -> dict[str, Kept]:
-        """Label of an endpoint -> what the store has of it."""
+        """Return the cases that the store has of each endpoint, by its label."""
         found = {label: Kept() for label in self.endpoints}
         for attempt in [] if self.is_new else self.store.attempt_summaries(self.run.run_id):
             key, own = (int(attempt.key.query_id), attempt.key.repeat), found[attempt.key.framework]
@@ -62,12 +62,12 @@ class VerificationRun:
         return found
 
     def note(self, endpoint: EndpointInfo) -> None:
-        """Replace what the run says of an endpoint."""
+        """Replace the run's record of an endpoint."""
         self.endpoints[endpoint.label] = endpoint
         self.store.update_run(self.run.run_id, endpoints=tuple(self.endpoints.values()))
 
     def end(self, status: RunStatus | None) -> None:
-        """Note how this session ended; None if the run has nothing that were worth keeping."""
+        """Note how this session ended; None if the run has nothing worth keeping."""
         if status is None:
             self.store.discard_run(self.run.run_id)
             return
@@ -102,7 +102,7 @@ def opened_run(
 
 
 def endpoint_labels(targets: Sequence[Target]) -> list[str]:
-    """The names of endpoints in their run: those of the vendors, with the model where several are verified."""
+    """Return the names of endpoints in their run: those of the vendors, with the model where several are verified."""
     several = len({target.settings.model for target in targets}) > 1
     return [f"{target.settings.model}@{target.name}" if several else target.name for target in targets]
 
@@ -115,10 +115,10 @@ def _run(
     found: Run | None,
     options: VerifyOptions,
 ) -> Run:
-    """The run as this session begins."""
+    """Return the run as this session begins."""
     known = {endpoint.label: endpoint for endpoint in found.endpoints} if found else {}
-    merged = tuple(_merged(endpoint, known.get(endpoint.label)) for endpoint in endpoints)
-    tags, note = _named(options, found)
+    merged = tuple(_merge(endpoint, known.get(endpoint.label)) for endpoint in endpoints)
+    tags, note = _tags_and_note(options, found)
     config = _config(cases, merged)
     if found is None:
         run = new_run(config, digest).model_copy(update={"endpoints": merged, "tags": tags, "note": note})
@@ -136,16 +136,16 @@ def _run(
     return store.run(found.run_id)
 
 
-def _named(options: VerifyOptions, found: Run | None) -> tuple[tuple[str, ...], str]:
-    """The tags and the note of a run: those that it has, and those that are given now."""
+def _tags_and_note(options: VerifyOptions, found: Run | None) -> tuple[tuple[str, ...], str]:
+    """Return the tags and the note of a run: those that it has, and those that are given now."""
     known = found.tags if found else ()
     note = options.note if options.note is not None else found.note if found else ""
     given = (tag.strip() for tag in options.tags if tag.strip())
     return tuple(dict.fromkeys((*known, *given))), redact(note)
 
 
-def _merged(endpoint: EndpointInfo, known: EndpointInfo | None) -> EndpointInfo:
-    """An endpoint with what the run has of it: more trials than are asked for now, and the files that were written."""
+def _merge(endpoint: EndpointInfo, known: EndpointInfo | None) -> EndpointInfo:
+    """Return an endpoint with the trials beyond those asked for now, and the written files, that the run has of it."""
     if known is None:
         return endpoint
     return endpoint.model_copy(update={"trials": max(endpoint.trials, known.trials), "exports": known.exports})
@@ -171,14 +171,14 @@ def _config(cases: TestSet, endpoints: Sequence[EndpointInfo]) -> RunConfig:
 
 
 def _digest(cases: TestSet, endpoints: Sequence[EndpointInfo]) -> str:
-    """SHA-256 of what a command verifies; the same command continues the unfinished run with the same digest."""
+    """Return the SHA-256 of a command's subjects; the command continues the unfinished run with the same digest."""
     subjects = [[one.label, one.configuration, one.trials, one.results] for one in endpoints]
     text = json.dumps(["endpoints", cases.digest, subjects], ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _last(store: Store, cases: TestSet, endpoints: Sequence[EndpointInfo]) -> Run | None:
-    """The last run of this test set and these endpoints whose results are in the same files."""
+    """Return the last run of this test set and these endpoints whose results are in the same files."""
     wanted = {(one.label, one.configuration, one.results) for one in endpoints}
     fitting = (
         run

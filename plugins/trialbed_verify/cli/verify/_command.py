@@ -134,7 +134,7 @@ def command(file: Path | None, *, as_json: bool, **given: Any) -> int:
 
     form = chosen_format(given["form"], as_json=as_json)
     if given["list_models"] or given["list_suites"]:
-        return _lists.listed(models=given["list_models"], as_json=form == "json")
+        return _lists.print_list(models=given["list_models"], as_json=form == "json")
     if given["write_test_set"]:
         return write_chosen(given["suites"], given["write_test_set"])
     with chosen_test_set(file, given["test_file_path"], given["suites"]) as path:
@@ -142,11 +142,11 @@ def command(file: Path | None, *, as_json: bool, **given: Any) -> int:
         cases = TestSet(path)
         checked_files(targets, path, given)
         warn(cases, targets)
-        summaries = _sent(cases, targets, chosen_options(given))
-    return _reported(summaries, targets, given, form)
+        summaries = _send(cases, targets, chosen_options(given))
+    return _report(summaries, targets, given, form)
 
 
-def _sent(cases: TestSet, targets: list[Target], options: VerifyOptions) -> list[dict[str, Any]]:
+def _send(cases: TestSet, targets: list[Target], options: VerifyOptions) -> list[dict[str, Any]]:
     import asyncio
 
     try:
@@ -172,7 +172,7 @@ async def _verify(cases: TestSet, targets: list[Target], options: VerifyOptions)
     return summaries
 
 
-def _reported(summaries: list[dict[str, Any]], targets: list[Target], given: dict[str, Any], form: str) -> int:
+def _report(summaries: list[dict[str, Any]], targets: list[Target], given: dict[str, Any], form: str) -> int:
     from trialbed_verify.report import VerifyReport, compared_targets
 
     comparisons = compared_targets(targets) if given["config"] else None

@@ -8,7 +8,7 @@ import sys
 import click
 
 
-def listed(*, models: bool, as_json: bool) -> int:
+def print_list(*, models: bool, as_json: bool) -> int:
     """Print unified names of models, or the suites."""
     from trialbed.views import Table, print_tables
     from trialbed_verify.suites import SUITES

@@ -72,7 +72,7 @@ class SchemaChecker:
         )
 
     def fault(self, schema: Any) -> str | None:
-        """Why a declared schema cannot be used; None if it can be."""
+        """Return the reason why a declared schema cannot be used; None if it can be."""
         return self._of(schema).fault
 
     def _verdict(self, call: Any, declared: Mapping[str, Any]) -> CallVerdict:
@@ -150,7 +150,7 @@ def declared_schemas(tools: Any) -> dict[str, Any]:
 
 
 def all_valid(verdicts: Iterable[CallVerdict]) -> bool | None:
-    """Whether all calls of a response that can be checked are valid; None if none can be checked."""
+    """Return whether all calls of a response that can be checked are valid; None if none can be checked."""
     checked = [verdict.valid for verdict in verdicts if verdict.valid is not None]
     return all(checked) if checked else None
 

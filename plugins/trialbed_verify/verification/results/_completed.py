@@ -75,7 +75,7 @@ def result_row(target: Target, config: str, completed: CompletedCase) -> Row:
         "attempts": [attempt.as_json() for attempt in completed.attempts],
         "queued_ms": milliseconds(completed.queued),
         "loop_lag_ms": milliseconds(completed.lag),
-        "served": _served(reading.response),
+        "served": _served_by(reading.response),
         **({"suite": suite} if isinstance(suite := completed.case.body.get("suite"), dict) else {}),
     }
     found = examine(row, reading.excerpts, _counter(target))
@@ -120,6 +120,6 @@ def _rate(hidden: int, tokens: int | None, attempt: EndpointAttempt) -> float | 
     return round(shown / seconds, 3) if seconds >= SHORTEST_DECODE and shown > 0 else None
 
 
-def _served(response: Row | None) -> Row:
+def _served_by(response: Row | None) -> Row:
     values = {key: (response or {}).get(key) for key in ("id", "model", "system_fingerprint", "provider")}
     return {key: value if isinstance(value, str) else None for key, value in values.items()}

@@ -59,11 +59,11 @@ class RowRedaction:
 
 def _spellings(secret: str) -> Iterator[str]:
     """The ways to write a secret inside a JSON string."""
-    for spelling in (secret, secret.replace("/", "\\/"), quote(secret, safe=""), _escaped(secret)):
-        yield _escaped(spelling)
+    for spelling in (secret, secret.replace("/", "\\/"), quote(secret, safe=""), _escape(secret)):
+        yield _escape(spelling)
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return json.dumps(text)[1:-1]
 
 

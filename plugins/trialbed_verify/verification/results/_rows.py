@@ -77,7 +77,7 @@ class ResultRow:
         valid: whether all tool calls fit their schemas, None if unknown.
         calls: the verdict on each call, None if the row has none.
         served: model, fingerprint and provider that the answer names.
-        measured: what the reader's ``measure`` made of the row; None if it has none.
+        measured: the result of the reader's ``measure``; None if it has none.
     """
 
     line: int
@@ -120,7 +120,7 @@ class RowReader:
     """The rows of a results file, one at a time and in order, repeats of a key included.
 
     Args:
-        measure: makes what a comparison needs besides of a row, its file and its offset there.
+        measure: makes further figures for a comparison of a row, its file and its offset there.
 
     Attributes:
         torn: the number of a torn last line, as a killed run leaves it, once iteration has skipped it.
@@ -148,7 +148,7 @@ class RowReader:
     def _row(self, number: int, line: bytes, offset: int) -> ResultRow | None:
         where = f"{self.path}, line {number}"
         try:
-            row = _parsed_line(line)
+            row = _parse_line(line)
         except (ValueError, RecursionError) as error:
             if not line.endswith(b"\n"):
                 self.torn = number
@@ -157,12 +157,12 @@ class RowReader:
         if not isinstance(row, dict) or "status" not in row:
             raise DataError(f"{where}: not a result row, as it has no status; name a file that bench verify wrote")
         try:
-            return _parsed(number, row, self.measure(row, self.path, offset) if self.measure else None)
+            return _parse_row(number, row, self.measure(row, self.path, offset) if self.measure else None)
         except ValueError as error:
             raise DataError(f"{where}: {error}") from error
 
 
-def _parsed_line(line: bytes) -> Any:
+def _parse_line(line: bytes) -> Any:
     try:
         return orjson.loads(line)
     except ValueError:
@@ -170,7 +170,7 @@ def _parsed_line(line: bytes) -> Any:
         return json.loads(line)
 
 
-def _parsed(number: int, row: Body, measured: Any) -> ResultRow:
+def _parse_row(number: int, row: Body, measured: Any) -> ResultRow:
     success, finish_reason = row["status"] == "success", _text(row, "finish_reason")
     response = _object(row, "response")
     outcome, problem = _outcome(row, response, success, finish_reason)
@@ -197,7 +197,7 @@ def _parsed(number: int, row: Body, measured: Any) -> ResultRow:
         tps=_figure(row, "tps"),
         # In rows of other tools it includes the wait for a free slot and every retry.
         duration_ms=_own_duration(row) if "outcome" in row else None,
-        served=_served(row, response),
+        served=_served_by(row, response),
         measured=measured,
     )
 
@@ -217,7 +217,7 @@ def _calls(row: Body) -> tuple[CallRow, ...] | None:
     calls = row.get("calls")
     if not isinstance(calls, list):
         return None
-    return _shared(tuple(_call(call) for call in calls))
+    return _share(tuple(_call(call) for call in calls))
 
 
 def _call(call: Any) -> CallRow:
@@ -229,9 +229,9 @@ def _call(call: Any) -> CallRow:
     return CallRow(_truth(call, "valid"), tuple(intern(str(reason)) for reason in reasons))
 
 
-def _served(row: Body, response: Body) -> tuple[str | None, str | None, str | None]:
+def _served_by(row: Body, response: Body) -> tuple[str | None, str | None, str | None]:
     source = _object(row, "served") or response
-    return _shared((_text(source, "model"), _text(source, "system_fingerprint"), _text(source, "provider")))
+    return _share((_text(source, "model"), _text(source, "system_fingerprint"), _text(source, "provider")))
 
 
 def _usage(response: Body) -> Body:
@@ -248,12 +248,12 @@ def _total(usage: Body) -> float | None:
 
 
 def _own_duration(row: Body) -> float | None:
-    """Of a row of ours: 0 is a duration of less than half a millisecond."""
+    """Read the duration of a row of ours: 0 is a duration of less than half a millisecond."""
     return 0.0 if row.get("duration_ms") == 0 and row.get("status") == "success" else _figure(row, "duration_ms")
 
 
 def _count(usage: Body, key: str) -> float | None:
-    """A count as the vendor sent it; what is not a number is not known, as no vendor may escape a verdict by it."""
+    """Return a count as the vendor sent it; None if it is not a number, as no vendor may escape a verdict by it."""
     try:
         return _figure(usage, key)
     except ValueError:
@@ -293,7 +293,7 @@ def _object(source: Body, key: str) -> Body:
 
 
 class Requested(NamedTuple):
-    """A request, reduced to what must agree between vendors.
+    """A request, reduced to the parts that must agree between vendors.
 
     Attributes:
         content: (part, digest) of each part of the content, in a fixed order.
@@ -312,7 +312,7 @@ def requested(body: Mapping[str, Any]) -> Requested:
         for key, value in body.items()
         if value is not None and key not in OF_THE_VENDOR and key not in CONTENT
     }
-    return _shared(Requested(content, intern(_canonical(rest).decode())))
+    return _share(Requested(content, intern(_canonical(rest).decode())))
 
 
 def _digest(value: Any) -> str:
@@ -326,7 +326,7 @@ def _canonical(value: Any) -> bytes:
         return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
 
 
-def _shared(value: T) -> T:
+def _share(value: T) -> T:
     """The first of equal values: the trials of a case, and most answers, have theirs in common."""
     first: T = _first(value)
     return first

@@ -26,7 +26,7 @@ MILLION = 1_000_000
 
 
 def endpoint_info(target: Target, label: str, cases: TestSet, options: VerifyOptions) -> EndpointInfo:
-    """What a run says of a target before anything was sent to it, without secrets."""
+    """Describe a target for its run before anything was sent to it, without secrets."""
     info = EndpointInfo(
         label=label,
         model=target.settings.model,
@@ -42,7 +42,7 @@ def endpoint_info(target: Target, label: str, cases: TestSet, options: VerifyOpt
 
 
 def summary(endpoint: EndpointInfo, tally: Tally) -> dict[str, Any]:
-    """The K2-style fields, then Trialbed's own; ``eval_*`` describe the last session, all others the results."""
+    """Return the K2-style fields, then Trialbed's own; ``eval_*`` describe the last session, all others the results."""
     own = tally.own_fields()
     began, ended = endpoint.began, endpoint.ended
     return {
@@ -56,21 +56,21 @@ def summary(endpoint: EndpointInfo, tally: Tally) -> dict[str, Any]:
         **own,
         "not_sent": endpoint.not_sent,
         "failure": endpoint.failure,
-        "client_saturated": _saturated(own),
+        "client_saturated": _is_saturated(own),
         "cost": cost(tally.k2_fields()["usage"], endpoint.prices),
         "provenance": endpoint.provenance,
     }
 
 
 def figures(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The figures of a summary that a run has of its endpoint, for lists and histories."""
+    """Return the figures of a summary that a run has of its endpoint, for lists and histories."""
     rates = (document["success_rate"], document["schema_accuracy_per_response"])
     success, schema = (rate["value"] if rate else None for rate in rates)
     return {"last_row_at": document["last_row_at"], "success_rate": success, "schema_accuracy": schema}
 
 
 def provenance(target: Target, cases: TestSet, options: VerifyOptions) -> dict[str, Any]:
-    """The test set, configuration, drivers and options behind the results, without secrets."""
+    """Return the test set, configuration, drivers and options behind the results, without secrets."""
     return {
         "trialbed_version": version("trialbed"),
         "python": platform.python_version(),
@@ -96,7 +96,7 @@ def provenance(target: Target, cases: TestSet, options: VerifyOptions) -> dict[s
 
 
 def cost(usage: Mapping[str, int], prices: Mapping[str, float]) -> dict[str, float] | None:
-    """What the reported tokens cost at the prices of the configuration; None if it has none."""
+    """Return the cost of the reported tokens at the prices of the configuration; None if it has none."""
     if not prices:
         return None
     parts = {
@@ -119,13 +119,13 @@ def write_summary(path: Path, document: dict[str, Any]) -> None:
 
 
 def _driver(kind: str, name: str) -> str | None:
-    """A driver's name with the distribution that provides it."""
+    """Return a driver's name with the distribution that provides it."""
     if not name:
         return None
     found = driver_info(kind, name)
     return f"{name} ({found.distribution} {found.version})"
 
 
-def _saturated(own: dict[str, Any]) -> bool | None:
+def _is_saturated(own: dict[str, Any]) -> bool | None:
     lag = own["loop_lag_ms"]
     return None if lag is None else bool(lag["p95"] > SATURATED * 1000)

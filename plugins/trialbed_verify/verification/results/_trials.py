@@ -28,7 +28,7 @@ OF_THE_CALL = frozenset(("request", "response"))
 
 
 def trial_result(label: str, row: Row, *, attempt: int, session: str) -> TrialResult:
-    """The trial of a row.
+    """Return the trial of a row.
 
     Args:
         label: the endpoint's, in the run.
@@ -54,7 +54,7 @@ def trial_result(label: str, row: Row, *, attempt: int, session: str) -> TrialRe
 
 
 def row_of(case: VerifiedCase) -> Row:
-    """The row of a stored case, with its keys in the order of results files."""
+    """Return the row of a stored case, with its keys in the order of results files."""
     rest = case.verified
     row = {"data_index": rest["data_index"], "request": parse_json(case.request.encode())}
     row |= {"extra_body": rest["extra_body"], "response": parse_json(case.response.encode())}
@@ -105,7 +105,7 @@ def _earlier(attempts: Sequence[Row]) -> Iterator[Attempt]:
 
 
 def _failure(row: Row) -> Failure | None:
-    """Why there is no answer: one that breaks the protocol is the model's, all else the endpoint's."""
+    """Return why there is no answer: one that breaks the protocol is the model's, all else the endpoint's."""
     if row["outcome"] in ANSWERED:
         return None
     problem = row["problem"]

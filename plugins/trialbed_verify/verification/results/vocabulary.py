@@ -1,4 +1,4 @@
-"""The vocabulary of results files: how a case can end, and what each word means."""
+"""The vocabulary of results files: how a case can end, and the meaning of each word."""
 
 from __future__ import annotations
 

@@ -88,4 +88,4 @@ FIELDS: Mapping[str, Callable[[Any], Any]] = {
     "headers": _headers,
     "prices": _prices,
 }
-"""Keys of a vendor's entry -> what checks their values; a ``ValueError`` says what the value must be."""
+"""Keys of a vendor's entry -> the check of their values; its ``ValueError`` says how the value must be."""

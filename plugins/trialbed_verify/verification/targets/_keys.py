@@ -36,7 +36,7 @@ def checked_key(key: str, where: str) -> str:
 
 
 def is_secret_header(name: str) -> bool:
-    """Whether a header of this name carries a key or a login."""
+    """Return whether a header of this name carries a key or a login."""
     return "authorization" in name.lower() or is_secret(name.replace("-", "_"))
 
 
@@ -73,7 +73,7 @@ def key_from_file(path: Path, line: int, key: str, name: str) -> str | None:
 
 
 def would_be_committed(path: Path) -> bool:
-    """Whether the file is in a git work tree and not ignored there; symbolic links are followed.
+    """Return whether the file is in a git work tree and not ignored there; symbolic links are followed.
 
     If git is not installed, or does not trust the owner of the work tree, every file in a work tree counts.
     """

@@ -16,7 +16,7 @@ from trialbed_verify.verification.wire import PreparedRequest
 Body = dict[str, Any]
 
 SUITE = "suite"
-"""The key of a test set's line under which a suite says what it expects."""
+"""The key of a test set's line that holds a suite's expectations."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class RequestSettings:
 
     @property
     def raw(self) -> bool:
-        """Whether raw completions are requested."""
+        """Return whether raw completions are requested."""
         return self.tokenizer is not None
 
 
@@ -59,7 +59,7 @@ class Preparation:
     def __call__(self, body: Body) -> PreparedRequest:
         """Prepare the request for one line, without changing the line."""
         settings = self._settings
-        # What a suite expects is for the results, not for the vendor.
+        # A suite's expectations are for the results, not for the vendor.
         request = {key: value for key, value in body.items() if key != SUITE}
         if isinstance(request.get("messages"), list):
             request["messages"] = self._adapter.transform(request["messages"])

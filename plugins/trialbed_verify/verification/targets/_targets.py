@@ -120,7 +120,7 @@ class VerifyOptions:
             same test set and configuration.
         fresh: discard the unfinished verification that the command would continue.
         store: where the verification is kept, a file or a database URL.
-        tags, note: what the user calls it.
+        tags, note: the user's names of the run.
     """
 
     trials: int = 1
@@ -135,9 +135,9 @@ class VerifyOptions:
     note: str | None = None
 
     def trials_of(self, target: Target) -> int:
-        """How often every case is sent to a target."""
+        """Return the number of times that every case is sent to a target."""
         return target.trials or self.trials
 
     def concurrency_at(self, target: Target) -> int:
-        """How many requests may be in flight at a target."""
+        """Return the number of requests that may be in flight at a target."""
         return target.concurrency or self.request_concurrency

@@ -29,7 +29,7 @@ def unified_models() -> dict[str, dict[str, str]]:
 
 
 def doubtful_models(targets: Sequence[Target]) -> Iterator[str]:
-    """What is doubtful about the targets' names of models, one sentence each."""
+    """Return the doubts about the targets' names of models, one sentence each."""
     named = [target for target in targets if target.driver_name and target.settings.model_id is None]
     known = unified_models() if named else {}
     for target in named:

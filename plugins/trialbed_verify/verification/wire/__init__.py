@@ -4,7 +4,7 @@ Whatever an endpoint does becomes a ``Reading`` with exactly one terminal outcom
 answers are read by ``trialbed.wire``; the transport is this package's own, because it measures times.
 
 Not here: how a request is made from a line of the test set (``targets``), when there is another attempt (the run's
-retries), and what is kept of an answer (``results``).
+retries), and which parts of an answer are kept (``results``).
 """
 
 import lazy_loader

@@ -41,12 +41,12 @@ class Decoder:
 
     @property
     def packed(self) -> bool:
-        """Whether there is anything to undo."""
+        """Return whether there is anything to undo."""
         return bool(self._layers)
 
     @property
     def is_cut(self) -> bool:
-        """Whether what came so far is less than the whole body."""
+        """Return whether the bytes so far are less than the whole body."""
         return any(layer.is_open for layer in self._layers)
 
     @property
@@ -81,7 +81,7 @@ class _Layer:
 
     @property
     def is_open(self) -> bool:
-        """Whether a packed part has begun and not ended."""
+        """Return whether a packed part has begun and not ended."""
         return self._stream is not None
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:

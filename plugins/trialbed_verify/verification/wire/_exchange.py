@@ -58,7 +58,7 @@ class Exchange:
         self._clock = asyncio.get_running_loop().time
 
     async def __call__(self, prepared: PreparedRequest, names: Collection[str], waited: float = 0.0) -> EndpointAttempt:
-        """Make one attempt; never raises for what the endpoint does.
+        """Make one attempt; never raise for anything that the endpoint does.
 
         Args:
             names: of the tools on offer.
@@ -98,7 +98,7 @@ class Exchange:
             run.status = response.status
             if response.status // 100 != 2:
                 run.retry_after = retry_after(response.headers)
-                return await _refused(response)
+                return await _read_refusal(response)
             kind = response.headers.get("Content-Type", "").lower()
             decoder = Decoder(",".join(response.headers.getall("Content-Encoding", [])))
             if run.stream is not None and kind.startswith(EVENTS_TYPE):
@@ -170,14 +170,14 @@ class _Run:
         return None if moment is None else max(0.0, moment - self.sent)
 
     def broken(self, error: Exception) -> Reading:
-        """CompletedCase by an error: of the connection, of HTTP, or of the body's."""
+        """End the attempt by an error: of the connection, of HTTP, or of the body's."""
         text = _text(error)
         if isinstance(error, aiohttp.ClientPayloadError) and not RESET.search(str(error)):
             return self._cut()
         return self.ended("transport_error", Problem(_kind(error), text))
 
     def ended(self, outcome: Outcome, problem: Problem) -> Reading:
-        """CompletedCase from outside; what had been streamed is kept."""
+        """End the attempt from outside; the part that had been streamed is kept."""
         if self.stream is None:
             return Reading(outcome, problem=problem)
         reading = self.stream.end(self.clock(), cut=problem.message)
@@ -241,22 +241,22 @@ def _read_whole(spoken: Dialect, body: bytes | None, kind: str, *, stream: bool,
     if body is None:
         return failed("too_large", _TOO_LARGE)
     if cut:
-        return failed("cut_body", f"{_CUT_PACKED}: {_shown(body)}")
+        return failed("cut_body", f"{_CUT_PACKED}: {_excerpt(body)}")
     if not stream or is_html(body, kind):
         return spoken.read_body(body, kind)
-    return failed("wrong_content_type", f"a stream was requested, not {kind or 'an untyped body'}: {_shown(body)}")
+    return failed("wrong_content_type", f"a stream was requested, not {kind or 'an untyped body'}: {_excerpt(body)}")
 
 
-async def _refused(response: aiohttp.ClientResponse) -> Reading:
+async def _read_refusal(response: aiohttp.ClientResponse) -> Reading:
     """An answer with a status other than success."""
     text = f"the endpoint answered with status {response.status}"
     target = response.headers.get("Location")
     if target and response.status // 100 == 3:
         text += f", a redirection to {redact(target[:SHOWN])}: the key is sent only to the base URL"
     try:
-        body = _shown(await _beginning(response))
+        body = _excerpt(await _beginning(response))
     except (aiohttp.ClientError, UndecodableBody) as error:
-        # What is wrong with its body changes nothing about the status.
+        # A fault of its body changes nothing about the status.
         body = f"(its body cannot be read: {_text(error)})"
     return failed(f"http_{response.status}", f"{text}: {body}" if body else text, "transport_error")
 
@@ -271,7 +271,7 @@ async def _beginning(response: aiohttp.ClientResponse) -> bytes:
     return found[: SHOWN * 4]
 
 
-def _shown(body: bytes) -> str:
+def _excerpt(body: bytes) -> str:
     return redact(body[:SHOWN].decode("utf-8", "replace"))
 
 
