@@ -6,7 +6,8 @@ import asyncio
 import sys
 from collections.abc import Callable
 
-from trialbed.cli.run._progress import LiveProgress, PlainProgress
+from trialbed.cli.progress import PlainProgress, new_display
+from trialbed.cli.run._progress import TrialProgress
 from trialbed.engine import NoProgress, RunProgress
 from trialbed.records import Run, TrialResult
 
@@ -20,11 +21,14 @@ def function_progress(wanted: bool | None) -> RunProgress:
     Args:
         wanted: None to show it where a run takes long, and a person may be looking: at a terminal, or in a notebook.
     """
-    on_terminal = sys.stderr.isatty()
-    make: Callable[[], PlainProgress] = LiveProgress if on_terminal else PlainProgress
     if wanted is None:
-        return LateProgress(make) if on_terminal or in_notebook() else NoProgress()
-    return make() if wanted else NoProgress()
+        return LateProgress(new_progress) if sys.stderr.isatty() or in_notebook() else NoProgress()
+    return new_progress() if wanted else NoProgress()
+
+
+def new_progress() -> TrialProgress:
+    """Return progress in the display that suits stderr."""
+    return TrialProgress(new_display())
 
 
 def in_notebook() -> bool:
@@ -41,11 +45,11 @@ class LateProgress:
         make: makes the progress that is shown.
     """
 
-    def __init__(self, make: Callable[[], PlainProgress]) -> None:
+    def __init__(self, make: Callable[[], TrialProgress]) -> None:
         self._make = make
-        self._shown: PlainProgress | None = None
+        self._shown: TrialProgress | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._kept: list[Callable[[PlainProgress], None]] = []
+        self._kept: list[Callable[[TrialProgress], None]] = []
 
     def begin(self, run: Run, *, total: int, done: int) -> None:
         """Begin to wait."""
@@ -62,7 +66,7 @@ class LateProgress:
 
     def note(self, text: str) -> None:
         """Show a note at once."""
-        (self._shown or PlainProgress()).note(text)
+        (self._shown or TrialProgress(PlainProgress())).note(text)
 
     def end(self) -> None:
         """Show nothing more."""
@@ -71,7 +75,7 @@ class LateProgress:
         if self._shown is not None:
             self._shown.end()
 
-    def _call(self, method: Callable[[PlainProgress], None]) -> None:
+    def _call(self, method: Callable[[TrialProgress], None]) -> None:
         """Show a step, or keep it until steps are shown."""
         if self._shown is None:
             self._kept.append(method)

@@ -10,8 +10,9 @@ from typing import cast
 import pytest
 from support.trials import ended
 
-from trialbed.cli.run._progress import LiveProgress, PlainProgress
-from trialbed.cli.run.late import LateProgress, function_progress
+from trialbed.cli.progress import LiveProgress, PlainProgress, new_display
+from trialbed.cli.run._progress import TrialProgress
+from trialbed.cli.run.late import LateProgress, function_progress, new_progress
 from trialbed.engine import NoProgress
 from trialbed.records import Run
 
@@ -40,7 +41,7 @@ def loop(monkeypatch: pytest.MonkeyPatch) -> Loop:
 
 @pytest.mark.parametrize("is_long", [False, True])
 def test_it_is_shown_where_the_run_takes_long(loop: Loop, capsys: pytest.CaptureFixture[str], is_long: bool) -> None:
-    progress = LateProgress(PlainProgress)
+    progress = LateProgress(new_progress)
     progress.begin(RUN, total=3, done=0)
     progress.advance(ended())
     if is_long:
@@ -56,11 +57,13 @@ def test_without_a_terminal_or_a_notebook_it_is_shown_where_it_is_asked_for(monk
     assert [type(function_progress(wanted)) for wanted in (None, False, True)] == [
         NoProgress,
         NoProgress,
-        PlainProgress,
+        TrialProgress,
     ]
+    assert type(new_display()) is PlainProgress
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     assert [type(function_progress(wanted)) for wanted in (None, False, True)] == [
         LateProgress,
         NoProgress,
-        LiveProgress,
+        TrialProgress,
     ]
+    assert type(new_display()) is LiveProgress
