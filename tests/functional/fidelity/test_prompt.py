@@ -82,7 +82,7 @@ def test_what_schemas_grow_by_is_a_part_of_the_prompt(measured: Measured) -> Non
 
 
 def test_tools_that_are_not_sent_make_the_prompt_smaller(measured: Measured) -> None:
-    assert prompt(measured, "keeps-thirty-tools").added_tokens < 0
+    assert prompt(measured, "keeps-thirty-tools").prompt_tokens()[1] < 0
 
 
 def test_tools_that_change_on_the_way_show(measured: Measured) -> None:
