@@ -45,12 +45,14 @@ def chosen_environments(
         DriverNotFound: a name looks like a misspelt one.
         EnvironmentFailed: an environment is missing and was not or could not be built.
     """
-    from trialbed.environments import BuildRequest, FrameworkSpec, runs_here
+    from trialbed.environments import FrameworkSpec, runs_here
 
     specs = {text: FrameworkSpec.parse(text) for text in frameworks if not runs_here(text)}
-    requests = [BuildRequest(spec) for spec in {spec.text: spec for spec in specs.values()}.values()]
-    if not requests:
+    if not specs:
         return {}
+    from trialbed.environments import BuildRequest
+
+    requests = [BuildRequest(spec) for spec in {spec.text: spec for spec in specs.values()}.values()]
     store = environment_store(env_dir)
     found = {request.framework.text: store.find(request) for request in requests}
     installed = {framework: environment for framework, environment in found.items() if environment is not None}

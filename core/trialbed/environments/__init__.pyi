@@ -10,9 +10,9 @@ from ._frameworks import install_command as install_command
 from ._frameworks import runs_here as runs_here
 from ._installed import EnvironmentMetadata as EnvironmentMetadata
 from ._installed import InstalledEnvironment as InstalledEnvironment
-from ._lockfile import lock_digest as lock_digest
-from ._lockfile import lock_text as lock_text
-from ._lockfile import read_lock as read_lock
+from ._installed import lock_digest as lock_digest
+from ._installed import lock_text as lock_text
+from ._installed import read_lock as read_lock
 from ._profiles import expand_profiles as expand_profiles
 from ._profiles import known_profiles as known_profiles
 from ._profiles import profiles_of as profiles_of

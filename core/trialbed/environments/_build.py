@@ -33,13 +33,14 @@ from trialbed.environments._installed import (
     EnvironmentMetadata,
     InstalledEnvironment,
     folder_name,
+    lock_digest,
+    lock_text,
     package_folders,
+    requirements,
     venv_python,
 )
-from trialbed.environments._lockfile import lock_digest, lock_text, requirements
-from trialbed.environments._mutex import acquired
 from trialbed.environments._requirements import local_path, local_url, python_id, without_credentials
-from trialbed.environments._store import BuildRequest, EnvironmentStore
+from trialbed.environments._store import BuildRequest, EnvironmentStore, hold_file
 from trialbed.environments._uv import SPACE_AND_NETWORK, Uv, UvFailed, is_machine_failure
 from trialbed.errors import EnvironmentFailed
 from trialbed.records import framework_name
@@ -113,7 +114,7 @@ async def build(
     lock = lock_text(lines)
     name = folder_name(framework.name, lock_digest(lock))
     await asyncio.to_thread(store.remove_leftovers)
-    async with acquired(store.mutex_path(name), on_wait):
+    async with hold_file(store.mutex_path(name), on_wait):
         if found := InstalledEnvironment.read(store.folder / name):
             return found
         on_start()

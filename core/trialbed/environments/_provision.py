@@ -9,10 +9,8 @@ from collections.abc import Iterable
 from functools import partial
 
 from trialbed.environments._build import build, resolve, with_distributions
-from trialbed.environments._installed import InstalledEnvironment
-from trialbed.environments._lockfile import lock_text, locked_version
-from trialbed.environments._mutex import acquired
-from trialbed.environments._store import BuildRequest, EnvironmentStore
+from trialbed.environments._installed import InstalledEnvironment, lock_text, locked_version
+from trialbed.environments._store import BuildRequest, EnvironmentStore, hold_file
 from trialbed.environments._uv import Uv
 from trialbed.errors import EnvironmentFailed
 
@@ -76,7 +74,7 @@ async def _provide_one(store: EnvironmentStore, request: BuildRequest, progress:
         installed = _find_usable(store, request)
         if installed is None:
             # One process at a time resolves a request; the next one finds its environment.
-            async with acquired(store.mutex_path(request.key), partial(progress.waiting, framework)):
+            async with hold_file(store.mutex_path(request.key), partial(progress.waiting, framework)):
                 installed = _find_usable(store, request)
                 if installed is None:
                     installed, is_new = await _new(store, store.with_last_choices(request), progress)

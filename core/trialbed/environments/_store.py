@@ -1,15 +1,4 @@
-"""The folder of environments: which are installed, and which of them serves a request.
-
-::
-
-    <folder>/crewai-3fa9c0de12ab/   a complete environment: venv/, lock.txt, environment.json
-    <folder>/.answers/<key>.json    which environment a request was given
-    <folder>/.locks/                one mutex per request and environment
-    <folder>/.unfinished/           builds that go on, or were killed
-
-An environment is built under ``.unfinished`` and moved to its place when it is complete. So every environment that
-stands there can be used, and none is ever changed.
-"""
+"""The folder of environments: which there are, which resolutions are known, and who may change one."""
 
 from __future__ import annotations
 
@@ -17,21 +6,45 @@ import hashlib
 import json
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import AsyncFileLock, FileLock, Timeout
 from pydantic import ValidationError
 
 from trialbed.environments._frameworks import FrameworkSpec, adapter_requirement, own_requirement
-from trialbed.environments._installed import InstalledEnvironment
-from trialbed.environments._lockfile import requirements
+from trialbed.environments._installed import InstalledEnvironment, requirements
 from trialbed.environments._requirements import local_states, python_id, without_credentials
 from trialbed.errors import UsageError
 from trialbed.files import replace_file
 from trialbed.records import Record
+
+POLL = 0.1
+"""Seconds between attempts."""
+
+
+@asynccontextmanager
+async def hold_file(path: Path, on_wait: Callable[[], None]) -> AsyncIterator[None]:
+    """Hold the lock of a file; the system frees it if this process dies.
+
+    Args:
+        on_wait: called once if another process or task holds it.
+    """
+    # Attempts do not block; in a thread one could succeed after the task is cancelled, and hold the lock for ever.
+    lock = AsyncFileLock(path, poll_interval=POLL, run_in_executor=False)
+    try:
+        await lock.acquire(timeout=0)
+    except Timeout:
+        on_wait()
+        await lock.acquire()
+    try:
+        yield
+    finally:
+        await lock.release()
+
 
 UNFINISHED = ".unfinished"
 

@@ -28,7 +28,7 @@ def encode(value: Any) -> str:
         text = to_json(value, inf_nan_mode="constants")  # several times as fast, but in UTF-8
         if text.isascii():
             return text.decode()
-    return _encoder().encode(value)
+    return _ENCODER.encode(value)
 
 
 def decode(text: str) -> Any:
@@ -99,15 +99,13 @@ def column_text(text: str | None) -> str | None:
     return None if text is None else text.replace("\x00", "").encode(errors="backslashreplace").decode()
 
 
-@lru_cache(maxsize=1)
-def _encoder() -> json.JSONEncoder:
-    return json.JSONEncoder(default=_plain, separators=(",", ":"))
-
-
 def _plain(value: Any) -> str:
     if isinstance(value, datetime):
         return value.isoformat()
     raise TypeError(f"{type(value).__name__} is not a JSON value")
+
+
+_ENCODER = json.JSONEncoder(default=_plain, separators=(",", ":"))
 
 
 SIZE = 8
@@ -128,13 +126,11 @@ def checksum(rows: Iterable[Mapping[Any, Any]]) -> str:
         for row in rows
     ]
     # A value whose type changed, such as text that SQLite takes for bytes, has another checksum too.
-    text = _checksum_encoder().encode(covered)
+    text = _CHECKSUM_ENCODER.encode(covered)
     return hashlib.blake2b(text.encode(), digest_size=SIZE).hexdigest()
 
 
-@lru_cache(maxsize=1)
-def _checksum_encoder() -> json.JSONEncoder:
-    return json.JSONEncoder(default=repr, separators=(",", ":"))
+_CHECKSUM_ENCODER = json.JSONEncoder(default=repr, separators=(",", ":"))
 
 
 def with_checksum(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, delete, select, union, update
@@ -58,7 +57,7 @@ def insert_trials(connection: Connection, run_id: str, results: Sequence[TrialRe
     ]
     if not rows:
         return
-    trial_ids = connection.scalars(_insert_trials(), rows).all()
+    trial_ids = connection.scalars(INSERT_TRIALS, rows).all()
     bodies.insert(connection)
     insert(connection, scores, _of_trials(trial_ids, own_scores))
     insert(connection, calls, _of_trials(trial_ids, own_calls))
@@ -68,10 +67,8 @@ def _of_trials(trial_ids: Iterable[int], own: Iterable[Rows]) -> Rows:
     return [{**row, "trial_id": trial_id} for trial_id, rows in zip(trial_ids, own, strict=True) for row in rows]
 
 
-@lru_cache(maxsize=1)
-def _insert_trials() -> Any:
-    """The statement that adds rows and returns their ids in the rows' order."""
-    return trials.insert().returning(trials.c.id, sort_by_parameter_order=True)
+INSERT_TRIALS = trials.insert().returning(trials.c.id, sort_by_parameter_order=True)
+"""Adds rows and returns their ids in the rows' order."""
 
 
 def add_scores(connection: Connection, run_id: str, result: TrialResult, added: Sequence[Score]) -> None:

@@ -36,8 +36,8 @@ from trialbed.worker import (
 )
 from trialbed_plugins.executors import _processes as processes
 from trialbed_plugins.executors._clock import Deadline
-from trialbed_plugins.executors._condition import Condition, trials_worth_a_start
 from trialbed_plugins.executors._pipes import Message, Pipes, WorkerFault, pipe
+from trialbed_plugins.executors._processes import Condition, trials_worth_a_start
 from trialbed_plugins.executors.sandbox import Launch
 
 START_LIMIT = 120.0

@@ -36,8 +36,8 @@ async def test_a_worker_runs_a_bounded_number_of_trials(make_spec):
 
 @pytest.mark.parametrize(("share", "replaced"), [(math.inf, True), (0.0, False)])
 async def test_a_worker_whose_start_took_long_runs_more_trials(make_spec, monkeypatch, share, replaced):
-    monkeypatch.setattr("trialbed_plugins.executors._condition.LEAST_TRIALS", 1)
-    monkeypatch.setattr("trialbed_plugins.executors._condition.START_SHARE", share)
+    monkeypatch.setattr("trialbed_plugins.executors._processes.LEAST_TRIALS", 1)
+    monkeypatch.setattr("trialbed_plugins.executors._processes.START_SHARE", share)
     monkeypatch.delenv("TRIALBED_WORKER_TRIALS", raising=False)
     async with LocalExecutor() as executor:
         first, second = await pids(executor, make_spec, "pid", "pid")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from trialbed.environments import lock_digest, lock_text, read_lock
-from trialbed.environments._lockfile import locked_version, requirements
+from trialbed.environments._installed import locked_version, requirements
 from trialbed.errors import DataError
 from trialbed.records import Environment
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from trialbed_plugins.executors._condition import DESCRIPTORS, THREADS, Condition, trials_worth_a_start
+from trialbed_plugins.executors._processes import DESCRIPTORS, THREADS, Condition, trials_worth_a_start
 
 BEFORE = Condition(descriptors=10, threads=2, limits=b"64", folder="/here")
 
