@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
@@ -28,9 +28,6 @@ from trialbed.errors import NothingMeasured
 from trialbed.listeners import installed_listeners
 from trialbed.records import FrameworkInfo, Json, Run, RunStatus, TrialKey, TrialResult
 from trialbed.store import Commits, RunChanges, Store, counted_attempts
-
-if TYPE_CHECKING:
-    pass
 
 
 class RunProgress(Protocol):

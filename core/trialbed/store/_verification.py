@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Column, Connection, Table, func, select, text
+from sqlalchemy import Column, Connection, Row, Table, func, select, text
 
 from trialbed.errors import DataError
 from trialbed.store._blobs import check_body, unused_bodies
@@ -62,17 +62,14 @@ def verify_store(url_or_path: str) -> StoreReport:
 
 
 def _problems(database: Database) -> Iterator[str]:
-    for look in (_file, _runs, _trials, _selections, _gold_answers, _bodies, _references):
-        yield from _findings(database, look)
-
-
-def _findings(database: Database, look: Callable[[Connection], Iterator[str]]) -> Iterator[str]:
-    """Yield the findings of a check, and the error that keeps it from continuing."""
-    try:
-        with database.read() as connection:
-            yield from look(connection)
-    except DataError as error:
-        yield str(error)
+    of_rows = (partial(_rows, table, check) for table, check in CHECKS)
+    looks: list[Callable[[Connection], Iterator[str]]] = [_file, *of_rows, _references]
+    for look in looks:
+        try:
+            with database.read() as connection:
+                yield from look(connection)
+        except DataError as error:  # such as a table that cannot be read; the others may be whole
+            yield str(error)
 
 
 def _file(connection: Connection) -> Iterator[str]:
@@ -83,36 +80,22 @@ def _file(connection: Connection) -> Iterator[str]:
                 yield f"the file is damaged: {line}"
 
 
-def _runs(connection: Connection) -> Iterator[str]:
-    for row in connection.execute(select(runs)):
-        yield from _problem(partial(run_of, row))
+CHECKS: tuple[tuple[Table, Callable[[Connection, Row[Any]], object]], ...] = (
+    (runs, lambda _, row: run_of(row)),
+    (trials, check_trial),
+    (selections, lambda _, row: check_selection(row)),
+    (gold_answers, lambda _, row: check_gold_answer(row)),
+    (blobs, lambda _, row: check_body(row)),
+)
+"""Tables, and the check of each of their rows, which raises a DataError."""
 
 
-def _trials(connection: Connection) -> Iterator[str]:
-    for row in connection.execute(select(trials)):
-        yield from _problem(partial(check_trial, connection, row))
-
-
-def _selections(connection: Connection) -> Iterator[str]:
-    for row in connection.execute(select(selections)):
-        yield from _problem(partial(check_selection, row))
-
-
-def _gold_answers(connection: Connection) -> Iterator[str]:
-    for row in connection.execute(select(gold_answers)):
-        yield from _problem(partial(check_gold_answer, row))
-
-
-def _bodies(connection: Connection) -> Iterator[str]:
-    for row in connection.execute(select(blobs)):
-        yield from _problem(partial(check_body, row))
-
-
-def _problem(look: Callable[[], object]) -> Iterator[str]:
-    try:
-        look()
-    except DataError as error:
-        yield str(error)
+def _rows(table: Table, check: Callable[[Connection, Row[Any]], object], connection: Connection) -> Iterator[str]:
+    for row in connection.execute(select(table)):
+        try:
+            check(connection, row)
+        except DataError as error:
+            yield str(error)
 
 
 REFERENCES: tuple[tuple[str, Column[Any], Column[Any]], ...] = (
