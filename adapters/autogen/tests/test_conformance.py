@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from support.adapters import ControlledTests, NativeTests
 
 from trialbed_adapter_lab.testing import AdapterConformance
+
+# AutoGen itself uses a name that its MCP client deprecates.
+pytestmark = pytest.mark.filterwarnings("ignore:Use `streamable_http_client`:DeprecationWarning")
 
 
 class TestControlled(ControlledTests, AdapterConformance):
