@@ -91,7 +91,7 @@ def below(thresholds: Mapping[str, float], report: Report) -> bool:
     """
     from trialbed.report import check_thresholds
 
-    problems = [check for check in check_thresholds(report, thresholds) if check.problem]
+    problems = [check for check in check_thresholds(report.frameworks, thresholds) if check.problem]
     for check in problems:
         click.echo(f"{check.framework}: {check.problem}", err=True)
     return bool(problems)
@@ -107,7 +107,7 @@ def print_thresholds(thresholds: Mapping[str, float], report: Report) -> None:
     from trialbed.views import TestCase, TestSuite, junit
 
     cases = []
-    for check in check_thresholds(report, thresholds):
+    for check in check_thresholds(report.frameworks, thresholds):
         title = f"{check.score} >= {check.least:g}"
         cases.append(
             TestCase(check.framework, title, outcome="failure", kind="below", message=check.problem)

@@ -12,7 +12,6 @@ from trialbed.report._records import (
     Figures,
     Reason,
     Repeated,
-    Report,
     ScoreMean,
     ScoreSummary,
     Success,
@@ -22,12 +21,13 @@ from trialbed.report._records import (
     WireFigures,
     WireTally,
 )
+from trialbed.report._report import Report
 from trialbed.report._schema import document_schema
 from trialbed.report._thresholds import REPEATS, ThresholdCheck, check_thresholds
 from trialbed.report._trials import Claimed, ReportedTrial, WireCounts
 from trialbed.report._worst import WorstQuery, trial_name, worst_queries
 from trialbed.report.attribution import AttributedCall, Attribution
-from trialbed.report.comparison import ComparedTrial, FrameworkComparison, ScoreFinding, Side
+from trialbed.report.comparison import ComparedRun, ComparedTrial, FrameworkComparison, ScoreFinding, Side
 from trialbed.statistics import Interval
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "ClaimTotals",
     "Claimed",
     "Claims",
+    "ComparedRun",
     "ComparedTrial",
     "Counts",
     "Figures",

@@ -10,7 +10,8 @@ from functools import partial
 from trialbed.errors import DataError
 from trialbed.listeners import Listeners, installed_listeners
 from trialbed.records import GoldAnswer, Query, Run, ToolSpec, TrialKey, TrialResult
-from trialbed.report._records import Report, Summary
+from trialbed.report._records import Summary
+from trialbed.report._report import Report
 from trialbed.report._scores import first_trials_apart
 from trialbed.report._summary import summarise
 from trialbed.report._trials import Pair, QueryId, ReportedTrial, Shortener

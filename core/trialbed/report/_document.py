@@ -10,7 +10,8 @@ from trialbed.errors import DataError
 from trialbed.records import TrialResult
 from trialbed.report._entries import entry
 from trialbed.report._metadata import metadata
-from trialbed.report._records import LEVEL, ClaimTotals, Figures, Reason, Report, ScoreMean, Summary
+from trialbed.report._records import LEVEL, ClaimTotals, Figures, Reason, ScoreMean, Summary
+from trialbed.report._report import Report
 from trialbed.report._scores import absent_scores, zero_scores
 from trialbed.report.attribution import AttributedCall
 from trialbed.report.comparison import FrameworkComparison

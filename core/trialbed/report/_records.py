@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from trialbed.records import (
     FrameworkInfo,
-    GoldAnswer,
-    Query,
     Run,
     ScoreDescription,
-    TrialResult,
     framework_profile,
-    meant_labels,
 )
-from trialbed.report._thresholds import check_thresholds
 from trialbed.report._trials import QueryId, ReportedTrial
 from trialbed.report.attribution import Attribution
-from trialbed.report.comparison import FrameworkComparison, Side, complete_sides, regressions, run_side
-from trialbed.settings import MARGIN
+from trialbed.report.comparison import FrameworkComparison, Side, run_side
 
 LEVEL = 0.95
 """The level of every interval."""
@@ -307,97 +301,3 @@ class Summary:
     def profile(self) -> str | None:
         """``native`` or ``controlled``; None for anything but an adapter."""
         return framework_profile(self.framework) if self.framework in self.run.config.adapter_versions else None
-
-
-@dataclass(frozen=True)
-class Report:
-    """The report of a run.
-
-    Attributes:
-        run: its settings and its state.
-        frameworks: a summary of each, in the run's order.
-        queries: the tasks by id.
-        described: the scores that plugins describe, by name.
-        gold: what gold calls were answered, where the run made them itself.
-        whole: gives every attempt with its wire log, a part at a time where they are stored.
-    """
-
-    run: Run
-    frameworks: tuple[Summary, ...]
-    queries: Mapping[QueryId, Query] = field(repr=False)
-    described: Mapping[str, ScoreDescription] = field(repr=False)
-    gold: Mapping[QueryId, GoldAnswer] = field(repr=False)
-    whole: Callable[[], Iterator[TrialResult]] = field(repr=False, compare=False)
-
-    def __getitem__(self, framework: str) -> Summary:
-        """The summary of a framework, by its label in the run or by its name where that is unique."""
-        labels = [summary.framework for summary in self.frameworks]
-        meant = meant_labels(framework, labels)
-        if len(meant) != 1:
-            raise KeyError(f"{framework!r} is not one framework of the report: {', '.join(labels)}")
-        return self.frameworks[labels.index(meant[0])]
-
-    @property
-    def incomplete(self) -> bool:
-        """True where the run has ended without all of its trials measured."""
-        return self.run.status == "incomplete"
-
-    def trials(self, framework: str | None = None) -> Iterator[TrialResult]:
-        """The trials that count as a whole, wire logs included, of one framework or of all.
-
-        Those of a stored run are read from the store, a part at a time.
-        """
-        counted = {
-            (trial.key, trial.attempt)
-            for summary in self.frameworks
-            if framework in (None, summary.framework)
-            for trial in summary.trials
-        }
-        return (result for result in self.whole() if (result.key, result.attempt) in counted)
-
-    def below(self, thresholds: Mapping[str, float] | None = None, /, **more: float) -> list[str]:
-        """Return a line for each framework whose mean of a score is below its threshold, as ``--fail-under`` does.
-
-        ``assert not report.below(sopr_score=0.8)`` fails with these lines.
-
-        Args:
-            thresholds: by score, for names that are no keywords, such as ``pass^3``.
-
-        Raises:
-            UsageError: there is no such score; lists those that exist.
-        """
-        checks = check_thresholds(self, {**(thresholds or {}), **more})
-        return [f"{check.framework}: {check.problem}" for check in checks if check.problem]
-
-    def worse_than(self, baseline: str, *, store: str | None = None, margin: float = MARGIN) -> list[str]:
-        """Return a line for each framework and score that is worse than in another run, as ``--fail-on-regression``.
-
-        Args:
-            baseline: the id of a run in the store, or the path of a result document.
-            store: where runs are kept; None for the usual place.
-            margin: the largest difference of a score that does not matter.
-
-        Raises:
-            UsageError, DataError: it is not a run that has all of its trials, or cannot be compared.
-        """
-        return regressions(complete_sides(baseline, store), [summary.side for summary in self.frameworks], margin)
-
-    def __str__(self) -> str:
-        """The table of the run."""
-        return _reporter_text(self, "table")
-
-    def _repr_html_(self) -> str:
-        """The table and plots, as a notebook shows them."""
-        return _reporter_text(self, "html")
-
-
-def _reporter_text(report: Report, name: str) -> str:
-    from io import StringIO
-    from typing import cast
-
-    from trialbed.contracts import Reporter
-    from trialbed.drivers import load_driver
-
-    stream = StringIO()
-    cast("Reporter", load_driver("reporters", name)()).report(report, stream)
-    return stream.getvalue()

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from trialbed.errors import UsageError
-
-if TYPE_CHECKING:
-    from trialbed.report._records import Report, Summary
+from trialbed.report._records import Summary
 
 REPEATS = re.compile(r"pass([@^])([1-9]\d*)")
 """``pass@k`` and ``pass^k``, which repeats have."""
@@ -30,7 +27,7 @@ class ThresholdCheck:
     problem: str
 
 
-def check_thresholds(report: Report, thresholds: Mapping[str, float]) -> Iterator[ThresholdCheck]:
+def check_thresholds(frameworks: Iterable[Summary], thresholds: Mapping[str, float]) -> Iterator[ThresholdCheck]:
     """Check the mean of each score of each framework.
 
     Failed trials are in the means of quality as 0. Where such a score could not be determined for some trials, the mean
@@ -39,7 +36,7 @@ def check_thresholds(report: Report, thresholds: Mapping[str, float]) -> Iterato
     Raises:
         UsageError: there is no such score; lists those that exist.
     """
-    for summary in report.frameworks:
+    for summary in frameworks:
         for name, least in thresholds.items():
             mean, condition = _mean(summary, name)
             is_below = mean is None or mean < least

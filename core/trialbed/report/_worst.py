@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from trialbed.report._trials import QueryId, ReportedTrial
 
 if TYPE_CHECKING:
-    from trialbed.report._records import Report
+    from trialbed.report._report import Report
 
 JUDGING = ("sopr_score", "api_call_score")
 """The scores that say how a trial went, the foremost first."""
