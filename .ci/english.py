@@ -69,10 +69,10 @@ def _texts(body: list[ast.stmt]) -> Iterator[tuple[str, int, str]]:
 
 def count(folders: list[Path]) -> list[Habit]:
     """Count the habits in all sources of some folders, tests left out."""
-    opening = Habit("docstrings that open with a clause", 100, 4)
-    clause = Habit("clauses with 'what' for a noun", 1000, 3)
-    telling = Habit("'tell' for report, say or show", 1000, 0.6)
-    participle = Habit("functions named by a participle", 100, 5)
+    opening = Habit("docstrings that open with a clause", 100, 0.5)
+    clause = Habit("clauses with 'what' for a noun", 1000, 0.5)
+    telling = Habit("'tell' for report, say or show", 1000, 0.1)
+    participle = Habit("functions named by a participle", 100, 1.6)
     files = (file for folder in folders for file in sorted(folder.rglob("*.py")))
     for file in files:
         if "tests" in file.parts:

@@ -1,4 +1,4 @@
-"""Agents that are any program, started by a command: how they are named, found and told from their other versions."""
+"""Agents that are any program, started by a command: their names, their files and their versions."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def list_drivers(kind: str) -> list[DriverInfo]:
 
 
 def _places() -> Places:
-    """What tells whether something was installed or removed since; `importlib.metadata` looks at the same."""
+    """The state that changes when something is installed or removed; `importlib.metadata` looks at the same."""
     found = []
     for folder in sys.path:
         with suppress(OSError):
@@ -153,7 +153,7 @@ def broken_message(info: DriverInfo, error: BaseException) -> str:
 
 
 def own_line(info: DriverInfo, error: BaseException) -> str:
-    """Where in the driver's own package an error was raised, in brackets; empty if it was nowhere in it."""
+    """Return the line of the driver's own package that raised an error, in brackets; empty if none did."""
     if isinstance(error, SyntaxError) and error.filename:
         return f' (File "{error.filename}", line {error.lineno})'
     package = info.target.partition(":")[0].partition(".")[0]

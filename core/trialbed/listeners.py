@@ -46,7 +46,7 @@ class Listeners:
         return tuple(scores.values())
 
     def hears(self, hook: str) -> bool:
-        """Whether any plugin has the hook."""
+        """Return whether any plugin has the hook."""
         return bool(self._each(hook))
 
     def aggregate(self, run: Run, results: Sequence[TrialResult]) -> Mapping[str, Any]:

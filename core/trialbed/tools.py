@@ -171,7 +171,7 @@ def _text(reply: httpx.Response) -> str:
 
 
 def reply_text(body: Mapping[str, Any]) -> str:
-    """What an agent is told for an answer of the virtual API: JSON for data, the text itself for text."""
+    """Return the text that an agent gets for an answer of the virtual API: JSON for data, text as it is."""
     response = body.get("response", "")
     text = response if isinstance(response, str) else json.dumps(response, ensure_ascii=False)
     error = body.get("error", "")

@@ -30,7 +30,7 @@ def compute_timing(wall: float, wire: WireLog) -> Timing:
 
 
 def failed(call: ModelCall) -> bool:
-    """Whether the model did not answer: it refused, could not be asked or broke off."""
+    """Return whether the model did not answer: it refused, could not be asked or broke off."""
     return call.cause is not None or call.status == 0 or call.status >= 400
 
 
@@ -57,12 +57,12 @@ def repeated_requests(wire: WireLog) -> int:
 
 
 def finish_reasons(wire: WireLog) -> Counter[str]:
-    """How often the model's answers ended for which reason, as the model said."""
+    """Count the reasons for which the model's answers ended, as the model said."""
     return Counter(call.finish_reason for call in wire.model_calls if call.finish_reason is not None)
 
 
 def truncated(wire: WireLog) -> int:
-    """How many answers of the model were cut at the limit of tokens."""
+    """Count the answers of the model that were cut at the limit of tokens."""
     return finish_reasons(wire)["length"]
 
 
@@ -72,10 +72,10 @@ def text_calls(wire: WireLog) -> list[str]:
 
 
 def refused_requests(wire: WireLog) -> int:
-    """How many requests were refused for being past one of the trial's limits."""
+    """Count the requests that were refused for being past one of the trial's limits."""
     return refusals(wire).total()
 
 
 def refusals(wire: WireLog) -> Counter[str]:
-    """How many requests were refused for being past which limit."""
+    """Count the requests that were refused, by the limit that they were past."""
     return Counter(call.limit or "max_steps" for call in wire.model_calls if call.cause == "limit")

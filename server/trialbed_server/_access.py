@@ -22,7 +22,7 @@ UNTAGGED = ("/virtual", "/v1/")
 """Paths of requests without a trial's token, which may belong to the ambient trial."""
 
 
-class Check(Protocol):
+class AccessCheck(Protocol):
     """Decides which requests are served.
 
     Attributes:

@@ -21,7 +21,7 @@ from trialbed.plugins import plugin_manager
 from trialbed.records import Api, ModelEndpoint
 from trialbed.settings import data_dir
 from trialbed.wire.redaction import Redaction, redaction_of
-from trialbed_server._access import UNTAGGED, Check, SiteCheck, TokenCheck
+from trialbed_server._access import UNTAGGED, AccessCheck, SiteCheck, TokenCheck
 from trialbed_server._application import METHODS, Application
 from trialbed_server._clock import Clock, SystemClock
 from trialbed_server._metrics import Metrics
@@ -114,7 +114,7 @@ def _put_in(options: ServerOptions, clock: Clock) -> PutIn | None:
     return None if options.faults is None else PutIn(options.faults, "", clock)
 
 
-def _checks(options: ServerOptions, clock: Clock) -> Iterator[Check]:
+def _checks(options: ServerOptions, clock: Clock) -> Iterator[AccessCheck]:
     """Yield the checks of every request, in their order."""
     if not options.token:
         # A page does not know the token, where there is one.

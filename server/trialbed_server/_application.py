@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from trialbed_server._access import Check
+from trialbed_server._access import AccessCheck
 from trialbed_server._immediate import Answer, Immediate, ImmediateAnswer, ImmediateProtocol
 
 BOUNDED = ("/virtual", "/v1/", "/t/", "/control/")
@@ -56,7 +56,7 @@ class Application(FastAPI):
         *,
         fast_path: tuple[str, FastPath],
         control: Immediate,
-        checks: Sequence[Check],
+        checks: Sequence[AccessCheck],
         origins: Sequence[str],
         max_body: int,
         **settings: Any,

@@ -16,7 +16,7 @@ class ScoredTrial(Protocol):
 
     @property
     def status(self) -> TrialStatus:
-        """How it ended."""
+        """The way in which it ended."""
 
     @property
     def scores(self) -> tuple[Score, ...]:

@@ -63,7 +63,7 @@ def paired_test(
 def paired_verdict(
     differences: Iterable[float], interval: Interval, p: float, margin: float, *, alpha: float = 0.05
 ) -> PairedVerdict:
-    """Return the verdict on the second condition; ``too few`` stands for too few cases to tell.
+    """Return the verdict on the second condition; ``too few`` stands for too few cases for a verdict.
 
     Args:
         differences: the values that occur; at least one.

@@ -99,7 +99,7 @@ def unasked_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[ApiCall, ..
     Each call that the model sent accounts for one call of its Api: for one with the same arguments, or else for one
     with others, as frameworks convert arguments and repair them. A call that the model wrote as text counts where the
     request offered no tools, because the framework describes them in its prompt. Once the model has called a tool of
-    the framework's own, such as an interpreter, or one under a name that tells none of the trial's, every later call
+    the framework's own, such as an interpreter, or one under a name that is like none of the trial's, every later call
     may come from that.
     """
     refs = {tool.name: tool.api for tool in tools}

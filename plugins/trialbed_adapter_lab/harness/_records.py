@@ -17,7 +17,7 @@ from trialbed.wire.offers import Offers
 
 
 @dataclass(kw_only=True)
-class Observation:
+class HarnessRequest:
     """A request that the harness received.
 
     Attributes:
@@ -48,7 +48,7 @@ class Observation:
 
 
 @dataclass(kw_only=True)
-class ObservedRequest(Observation):
+class ObservedRequest(HarnessRequest):
     """A request to the model.
 
     Attributes:
@@ -112,7 +112,7 @@ class ObservedRequest(Observation):
 
 
 @dataclass(kw_only=True)
-class ObservedCall(Observation):
+class ObservedCall(HarnessRequest):
     """A call of an Api.
 
     Attributes:

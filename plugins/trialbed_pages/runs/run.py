@@ -57,7 +57,7 @@ class FrameworkRow:
 
 
 @dataclass(frozen=True)
-class WorstQuery:
+class WorstQueryRow:
     """A query with a low mean of the score over all frameworks, and its worst trial."""
 
     query: QueryId
@@ -103,16 +103,16 @@ class RunPage:
         }
 
     @cached_property
-    def worst(self) -> list[WorstQuery]:
+    def worst(self) -> list[WorstQueryRow]:
         """The queries with the lowest means, the lowest first; none that all frameworks have right."""
-        found: list[WorstQuery] = []
+        found: list[WorstQueryRow] = []
         for value, query_id in self.figures.worst(self.score):
             if value >= 1 or len(found) == WORST:
                 break
             trials = [
                 trial for name in self.run.config.frameworks for trial in self.figures.cells.get((name, query_id), ())
             ]
-            found.append(WorstQuery(query_id, self.figures.text(query_id), value, min(trials, key=self._worth)))
+            found.append(WorstQueryRow(query_id, self.figures.text(query_id), value, min(trials, key=self._worth)))
         return found
 
     @property

@@ -37,7 +37,7 @@ def attribute_trial(
 def unrequested_calls(result: TrialResult, tools: Sequence[ToolSpec]) -> tuple[ApiCall, ...]:
     """The calls that no answer of the model asked for; none where the scorers found none.
 
-    They know what the wire does not tell: whether the agent may be led by a model that the gateway does not see.
+    They know more than the wire: whether the agent may be led by a model that the gateway does not see.
     """
     score = result.score("unasked_calls")
     if not result.wire.model_calls or (score is not None and not score.value):
