@@ -107,10 +107,10 @@ class LangChainTool(StructuredTool):
         """Pass arguments on as they are, where LangChain would convert those of a model and leave some out."""
         return (), dict(tool_input)
 
-    def _run(self, **arguments: Any) -> str:  # type: ignore[override]
+    def _run(self, **arguments: Any) -> str:  # type: ignore[override, unused-ignore]
         return str(self._tool.invoke(arguments))
 
-    async def _arun(self, **arguments: Any) -> str:  # type: ignore[override]
+    async def _arun(self, **arguments: Any) -> str:  # type: ignore[override, unused-ignore]
         return str(await self._tool.ainvoke(arguments))
 
 

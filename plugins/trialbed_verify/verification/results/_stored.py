@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+from array import array
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,10 @@ Key = tuple[int, int]
 """Line of the test set and number of the trial."""
 
 
+LONGEST_LINE = 2**22 - 1
+"""Bytes of a line that is kept; longer ones are read from the store."""
+
+
 class LineCache:
     """The lines of the rows that this session made, in a temporary file, so that they need not be read from the store.
 
@@ -32,11 +37,11 @@ class LineCache:
 
     def __init__(self, folder: Path) -> None:
         self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 - see close
-        self._places: dict[Key, tuple[int, int]] = {}
+        self._places: dict[int, array[int]] = {}
         self._end = 0
 
     def __contains__(self, key: object) -> bool:
-        return key in self._places
+        return isinstance(key, tuple) and self._place(key) > 0
 
     def close(self) -> None:
         """Delete the file."""
@@ -44,17 +49,30 @@ class LineCache:
 
     def add(self, key: Key, line: bytes) -> None:
         """Keep the line of a case."""
+        if len(line) > LONGEST_LINE:
+            return
         try:
             written = os.pwrite(self._file.fileno(), line, self._end)
         except OSError:
             return
         if written == len(line):
-            self._places[key] = (self._end, written)
+            number, trial = key
+            places = self._places.setdefault(trial, array("Q"))
+            places.extend([0] * (number + 1 - len(places)))
+            places[number] = self._end * (LONGEST_LINE + 1) + written
             self._end += written
 
     def __getitem__(self, key: Key) -> bytes:
-        start, size = self._places[key]
+        start, size = divmod(self._place(key), LONGEST_LINE + 1)
+        if not size:
+            raise KeyError(key)
         return os.pread(self._file.fileno(), size, start)
+
+    def _place(self, key: Key) -> int:
+        """Return where a line starts and how long it is, in one number: many cases are to take little memory."""
+        number, trial = key
+        places = self._places.get(trial)
+        return places[number] if places is not None and number < len(places) else 0
 
 
 def stored_rows(run: StoredRun, label: str) -> Iterator[Row]:
