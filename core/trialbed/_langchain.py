@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import keyword
+import re
 import warnings
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping
+from typing import Any, Optional, Protocol
 
 from langchain_core.tools import StructuredTool
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, create_model
@@ -20,6 +22,8 @@ TYPES: Mapping[Any, Any] = {
     "object": dict,
 }
 """Type in a JSON Schema -> type of a field; fields of any other type hold anything."""
+
+NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
 
 
 class CallableTool(Protocol):
@@ -40,7 +44,8 @@ class LangChainTool(StructuredTool):
     """A ``StructuredTool`` that calls the trial's Api, and that has what a ``Tool`` has.
 
     Models are offered the raw schema, and arguments reach the Api as the model wrote them. ``args_schema`` describes
-    the same parameters for code that reads fields of a Pydantic model; it validates nothing.
+    the same parameters for code that reads fields of a Pydantic model; it validates nothing. ``func`` takes arguments
+    under the names of its fields, and under the parameters' own.
 
     LangChain keeps an argument named ``config`` or ``run_manager`` from every tool, and fails on one named ``self``.
     """
@@ -51,12 +56,16 @@ class LangChainTool(StructuredTool):
     @classmethod
     def of(cls, tool: CallableTool) -> LangChainTool:
         """Return the tool for LangChain."""
+        own_names = {field: name for name, field in field_names(_properties(tool.spec)).items()}
+
+        def renamed(arguments: Mapping[str, Any]) -> dict[str, Any]:
+            return {own_names.get(name, name): value for name, value in arguments.items()}
 
         def call(**arguments: Any) -> str:
-            return str(tool.invoke(arguments))
+            return str(tool.invoke(renamed(arguments)))
 
         async def call_async(**arguments: Any) -> str:
-            return str(await tool.ainvoke(arguments))
+            return str(await tool.ainvoke(renamed(arguments)))
 
         made = cls(
             name=tool.spec.name,
@@ -115,27 +124,61 @@ class LangChainTool(StructuredTool):
 
 
 def arguments_model(spec: ToolSpec) -> type[BaseModel]:
-    """Return a Pydantic model with a field for each parameter of a tool.
+    """Return a Pydantic model with a field for each parameter of a tool, each under a name of ``field_names``.
 
-    Optional parameters have the schema's default, or None. A name that Pydantic does not allow, since it begins with an
-    underscore, becomes its field's alias.
+    Optional parameters have the schema's default, or None. Those without come before those with a default, as in the
+    parameters of a function: there is code that writes a function from the fields, and takes None for no default.
     """
     required = spec.parameters.get("required", ())
+    properties = _properties(spec)
+    names = field_names(properties)
     fields: dict[str, Any] = {}
-    for name, schema in spec.parameters.get("properties", {}).items():
-        declared = schema if isinstance(schema, Mapping) else {}
-        default = ... if name in required else declared.get("default")
+    for name in sorted(properties, key=lambda name: (name not in required, _default(properties[name]) is not None)):
+        declared = properties[name] if isinstance(properties[name], Mapping) else {}
+        default = ... if name in required else _default(declared)
         annotation = _annotation(declared.get("type"))
         about: dict[str, Any] = {"description": str(declared.get("description", ""))}
-        if name.startswith("_"):
+        if names[name] != name:
             about["alias"] = name
-        fields[f"param{name}" if "alias" in about else name] = (
-            annotation | None if default is None else annotation,
+        fields[names[name]] = (
+            Optional[annotation] if default is None else annotation,  # noqa: UP045 - code asks whether it is a Union
             Field(default, **about),
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fields may have the names of a model's methods
         return create_model(f"{spec.name}_arguments", __config__=ConfigDict(protected_namespaces=()), **fields)
+
+
+def field_names(parameters: Iterable[str]) -> dict[str, str]:
+    """Return the names of fields by the names of parameters: their own, where Python and Pydantic allow these.
+
+    Others become identifiers that no other parameter has: ``from`` is ``from_``, and ``_id`` is ``param_id``.
+    """
+    given = list(parameters)
+    names = {name: name for name in given if _can_be_field(name)}
+    for name in given:
+        if name in names:
+            continue
+        plain = NOT_IN_NAMES.sub("_", name)
+        field = f"{plain}_" if keyword.iskeyword(plain) else plain
+        field = field if field[:1].isalpha() else f"param_{field.lstrip('_')}"
+        while field in names.values():
+            field += "_"
+        names[name] = field
+    return names
+
+
+def _can_be_field(name: str) -> bool:
+    return name.isascii() and name.isidentifier() and not name.startswith("_") and not keyword.iskeyword(name)
+
+
+def _properties(spec: ToolSpec) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = spec.parameters.get("properties", {})
+    return found
+
+
+def _default(declared: Any) -> Any:
+    return declared.get("default") if isinstance(declared, Mapping) else None
 
 
 def _annotation(declared: Any) -> Any:

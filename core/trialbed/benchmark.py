@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+import click
 
 from trialbed.api import refuse_running_loop, run_agents
 from trialbed.drivers import list_drivers
@@ -46,6 +48,7 @@ def run_benchmark(
     use_tool_selector: bool = False,
     tool_selector_model: str = "keyword",
     max_tools: int = 120,
+    use_colors: bool = True,
     **settings: Any,
 ) -> dict[str, Any]:
     """Benchmark a live agent object, write its result document and return it.
@@ -60,14 +63,16 @@ def run_benchmark(
             or tasks.
         max_queries: how many queries at most, None for all.
         server_url: the server, with or without ``/virtual``.
-        evaluator_model: ``rule``, or a judge model, which is asked at ``base_url``, by default at OpenAI's address.
+        evaluator_model: ``rule``, or a judge model, which is asked at ``base_url``, by default at the address in
+            ``OPENAI_BASE_URL`` or at OpenAI's.
         agent_name: names the agent in the results.
         output_dir: the folder of the result document, ``results/tools`` if None.
         verbose: whether each trial's outcome is written to stderr when it ends.
         use_tool_selector: whether ``tool_selector_model`` chooses the tools; otherwise they are the query's own.
-        tool_selector_model: a selector's name, or a model's, which the selector ``llm`` asks at ``base_url``, by
-            default at OpenAI's address.
+        tool_selector_model: a selector's name, or a model's, which the selector ``llm`` asks where the judge
+            model is asked.
         max_tools: how many tools at most.
+        use_colors: whether what ``verbose`` writes has colours, where stderr is a terminal.
         **settings: further fields of a run: ``model``, ``base_url``, ``repeat``, ``seed``, ``timeout``,
             ``max_steps``, ``store``, ``output``, ``judge_votes``, ``fresh`` …
 
@@ -91,6 +96,7 @@ def run_benchmark(
             use_tool_selector=use_tool_selector,
             tool_selector_model=tool_selector_model,
             max_tools=max_tools,
+            use_colors=use_colors,
             **settings,
         )
     )
@@ -109,6 +115,7 @@ async def arun_benchmark(
     use_tool_selector: bool = False,
     tool_selector_model: str = "keyword",
     max_tools: int = 120,
+    use_colors: bool = True,
     **settings: Any,
 ) -> dict[str, Any]:
     """``run_benchmark`` for async callers."""
@@ -125,7 +132,7 @@ async def arun_benchmark(
         tasks,
         settings=chosen | read_keywords(given, "run_benchmark", OWN),
         judge=evaluator_model,
-        progress=_Written() if verbose else NoProgress(),
+        progress=_Written(use_colors=use_colors) if verbose else NoProgress(),
         ambient=True,
         documents=True,
     )
@@ -147,14 +154,21 @@ def _log_failures(summary: Summary) -> None:
 
 
 class _Written(NoProgress):
-    """Progress as a line per trial."""
+    """Progress as a line per trial; colours are left out where stderr is not a terminal."""
+
+    def __init__(self, *, use_colors: bool) -> None:
+        super().__init__()
+        self._use_colors = use_colors
 
     def advance(self, result: TrialResult) -> None:
         """Write how the trial ended."""
         failure = result.outcome.failure
         judged = result.score(JUDGED)
         ended = f"{failure.kind}: {failure.message}" if failure else (judged.label if judged else None) or result.status
-        sys.stderr.write(printable(f"query {result.key.query_id}: {ended}, {result.outcome.wall_time:.1f} s") + "\n")
+        line = printable(f"query {result.key.query_id}: {ended}, {result.outcome.wall_time:.1f} s")
+        if self._use_colors and "NO_COLOR" not in os.environ:
+            line = click.style(line, fg="red" if failure else "green" if judged and judged.value == 1 else "yellow")
+        click.echo(line, err=True)
 
 
 async def _server(url: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from trialbed.errors import UsageError
 from trialbed.records import SCRIPTED, ModelEndpoint
 from trialbed.settings import RunSettings, is_secret
 from trialbed.suggestions import closest, did_you_mean
+from trialbed.wire.addresses import is_loopback
 
 if TYPE_CHECKING:
     from trialbed.model_access import CompletionCache, ModelAccess
@@ -21,12 +22,16 @@ MODEL_JUDGE = "llm"
 
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_KEY = "OPENAI_API_KEY"
+OPENAI_BASE_URL = "OPENAI_BASE_URL"
+"""The variable in which OpenAI's clients look for another address."""
 
 Settings = TypeVar("Settings", bound=RunSettings)
 
 
 def with_endpoint(settings: Settings, *, own_judge: bool = False) -> Settings:
-    """Return the settings with an endpoint for their models: OpenAI's if there is a key for it and no other is named.
+    """Return the settings with an endpoint for their models, as OpenAI's clients find it where none is named.
+
+    That is ``OPENAI_BASE_URL``, or OpenAI's own address if there is a key for it.
 
     Args:
         own_judge: whether the judge is an object, which needs no driver and has its own model.
@@ -42,7 +47,7 @@ def with_endpoint(settings: Settings, *, own_judge: bool = False) -> Settings:
     real += [] if own_judge else [("--judge", model) for model in _judge_models(settings)]
     real += _helper_models(settings)
     if real and not settings.base_url:
-        settings = replace(settings, base_url=_openai(*real[0]))
+        settings = replace(settings, base_url=_openai(*real[0], settings))
     if real and settings.base_url:
         _check_name(settings.api_key_env)
         _check_key(settings.base_url, settings.api_key_env)
@@ -149,17 +154,36 @@ def _check_address(url: str | None, option: str) -> None:
         raise UsageError(f"{option} {url!r} is not an http(s) URL; give one such as {OPENAI_URL}")
 
 
-def _openai(option: str, model: str) -> str:
+def _openai(option: str, model: str, settings: RunSettings) -> str:
+    named = os.environ.get(OPENAI_BASE_URL)
+    if named:
+        _check_address(named, OPENAI_BASE_URL)
+        if _is_own_server(named, settings):
+            raise UsageError(
+                f"{option}: {OPENAI_BASE_URL} is {named}, the server of this run, which answers agents; say where the "
+                f"model {model!r} is with --base-url URL (base_url=URL in Python)"
+            )
+        return named
     if os.environ.get(OPENAI_KEY):
         return OPENAI_URL
     others = (
         f". The judges with names of their own are {', '.join(sorted(judge_drivers()))}" if option == "--judge" else ""
     )
     raise UsageError(
-        f"{option}: the model {model!r} needs an endpoint: give --base-url URL (OpenAI-compatible, ending in /v1), put "
-        f"{OPENAI_KEY} into the environment or .env to use OpenAI's, or use a scripted model such as scripted:gold"
+        f"{option}: the model {model!r} needs an endpoint: give --base-url URL (OpenAI-compatible, ending in /v1) or "
+        f"set {OPENAI_BASE_URL}, put {OPENAI_KEY} into the environment or .env to use OpenAI's, or use a scripted "
+        "model such as scripted:gold"
         f"{others}"
     )
+
+
+def _is_own_server(url: str, settings: RunSettings) -> bool:
+    """Return whether an address is that of the server that the run's agents use."""
+    asked, own = urlsplit(url), urlsplit(settings.server_url or "")
+    port = own.port or getattr(settings, "server_port", 0)
+    host, own_host = asked.hostname or "", own.hostname or "localhost"
+    same_host = host == own_host or (is_loopback(host) and is_loopback(own_host))
+    return bool(port) and asked.port == port and same_host
 
 
 def _check_name(variable: str) -> None:

@@ -127,7 +127,14 @@ async def test_async_callers_await_the_same(
             return {"answer": {"final_answer": "no idea", "answer_details": []}}
 
     document = await arun_benchmark(
-        Async(), "mini", 2, server_url, agent_name="async", output_dir=str(tmp_path / "mine"), verbose=True
+        Async(),
+        "mini",
+        2,
+        server_url,
+        agent_name="async",
+        output_dir=str(tmp_path / "mine"),
+        verbose=True,
+        use_colors=True,
     )
     assert document["metadata"]["agent_name"] == "async"
     assert (tmp_path / "mine" / "async_mini.json").exists()

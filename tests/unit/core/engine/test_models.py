@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from trialbed.engine import RunOptions
 from trialbed.engine._models import OPENAI_URL, key_hint, with_endpoint
 from trialbed.errors import UsageError
 from trialbed.settings import RunSettings
@@ -15,6 +16,7 @@ LOCAL = "http://127.0.0.1:8000/v1"
 def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """No key of this machine's user."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
 
 @pytest.mark.parametrize(
@@ -50,6 +52,32 @@ def test_openais_key_means_openais_address(monkeypatch: pytest.MonkeyPatch) -> N
     assert with_endpoint(RunSettings(model="gpt-4o")).base_url == OPENAI_URL
     assert with_endpoint(RunSettings(judge="gpt-4o")).base_url == OPENAI_URL
     assert with_endpoint(RunSettings(model="gpt-4o", base_url=LOCAL)).base_url == LOCAL
+
+
+def test_the_address_of_openais_clients_is_used_where_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", LOCAL)
+    assert with_endpoint(RunSettings(judge="gpt-4o")).base_url == LOCAL
+    assert with_endpoint(RunSettings(selector_model="gpt-4o")).base_url == LOCAL
+    assert with_endpoint(RunSettings(judge="gpt-4o", base_url="http://other/v1")).base_url == "http://other/v1"
+    assert with_endpoint(RunSettings()).base_url is None
+    monkeypatch.setenv("OPENAI_BASE_URL", "host/v1")
+    with pytest.raises(UsageError, match="OPENAI_BASE_URL 'host/v1' is not an http"):
+        with_endpoint(RunSettings(judge="gpt-4o"))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        RunSettings(judge="gpt-4o", server_url="http://localhost:8000"),
+        RunOptions(judge="gpt-4o", server_port=8000),
+    ],
+)
+def test_the_server_of_the_run_does_not_judge_its_own_agents(
+    settings: RunSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", LOCAL)
+    with pytest.raises(UsageError, match="the server of this run, which answers agents; say where the model 'gpt-4o'"):
+        with_endpoint(settings)
 
 
 def test_models_that_ask_nobody_have_no_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
