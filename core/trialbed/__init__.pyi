@@ -32,6 +32,7 @@ from .contracts import World as World
 from .errors import DataError as DataError
 from .errors import JudgeError as JudgeError
 from .errors import ModelFailed as ModelFailed
+from .errors import ModelUnavailable as ModelUnavailable
 from .errors import SimulationError as SimulationError
 from .errors import TrialbedError as TrialbedError
 from .errors import UsageError as UsageError

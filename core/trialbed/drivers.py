@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import Any
 
 from trialbed.errors import ContractMismatch, DriverBroken, DriverError, DriverNotFound
 from trialbed.suggestions import closest, did_you_mean
+from trialbed.tracebacks import own_line
 
 GROUPS = {
     "frameworks": "trialbed.frameworks",
@@ -148,18 +148,8 @@ def broken_message(info: DriverInfo, error: BaseException) -> str:
     """One text that names the driver, its distribution and the cause."""
     return (
         f"{info.kind}: {info.name!r} of {info.distribution} {info.version} cannot be loaded from "
-        f"{info.target}: {type(error).__name__}: {error}{own_line(info, error)}"
+        f"{info.target}: {type(error).__name__}: {error}{own_line(info.target.partition(':')[0], error)}"
     )
-
-
-def own_line(info: DriverInfo, error: BaseException) -> str:
-    """Return the line of the driver's own package that raised an error, in brackets; empty if none did."""
-    if isinstance(error, SyntaxError) and error.filename:
-        return f' (File "{error.filename}", line {error.lineno})'
-    package = info.target.partition(":")[0].partition(".")[0]
-    frames = traceback.walk_tb(error.__traceback__)
-    own = [(frame, line) for frame, line in frames if str(frame.f_globals.get("__name__")).split(".")[0] == package]
-    return f' (File "{own[-1][0].f_code.co_filename}", line {own[-1][1]})' if own else ""
 
 
 def _raise(_manager: Any, _entry: Any, error: BaseException) -> None:

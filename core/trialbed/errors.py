@@ -16,6 +16,7 @@
     │   ├── SandboxUnavailable   the requested sandbox cannot be created here
     │   └── ServerUnavailable
     ├── ModelFailed              the model could not be reached or refused the request; an agent raises it
+    │   └── ModelUnavailable     the endpoint gave no completion, or a budget is used up, whatever was asked
     ├── SimulationError          a simulator could not answer; becomes an API error, is never cached
     └── JudgeError               a judge gave no usable verdict; becomes the score's error, never a guess
 
@@ -34,6 +35,7 @@ __all__ = [
     "EnvironmentFailed",
     "JudgeError",
     "ModelFailed",
+    "ModelUnavailable",
     "NothingMeasured",
     "SandboxUnavailable",
     "ServerUnavailable",
@@ -119,6 +121,10 @@ class ServerUnavailable(NothingMeasured):
 
 class ModelFailed(TrialbedError):
     """The model could not be reached or refused the request; an agent raises it, the trial fails as ``model``."""
+
+
+class ModelUnavailable(ModelFailed):
+    """The endpoint gave no completion, or the budget is used up: no other question would have been answered either."""
 
 
 class SimulationError(TrialbedError):

@@ -49,6 +49,7 @@ class World(ABC):
 
         Raises:
             ApiRefused: it cannot be done; nothing has changed.
+            Exception: the world is broken: the trial is not measured.
         """
 
     @abstractmethod
@@ -124,10 +125,11 @@ class Simulator(ABC):
         Args:
             api: the Api's documentation, None where it is unknown.
             ref: ``category/tool_name/api_name`` as asked for, to name it in errors.
-            arguments: the parsed input.
+            arguments: the parsed input. It may not fit the Api's schema: an exception is an API error then.
 
         Raises:
             SimulationError: no answer can be given; becomes an API error.
+            Exception: the simulator is broken: the trial is not measured, if the Api is known and the arguments fit.
         """
 
     async def simulate_like(

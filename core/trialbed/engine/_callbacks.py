@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import secrets
-import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,6 +17,7 @@ from trialbed.engine._live import in_thread
 from trialbed.engine._options import RunObjects
 from trialbed.errors import SimulationError
 from trialbed.records import Api, ApiRef, Failure, Json, Query
+from trialbed.tracebacks import tool_failure
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -104,23 +105,22 @@ class _Trial:
         self._world: World | None = None
         self.failure: Failure | None = None
         state = json.loads(json.dumps(query.initial_state))
-        try:
-            for body in (bodies[ref] for ref in self._apis if ref in bodies):
-                if body.owner is not None and body.owner not in self._owners:
-                    self._owners[body.owner] = body.make_owner(state)
+        with self._failing("making the tools", simulator):
             self._world = None if simulator is None else simulator.world_from(state)
-        except Exception as error:  # noqa: BLE001 - the user's code: its fault is not the agent's
-            self._fail("making the tools", error)
+        for body in (bodies[ref] for ref in self._apis if ref in bodies):
+            if body.owner is not None and body.owner not in self._owners:
+                with self._failing("making the tools", body.owner):
+                    self._owners[body.owner] = body.make_owner(state)
 
     async def answer(self, ref: ApiRef, arguments: Json) -> str:
         """Return the answer to a call as JSON."""
         api, provenance = self._apis[ref], PROVENANCE
+        body = self._bodies.get(ref)
         try:
-            problem = _problem(api, arguments) if ref in self._bodies or (self._world and self._world.checked) else ""
+            problem = _problem(api, arguments) if body is not None or (self._world and self._world.checked) else ""
             if problem:
-                return _answer(f"Invalid arguments for {ref.title}: {problem}")
-            if ref in self._bodies:
-                body = self._bodies[ref]
+                return _answer(problem)
+            if body is not None:
                 response = await body.call(arguments, self._owners.get(body.owner), in_thread)
             elif self._simulator is not None:
                 provenance = self._simulator.label
@@ -129,7 +129,9 @@ class _Trial:
         except (ApiRefused, SimulationError) as error:
             return _answer(str(error))
         except Exception as error:  # noqa: BLE001 - the user's code: its fault is not the agent's
-            return _answer(self._fail(ref.title, error))
+            # Code that is not promised arguments that fit may fail on others: these are the model's.
+            code = (self._world or self._simulator) if body is None else body.code
+            return _answer(_problem(api, arguments) or self._fail(ref.title, error, code))
 
     async def _simulate(self, simulator: Simulator, api: Api, arguments: Any) -> Json:
         if self._world is not None:
@@ -142,23 +144,28 @@ class _Trial:
 
     def state(self) -> Json:
         """Return the state of the world, or of the objects whose methods are tools, after the calls."""
-        try:
-            if self._world is not None:
-                return self._world.state()
-            states = {type(owner).__name__: owner.state() for owner in self._owners.values() if hasattr(owner, "state")}
-            json.dumps(states, allow_nan=False)
-        except Exception as error:  # noqa: BLE001 - the user's code: its fault is not the agent's
-            self._fail("state()", error)
-            return None
+        holders = [owner for owner in self._owners.values() if hasattr(owner, "state")]
+        states: dict[str, Json] = {}
+        for holder in holders if self._world is None else [self._world]:
+            with self._failing("state()", holder):
+                found = holder.state()
+                json.dumps(found, allow_nan=False)
+                states[type(holder).__name__] = found
         return next(iter(states.values())) if len(states) == 1 else states or None
 
-    def _fail(self, name: str, error: Exception) -> str:
+    @contextmanager
+    def _failing(self, name: str, code: object) -> Iterator[None]:
+        """Record what the user's code raises: its fault is not the agent's."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - recorded
+            self._fail(name, error, code)
+
+    def _fail(self, name: str, error: Exception, code: object) -> str:
         """Record a failure, and return it in words."""
-        message = f"{name} raised {type(error).__name__}: {error}"
-        if self.failure is None:
-            detail = "".join(traceback.format_exception(error))
-            self.failure = Failure(kind="tool", message=message, detail=detail)
-        return message
+        failure = tool_failure(name, error, code)
+        self.failure = self.failure or failure
+        return failure.message
 
 
 def _answer(error: str, response: Json = "", provenance: str = "") -> str:
@@ -170,10 +177,11 @@ def _problem(api: Api, arguments: Json) -> str:
     from trialbed.wire.json_schemas import Undecided  # most runs do not need it
 
     try:
-        found = _schema(json.dumps(api.parameters_schema())).problems(arguments)
+        problems = _schema(json.dumps(api.parameters_schema())).problems(arguments)
     except Undecided as error:
-        return str(error)
-    return "; ".join(f"{'.'.join(map(str, problem.path))}: {problem.message}".removeprefix(": ") for problem in found)
+        return f"Invalid arguments for {api.ref.title}: {error}"
+    found = (f"{'.'.join(map(str, problem.path))}: {problem.message}".removeprefix(": ") for problem in problems)
+    return f"Invalid arguments for {api.ref.title}: {'; '.join(found)}" if problems else ""
 
 
 @lru_cache(maxsize=1024)

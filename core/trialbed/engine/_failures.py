@@ -149,7 +149,7 @@ KEY_REFUSED = frozenset({401, 403})
 LIMIT = 8
 """Number of trials in a row that may fail in this way before no more are begun."""
 
-PARTIES = {"server": "Trialbed's server", "tool": "a tool of this program"}
+PARTIES = {"server": "Trialbed's server", "tool": "a tool"}
 """Kind of failure -> whose it is; the endpoint's for others."""
 
 INTERVAL = 5.0

@@ -120,8 +120,8 @@ class TrialRunner:
         finally:
             wire, loss = await (closing or self._close(spec.trial))
             state, broken = self.callbacks.close(spec.trial)
-        if broken is not None:
-            outcome = outcome.model_copy(update={"failure": broken})
+        if broken or wire.failure:
+            outcome = outcome.model_copy(update={"failure": broken or wire.failure})
         # The agent may repeat the endpoint's words; from here on, they are shown and stored.
         outcome = self._redaction.record(outcome)
         wire = wire if state is None else wire.model_copy(update={"state": state})

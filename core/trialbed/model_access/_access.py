@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from tenacity.wait import wait_base
 
-from trialbed.errors import ModelFailed
+from trialbed.errors import ModelFailed, ModelUnavailable
 from trialbed.model_access._budget import ModelBudget, ModelUse
 from trialbed.model_access._cache import CompletionCache
 from trialbed.records import ModelEndpoint
@@ -253,7 +253,9 @@ def _text(reading: Reading) -> str:
     answer = reading.answer
     if not answer.source:
         problem = reading.problem.message if reading.problem else "the message is empty"
-        raise ModelFailed(f"the model sent no chat completion: {problem}")
+        # What an endpoint refuses, another question may not meet.
+        failed = ModelFailed if _kind(reading) in REFUSALS else ModelUnavailable
+        raise failed(f"the model sent no chat completion: {problem}")
     if answer.refusal:
         raise ModelFailed(f"the model refused: {answer.refusal[:300]}")
     if reading.finish_reason == "content_filter":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from threading import Lock
 
-from trialbed.errors import ModelFailed
+from trialbed.errors import ModelUnavailable
 from trialbed.records import Record
 
 
@@ -45,15 +45,15 @@ class ModelBudget:
         """Count a request that is about to be sent.
 
         Raises:
-            ModelFailed: the budget is used up.
+            ModelUnavailable: the budget is used up.
         """
         with self._lock:
             if self.requests is not None and self._use.requests >= self.requests:
-                raise ModelFailed(
+                raise ModelUnavailable(
                     f"the budget of {self.requests} requests is used up; raise --max-helper-requests, or leave it out"
                 )
             if self.tokens is not None and self._use.tokens >= self.tokens:
-                raise ModelFailed(
+                raise ModelUnavailable(
                     f"the budget of {self.tokens} tokens is used up; raise --max-helper-tokens, or leave it out"
                 )
             self._use = self._use.model_copy(update={"requests": self._use.requests + 1})

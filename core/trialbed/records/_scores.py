@@ -21,7 +21,7 @@ FailureKind = Literal[
     "model",  # the model's answer could not be used, or the endpoint refused the request
     "endpoint",  # the model's endpoint had no capacity, no connection or no answer
     "server",  # Trialbed's own server failed
-    "tool",  # a tool that is a function of the calling program raised an exception
+    "tool",  # a simulator, a world or a function that is a tool raised an exception
     "judge",  # the judge gave no usable verdict
     "scorer",  # a scorer raised an exception
 ]

@@ -8,6 +8,7 @@ from typing import Literal
 from trialbed.records._apis import ApiRef
 from trialbed.records._base import Json, Record
 from trialbed.records._models import Usage
+from trialbed.records._scores import Failure
 
 CircuitState = Literal["closed", "open", "down"]
 
@@ -189,6 +190,7 @@ class WireLog(Record):
         lost: the calls of its script that a scripted model could not make in this trial.
         filled: the arguments that it made up.
         state: the trial's world after the calls; None where the Apis change nothing.
+        failure: the first failure of a simulator or a world by its own fault, which is not the agent's.
     """
 
     trial: str
@@ -199,3 +201,4 @@ class WireLog(Record):
     lost: tuple[LostCall, ...] = ()
     filled: tuple[FilledArgument, ...] = ()
     state: Json = None
+    failure: Failure | None = None

@@ -13,11 +13,12 @@ from functools import partial
 from typing import ClassVar
 
 from trialbed.contracts import AGENT_CONTRACT, BaseAgent
-from trialbed.drivers import DriverInfo, driver_info, load_driver, own_line
+from trialbed.drivers import DriverInfo, driver_info, load_driver
 from trialbed.errors import DriverBroken, DriverError, DriverNotFound
 from trialbed.installed import installed_packages
 from trialbed.records import Deviation, FrameworkInfo, Outcome
 from trialbed.tools import TOOL_TIMEOUT, BlockingClient, tls_for
+from trialbed.tracebacks import own_line
 from trialbed.wire._httpx import httpx
 from trialbed.worker._channel import Channel
 from trialbed.worker._messages import Begin, ClockSwitch, Done, Failed, Hello, Ready, Started
@@ -131,7 +132,8 @@ def _version(entry: DriverInfo, agent_class: type[BaseAgent]) -> str:
     except Exception as error:
         raise DriverBroken(
             f"frameworks: {entry.name!r} of {entry.distribution} {entry.version}: "
-            f"{agent_class.__name__}.framework_version() fails: {type(error).__name__}: {error}{own_line(entry, error)}"
+            f"{agent_class.__name__}.framework_version() fails: {type(error).__name__}: {error}"
+            f"{own_line(entry.target.partition(':')[0], error)}"
         ) from error
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from trialbed.contracts import Example, Simulation, Simulator
-from trialbed.errors import ModelFailed, SimulationError
+from trialbed.errors import ModelFailed, ModelUnavailable, SimulationError
 from trialbed.records import Api, Json
 from trialbed_server.simulators._descriptions import (
     REPLY_SCHEMA,
@@ -78,7 +78,8 @@ class LlmSimulator(Simulator):
         """Answer one call.
 
         Raises:
-            SimulationError: the model gives no answer that can be read, or its budget is used up.
+            SimulationError: the model refuses, or gives no answer that can be read.
+            ModelUnavailable: it cannot be asked, or its budget is used up.
         """
         problems = argument_problems(api, arguments) if api is not None else ""
         if problems:
@@ -91,6 +92,8 @@ class LlmSimulator(Simulator):
         ]
         try:
             return await self.model.ask_for(read_simulation, messages, schema=REPLY_SCHEMA, max_tokens=MAX_TOKENS)
+        except ModelUnavailable:
+            raise
         except ModelFailed as error:
             raise SimulationError(f"{ref}: the simulator's model gave no answer: {error}") from error
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from trialbed.contracts import Simulation, Simulator
-from trialbed.errors import ModelFailed, SimulationError
+from trialbed.errors import ModelFailed, ModelUnavailable, SimulationError
 from trialbed.records import Api, Json
 from trialbed_server.simulators._descriptions import api_document, model_settings, read_truncated, revision_of
 from trialbed_server.simulators._mirror_prompts import prompt_digest, read_mirror_prompts
@@ -84,7 +84,8 @@ class MirrorSimulator(Simulator):
         """Answer one call.
 
         Raises:
-            SimulationError: the model gives no answer that can be read, or its budget is used up.
+            SimulationError: the model refuses, or gives no answer that can be read.
+            ModelUnavailable: it cannot be asked, or its budget is used up.
         """
         if self.model is None:
             raise SimulationError(f"{ref}: the simulator {self.provenance!r} has no model")
@@ -95,6 +96,8 @@ class MirrorSimulator(Simulator):
         ]
         try:
             return await self.model.ask_for(read_truncated, messages, **SAMPLING)
+        except ModelUnavailable:
+            raise
         except ModelFailed as error:
             raise SimulationError(f"{ref}: the simulator's model gave no answer: {error}") from error
 

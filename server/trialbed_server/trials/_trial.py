@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 from trialbed.contracts import World
 from trialbed.records import (
     ApiCall,
+    Failure,
     FilledArgument,
     Json,
     LimitName,
@@ -19,6 +20,7 @@ from trialbed.records import (
     TrialRegistration,
     WireLog,
 )
+from trialbed.tracebacks import tool_failure
 from trialbed.wire.spans import Span, covered
 from trialbed_server._clock import Clock
 from trialbed_server.trials._put_in import PutIn
@@ -74,6 +76,7 @@ class OpenTrial:
         faults = registration.faults
         self.faults = None if faults is None else PutIn(faults, registration.fault_key, clock)
         self._filled: dict[tuple[int | None, str], FilledArgument] = {}
+        self._failure: Failure | None = None
 
     @property
     def model_name(self) -> str:
@@ -92,6 +95,10 @@ class OpenTrial:
             self._lost.setdefault(call.position, call)
         for argument in filled:
             self._filled.setdefault((argument.position, argument.argument), argument)
+
+    def note_failure(self, failure: Failure) -> None:
+        """Record that a tool failed by its own fault; the first failure counts."""
+        self._failure = self._failure or failure
 
     def take_step(self) -> LimitName | None:
         """Count a request to the model; the limit, if the trial has had all that one of its limits allows."""
@@ -170,10 +177,12 @@ class OpenTrial:
             return self.budget.keep_value(self.world.state())
         except Exception as error:
             logger.exception("the state of trial %s cannot be read", self.registration.trial)
-            return f"the state cannot be read: {type(error).__name__}: {error}"
+            self.note_failure(tool_failure(f"{type(self.world).__name__}.state()", error, self.world))
+            return None
 
     def wire_log(self) -> WireLog:
         """All that was seen; requests in flight as they stand."""
+        state = self._state()
         return WireLog(
             trial=self.registration.trial,
             opened_at=self.opened_at,
@@ -183,7 +192,8 @@ class OpenTrial:
             # A request without tools may come between others, in which every call is made.
             lost=tuple(call for place, call in sorted(self._lost.items()) if place not in self._played),
             filled=tuple(self._filled.values()),
-            state=self._state(),
+            state=state,
+            failure=self._failure,
         )
 
 

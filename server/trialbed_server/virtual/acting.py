@@ -11,14 +11,16 @@ from trialbed.records import Api
 from trialbed_server.simulators.template import argument_problems
 from trialbed_server.virtual.catalog import CallTarget
 from trialbed_server.virtual.resolver import VirtualAnswer, error_body, error_reply
+from trialbed_server.virtual.sources import ToolBroken, broken
 
 logger = logging.getLogger(__name__)
 
 
 def act(world: World, api: Api, target: CallTarget, tool_input: Any) -> VirtualAnswer:
-    """Have a world answer a call, which may change it; whatever goes wrong is an API error.
+    """Have a world answer a call, which may change it.
 
-    It does not wait, so that no two calls of a trial are in it at once.
+    Whatever goes wrong is an API error, and a failure of the trial where it is the world's fault. It does not wait, so
+    that no two calls of a trial are in it at once.
     """
     if not isinstance(tool_input, dict):
         return error_reply(f"{target.path}: tool_input must be a JSON object, this is a {type(tool_input).__name__}")
@@ -32,5 +34,6 @@ def act(world: World, api: Api, target: CallTarget, tool_input: Any) -> VirtualA
         return VirtualAnswer(error_body(str(error)), "")
     except Exception as error:
         logger.exception("the world of %s failed", target.path)
-        return error_reply(f"{target.path}: the simulator failed: {type(error).__name__}: {error}")
+        found = broken(target, tool_input, error, world)
+        return VirtualAnswer(error_body(str(found)), "", found.failure if isinstance(found, ToolBroken) else None)
     return VirtualAnswer(body, target.simulator.label)

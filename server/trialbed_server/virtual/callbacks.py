@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import aiohttp
 
+from trialbed.records import Failure
 from trialbed_server.trials import OpenTrial
 from trialbed_server.virtual.catalog import CallTarget
 from trialbed_server.virtual.resolver import VirtualAnswer, error_body, error_reply
@@ -64,7 +65,8 @@ class Callbacks:
             answer = json.loads(body)
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
             logger.warning("%s: the program that answers for it failed: %s", target.path, error)
-            return error_reply(f"{target.path}: no answer: {type(error).__name__}: {error}")
+            message = f"{target.path}: no answer: {type(error).__name__}: {error}"
+            return VirtualAnswer(error_body(message), "", Failure(kind="tool", message=message))
         if answer["error"]:
             return VirtualAnswer(error_body(answer["error"]), "")
         return VirtualAnswer(

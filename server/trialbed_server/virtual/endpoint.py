@@ -173,7 +173,7 @@ class VirtualApi:
             self._untagged.add_api_call(recording)
             return delivered
         reply = await self._reply(target, tool_input, key)
-        self._note_untagged(recording, size, *reply)
+        self._note_untagged(recording, size, reply.body, reply.provenance)
         return Delivered(reply.body)
 
     def _note_untagged(self, recording: ApiRecording, size: int, body: bytes, provenance: str) -> None:
@@ -199,19 +199,18 @@ class VirtualApi:
             self._metrics.answered("")
             return error_reply(PARSE_ERROR)
         if trial is not None and target.ref in trial.called_back:
-            answered = await self._callbacks.call(trial, target, tool_input)
-            self._metrics.answered(answered.provenance)
-            return answered
-        if trial is not None and trial.world is not None and target.api is not None:
-            acted = act(trial.world, target.api, target, tool_input)
-            self._metrics.answered(acted.provenance)
-            return acted
-        found = self._resolver.at_once(target, tool_input, key)
-        if found is not None:
-            self._metrics.hit()
-            return VirtualAnswer(found.body, f"cache:{found.provenance}")
-        reply = await self._resolver.resolve(target, tool_input, key)
+            reply = await self._callbacks.call(trial, target, tool_input)
+        elif trial is not None and trial.world is not None and target.api is not None:
+            reply = act(trial.world, target.api, target, tool_input)
+        else:
+            found = self._resolver.at_once(target, tool_input, key)
+            if found is not None:
+                self._metrics.hit()
+                return VirtualAnswer(found.body, f"cache:{found.provenance}")
+            reply = await self._resolver.resolve(target, tool_input, key)
         self._metrics.answered(reply.provenance)
+        if trial is not None and reply.failure is not None:
+            trial.note_failure(reply.failure)
         return reply
 
 

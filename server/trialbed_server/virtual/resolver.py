@@ -9,10 +9,11 @@ from collections.abc import Awaitable, Callable, Hashable, Sequence
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from trialbed.errors import TrialbedError
+from trialbed.records import Failure
 from trialbed_server.cache import CachedResponse, Entry, ResponseCache
 from trialbed_server.virtual.catalog import CallTarget
 from trialbed_server.virtual.keys import alias_key, canonical_json, request_key
-from trialbed_server.virtual.sources import AnswerSource, NewAnswer, VirtualCall
+from trialbed_server.virtual.sources import AnswerSource, NewAnswer, ToolBroken, VirtualCall
 
 logger = logging.getLogger(__name__)
 
@@ -22,10 +23,17 @@ Saving = Literal["new", "all", "none"]
 
 
 class VirtualAnswer(NamedTuple):
-    """An answer: the body to send, and how it was made (empty for an API error)."""
+    """An answer.
+
+    Attributes:
+        body: the bytes to send.
+        provenance: how it was made; empty for an API error.
+        failure: why there is none, where that is the fault of a simulator or a world.
+    """
 
     body: bytes
     provenance: str
+    failure: Failure | None = None
 
 
 def error_reply(message: str, response: str = "") -> VirtualAnswer:
@@ -118,6 +126,8 @@ class Resolver:
                 found = await source.answer(call)
                 if found is not None:
                     return await self._reply(call, found)
+        except ToolBroken as error:
+            return VirtualAnswer(error_body(str(error)), "", error.failure)
         except TrialbedError as error:
             return error_reply(str(error))
         finally:

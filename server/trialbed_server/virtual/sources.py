@@ -14,9 +14,12 @@ from urllib.parse import urlsplit
 
 from trialbed.contracts import Example, Simulation
 from trialbed.errors import SimulationError, TrialbedError
+from trialbed.records import Failure
+from trialbed.tracebacks import tool_failure
 from trialbed_server._metrics import Metrics
 from trialbed_server.cache import ANY, NO_ONE, CachedResponse, Origin, ResponseCache
 from trialbed_server.real import RealBackend, RealFailed
+from trialbed_server.simulators.template import argument_problems
 from trialbed_server.virtual.catalog import CallTarget
 from trialbed_server.virtual.keys import alias_key, canonical_json, standard_input
 
@@ -49,6 +52,30 @@ class NewAnswer:
     origin: Origin
     keep: bool
     settings: str = ""
+
+
+class ToolBroken(TrialbedError):
+    """A simulator or a world could not answer a call that its documentation allows."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+def broken(target: CallTarget, arguments: dict[str, Any], error: Exception, code: object) -> TrialbedError:
+    """Return the error of a call on which a simulator or a world raised an exception.
+
+    It is the tool's fault only where the call is one of a known Api, and its arguments fit: others come from the model.
+
+    Args:
+        code: the simulator or the world.
+    """
+    if target.api is None:
+        return SimulationError(f"{target.path}: the simulator failed: {type(error).__name__}: {error}")
+    problems = argument_problems(target.api, arguments)
+    if problems:
+        return SimulationError(f"Invalid arguments for {target.path}: {problems}")
+    return ToolBroken(tool_failure(f"{target.path}: {type(code).__name__}", error, code))
 
 
 class AnswerSource(Protocol):
@@ -170,10 +197,11 @@ class SimulatorSource:
         except SimulationError:
             raise
         except TimeoutError as error:
-            raise SimulationError(f"{target.path}: no answer within {self._timeout:g} seconds") from error
+            late = TimeoutError(f"no answer within {self._timeout:g} seconds")
+            raise broken(target, call.tool_input, late, target.simulator) from error
         except Exception as error:
             logger.exception("simulator of %s failed", target.path)
-            raise SimulationError(f"{target.path}: the simulator failed: {type(error).__name__}: {error}") from error
+            raise broken(target, call.tool_input, error, target.simulator) from error
         if len(body) > self._max_answer:
             raise SimulationError(f"{target.path}: the answer is larger than {self._max_answer} bytes")
         settings = target.simulator.settings()

@@ -150,7 +150,7 @@ def test_a_tool_that_raises_is_no_fault_of_the_agent() -> None:
     def trying(query: str, tools: Any) -> str:
         return str(tools[0].invoke({"city": "Paris"}))
 
-    with pytest.raises(NothingMeasured, match=r"because of a tool of this program: broken raised KeyError: 'Paris'"):
+    with pytest.raises(NothingMeasured, match=r"because of a tool: broken raised KeyError: 'Paris'"):
         evaluate(trying, [Task("How many?", tools=[broken])])
 
 
@@ -166,7 +166,8 @@ def test_one_broken_tool_leaves_the_run_incomplete_and_says_where() -> None:
         failures = {trial.key.query_id: trial.failure for trial in run.trials()}
         assert run.status == "incomplete"
     assert failures[1] is None
-    assert (failures[2].kind, failures[2].message) == ("tool", "sometimes raised KeyError: 'Oslo'")
+    assert failures[2].kind == "tool"
+    assert failures[2].message.startswith(f"sometimes raised KeyError: 'Oslo' (File \"{__file__}\", line ")
     assert "in sometimes" in failures[2].detail
 
 

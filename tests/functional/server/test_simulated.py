@@ -99,7 +99,18 @@ async def test_an_error_that_the_model_answers_is_the_apis_and_not_kept(serve: S
     assert len(model.requests) == 2
 
 
-async def test_an_endpoint_that_is_down_or_a_spent_budget_is_an_api_error(serve: Serve, model: Model) -> None:
+async def test_a_model_that_cannot_be_asked_is_not_the_agents_fault(serve: Serve, model: Model) -> None:
+    model.says = ["Sorry."]
+    client = await serve(**options(model), max_helper_requests=2)
+    for city, message in (("Oslo", None), ("Rome", "LlmSimulator raised ModelUnavailable: the budget of 2 requests")):
+        await client.post("/control/trials", json=registration(trial=f"{TRIAL}-{city}", simulator="llm"))
+        reply = await client.post(f"/t/{TRIAL}-{city}/virtual", json=virtual({"city": city}))
+        assert reply.json()["error"] != ""
+        failure = (await closed(client, f"{TRIAL}-{city}"))["failure"]
+        assert (failure is None) if message is None else (message in failure["message"])
+
+
+async def test_a_spent_budget_is_an_api_error(serve: Serve, model: Model) -> None:
     client = await serve(**options(model), max_helper_requests=1)
     assert (await client.post("/virtual", json=virtual({"n": 1}))).json()["error"] == ""
     spent = await client.post("/virtual", json=virtual({"n": 2}))

@@ -25,7 +25,7 @@ class Gated(Simulator):
 
     async def simulate(self, api: Api | None, ref: str, arguments: dict[str, Any]) -> Simulation:
         self.asked.append(arguments)
-        if arguments.get("city") == "raise":
+        if arguments.get("city") in ("raise", ["raise"]):
             raise KeyError("a bug")
         if arguments.get("city") != "fast":
             await self.gate.wait()
@@ -154,6 +154,40 @@ async def test_a_failing_simulator_is_an_api_error_for_everyone_and_is_tried_aga
         assert all(error in reply.json()["error"] for reply in replies)
         assert len(gated.asked) >= attempt
     assert len(gated.asked) >= 2
+
+
+@pytest.mark.parametrize(("city", "error"), [("raise", "KeyError: 'a bug' (File"), ("slow", "no answer within 0.2 s")])
+async def test_a_simulator_that_fails_is_not_the_agents_fault(
+    serve: Serve, gated: type[Gated], city: str, error: str
+) -> None:
+    client = await serve(simulator="gated", simulator_timeout=0.2 if city == "slow" else 60)
+    await client.post("/control/trials", json=registration(simulator="gated"))
+    for _ in range(2):
+        reply = await client.post(f"/t/{TRIAL}/virtual", json=virtual({"city": city}))
+        assert "Weather/Weather Now/Current: Gated raised " in reply.json()["error"]
+    failure = (await closed(client))["failure"]
+    assert failure["kind"] == "tool"
+    assert error in failure["message"]
+    assert ("in simulate" in failure["detail"]) == (city == "raise")
+
+
+@pytest.mark.parametrize(
+    ("request_", "error"),
+    [
+        (virtual({"city": "raise", "days": 3}, api_name="Other"), "the simulator failed: KeyError"),
+        (virtual({"city": ["raise"]}), "Invalid arguments for Weather/Weather Now/Current: city: "),
+        (virtual({"city": "error"}), "no such city"),
+    ],
+)
+async def test_what_a_simulator_says_of_calls_that_do_not_fit_is_an_answer(
+    serve: Serve, gated: type[Gated], request_: Any, error: str
+) -> None:
+    client = await serve(simulator="gated")
+    gated.gate.set()
+    await client.post("/control/trials", json=registration(simulator="gated"))
+    reply = await client.post(f"/t/{TRIAL}/virtual", json=request_)
+    assert error in reply.json()["error"]
+    assert (await closed(client))["failure"] is None
 
 
 async def test_a_frozen_server_answers_from_the_cache_and_names_the_nearest_inputs(serve: Serve) -> None:

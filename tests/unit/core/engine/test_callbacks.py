@@ -7,10 +7,11 @@ from typing import Any
 import httpx
 import pytest
 
-from trialbed.contracts import ApiRefused
+from trialbed.contracts import ApiRefused, Simulation, Simulator
 from trialbed.engine import RunObjects
 from trialbed.engine._callbacks import CallbackServer
 from trialbed.errors import UsageError
+from trialbed.records import Api, Json
 from trialbed.tasks import Task, compile_tasks
 
 
@@ -77,7 +78,8 @@ async def test_the_first_exception_of_a_function_is_kept_with_its_traceback() ->
             await ask(callbacks, "double", number=number)
         _, failure = callbacks.close("one")
     assert failure is not None
-    assert (failure.kind, failure.message) == ("tool", "double raised KeyError: 5")
+    line = double.__code__.co_firstlineno + 4
+    assert (failure.kind, failure.message) == ("tool", f'double raised KeyError: 5 (File "{__file__}", line {line})')
     assert "in double" in failure.detail
 
 
@@ -102,7 +104,28 @@ async def test_tools_that_cannot_be_made_are_the_trials_failure() -> None:
         callbacks.open("one", queries[0])
         _, failure = callbacks.close("one")
     assert failure is not None
-    assert failure.message == "making the tools raised OSError: no database"
+    assert failure.message.startswith("making the tools raised OSError: no database (File ")
+
+
+class Picky(Simulator):
+    """Takes arguments that fit for granted."""
+
+    provenance = "picky"
+
+    async def simulate(self, api: Api | None, ref: str, arguments: dict[str, Json]) -> Simulation:
+        return Simulation(response={1: "one"}[arguments["number"]])  # type: ignore[index] # as users write it
+
+
+async def test_a_simulator_that_fails_on_arguments_that_do_not_fit_is_not_at_fault() -> None:
+    async with CallbackServer(RunObjects(simulator=Picky())) as callbacks:
+        callbacks.open("one", QUERIES[0])
+        assert (await ask(callbacks, "double", number=1))["response"] == "one"
+        assert "Invalid arguments for double: " in (await ask(callbacks, "double"))["error"]
+        assert callbacks.close("one")[1] is None
+        callbacks.open("two", QUERIES[0])
+        assert (await ask(callbacks, "double", "two", number=2))["error"].startswith("double raised KeyError: 2 (File ")
+        _, failure = callbacks.close("two")
+    assert failure is not None
 
 
 def test_code_is_told_from_its_other_versions() -> None:

@@ -177,6 +177,20 @@ async def test_a_failure_before_the_model_was_asked_is_repeated_in_a_fresh_worke
     assert [outcome.failure for outcome in result.earlier] == [executor.failure]
 
 
+async def test_a_tool_that_breaks_in_the_server_leaves_the_trial_not_measured():
+    broken = Failure(kind="tool", message='Weather raised KeyError: 5 (File "weather.py", line 7)', detail="Traceback")
+
+    class Server(Control):
+        async def close_trial(self, trial):
+            return (await super().close_trial(trial)).model_copy(update={"failure": broken})
+
+    for executor in (Workers(first=True), Turns([])):
+        if isinstance(executor, Turns):
+            executor.let_go.set()
+        result = await run(executor, Server(ASKED))
+        assert (result.status, result.outcome.failure, result.scores) == ("not measured", broken, ())
+
+
 @pytest.mark.parametrize(
     ("executor", "calls"),
     [

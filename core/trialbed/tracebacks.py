@@ -1,0 +1,40 @@
+"""Exceptions of other people's code: the line that raised them, and the failure of a trial that they are."""
+
+from __future__ import annotations
+
+import traceback
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trialbed.records import Failure
+
+MAX_TEXT = 1000
+"""Characters of an exception's own text in a message."""
+
+
+def own_line(package: str, error: BaseException) -> str:
+    """Return the line of a package that raised an error, in brackets; empty if none did.
+
+    Args:
+        package: the name of a module, of which the first part counts.
+    """
+    if isinstance(error, SyntaxError) and error.filename:
+        return f' (File "{error.filename}", line {error.lineno})'
+    first = package.partition(".")[0]
+    frames = traceback.walk_tb(error.__traceback__)
+    own = [(frame, line) for frame, line in frames if str(frame.f_globals.get("__name__")).partition(".")[0] == first]
+    return f' (File "{own[-1][0].f_code.co_filename}", line {own[-1][1]})' if own else ""
+
+
+def tool_failure(name: str, error: BaseException, code: object) -> Failure:
+    """Return the failure of a trial in which a tool raised an exception, which is not the agent's fault.
+
+    Args:
+        name: of the tool, for people.
+        code: the function, class or object whose code the tool is; the message names its line.
+    """
+    from trialbed.records import Failure  # drivers are listed without it
+
+    module = getattr(code, "__module__", "") or ""
+    message = f"{name} raised {type(error).__name__}: {str(error)[:MAX_TEXT]}{own_line(module, error)}"
+    return Failure(kind="tool", message=message, detail="".join(traceback.format_exception(error)))
