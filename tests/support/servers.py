@@ -31,10 +31,11 @@ TRIAL = "trial-token-1"
 
 
 def registration(**fields: Any) -> dict[str, Any]:
-    """A trial of one tool and one gold call."""
+    """A trial of one tool and one gold call; its requests may name any model."""
     return {
         "trial": TRIAL,
         "model": "scripted:gold",
+        "allowed_models": ["*"],
         "tools": [TOOL],
         "apis": [API],
         "script": [{"name": TOOL["name"], "arguments": {"city": "Oslo"}}],

@@ -214,7 +214,8 @@ def _says_something(result: TrialResult) -> bool:
         return False
     if result.outcome.failure is None or result.outcome.failure.kind != "model":
         return True
-    return any(cause_of(call) is None for call in result.wire.model_calls)
+    # A request for another model than the run's is refused whatever the endpoint does.
+    return any(cause_of(call) is None or call.other_model for call in result.wire.model_calls)
 
 
 def _party(failure: Failure) -> str:

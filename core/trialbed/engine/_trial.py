@@ -170,6 +170,7 @@ class TrialRunner:
                 trial="",
                 model=config.model,
                 model_name=config.told_model,
+                allowed_models=config.allowed_models,
                 base_url=None if is_scripted(config.model) else config.base_url,
                 tools=tools,
                 apis=self.queries[query_id].apis,

@@ -171,6 +171,7 @@ class TrialRegistration(Record):
         trial: the token, ``[A-Za-z0-9_-]{8,64}``; unguessable, since it is the only protection of the trial's URLs.
         model: ``scripted:<policy>``, or a model name that the server's upstream endpoint knows.
         model_name: the name of the model that the agent is given, which its requests bear; None for its own.
+        allowed_models: further models that its requests may name, ``*`` for any; others are refused.
         base_url: the upstream endpoint expected; must be the one the server was started with. None for scripted models.
         tools: those offered to the agent. ``apis``: their documentation, for the simulator.
         script: the gold calls, for scripted models.
@@ -194,6 +195,7 @@ class TrialRegistration(Record):
     trial: str
     model: str
     model_name: str | None = None
+    allowed_models: tuple[str, ...] = ()
     base_url: str | None = None
     tools: tuple[ToolSpec, ...] = ()
     apis: tuple[Api, ...] = ()

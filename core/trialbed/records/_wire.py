@@ -129,6 +129,8 @@ class ModelCall(Record):
         waited: seconds of ``duration`` spent in failed attempts and in waiting for the next; no framework's time.
         fault: the fault that was put in on purpose; empty without one. Such a request has no cause.
         dialect: of the request and its answer; empty for chat completions.
+        other_model: the model that it asked for, where that is not the trial's: its name, ``(none)`` where it named none,
+            ``(unreadable)`` where the body cannot be read. Empty where it is the trial's.
     """
 
     started: float
@@ -151,6 +153,7 @@ class ModelCall(Record):
     waited: float = 0.0
     fault: str = ""
     dialect: str = ""
+    other_model: str = ""
 
 
 class ApiCall(Record):

@@ -57,6 +57,8 @@ class IdentitySettings:
         commands: programs that are agents; each is a framework of its own in the run, under its name.
         dataset: ``NAME``, ``NAME:TEST_SET`` or the path of a JSON file.
         model_name: frameworks decide by a model's name what they send; the endpoint gets the model's own.
+        allowed_models: a request for a model that is neither the run's nor one of these is refused, and the framework
+            answers for that.
         base_url: an OpenAI-compatible endpoint for models that are not scripted, ending in ``/v1``.
         catalog: more Apis beside the dataset's, for selectors that choose from a catalog.
         judge: ``rule``, another judge's name, or a model.
@@ -92,6 +94,15 @@ class IdentitySettings:
             metavar="NAME",
         ),
     ] = None
+    allowed_models: Annotated[
+        tuple[str, ...],
+        Setting(
+            ("--allow-model",),
+            "Another model that frameworks may ask, or * for any; repeatable. [default: none but the run's]",
+            metavar="NAME",
+            document="",
+        ),
+    ] = ()
     base_url: Annotated[
         str | None,
         Setting(("--base-url",), "OpenAI-compatible endpoint of real models, ending in /v1.", metavar="URL"),

@@ -16,9 +16,9 @@ from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, error_response, read_body
 from trialbed_server._metrics import Metrics
 from trialbed_server.gateway.connection import ProxiedRequest
-from trialbed_server.gateway.exchange import RecordedExchange
+from trialbed_server.gateway.exchange import LONGEST_NAME, RecordedExchange
 from trialbed_server.gateway.redaction import Redactor
-from trialbed_server.gateway.renaming import with_model
+from trialbed_server.gateway.renaming import foreign_model, with_model
 from trialbed_server.gateway.response import ResponseWriter, while_connected
 from trialbed_server.gateway.scripted_model import is_scripted, play
 from trialbed_server.gateway.upstream import Upstream
@@ -27,6 +27,9 @@ from trialbed_server.trials import OpenTrial, TrialRefused, TrialRegistry, Untag
 logger = logging.getLogger(__name__)
 
 MODELS = "models"
+
+ANY = "*"
+"""Stands for every model among those that a trial allows."""
 
 UNANSWERED: frozenset[Cause | None] = frozenset({"endpoint", "gateway"})
 """Causes with which a request does not count as one of the trial's steps: the model was not reached."""
@@ -131,6 +134,9 @@ class Gateway:
             await writer.error(message, 404, "invalid_request_error", "request")
         elif asks and trial is not None and not self._takes_step(trial, writer.exchange):
             await writer.error(_past_limit(trial, writer.exchange), 403, *REFUSED, code=writer.exchange.limit)
+        elif asks and trial is not None and (refusal := _not_admitted(trial, body, writer.exchange)):
+            message, status, code = refusal
+            await writer.error(message, status, "invalid_request_error", "request", code=code)
         elif asks and await self._puts_in(trial, writer):
             return
         elif path == MODELS and trial is not None and _names_its_model(trial):
@@ -164,6 +170,36 @@ class Gateway:
         exchange.limit = trial.take_step()
         exchange.step = exchange.limit is None
         return exchange.step
+
+
+def _not_admitted(trial: OpenTrial, body: bytes, exchange: RecordedExchange) -> tuple[str, int, str] | None:
+    """Return why a request is not put to a model, with status and code: it asks for a model that is not the trial's.
+
+    A request that cannot be read might, too. The agents of the caller's own program may ask for any model; the log says
+    for which. A scripted model that was opened without a name answers to all.
+    """
+    registration = trial.registration
+    if is_scripted(registration.model) and registration.model_name is None:
+        return None
+    try:
+        other = foreign_model(body, {trial.model_name, registration.model})
+        exchange.other_model = other or ("" if exchange.request.model else "(none)")
+    except ValueError as error:
+        exchange.other_model = "(unreadable)"
+        problem = f"the body of the request is not a JSON object in UTF-8 ({error}), so its model is not known"
+        return f"{problem}; send JSON without a content encoding", 400, "invalid_request"
+    if registration.ambient or {exchange.other_model, ANY} & {*registration.allowed_models}:
+        return None
+    if not exchange.other_model:
+        return None
+    if other is None:
+        return f"the request names no model; this trial's is {trial.model_name!r}", 400, "invalid_request"
+    message = (
+        f"this trial's model is {trial.model_name!r}, and the request asks for "
+        f"{exchange.other_model[:LONGEST_NAME]!r}: a framework asks the model that it is given; "
+        "`bench run --allow-model NAME` allows another one"
+    )
+    return message, 404, "model_not_found"
 
 
 def _names_its_model(trial: OpenTrial) -> bool:

@@ -16,6 +16,9 @@ from trialbed_server.trials import LogBudget, body_text
 READ_LIMIT = 32 * 2**20
 """Bytes of a response that are read for usage and tool calls; what follows is only counted."""
 
+LONGEST_NAME = 200
+"""Characters of a model's name that the log keeps."""
+
 GONE = "the framework closed the connection before the answer was complete"
 SILENT = "the endpoint had not answered when the connection was closed"
 
@@ -37,6 +40,7 @@ class RecordedExchange:
         cause: whose fault its failure is; None while there is none.
         limit: the limit of the trial for which it is refused; None if it is not.
         fault: the fault that was put in on purpose; empty without one.
+        other_model: the model that it names, where that is not the trial's; empty where it is.
     """
 
     def __init__(
@@ -66,6 +70,7 @@ class RecordedExchange:
         self.cause: Cause | None = None
         self.limit: LimitName | None = None
         self.fault = ""
+        self.other_model = ""
         self._ended: ModelCall | None = None
         self._attempts: list[Attempt] = []
         self._attempted: float | None = None
@@ -150,6 +155,7 @@ class RecordedExchange:
             cause=cause,
             limit=self.limit,
             fault=self.fault,
+            other_model=self.other_model[:LONGEST_NAME],
             dialect="" if self.dialect.NAME == CHAT else self.dialect.NAME,
             attempts=tuple(self._attempts),
             waited=self._waited_until(now, cause),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -293,3 +294,40 @@ async def test_a_request_over_the_limit_is_refused_in_openais_form(serve: Serve,
     assert reply.status_code == 413
     assert "20000 bytes" in reply.json()["error"]["message"]
     assert upstream.requests == []
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "code", "said"),
+    [
+        ({"content": b'{"model": "plain", "messages": []}'}, 404, "model_not_found", "this trial's model is 'weak'"),
+        ({"content": b'{"model": "weak", "models": ["plain"]}'}, 404, "model_not_found", "asks for 'plain'"),
+        ({"content": b'{"model": "weak", "model": "plain"}'}, 404, "model_not_found", "--allow-model"),
+        ({"content": b'{"messages": []}'}, 400, "invalid_request", "names no model; this trial's is 'weak'"),
+        ({"content": '{"model": "plain"}'.encode("utf-16")}, 400, "invalid_request", "not a JSON object in UTF-8"),
+        ({"content": gzip.compress(b'{"model": "plain"}')}, 400, "invalid_request", "without a content encoding"),
+    ],
+)
+async def test_a_request_for_another_model_reaches_none(
+    serve: Serve, upstream: Upstream, content: dict[str, Any], status: int, code: str, said: str
+) -> None:
+    client = await serve(upstream=upstream.url, upstream_key=KEY)
+    trial = registration(model="weak", base_url=upstream.url, allowed_models=["limited"])
+    assert (await client.post("/control/trials", json=trial)).status_code == 201
+    answer = await client.post(CHAT, **content)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
+    assert said in answer.json()["error"]["message"]
+    for _ in range(9):  # however often it asks, the endpoint is not taken to be down
+        await client.post(CHAT, **content)
+    assert upstream.requests == []
+    assert (await client.get("/control/endpoint")).json()["state"] == "closed"
+    call, *_ = (await closed(client))["model_calls"]
+    assert (call["cause"], bool(call["other_model"])) == ("request", True)
+
+
+async def test_another_model_is_asked_where_the_trial_allows_it(serve: Serve, upstream: Upstream) -> None:
+    client = await serve(upstream=upstream.url, upstream_key=KEY)
+    trial = registration(model="weak", base_url=upstream.url, allowed_models=["plain"])
+    assert (await client.post("/control/trials", json=trial)).status_code == 201
+    assert (await client.post(CHAT, json={"model": "plain", "messages": []})).status_code == 200
+    (call,) = (await closed(client))["model_calls"]
+    assert (call["cause"], call["other_model"]) == (None, "plain")

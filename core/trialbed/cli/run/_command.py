@@ -54,6 +54,7 @@ SECTIONS = {
     ),
     "The model and its endpoint": (
         "model_name",
+        "allowed_models",
         "temperature",
         "max_tokens",
         "api_key_env",

@@ -8,7 +8,7 @@ from trialbed.errors import NothingMeasured
 from trialbed.records import FailureKind, ModelCall, TrialResult
 
 
-def refused(status: int = 400, *, earlier_answer: bool = False) -> TrialResult:
+def refused(status: int = 400, *, earlier_answer: bool = False, other_model: str = "") -> TrialResult:
     """A trial that ended as the endpoint refused a request."""
     call = ModelCall(
         started=0,
@@ -18,7 +18,8 @@ def refused(status: int = 400, *, earlier_answer: bool = False) -> TrialResult:
         response="",
         request_bytes=0,
         response_bytes=0,
-        cause="request" if status == 400 else "endpoint",
+        cause="request" if status in (400, 404) else "endpoint",
+        other_model=other_model,
     )
     calls = (call.model_copy(update={"status": 200, "cause": None}), call) if earlier_answer else (call,)
     result = ended("model")
@@ -65,6 +66,12 @@ def test_an_endpoint_that_refuses_everything_measures_nothing() -> None:
     with pytest.raises(NothingMeasured):
         after(refused(), refused()).check()
     assert after(*[refused()] * LIMIT).over
+
+
+def test_a_framework_that_asks_for_another_model_fails_itself_and_stops_no_run() -> None:
+    own = refused(404, other_model="strong")
+    after(own).check()
+    assert not after(*[own] * LIMIT).over
 
 
 def test_a_refusal_beside_answers_is_a_result() -> None:

@@ -1,4 +1,4 @@
-"""The model's own name in a request that bears the one that was told."""
+"""The models that a request names, and the model's own name in one that bears the one that was told."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed_server.gateway.renaming import with_model
+from trialbed_server.gateway.renaming import foreign_model, with_model
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -53,3 +53,34 @@ def test_all_else_stays_as_it_was(fields: dict[str, object], told: str, own: str
     changed = with_model(body, told, own)
     assert json.loads(changed) == {**json.loads(body), "model": own}
     assert len(changed) - len(json.dumps(own)) == len(body) - len(json.dumps(told, ensure_ascii=False).encode())
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b'{"model":"told","messages":[{"model":"other"}]}', None),
+        (b'{"messages":[]}', None),
+        (b' {"model":"own"} ', None),
+        (b'{"model":"other"}', "other"),
+        (b'{"model":"told","model":"other"}', "other"),
+        (b'{"model":"other","model":"told"}', "other"),
+        (b'{"model":"told","Model":"other"}', "other"),
+        (b'{"mod\\u0065l":"other"}', "other"),
+        (b'{"model":"told","models":["told","other"]}', "other"),
+        (b'{"model":"told","fallbacks":[{"told":["other"]}]}', "other"),
+        (b'{"model":["other"]}', '["other"]'),
+    ],
+)
+def test_other_models_are_found_in_every_spelling_that_a_server_reads(body: bytes, expected: str | None) -> None:
+    assert foreign_model(body, {"told", "own"}) == expected
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b" ", b"{", b"[]", b'"told"', b'{"model"', b'{"model":', b'{"model":"told', b"\xff", b"{1:2}",
+     b'{"model":"told"} {"model":"other"}', b'{"model":"told" "x":1}', b"[" * 100_000, b'{"a":' + b"[" * 100_000,
+     '{"model":"told"}'.encode("utf-16"), b"\xef\xbb\xbf{}"],
+)  # fmt: skip
+def test_a_body_that_cannot_be_read_names_no_model_that_can_be_trusted(body: bytes) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        foreign_model(body, {"told"})
