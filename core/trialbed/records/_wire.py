@@ -129,7 +129,7 @@ class ModelCall(Record):
         waited: seconds of ``duration`` spent in failed attempts and in waiting for the next; no framework's time.
         fault: the fault that was put in on purpose; empty without one. Such a request has no cause.
         dialect: of the request and its answer; empty for chat completions.
-        other_model: the model that it asked for, where that is not the trial's: its name, ``(none)`` where it named none,
+        other_model: the model that it asked for, where that is not the trial's; ``(none)`` where it named none,
             ``(unreadable)`` where the body cannot be read. Empty where it is the trial's.
     """
 

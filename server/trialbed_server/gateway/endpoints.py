@@ -181,17 +181,19 @@ def _not_admitted(trial: OpenTrial, body: bytes, exchange: RecordedExchange) -> 
     registration = trial.registration
     if is_scripted(registration.model) and registration.model_name is None:
         return None
+    other, problem = None, ""
     try:
         other = foreign_model(body, {trial.model_name, registration.model})
         exchange.other_model = other or ("" if exchange.request.model else "(none)")
     except ValueError as error:
-        exchange.other_model = "(unreadable)"
-        problem = f"the body of the request is not a JSON object in UTF-8 ({error}), so its model is not known"
-        return f"{problem}; send JSON without a content encoding", 400, "invalid_request"
-    if registration.ambient or {exchange.other_model, ANY} & {*registration.allowed_models}:
+        problem, exchange.other_model = str(error), "(unreadable)"
+    if not exchange.other_model or registration.ambient:
         return None
-    if not exchange.other_model:
+    if {exchange.other_model, ANY} & {*registration.allowed_models}:
         return None
+    if problem:
+        what = f"the body of the request is not a JSON object in UTF-8 ({problem}), so its model is not known"
+        return f"{what}; send JSON without a content encoding", 400, "invalid_request"
     if other is None:
         return f"the request names no model; this trial's is {trial.model_name!r}", 400, "invalid_request"
     message = (
