@@ -66,14 +66,17 @@ class RunComparer(Comparer):
         )
         from trialbed.settings import MARGIN
 
+        groups = [read_sides(value, options["store"]) for value in values]
+        # The frameworks of one run are compared as the run itself compares them.
+        usual = groups[0][0].about.margin if len(groups) == 1 else MARGIN
         how = ComparisonOptions(
-            margin=options["margin"] or MARGIN,
+            margin=options["margin"] or usual,
             force=options["force"],
             resamples=options["resamples"],
             seed=options["seed"],
             allow_incomplete=bool(options.get("allow_incomplete")),
         )
-        found = compare_groups([read_sides(value, options["store"]) for value in values], how)
+        found = compare_groups(groups, how)
         return Comparison(
             document=[one.as_json() for one in found],
             tables=comparison_tables(found, described_scores()[0]),

@@ -114,14 +114,25 @@ def _continue_or_create(store: Store, prepared: Prepared, found: Run | None, pro
         found = None
     config, digest = prepared.config, config_digest(prepared.config)
     tags, note = _names(prepared.options, found)
+    against, margin = prepared.options.against, prepared.options.margin
     if found is None:
         with suppress(DataError):  # of another run, which need not keep this one from starting
             for remark in remarks(store, prepared):
                 progress.note(remark)
-        begun = new_run(config, digest).model_copy(update={"tags": tags, "note": note})
+        named = {"tags": tags, "note": note, "against": against, "margin": margin}
+        begun = new_run(config, digest).model_copy(update=named)
         store.create_run(begun)
         return begun
-    store.update_run(found.run_id, status="running", config=config, config_digest=digest, tags=tags, note=note)
+    store.update_run(
+        found.run_id,
+        status="running",
+        config=config,
+        config_digest=digest,
+        tags=tags,
+        note=note,
+        against=against,
+        margin=margin,
+    )
     # Read again: before it was locked, another process may have been at it.
     return store.run(found.run_id)
 

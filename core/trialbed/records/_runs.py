@@ -11,7 +11,7 @@ from trialbed.records._base import Json, Record
 from trialbed.records._frameworks import FrameworkInfo
 from trialbed.records._models import Limits, told_name
 from trialbed.records._scores import ScoreDescription
-from trialbed.settings import IdentitySettings
+from trialbed.settings import MARGIN, IdentitySettings
 
 
 class EndpointInfo(Record):
@@ -115,6 +115,8 @@ class Run(Record):
         judge: describes its judge and the judge's calibration.
         scores: the descriptions of the scores that its scorers declare, by name.
         tags, note: the user's names for the run.
+        against: the framework that the others are compared with, if one was named.
+        margin: the largest difference of a score that does not matter.
         endpoints: those that a verification is about, in the order of their labels in ``config.frameworks``; empty
             where the subjects are frameworks.
     """
@@ -133,6 +135,8 @@ class Run(Record):
     scores: dict[str, ScoreDescription] = Field(default={})
     tags: tuple[str, ...] = ()
     note: str = ""
+    against: str | None = None
+    margin: float = MARGIN
     endpoints: tuple[EndpointInfo, ...] = ()
 
     @property

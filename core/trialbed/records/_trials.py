@@ -137,6 +137,16 @@ class TrialResult(Record):
         return "not measured" if failure.kind in NOT_MEASURED else "failed"
 
     @property
+    def first(self) -> bool:
+        """Whether it was the first trial of its worker."""
+        return self.outcome.first
+
+    @property
+    def pair(self) -> tuple[int | str, int]:
+        """The query and the repeat."""
+        return self.key.query_id, self.key.repeat
+
+    @property
     def failed(self) -> bool:
         """Return whether the trial ended in an error, whether or not it was measured."""
         return self.outcome.failure is not None

@@ -23,6 +23,7 @@ from trialbed.report._records import (
 )
 from trialbed.report._report import Report
 from trialbed.report._schema import document_schema
+from trialbed.report._scores import ScoredTrial, ScoreValue, score_summaries
 from trialbed.report._thresholds import REPEATS, ThresholdCheck, check_thresholds
 from trialbed.report._trials import Claimed, ReportedTrial, WireCounts
 from trialbed.report._worst import WorstQuery, trial_name, worst_queries
@@ -51,6 +52,8 @@ __all__ = [
     "ScoreFinding",
     "ScoreMean",
     "ScoreSummary",
+    "ScoreValue",
+    "ScoredTrial",
     "Side",
     "Success",
     "Summary",
@@ -75,6 +78,7 @@ __all__ = [
     "read_report",
     "reason_lines",
     "safe_name",
+    "score_summaries",
     "trial_name",
     "worst_queries",
     "write_document",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,13 +11,12 @@ from trialbed.listeners import Listeners, installed_listeners
 from trialbed.records import GoldAnswer, Query, Run, ToolSpec, TrialKey, TrialResult
 from trialbed.report._records import Summary
 from trialbed.report._report import Report
-from trialbed.report._scores import first_trials_apart
 from trialbed.report._summary import summarise
-from trialbed.report._trials import Pair, QueryId, ReportedTrial, Shortener
+from trialbed.report._trials import QueryId, ReportedTrial, Shortener
 from trialbed.report.attribution import attribute_trial
 from trialbed.report.comparison import FrameworkComparison, compare_frameworks, open_ranks
-from trialbed.scoring import quality_scores
-from trialbed.settings import MARGIN, secret_values
+from trialbed.scoring import absent_by_trials, absent_scores, common_pairs, first_trials_apart, quality_scores
+from trialbed.settings import secret_values
 from trialbed.store import StoredRun, counted_attempts, require_frameworks
 
 Queries = Mapping[QueryId, Query]
@@ -34,7 +32,7 @@ def build_report(
     tools: Tools | None = None,
     gold: Gold | None = None,
     against: str | None = None,
-    margin: float = MARGIN,
+    margin: float | None = None,
     allow_incomplete: bool = False,
     plugins: Mapping[str, object] | None = None,
 ) -> Report:
@@ -45,8 +43,8 @@ def build_report(
         attempts: every attempt, those that do not count too.
         tools: the tools on offer by query, which show where gold calls were lost; None where they are not known.
         gold: the answers to gold calls, where the run made them itself.
-        against: the framework that the others are compared with; None for ``reference``, or the first.
-        margin: the largest difference of a score that does not matter.
+        against: the framework that the others are compared with; None for the run's own, ``reference``, or the first.
+        margin: the largest difference of a score that does not matter; None for the run's own.
         allow_incomplete: where trials are missing, add the figures over those that every framework has.
         plugins: name -> a plugin of this run alone, beside those that are installed.
 
@@ -74,7 +72,7 @@ def read_report(
     queries: Queries | None = None,
     *,
     against: str | None = None,
-    margin: float = MARGIN,
+    margin: float | None = None,
     allow_incomplete: bool = True,
     plugins: Mapping[str, object] | None = None,
 ) -> Report:
@@ -92,10 +90,9 @@ def read_report(
     """
     run = require_frameworks(stored).record
     ended = run if run.status == "finished" else run.model_copy(update={"status": "incomplete"})
-    known = queries or {query_id: Query(query_id=query_id, text="", apis=()) for query_id in run.config.query_ids}
     return _report(
         ended,
-        known,
+        queries,
         stored.each_result,
         lambda key: stored.trial(key.framework, key.query_id, key.repeat).result,
         tools={query_id: stored.tools(query_id) for query_id in queries} if queries else None,
@@ -109,14 +106,14 @@ def read_report(
 
 def _report(
     run: Run,
-    queries: Queries,
+    queries: Queries | None,
     each: Callable[[], Iterator[TrialResult]],
     whole: Callable[[TrialKey], TrialResult],
     *,
     tools: Tools | None,
     gold: Gold | None,
     against: str | None,
-    margin: float,
+    margin: float | None,
     allow_incomplete: bool,
     listeners: Listeners,
 ) -> Report:
@@ -126,19 +123,22 @@ def _report(
         each: gives every attempt, as often as it is called.
         whole: gives the attempt of a trial that counts.
     """
-    attempts = list(_short(each(), queries, tools))
+    known = queries or {query_id: Query(query_id=query_id, text="", apis=()) for query_id in run.config.query_ids}
+    attempts = list(_short(each(), known, tools))
     trials = counted_attempts(attempts)
-    common = _common(run, trials) if allow_incomplete else None
+    groups = {name: [trial for trial in trials if trial.key.framework == name] for name in run.config.frameworks}
+    common = common_pairs(run.status, groups) if allow_incomplete else None
+    absent = absent_scores(queries.values()) if queries else absent_by_trials(known, _answered_scores(trials))
     counted = {id(trial) for trial in trials}
     # Those of the run itself come first: its scorers may not be installed here, or have changed.
     described = {**listeners.descriptions(), **run.scores}
     summarised = partial(
         summarise,
         run,
-        queries=queries,
+        absent=absent,
         quality=quality_scores(trials),
         common=common,
-        first_apart=_first_apart(run, trials, common),
+        first_apart=first_trials_apart(groups, common),
         gold=gold,
         attributed=tools is not None,
         described=described,
@@ -146,11 +146,11 @@ def _report(
     summaries = []
     for framework in run.config.frameworks:
         own = [trial for trial in attempts if trial.key.framework == framework]
-        counting = _sort_trials(queries, [trial for trial in own if id(trial) in counted])
+        counting = _sort_trials(known, [trial for trial in own if id(trial) in counted])
         earlier = [trial for trial in own if id(trial) not in counted]
         summaries.append(summarised(framework=framework, trials=counting, earlier=earlier))
-    compared = _add_comparisons(summaries, trials, whole, against=against, margin=margin)
-    return _with_figures_of_plugins(Report(run, compared, queries, described, gold or {}, each), listeners)
+    compared = _add_comparisons(summaries, trials, whole, against=against or run.against, margin=margin or run.margin)
+    return _with_figures_of_plugins(Report(run, compared, known, described, gold or {}, each, absent), listeners)
 
 
 def _short(each: Iterable[TrialResult], queries: Queries, tools: Tools | None) -> Iterator[ReportedTrial]:
@@ -184,7 +184,6 @@ def _add_comparisons(
     if not incomplete or all(summary.common for summary in summaries):
         comparisons = compare_frameworks(
             sides,
-            adapters=[summary.framework for summary in summaries if summary.profile],
             against=against,
             margin=margin,
             trials=trials,
@@ -201,23 +200,11 @@ def _add_comparisons(
     )
 
 
-def _first_apart(run: Run, trials: Sequence[ReportedTrial], common: frozenset[Pair] | None) -> bool:
-    """Return whether the times of all frameworks leave out first trials, over all and over those in common."""
-    names = run.config.frameworks
-    shared = [trial for trial in trials if common is None or trial.pair in common]
-    return all(
-        first_trials_apart([trial for trial in some if trial.key.framework == name] for name in names)
-        for some in (trials, shared)
-    )
-
-
-def _common(run: Run, trials: Sequence[ReportedTrial]) -> frozenset[Pair] | None:
-    """Return the queries and repeats that were measured for every framework, where some were not."""
-    frameworks = run.config.frameworks
-    if run.status == "finished" or len(frameworks) == 1:
-        return None
-    counts = Counter(trial.pair for trial in trials if trial.status != "not measured")
-    return frozenset(pair for pair, count in counts.items() if count == len(frameworks))
+def _answered_scores(trials: Iterable[ReportedTrial]) -> Iterator[tuple[QueryId, Sequence[str]]]:
+    """Yield the query of each trial with an answer, and the scores that have a value in it."""
+    for trial in trials:
+        if trial.status == "answered":
+            yield trial.query_id, [score.name for score in trial.scores if score.value is not None]
 
 
 def _with_figures_of_plugins(report: Report, listeners: Listeners) -> Report:

@@ -12,9 +12,9 @@ from trialbed.report._entries import entry
 from trialbed.report._metadata import metadata
 from trialbed.report._records import LEVEL, ClaimTotals, Figures, Reason, ScoreMean, Summary
 from trialbed.report._report import Report
-from trialbed.report._scores import absent_scores, zero_scores
 from trialbed.report.attribution import AttributedCall
 from trialbed.report.comparison import FrameworkComparison
+from trialbed.scoring import zero_scores
 from trialbed.settings import secret_values
 from trialbed.wire.redaction import redact
 
@@ -66,12 +66,11 @@ def legacy_metadata(summary: Summary) -> dict[str, Any]:
 def _document(report: Report, summary: Summary, results: Sequence[TrialResult]) -> dict[str, Any]:
     secrets = secret_values()
     quality = [score.name for score in summary.scores.values() if score.quality]
-    absent = absent_scores(report.queries.values())
     whole = {(result.key, result.attempt): result for result in results}
     entries = []
     for trial in summary.trials:
         query = report.queries[trial.query_id]
-        zeros = zero_scores(quality, trial.query_id, absent)
+        zeros = zero_scores(quality, trial.query_id, report.absent)
         found = clean(entry(query, whole[trial.key, trial.attempt], zeros, report.gold.get(trial.query_id)), secrets)
         if trial.gold_calls is not None:
             found["gold_calls"] = list(map(_gold_call, trial.gold_calls))

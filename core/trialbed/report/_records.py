@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -256,6 +256,7 @@ class Summary:
         attribution: what became of the gold calls; None where the queries are not known.
         ranks: score -> the best and the worst rank that the comparisons leave open; None in an incomplete run.
         extra: figures of plugins.
+        absent: the scores that trials of a query cannot have.
         trials: those that count, in the order of the run's queries.
     """
 
@@ -279,6 +280,7 @@ class Summary:
     comparisons: tuple[FrameworkComparison, ...] = ()
     ranks: Mapping[str, tuple[int, int]] | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    absent: Mapping[QueryId, Collection[str]] = field(default_factory=dict, repr=False)
 
     @property
     def incomplete(self) -> bool:
@@ -295,6 +297,8 @@ class Summary:
             self.trials,
             bounded=frozenset(score.name for score in scores if score.interval),
             quality=frozenset(score.name for score in scores if score.quality),
+            absent=self.absent,
+            first_apart=self.times.first_apart or not self.times.first_trials,
         )
 
     @property

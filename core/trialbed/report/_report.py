@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from trialbed.records import GoldAnswer, Query, Run, ScoreDescription, TrialResult, meant_labels
@@ -23,6 +23,7 @@ class Report:
         queries: the tasks by id.
         described: the scores that plugins describe, by name.
         gold: what gold calls were answered, where the run made them itself.
+        absent: the scores that trials of a query cannot have.
         whole: gives every attempt with its wire log, a part at a time where they are stored.
     """
 
@@ -32,6 +33,7 @@ class Report:
     described: Mapping[str, ScoreDescription] = field(repr=False)
     gold: Mapping[QueryId, GoldAnswer] = field(repr=False)
     whole: Callable[[], Iterator[TrialResult]] = field(repr=False, compare=False)
+    absent: Mapping[QueryId, Collection[str]] = field(default_factory=dict, repr=False)
 
     def __getitem__(self, framework: str) -> Summary:
         """The summary of a framework, by its label in the run or by its name where that is unique."""

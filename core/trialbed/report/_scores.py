@@ -7,25 +7,49 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
-from types import MappingProxyType
+from typing import Protocol
 
-from trialbed.records import Query, Score, ScoreDescription
+from trialbed.records import Score, ScoreDescription, TrialStatus
 from trialbed.report._records import LEVEL, Figures, ScoreMean, ScoreSummary
-from trialbed.report._trials import QueryId, ReportedTrial
-from trialbed.scoring import ALWAYS
+from trialbed.report._trials import Pair, QueryId
+from trialbed.scoring import ALWAYS, NONE_ABSENT, TIMES, timed_trials, zero_scores
 from trialbed.statistics import bounded_mean_interval, quantile
 
-OF_GOLD_CALLS = ("api_call_score", "api_precision", "api_f1")
-"""Scores that there are only of queries that say which calls solve them."""
 
-OF_GOLD_ARGUMENTS = ("argument_accuracy", "tool_call_f1", "tool_call_accuracy")
-"""Scores that there are only of queries whose gold calls have arguments."""
+class ScoreValue(Protocol):
+    """A score of a trial as means need it; a ``Score`` is one."""
 
-NONE_ABSENT: Mapping[QueryId, Collection[str]] = MappingProxyType({})
-"""For queries whose trials can have every score."""
+    @property
+    def name(self) -> str:
+        """The score's."""
 
-TIMES = ("wall_time", "model_time", "tool_time", "framework_time")
-"""Scores in which a worker's first trial, which does once what later ones find done, is kept apart."""
+    @property
+    def value(self) -> float | None:
+        """None where it could not be determined."""
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it lies in [0, 1]."""
+
+
+class ScoredTrial(Protocol):
+    """A trial with its scores, as a report or the columns of a store have it."""
+
+    @property
+    def pair(self) -> Pair:
+        """The query and the repeat."""
+
+    @property
+    def status(self) -> TrialStatus:
+        """The way in which it ended."""
+
+    @property
+    def first(self) -> bool:
+        """Whether it was the first trial of its worker."""
+
+    @property
+    def scores(self) -> Sequence[ScoreValue]:
+        """Its scores, the first of a name counts."""
 
 
 @dataclass(frozen=True)
@@ -70,37 +94,14 @@ class ScoreValues:
         return fmean(values), None if found is None else (found.low, found.high), len(values)
 
 
-def absent_scores(queries: Iterable[Query]) -> dict[QueryId, Collection[str]]:
-    """The scores that trials of a query cannot have, for the queries of which there are some."""
-    return {query.query_id: names for query in queries if (names := _absent_scores(query))}
-
-
-def _absent_scores(query: Query) -> Collection[str]:
-    if not query.states_calls:
-        return (*OF_GOLD_CALLS, *OF_GOLD_ARGUMENTS)
-    return OF_GOLD_ARGUMENTS if all(call.arguments is None for call in query.gold_calls) else ()
-
-
-def zero_scores(
-    quality: Collection[str], query_id: QueryId, absent: Mapping[QueryId, Collection[str]] = NONE_ABSENT
-) -> list[str]:
-    """The scores of quality that a failed trial of a query has as 0.
-
-    Args:
-        absent: the scores that trials of a query cannot have.
-    """
-    left_out = absent.get(query_id, ())
-    return [name for name in quality if name not in left_out]
-
-
 def score_values(
-    trials: Sequence[ReportedTrial],
+    trials: Sequence[ScoredTrial],
     quality: Collection[str],
     absent: Mapping[QueryId, Collection[str]] = NONE_ABSENT,
     *,
     first_apart: bool | None = None,
 ) -> list[ScoreValues]:
-    """Every score over these trials.
+    """Return every score over these trials.
 
     Args:
         quality: the scores in which a trial that failed counts as 0; in others only trials with an answer count.
@@ -114,8 +115,34 @@ def score_values(
     return [_values(name, timed_only if name in TIMES else everything) for name in names]
 
 
+def score_summaries(
+    trials: Sequence[ScoredTrial],
+    quality: Collection[str],
+    absent: Mapping[QueryId, Collection[str]] = NONE_ABSENT,
+    *,
+    first_apart: bool | None = None,
+    untold: Mapping[str, int] | None = None,
+    described: Mapping[str, ScoreDescription] | None = None,
+) -> dict[str, ScoreSummary]:
+    """Sum up every score over the trials of a framework.
+
+    Args:
+        quality, absent, first_apart: as ``score_values`` takes them.
+        untold: score -> the trials with an answer for which it could not be determined.
+        described: the descriptions of scores by name.
+    """
+    return {
+        found.name: found.summary(
+            quality=found.name in quality,
+            untold=(untold or {}).get(found.name, 0),
+            description=(described or {}).get(found.name),
+        )
+        for found in score_values(trials, quality, absent, first_apart=first_apart)
+    }
+
+
 def figures(
-    trials: Sequence[ReportedTrial],
+    trials: Sequence[ScoredTrial],
     quality: Collection[str] = (),
     absent: Mapping[QueryId, Collection[str]] = NONE_ABSENT,
     *,
@@ -126,50 +153,28 @@ def figures(
     return Figures(len(trials), {score.name: score.mean for score in found})
 
 
-def first_trials_apart(groups: Iterable[Sequence[ReportedTrial]]) -> bool:
-    """Return whether the times of each worker's first trial can be left out for all frameworks alike.
-
-    They cannot if any framework has no other times: it alone would be shown with the start-up of its workers.
-
-    Args:
-        groups: the trials of each framework.
-    """
-    answered = ([trial for trial in group if trial.status == "answered"] for group in groups)
-    return all(any(not trial.first for trial in group) for group in answered if group)
-
-
-def timed_trials(trials: Sequence[ReportedTrial], *, first_apart: bool | None = None) -> list[ReportedTrial]:
-    """The trials with an answer whose times count.
-
-    Args:
-        first_apart: whether each worker's first is left out; None for wherever there are others.
-    """
-    answered = [trial for trial in trials if trial.status == "answered"]
-    if first_apart is False:
-        return answered
-    return [trial for trial in answered if not trial.first] or answered
-
-
 def _by_name(
-    trials: Sequence[ReportedTrial], quality: Collection[str], absent: Mapping[QueryId, Collection[str]]
-) -> list[tuple[QueryId, Mapping[str, Score]]]:
+    trials: Sequence[ScoredTrial], quality: Collection[str], absent: Mapping[QueryId, Collection[str]]
+) -> list[tuple[QueryId, Mapping[str, ScoreValue]]]:
     """The query of each trial and its scores by name; of a failed one those that it has as 0."""
-    zeros = {query: _zeros(quality, query, absent) for query in {trial.query_id for trial in trials}}
-    return [(trial.query_id, _scores(trial, zeros)) for trial in trials]
+    zeros = {query: _zeros(quality, query, absent) for query in {trial.pair[0] for trial in trials}}
+    return [(trial.pair[0], _scores(trial, zeros)) for trial in trials]
 
 
-def _zeros(quality: Collection[str], query: QueryId, absent: Mapping[QueryId, Collection[str]]) -> dict[str, Score]:
+def _zeros(
+    quality: Collection[str], query: QueryId, absent: Mapping[QueryId, Collection[str]]
+) -> dict[str, ScoreValue]:
     return {name: Score(name=name, value=0.0) for name in zero_scores(quality, query, absent)}
 
 
-def _scores(trial: ReportedTrial, zeros: Mapping[QueryId, Mapping[str, Score]]) -> Mapping[str, Score]:
+def _scores(trial: ScoredTrial, zeros: Mapping[QueryId, Mapping[str, ScoreValue]]) -> Mapping[str, ScoreValue]:
     if trial.status == "answered":
         # The first of a name counts, as it does for `ReportedTrial.score`.
         return {score.name: score for score in reversed(trial.scores)}
-    return zeros[trial.query_id] if trial.status == "failed" else {}
+    return zeros[trial.pair[0]] if trial.status == "failed" else {}
 
 
-def _values(name: str, trials: Iterable[tuple[QueryId, Mapping[str, Score]]]) -> ScoreValues:
+def _values(name: str, trials: Iterable[tuple[QueryId, Mapping[str, ScoreValue]]]) -> ScoreValues:
     values: dict[QueryId, list[float]] = defaultdict(list)
     bounded = True
     for query, scores in trials:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import fmean
 
-from trialbed.records import GoldAnswer, Query, Run, Score, ScoreDescription, Usage
+from trialbed.records import GoldAnswer, Run, Score, ScoreDescription, Usage
 from trialbed.report._metadata import framework_info
 from trialbed.report._reasons import failure_reasons, untold_reasons
 from trialbed.report._records import (
@@ -21,19 +21,19 @@ from trialbed.report._records import (
     WireFigures,
     WireTally,
 )
-from trialbed.report._scores import TIMES, absent_scores, figures, score_values, timed_trials
+from trialbed.report._scores import figures, score_summaries
 from trialbed.report._success import success
 from trialbed.report._trials import Pair, QueryId, ReportedTrial
 from trialbed.report.attribution import Attribution, waterfall
-from trialbed.scoring import JUDGED
+from trialbed.scoring import JUDGED, TIMES, timed_trials
 
 
 def summarise(
     run: Run,
     framework: str,
     trials: Sequence[ReportedTrial],
-    queries: Mapping[QueryId, Query],
     *,
+    absent: Mapping[QueryId, Collection[str]],
     quality: Collection[str],
     common: Collection[Pair] | None = None,
     earlier: Sequence[ReportedTrial] = (),
@@ -50,6 +50,7 @@ def summarise(
 
     Args:
         trials: in the order of the run's queries.
+        absent: the scores that trials of a query cannot have.
         quality: the scores that say how good an answer is, over all frameworks of the run.
         common: the queries and repeats that were measured for every framework, where some were not.
         earlier: attempts that do not count; what they used is in the tokens.
@@ -58,7 +59,6 @@ def summarise(
         attributed: whether the trials say what became of the gold calls.
         described: the descriptions of scores by name.
     """
-    absent = absent_scores(queries.values())
     measured = [trial for trial in trials if trial.status != "not measured"]
     answered = [trial for trial in trials if trial.status == "answered"]
     shared = None if common is None else [trial for trial in measured if trial.pair in common]
@@ -80,6 +80,7 @@ def summarise(
         repeated=_count_repeated(trials, earlier),
         attribution=_attribution(trials) if attributed else None,
         trials=tuple(trials),
+        absent=absent,
     )
 
 
@@ -118,12 +119,7 @@ def _scores(
     described: Mapping[str, ScoreDescription],
 ) -> dict[str, ScoreSummary]:
     untold = Counter(score.name for trial in answered for score in trial.scores if score.value is None)
-    return {
-        found.name: found.summary(
-            quality=found.name in quality, untold=untold[found.name], description=described.get(found.name)
-        )
-        for found in score_values(measured, quality, absent, first_apart=first_apart)
-    }
+    return score_summaries(measured, quality, absent, first_apart=first_apart, untold=untold, described=described)
 
 
 def _tokens(trials: Sequence[ReportedTrial]) -> Tokens:

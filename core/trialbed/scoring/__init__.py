@@ -10,6 +10,17 @@ from trialbed.scoring._calibration import (
     kept_calibrations,
 )
 from trialbed.scoring._context import ScoreContext
+from trialbed.scoring._counting import (
+    NONE_ABSENT,
+    OF_GOLD,
+    TIMES,
+    absent_by_trials,
+    absent_scores,
+    common_pairs,
+    first_trials_apart,
+    timed_trials,
+    zero_scores,
+)
 from trialbed.scoring._function_judge import FunctionJudge, JudgeFunction, as_judge
 from trialbed.scoring._judged import JUDGED, judge_label, judged_score
 from trialbed.scoring._quality import ALWAYS, quality_scores
@@ -19,15 +30,22 @@ __all__ = [
     "ALWAYS",
     "JUDGED",
     "MIN_CASES",
+    "NONE_ABSENT",
+    "OF_GOLD",
+    "TIMES",
     "Calibration",
     "FunctionJudge",
     "JudgeFunction",
     "ScoreContext",
     "ScoreFunction",
     "Scorer",
+    "absent_by_trials",
+    "absent_scores",
     "as_judge",
     "calibration_of",
     "calibrations_file",
+    "common_pairs",
+    "first_trials_apart",
     "judge_identity",
     "judge_label",
     "judge_note",
@@ -35,4 +53,6 @@ __all__ = [
     "kept_calibrations",
     "quality_scores",
     "scorer",
+    "timed_trials",
+    "zero_scores",
 ]

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import JSON, Connection, cast, func, select, type_coerce
 
 from trialbed.errors import UsageError
 from trialbed.records import FailureKind, RunConfig, Score, TrialResult, TrialStatus
-from trialbed.scoring import quality_scores
+from trialbed.scoring import TIMES, absent_by_trials, first_trials_apart, quality_scores, zero_scores
 from trialbed.store._attempts import counted_attempts
 from trialbed.store._rows import decode_id, decode_record
 from trialbed.store._schema import runs, scores, trials
@@ -39,6 +39,7 @@ class TrialColumns:
     Attributes:
         row: identifies the attempt in its store.
         wall_time: seconds.
+        first: whether it was the first trial of its worker.
     """
 
     row: int
@@ -48,6 +49,12 @@ class TrialColumns:
     failure: FailureKind | None
     adapter_digest: str
     wall_time: float
+    first: bool = False
+
+    @property
+    def pair(self) -> tuple[int | str, int]:
+        """The query and the repeat."""
+        return self.key.query_id, self.key.repeat
 
 
 class ScoreKind(NamedTuple):
@@ -108,9 +115,12 @@ def read_columns(connection: Connection, run_id: str, names: Collection[str]) ->
 
 def _trials(connection: Connection, run_id: str) -> Iterable[TrialColumns]:
     columns = ("id", "framework", "query_id", "repeat", "attempt", "status", "failure", "adapter_digest", "wall_time")
-    chosen = select(*(trials.c[name] for name in columns)).where(trials.c.run_id == run_id).order_by(trials.c.id)
+    # SQLite reads a text as JSON as it is; a cast would make a number of it.
+    record = (cast if connection.dialect.name == "postgresql" else type_coerce)(trials.c.record, JSON)
+    first = func.coalesce(record["outcome"]["first"].as_boolean(), False)
+    chosen = select(*(trials.c[name] for name in columns), first).where(trials.c.run_id == run_id)
     query_of = lru_cache(maxsize=None)(decode_id)
-    for row, framework, query, repeat, *rest in connection.execute(chosen):
+    for row, framework, query, repeat, *rest in connection.execute(chosen.order_by(trials.c.id)):
         yield TrialColumns(row, TrialPlace(framework, query_of(query), repeat), *rest)
 
 
@@ -160,6 +170,7 @@ KEYS = (
     "status",
     "failure",
     "answer_status",
+    "first",
 )
 """The columns that do not hold scores."""
 
@@ -186,12 +197,28 @@ def trial_frame(run_id: str, config: RunConfig, results: Sequence[TrialResult]) 
 
 
 def trial_rows(run_id: str, config: RunConfig, results: Sequence[TrialResult]) -> list[dict[str, Any]]:
-    """The rows: a failed trial is 0 in scores of quality, as in all means; a score without a value is None."""
+    """The rows, whose means are those of tables.
+
+    A failed trial is 0 in scores of quality; a score without a value is None, and so are the times of each worker's
+    first trial, unless a framework has no others.
+    """
     quality = quality_scores(results)
-    return [_row(run_id, config, result, quality) for result in results]
+    groups = {name: [result for result in results if result.key.framework == name] for name in config.frameworks}
+    left_out = TIMES if first_trials_apart(groups) else ()
+    answered = (
+        (result.key.query_id, [score.name for score in result.scores if score.value is not None])
+        for result in results
+        if result.status == "answered"
+    )
+    absent = absent_by_trials(config.query_ids, answered)
+    return [
+        _row(run_id, config, result, zero_scores(quality, result.key.query_id, absent), left_out) for result in results
+    ]
 
 
-def _row(run_id: str, config: RunConfig, result: TrialResult, quality: Sequence[str]) -> dict[str, Any]:
+def _row(
+    run_id: str, config: RunConfig, result: TrialResult, zeros: Sequence[str], left_out: Sequence[str]
+) -> dict[str, Any]:
     failure, sopr = result.outcome.failure, result.score("sopr_score")
     keys = {
         "run_id": run_id,
@@ -204,9 +231,11 @@ def _row(run_id: str, config: RunConfig, result: TrialResult, quality: Sequence[
         "status": result.status,
         "failure": failure.kind if failure else None,
         "answer_status": sopr.label if sopr and result.status == "answered" else None,
+        "first": result.first,
     }
     if result.status == "failed":
-        return {**keys, **dict.fromkeys(quality, 0.0)}
+        return {**keys, **dict.fromkeys(zeros, 0.0)}
     if result.status == "not measured":
         return keys
-    return {**keys, **{score.name: score.value for score in result.scores if score.name not in KEYS}}
+    values = {score.name: score.value for score in result.scores if score.name not in KEYS}
+    return {**keys, **values, **(dict.fromkeys(left_out) if result.first else {})}

@@ -62,6 +62,8 @@ class RunChanges(TypedDict, total=False):
     scores: dict[str, ScoreDescription]
     tags: tuple[str, ...]
     note: str
+    against: str | None
+    margin: float
     endpoints: tuple[EndpointInfo, ...]
 
 

@@ -112,6 +112,16 @@ class StoredTrial:
         return self._record.failed
 
     @property
+    def first(self) -> bool:
+        """Whether it was the first trial of its worker, whose start-up is in its times."""
+        return self._record.first
+
+    @property
+    def pair(self) -> tuple[int | str, int]:
+        """The query and the repeat."""
+        return self._record.pair
+
+    @property
     def timing(self) -> Timing:
         """Wall time and its parts, in seconds."""
         return self._record.timing
@@ -270,8 +280,9 @@ class StoredRun:
     def to_frame(self) -> Any:
         """A pandas DataFrame with a row for each trial that counts, and a column for each score.
 
-        A failed trial is 0 in scores of quality, so that means are those of the result document, apart from times, of
-        which the document leaves out each worker's first; scores without a value are missing.
+        A failed trial is 0 in scores of quality, and the times of each worker's first trial are missing wherever
+        tables leave them out, so that means are those of the tables; column ``first`` marks these trials, and
+        ``timing`` of the trial has their times. Scores without a value are missing.
 
         Raises:
             UsageError: pandas is not installed: ``pip install 'trialbed[dataframe]'`` installs it.

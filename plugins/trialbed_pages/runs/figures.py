@@ -6,20 +6,31 @@ import math
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from statistics import fmean, median
-from typing import Any, TypeVar, cast
+from statistics import fmean
+from typing import Any, NamedTuple, TypeVar, cast
 
 from markupsafe import Markup
 
 from trialbed.drivers import load_driver
 from trialbed.engine import run_queries
 from trialbed.errors import TrialbedError
-from trialbed.records import Query, Run
-from trialbed.statistics import Interval, bounded_mean_interval
+from trialbed.records import Query, Run, TrialStatus
+from trialbed.report import LEVEL, ScoreSummary, score_summaries
+from trialbed.scoring import (
+    ALWAYS,
+    TIMES,
+    absent_by_trials,
+    absent_scores,
+    common_pairs,
+    first_trials_apart,
+    timed_trials,
+    zero_scores,
+)
+from trialbed.statistics import Interval
 from trialbed.store import RunColumns, RunVersion, StoredRun, TrialColumns
 from trialbed.views import html_parts
 
@@ -28,7 +39,6 @@ QueryId = int | str
 T = TypeVar("T")
 
 HEADLINE = ("sopr_score", "api_call_score")
-TIMES = ("wall_time", "model_time", "tool_time", "framework_time")
 TOKENS = "total_tokens"
 
 KEPT = 6
@@ -42,6 +52,23 @@ KEPT_VERIFICATIONS = 8
 
 FRESH = 3.0
 """Seconds for which the version of a run is not asked for again, where its store has no mark that shows it at once."""
+
+
+class _Score(NamedTuple):
+    """A score of a trial, as columns give it."""
+
+    name: str
+    value: float
+    bounded: bool
+
+
+class _ScoredTrial(NamedTuple):
+    """A trial with its scores, as the functions of reports take it."""
+
+    pair: tuple[QueryId, int]
+    status: TrialStatus
+    first: bool
+    scores: Sequence[_Score]
 
 
 @dataclass(frozen=True)
@@ -106,54 +133,95 @@ class RunFigures:
         """The trials that the run has for each framework."""
         return len(self.run.config.query_ids) * self.run.config.repeat
 
+    @cached_property
+    def common(self) -> frozenset[tuple[QueryId, int]] | None:
+        """The queries and repeats that every framework has measured, to which figures are held; None for all."""
+        return common_pairs(self.run.status, self.by_framework)
+
+    @cached_property
+    def first_apart(self) -> bool:
+        """Whether times leave out the first trial of each worker."""
+        return first_trials_apart(self.by_framework, self.common)
+
+    @property
+    def leaves_out_first(self) -> bool:
+        """Whether there are first trials that times leave out."""
+        return self.first_apart and any(trial.first for trial in self.columns.trials if trial.status == "answered")
+
+    def timed(self, framework: str) -> Sequence[TrialColumns]:
+        """Return the trials of a framework whose times count."""
+        counted = [trial for trial in self.by_framework.get(framework, ()) if self._is_counted(trial)]
+        return timed_trials(counted, first_apart=self.first_apart)
+
+    def _is_counted(self, trial: TrialColumns) -> bool:
+        return trial.status != "not measured" and (self.common is None or trial.pair in self.common)
+
+    @cached_property
+    def absent(self) -> Mapping[QueryId, Collection[str]]:
+        """The scores that trials of a query cannot have."""
+        if self.queries is not None:
+            return absent_scores(self.queries.values())
+        values = self.columns.values
+        answered = (
+            (trial.key.query_id, [name for name in values if trial.row in values[name]])
+            for trial in self.columns.trials
+            if trial.status == "answered"
+        )
+        return absent_by_trials(self.run.config.query_ids, answered)
+
     def value(self, trial: TrialColumns, score: str) -> float | None:
         """Return the value of a score that counts: 0 for quality of a failed trial, None where there is none."""
         if trial.status == "answered":
             found = self.columns.values.get(score, {}).get(trial.row)
             return found if found is None or math.isfinite(found) else None
-        kind = self.columns.kinds.get(score)
-        counts = kind is not None and kind.quality and trial.status == "failed"
-        if not counts:
-            return None
-        # Some scores need gold arguments, which not every query has.
-        return 0.0 if score in HEADLINE or trial.key.query_id in self._queries_with(score) else None
+        counts = trial.status == "failed" and score in self._zeros(trial.key.query_id)
+        return 0.0 if counts else None
 
-    def _queries_with(self, score: str) -> frozenset[QueryId]:
-        """Return the queries of which any trial has a score."""
-        values = self.columns.values.get(score, {})
-        return self.once(
-            ("queries", score),
-            lambda: frozenset(trial.key.query_id for trial in self.columns.trials if trial.row in values),
-        )
+    @cached_property
+    def _quality(self) -> list[str]:
+        kinds = self.columns.kinds
+        return [*dict.fromkeys([*ALWAYS, *(name for name in kinds if kinds[name].quality)])]
+
+    def _zeros(self, query: QueryId) -> Collection[str]:
+        return self.once(("zeros", query), lambda: frozenset(zero_scores(self._quality, query, self.absent)))
 
     def mean(self, framework: str, score: str) -> FigureMean:
-        """Return the mean of a score over a framework's trials."""
-        return self.once(("mean", framework, score), lambda: self._mean(framework, score))
+        """Return the mean of a score over a framework's trials, as the run's table has it."""
+        found = self._summaries(framework).get(score)
+        if found is None:
+            return FigureMean(None, None, 0)
+        interval = Interval(*found.interval, LEVEL) if found.interval else None
+        return FigureMean(found.value, interval, found.denominator)
+
+    def median(self, framework: str, score: str) -> float | None:
+        """Return the median of a figure over a framework's trials with an answer, as the run's table has it."""
+        found = self._summaries(framework).get(score)
+        return None if found is None else found.median
+
+    def _summaries(self, framework: str) -> Mapping[str, ScoreSummary]:
+        return self.once(("summaries", framework), lambda: self._summarise(framework))
+
+    def _summarise(self, framework: str) -> Mapping[str, ScoreSummary]:
+        trials = [
+            _ScoredTrial(trial.pair, trial.status, trial.first, self._scores(trial))
+            for trial in self.by_framework.get(framework, ())
+            if self._is_counted(trial)
+        ]
+        return score_summaries(trials, self._quality, self.absent, first_apart=self.first_apart)
+
+    def _scores(self, trial: TrialColumns) -> list[_Score]:
+        kinds = self.columns.kinds
+        return [
+            _Score(name, values[trial.row], name in kinds and kinds[name].bounded)
+            for name, values in self.columns.values.items()
+            if trial.row in values
+        ]
 
     def once(self, key: object, make: Callable[[], T]) -> T:
         """Return a value of these figures, which is made when it is first asked for."""
         if key not in self._known:
             self._known[key] = make()
         return cast("T", self._known[key])
-
-    def _mean(self, framework: str, score: str) -> FigureMean:
-        values: dict[QueryId, list[float]] = {}
-        for trial in self.by_framework.get(framework, ()):
-            value = self.value(trial, score)
-            if value is not None:
-                values.setdefault(trial.key.query_id, []).append(value)
-        every = [value for repeats in values.values() for value in repeats]
-        kind = self.columns.kinds.get(score)
-        bounded = kind is not None and kind.bounded and all(0 <= value <= 1 for value in every)
-        return FigureMean(
-            fmean(every) if every else None, bounded_mean_interval(values) if every and bounded else None, len(every)
-        )
-
-    def median(self, framework: str, score: str) -> float | None:
-        """Return the median of a figure over a framework's trials with an answer."""
-        values = self.columns.values.get(score, {})
-        own = [values[trial.row] for trial in self.by_framework.get(framework, ()) if trial.row in values]
-        return median(own) if own else None
 
     def ends(self, framework: str) -> Counter[str]:
         """Count the trials by their status."""

@@ -22,6 +22,9 @@ from trialbed.views import (
 )
 from trialbed_pages.runs.figures import TOKENS, FigureMean, RunFigures
 
+NEGLIGIBLE = 0.005
+"""The share of a time below which a part of it is not drawn."""
+
 TIME_PARTS = {"model_time": "model", "tool_time": "tools", "framework_time": "framework"}
 
 
@@ -56,23 +59,31 @@ def cost_plot(figures: RunFigures, score: str, frameworks: Sequence[str], *, int
 
 
 def time_plot(figures: RunFigures, frameworks: Sequence[str]) -> BarPlot:
-    """Plot the medians of the time of a trial by the party that took it."""
-    bars = [
-        Bar(name, {part: figures.median(name, score) or 0.0 for score, part in TIME_PARTS.items()})
-        for name in frameworks
-    ]
-    return BarPlot("Where the time of a trial goes: medians, in seconds", bars)
+    """Plot the means of the time of a trial by the party that took it, which add up to that of the whole trial."""
+    bars = []
+    for name in frameworks:
+        parts = {part: figures.mean(name, score).value or 0.0 for score, part in TIME_PARTS.items()}
+        whole = figures.mean(name, "wall_time").value
+        waiting = (whole or 0.0) - sum(parts.values())
+        # The rest is time in which the gateway repeated failed requests.
+        parts |= {"waiting": waiting} if waiting > NEGLIGIBLE * (whole or 0.0) else {}
+        bars.append(Bar(name, parts, UNKNOWN if whole is None else compact(whole)))
+    return BarPlot(f"Where the time of a trial goes: means, in seconds{_on_first_trials(figures)}", bars)
 
 
 def latency_plot(figures: RunFigures) -> DistributionPlot:
     """Plot the share of trials that took no longer than a time."""
     values = figures.columns.values.get("wall_time", {})
     curves = [
-        Curve(name, [time for trial in figures.by_framework[name] if (time := values.get(trial.row, 0.0)) > 0])
+        Curve(name, [time for trial in figures.timed(name) if (time := values.get(trial.row, 0.0)) > 0])
         for name in figures.run.config.frameworks
     ]
-    title = "Share of trials that took no longer than a time"
+    title = f"Share of trials that took no longer than a time{_on_first_trials(figures)}"
     return DistributionPlot(title, "wall time of a trial with an answer, in seconds", curves, "share of trials")
+
+
+def _on_first_trials(figures: RunFigures) -> str:
+    return ", without the first trial of each worker" if figures.leaves_out_first else ""
 
 
 def waterfall_plot(figures: RunFigures) -> BarPlot:

@@ -14,14 +14,19 @@ from trialbed.report.comparison import (
     ScoreFinding,
     Side,
     chosen_baseline,
+    finding_notes,
+    missing_trials,
     open_ranks,
     paired_findings,
+    rank_notes,
+    run_pairs,
 )
+from trialbed.scoring import TIMES
 from trialbed.settings import MARGIN
 from trialbed.store import StoredRun, TrialColumns
 from trialbed.views import BarPlot, IntervalPlot, ScatterPlot
 from trialbed.wire.redaction import shown_url
-from trialbed_pages.runs.figures import HEADLINE, TIMES, TOKENS, FigureMean, QueryId, RunFigures
+from trialbed_pages.runs.figures import HEADLINE, TOKENS, FigureMean, QueryId, RunFigures
 from trialbed_pages.runs.plots import cost_plot, rank_plot, time_plot
 
 WORST = 5
@@ -171,6 +176,11 @@ class Differences:
         return [name for name in COMPARED if any(finding.score == name for finding in self.findings)]
 
     @property
+    def notes(self) -> list[str]:
+        """Sentences on p-values and verdicts."""
+        return [*finding_notes(self.findings), *rank_notes(self.ranks)]
+
+    @property
     def rank_plots(self) -> list[IntervalPlot]:
         """The ranks by each score."""
         return [rank_plot(score, ranks) for score, ranks in self.ranks.items()]
@@ -188,12 +198,13 @@ def differences(figures: RunFigures) -> Differences:
 
 def _differences(figures: RunFigures) -> Differences:
     run = figures.run
-    sides = {name: _side(figures, name) for name in run.config.frameworks}
-    baseline = chosen_baseline(list(sides), None)
-    pairs = [(sides[baseline], side) for name, side in sides.items() if name != baseline]
-    findings = paired_findings(pairs, MARGIN) if run.status != "running" else []
-    ranks = open_ranks(list(sides.values()), MARGIN) if run.status == "finished" else {}
-    return Differences(run, baseline, findings, ranks)
+    sides = [_side(figures, name) for name in run.config.frameworks]
+    baseline = chosen_baseline([side.name for side in sides], run.record.against)
+    margin = run.record.margin
+    pairs = [(pair.baseline, pair.candidate) for pair in run_pairs(sides, run.record.against)]
+    findings = paired_findings(pairs, margin) if run.status != "running" else []
+    ranks = open_ranks(sides, margin) if run.status == "finished" else {}
+    return Differences(run, baseline, findings, ranks, margin)
 
 
 def _row(figures: RunFigures, name: str, score: str) -> FrameworkRow:
@@ -215,7 +226,7 @@ def _row(figures: RunFigures, name: str, score: str) -> FrameworkRow:
 
 def _side(figures: RunFigures, name: str) -> Side:
     """Return the trials of a framework as comparisons take them."""
-    kinds = figures.columns.kinds
+    kinds, config = figures.columns.kinds, figures.run.config
     trials = [
         ComparedTrial(
             trial.key.query_id,
@@ -225,8 +236,10 @@ def _side(figures: RunFigures, name: str) -> Side:
             failure=trial.failure or "",
             measured=trial.status != "not measured",
             repeat=trial.key.repeat,
+            absent=figures.absent.get(trial.key.query_id, ()),
         )
         for trial in figures.by_framework.get(name, ())
     ]
-    bounded = frozenset(score for score in HEADLINE if score in kinds and kinds[score].bounded)
-    return Side(figures.run.run_id, name, ComparedRun(name), trials, bounded, bounded)
+    bounded = frozenset(score for score in HEADLINE if score not in kinds or kinds[score].bounded)
+    missing = missing_trials(figures.run.status, len(config.query_ids), config.repeat, trials)
+    return Side(figures.run.run_id, name, ComparedRun(name), trials, bounded, bounded, missing)

@@ -6,10 +6,10 @@ compares the frameworks of one run, and ``_groups`` compares several runs.
 
 from trialbed.report.comparison._differences import ComparisonOptions, RunComparison
 from trialbed.report.comparison._documents import document_file, is_document
-from trialbed.report.comparison._findings import ALPHA, HEADLINE, ScoreFinding, paired_findings
+from trialbed.report.comparison._findings import ALPHA, HEADLINE, ScoreFinding, explanations, paired_findings
 from trialbed.report.comparison._groups import compare_groups, complete_sides, regression_lines, regressions
 from trialbed.report.comparison._ranks import Ranks, open_ranks, rank_notes
-from trialbed.report.comparison._run import FrameworkComparison, chosen_baseline, compare_frameworks
+from trialbed.report.comparison._run import FrameworkComparison, RunPair, chosen_baseline, compare_frameworks, run_pairs
 from trialbed.report.comparison._sides import (
     ComparedRun,
     ComparedTrial,
@@ -17,6 +17,7 @@ from trialbed.report.comparison._sides import (
     Side,
     are_same_trials,
     incomplete_note,
+    missing_trials,
     unique_names,
 )
 from trialbed.report.comparison._stored import is_run_name, read_sides, run_side
@@ -25,6 +26,7 @@ from trialbed.report.comparison._tables import (
     comparison_tables,
     difference_text,
     finding_cells,
+    finding_notes,
     verdict_notes,
 )
 
@@ -38,6 +40,7 @@ __all__ = [
     "QueryId",
     "Ranks",
     "RunComparison",
+    "RunPair",
     "ScoreFinding",
     "Side",
     "are_same_trials",
@@ -49,16 +52,20 @@ __all__ = [
     "complete_sides",
     "difference_text",
     "document_file",
+    "explanations",
     "finding_cells",
+    "finding_notes",
     "incomplete_note",
     "is_document",
     "is_run_name",
+    "missing_trials",
     "open_ranks",
     "paired_findings",
     "rank_notes",
     "read_sides",
     "regression_lines",
     "regressions",
+    "run_pairs",
     "run_side",
     "unique_names",
     "verdict_notes",

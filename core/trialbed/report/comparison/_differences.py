@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from statistics import fmean
@@ -12,7 +13,13 @@ from trialbed.errors import UsageError
 from trialbed.report.comparison._findings import ScoreFinding, findings_by_pair
 from trialbed.report.comparison._ranks import Ranks
 from trialbed.report.comparison._recovery import Recovery, recovery
-from trialbed.report.comparison._sides import JUDGE_KEYS, Side, incomplete_note, shared_trials
+from trialbed.report.comparison._sides import (
+    JUDGE_KEYS,
+    Side,
+    alike_in_times,
+    incomplete_note,
+    shared_trials,
+)
 from trialbed.scoring import JUDGED
 from trialbed.settings import MARGIN
 from trialbed.statistics import RESAMPLES, CaseBootstrap, Estimate, paired_interval
@@ -49,6 +56,7 @@ class ScoreDifference:
         baseline, candidate: the means.
         difference: the mean of the differences, candidate less baseline.
         better, worse: on how many queries the candidate is higher, and lower.
+        whole: whether both means are also those over all trials of the sides, as the tables of their runs have them.
     """
 
     n: int
@@ -58,6 +66,7 @@ class ScoreDifference:
     difference: Estimate
     better: int
     worse: int
+    whole: bool = True
 
 
 @dataclass(frozen=True)
@@ -121,8 +130,8 @@ def compare_pairs(pairs: Sequence[tuple[Side, Side]], options: ComparisonOptions
     comparable = []
     for pair in pairs:
         check_complete(pair, allowed=options.allow_incomplete)
-        baseline, candidate = shared_trials(*pair)
-        notes = _check_sides(baseline, candidate, options)
+        baseline, candidate = alike_in_times(*shared_trials(*pair))
+        notes = [*_check_sides(baseline, candidate, options), *_notes_on_times(pair)]
         if not options.force and judges_differ(baseline, candidate):
             baseline, candidate = baseline.without(JUDGED), candidate.without(JUDGED)
         comparable.append((baseline, candidate, notes))
@@ -208,6 +217,20 @@ def _check_sides(baseline: Side, candidate: Side, options: ComparisonOptions) ->
     return notes
 
 
+def _notes_on_times(sides: Sequence[Side]) -> Iterator[str]:
+    """Yield whether times leave out first trials, and if not, why."""
+    only = [side.name for side in sides if not side.first_apart]
+    count = sum(side.first_trials for side in sides)
+    if count and only:
+        yield (
+            f"times include the first trial of each worker, as a framework of the run of {' and '.join(only)} has no "
+            "others"
+        )
+    elif count:
+        trials = "1 trial was" if count == 1 else f"{count} trials were"
+        yield f"times leave out the first trial of each worker ({trials})"
+
+
 def _unlike_queries(baseline: Side, candidate: Side, common: Collection[Any]) -> Iterator[str]:
     """Yield in how many common queries the tasks or the tools on offer differ, as far as both are known."""
     for what, ours, theirs in (
@@ -260,15 +283,23 @@ def _score(name: str, baseline: Side, candidate: Side, options: ComparisonOption
     # In one order, so that the same trials give the same draws wherever they are read from.
     common = sorted((query_id for query_id in ours if query_id in theirs), key=repr)
     differences = {query_id: theirs[query_id] - ours[query_id] for query_id in common}
+    means = [fmean(values[query_id] for query_id in common) if common else None for values in (ours, theirs)]
     return ScoreDifference(
         n=len(common),
         bounded=name in baseline.bounded,
-        baseline=fmean(ours[query_id] for query_id in common) if common else None,
-        candidate=fmean(theirs[query_id] for query_id in common) if common else None,
+        baseline=means[0],
+        candidate=means[1],
         difference=_difference(differences, options, bounded=name in baseline.bounded | baseline.quality),
         better=sum(difference > 0 for difference in differences.values()),
         worse=sum(difference < 0 for difference in differences.values()),
+        whole=all(_is_whole(side, name, mean) for side, mean in zip((baseline, candidate), means, strict=True)),
     )
+
+
+def _is_whole(side: Side, score: str, mean: float | None) -> bool:
+    """Return whether a mean over queries is the one over all trials, too."""
+    values = side.each(score).values()
+    return not values if mean is None else bool(values) and math.isclose(fmean(values), mean, rel_tol=1e-9)
 
 
 def _score_json(found: ScoreDifference) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from trialbed.report.comparison._sides import (
     compared_settings,
     missing_trials,
 )
+from trialbed.scoring import OF_GOLD
 
 FOLDER = Path("results", "tools")
 """The folder of documents that may be named by their names alone."""
@@ -69,8 +70,12 @@ def _documents(found: Any) -> list[Any]:
 
 def _side(source: str, document: Mapping[str, Any]) -> Side:
     about, summary, entries = document["metadata"], document["summary"], document["results"]
-    trials = list(_trials(entries))
     bounded = frozenset(summary["intervals"])
+    declared = summary.get("quality_scores")
+    quality = frozenset(summary["intervals"] if declared is None else declared)
+    # Documents of other programs need not say in which scores a failed trial is 0.
+    trials = list(_trials(entries, () if declared is None else OF_GOLD))
+    first = summary.get("first_trials") or {}
     _check(source, entries, trials, bounded)
     return Side(
         source=source,
@@ -78,13 +83,14 @@ def _side(source: str, document: Mapping[str, Any]) -> Side:
         about=_run(about),
         trials=trials,
         bounded=bounded,
-        quality=frozenset(summary.get("quality_scores", summary["intervals"])),
+        quality=quality,
         missing=missing_trials(about.get("status"), about.get("num_queries") or 0, about.get("repeat") or 1, trials),
         tasks={
             entry["query_id"]: json.dumps([entry["query_text"], entry.get("gold_apis")])
             for entry in entries
             if "query_text" in entry
         },
+        first_apart=not first.get("count") or bool(first.get("kept_apart")),
     )
 
 
@@ -103,19 +109,27 @@ def _run(about: Mapping[str, Any]) -> ComparedRun:
     )
 
 
-def _trials(entries: Sequence[Mapping[str, Any]]) -> Iterator[ComparedTrial]:
+def _trials(entries: Sequence[Mapping[str, Any]], stated: Collection[str]) -> Iterator[ComparedTrial]:
+    """Yield the trials of a document.
+
+    Args:
+        stated: the scores in which a failed trial is 0 only if its entry says so.
+    """
     counts: Counter[QueryId] = Counter()
     for entry in entries:
         query_id, tools = entry["query_id"], entry.get("selected_tools")
         failure = entry["error"]["kind"] if "error" in entry else ""
+        scores = {name: float(value) for name, value in entry["scores"].items() if isinstance(value, (int, float))}
         yield ComparedTrial(
             query_id,
-            {name: float(value) for name, value in entry["scores"].items() if isinstance(value, (int, float))},
+            scores,
             failure,
             entry["status"] != "not measured" if "status" in entry else failure not in NOT_MEASURED,
             # Documents of other programs do not number the repeats; they are in order.
             entry.get("repeat", counts[query_id]),
             frozenset(tools) if tools else None,
+            bool((entry.get("timing") or {}).get("first")),
+            tuple(name for name in stated if name not in scores) if failure else (),
         )
         counts[query_id] += 1
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
-from trialbed.report.comparison._sides import QueryId, Side
+from trialbed.report.comparison._sides import QueryId, Side, shared_trials
 from trialbed.statistics import (
     UNSEEN,
     Interval,
@@ -69,6 +69,23 @@ class ScoreFinding:
         """The queries on which the sides differ."""
         return (*self.worse, *self.better)
 
+    @property
+    def explanation(self) -> str:
+        """The sentence that explains a verdict that the interval or the p-value alone would not give; empty if none."""
+        is_off_0 = not self.interval.low <= 0 <= self.interval.high
+        is_small = self.p_adjusted < ALPHA
+        if not self.changed_queries or self.verdict in ("better", "worse") or not (is_off_0 or is_small):
+            return ""
+        if self.verdict == "equivalent":
+            return f"there is a difference, but it is shown to be less than {self.margin:g}, the margin"
+        if is_small:
+            return (
+                "p is below 0.05, but with queries that were not asked and may differ by more, the interval holds 0: "
+                "not shown"
+            )
+        adjusted = f", as {self.comparisons} comparisons are made at once" if self.p < ALPHA else ""
+        return f"the interval leaves out 0, but p is not below 0.05{adjusted}: not shown"
+
     def as_json(self) -> dict[str, Any]:
         """Return the finding as JSON, without the names of its sides."""
         return {
@@ -87,6 +104,17 @@ class ScoreFinding:
             "better": list(self.better),
             "worse": list(self.worse),
         }
+
+
+def explanations(findings: Iterable[ScoreFinding]) -> Iterator[str]:
+    """Yield the sentences that explain verdicts, each with the findings that it is about."""
+    texts: dict[tuple[str, str, str], list[str]] = {}
+    for finding in findings:
+        if finding.explanation:
+            key = finding.candidate, finding.baseline, finding.explanation
+            texts.setdefault(key, []).append(finding.score)
+    for (candidate, baseline, text), scores in texts.items():
+        yield f"{candidate} against {baseline}, {' and '.join(scores)}: {text}."
 
 
 def paired_findings(
@@ -125,6 +153,7 @@ def findings_by_pair(
 
 def _pair(baseline: Side, candidate: Side, score: str, margin: float) -> ScoreFinding | None:
     """Return the figures of one score; None where no query has it on both sides."""
+    baseline, candidate = shared_trials(baseline, candidate)
     ours, theirs = baseline.values(score), candidate.values(score)
     differences = {
         query: theirs[query] - ours[query] for query in baseline.queries if query in ours and query in theirs

@@ -9,6 +9,7 @@ from trialbed.errors import UsageError
 from trialbed.report.comparison._differences import ComparisonOptions, RunComparison, check_complete, compare_pairs
 from trialbed.report.comparison._findings import HEADLINE
 from trialbed.report.comparison._ranks import open_ranks
+from trialbed.report.comparison._run import run_pairs
 from trialbed.report.comparison._sides import Side, are_same_trials, unique_names
 from trialbed.report.comparison._stored import read_sides
 
@@ -73,7 +74,7 @@ def _pairs(groups: Sequence[Sequence[Side]]) -> Iterator[tuple[Side, Side]]:
             raise UsageError(
                 f"{first[0].source} has results of {first[0].name} only; name another run to compare it with"
             )
-        yield from ((first[0], candidate) for candidate in first[1:])
+        yield from ((pair.baseline, pair.candidate) for pair in run_pairs(first, first[0].about.against))
         return
     for candidate in (side for group in others for side in group):
         same = [side for side in first if side.name == candidate.name] or (first if len(first) == 1 else [])

@@ -53,8 +53,13 @@ def rank_notes(ranks: Ranks) -> Iterator[str]:
             bands.setdefault(rank, []).append(name)
         texts = (f"{_rank_text(rank)} {', '.join(names)}" for rank, names in bands.items())
         yield f"ranks by {score}: {'; '.join(texts)}."
-    if ranks:
-        yield "Frameworks share ranks where no difference between them is shown, over all pairs."
+    sides = max((len(found) for found in ranks.values()), default=0)
+    if sides:
+        pairs = sides * (sides - 1) // 2
+        yield (
+            f"Frameworks share a rank unless one is shown to be better. p is adjusted over all {pairs} pairs here, so "
+            "that ranks may show less than the comparison with one of them."
+        )
 
 
 def _rank_text(rank: tuple[int, int]) -> str:

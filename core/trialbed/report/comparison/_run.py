@@ -23,8 +23,21 @@ from trialbed.report.comparison._sides import Side
 
 REFERENCE = "reference"
 
-Pairs = Sequence[tuple[Side, Side]]
-"""Baselines and candidates."""
+Kind = Literal["reference", "profile"]
+"""The subject of a comparison: the run's baseline, or the controlled profile of the same framework."""
+
+
+@dataclass(frozen=True)
+class RunPair:
+    """Two frameworks of a run that are compared.
+
+    Attributes:
+        kinds: the reasons why; both where the baseline is the controlled profile itself.
+    """
+
+    baseline: Side
+    candidate: Side
+    kinds: Sequence[Kind]
 
 
 @dataclass(frozen=True)
@@ -38,7 +51,7 @@ class FrameworkComparison:
         causes: of a profile: cause of a lower score -> its queries, the most frequent first.
     """
 
-    kind: Literal["reference", "profile"]
+    kind: Kind
     against: str
     scores: Mapping[str, ScoreFinding]
     causes: Mapping[str, Sequence[QueryId]] = field(default_factory=dict)
@@ -47,7 +60,6 @@ class FrameworkComparison:
 def compare_frameworks(
     sides: Mapping[str, Side],
     *,
-    adapters: Collection[str],
     against: str | None,
     margin: float,
     trials: Sequence[ReportedTrial] = (),
@@ -57,7 +69,6 @@ def compare_frameworks(
 
     Args:
         sides: framework -> its trials.
-        adapters: those of the frameworks that have profiles.
         against: the framework that the others are compared with; None for ``reference``, or the first if that is not
             in the run.
         margin: the largest difference of a score that does not matter.
@@ -68,15 +79,32 @@ def compare_frameworks(
         UsageError: the framework to compare with is not in the run.
     """
     found: dict[str, list[FrameworkComparison]] = {name: [] for name in sides}
-    pairs = _with_reference(sides, against)
-    for (baseline, candidate), scores in zip(pairs, findings_by_pair(pairs, margin), strict=True):
-        found[candidate.name].append(FrameworkComparison("reference", baseline.name, scores))
-    pairs = _with_controlled(sides, adapters)
-    for (baseline, candidate), scores in zip(pairs, findings_by_pair(pairs, margin), strict=True):
-        lower = {query for finding in scores.values() for query in finding.worse}
-        causes = _causes(trials, baseline.name, candidate.name, lower, whole)
-        found[candidate.name].append(FrameworkComparison("profile", baseline.name, scores, causes))
+    pairs = run_pairs(list(sides.values()), against)
+    judged = findings_by_pair([(pair.baseline, pair.candidate) for pair in pairs], margin)
+    for pair, scores in zip(pairs, judged, strict=True):
+        baseline, candidate = pair.baseline.name, pair.candidate.name
+        for kind in pair.kinds:
+            lower = {query for finding in scores.values() for query in finding.worse} if kind == "profile" else ()
+            causes = _causes(trials, baseline, candidate, lower, whole)
+            found[candidate].append(FrameworkComparison(kind, baseline, scores, causes))
     return {name: tuple(own) for name, own in found.items()}
+
+
+def run_pairs(sides: Sequence[Side], against: str | None) -> list[RunPair]:
+    """Return the pairs of a run that are compared at once, whichever command asks: each pair once.
+
+    Raises:
+        UsageError: the framework to compare with is not in the run.
+    """
+    by_name = {side.name: side for side in sides}
+    kinds: dict[tuple[str, str], list[Kind]] = {}
+    baseline = chosen_baseline(list(by_name), against)
+    for name in by_name:
+        if name != baseline:
+            kinds.setdefault((baseline, name), []).append("reference")
+    for pair in _with_controlled(list(by_name)):
+        kinds.setdefault(pair, []).append("profile")
+    return [RunPair(by_name[one], by_name[other], tuple(own)) for (one, other), own in kinds.items()]
 
 
 def _causes(
@@ -122,15 +150,10 @@ def chosen_baseline(frameworks: Sequence[str], against: str | None) -> str:
     raise UsageError(f"--against: {against!r} is not one framework of the run: {', '.join(frameworks)}")
 
 
-def _with_reference(sides: Mapping[str, Side], against: str | None) -> Pairs:
-    baseline = sides[chosen_baseline(list(sides), against)]
-    return [(baseline, side) for side in sides.values() if side is not baseline]
-
-
-def _with_controlled(sides: Mapping[str, Side], adapters: Collection[str]) -> Pairs:
-    controlled = {_package(name): name for name in adapters if framework_profile(name) == CONTROLLED}
-    native = (name for name in adapters if framework_profile(name) == NATIVE)
-    return [(sides[controlled[_package(name)]], sides[name]) for name in native if _package(name) in controlled]
+def _with_controlled(names: Sequence[str]) -> list[tuple[str, str]]:
+    controlled = {_package(name): name for name in names if framework_profile(name) == CONTROLLED}
+    native = (name for name in names if framework_profile(name) == NATIVE)
+    return [(controlled[_package(name)], name) for name in native if _package(name) in controlled]
 
 
 def _package(name: str) -> tuple[str, str | None]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from statistics import fmean
 from typing import Any
 
 from trialbed.records import Json, ScoreDescription
-from trialbed.settings import declared_settings
+from trialbed.scoring import TIMES
+from trialbed.settings import MARGIN, declared_settings
 
 QueryId = int | str
 
@@ -57,6 +58,8 @@ class ComparedRun:
         status: None where a document does not say it.
         judge: the description and the calibration of its judge.
         settings: the value of each of ``compared_settings``.
+        against: the framework that the run's others are compared with, if one was named.
+        margin: the largest difference of a score that does not matter in the run.
     """
 
     framework: str = ""
@@ -66,6 +69,8 @@ class ComparedRun:
     dataset_digest: str | None = None
     judge: Mapping[str, Json] | None = None
     settings: Mapping[str, Any] = field(default_factory=compared_settings)
+    against: str | None = None
+    margin: float = MARGIN
 
     @property
     def test_set(self) -> str:
@@ -102,6 +107,8 @@ class ComparedTrial:
     Attributes:
         measured: whether the trial says something of the framework: a failure that does is 0 in scores of quality.
         tools: the names of the tools on offer; None where that is not known.
+        first: whether it was the first trial of its worker.
+        absent: the scores that trials of the query cannot have, so that a failed one is not 0 in them.
     """
 
     query_id: QueryId
@@ -110,6 +117,8 @@ class ComparedTrial:
     measured: bool = True
     repeat: int = 0
     tools: frozenset[str] | None = None
+    first: bool = False
+    absent: Collection[str] = ()
 
     @property
     def pair(self) -> tuple[QueryId, int]:
@@ -130,6 +139,7 @@ class Side:
         missing: how many trials the run has still to measure for it; 0 of a run that is finished.
         tasks: query -> its text and gold Apis, where they are known.
         described: the descriptions of scores that the run keeps, by name.
+        first_apart: whether times leave out each worker's first trial, as they do for all frameworks of the run.
     """
 
     source: str
@@ -141,6 +151,12 @@ class Side:
     missing: int = 0
     tasks: Mapping[QueryId, str] = field(default_factory=dict)
     described: Mapping[str, ScoreDescription] = field(default_factory=dict)
+    first_apart: bool = True
+
+    @property
+    def first_trials(self) -> int:
+        """The trials with an answer that were the first of their workers."""
+        return sum(1 for trial in self.trials if trial.first and not trial.failure)
 
     @property
     def queries(self) -> list[QueryId]:
@@ -171,8 +187,8 @@ class Side:
     def values(self, score: str) -> dict[QueryId, float]:
         """Return the mean of a score over the repeats of each query for which it is known.
 
-        A trial that failed is 0 in a score of quality; in others only trials with an answer count. One that was not
-        measured counts nowhere.
+        A trial that failed is 0 in a score of quality; in others only trials with an answer count, and in times those
+        that were not the first of their workers. One that was not measured counts nowhere.
         """
         found: dict[QueryId, list[float]] = {}
         for trial, value in self._known_values(score):
@@ -185,9 +201,10 @@ class Side:
 
     def _known_values(self, score: str) -> Iterator[tuple[ComparedTrial, float]]:
         for trial in self.trials:
-            if trial.failure and trial.measured and score in self.quality:
-                yield trial, 0.0
-            elif not trial.failure and score in trial.scores:
+            if trial.failure:
+                if trial.measured and score in self.quality and score not in trial.absent:
+                    yield trial, 0.0
+            elif score in trial.scores and not (trial.first and self.first_apart and score in TIMES):
                 yield trial, trial.scores[score]
 
     def without(self, score: str) -> Side:
@@ -221,6 +238,12 @@ def shared_trials(baseline: Side, candidate: Side) -> tuple[Side, Side]:
         replace(side, trials=[trial for trial in side.trials if trial.pair in shared]) for side in (baseline, candidate)
     )
     return first, second
+
+
+def alike_in_times(baseline: Side, candidate: Side) -> tuple[Side, Side]:
+    """Return both sides; where one has no times but those of first trials, these are in the times of both."""
+    apart = baseline.first_apart and candidate.first_apart
+    return replace(baseline, first_apart=apart), replace(candidate, first_apart=apart)
 
 
 def missing_trials(status: str | None, queries: int, repeat: int, trials: Sequence[ComparedTrial]) -> int:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from trialbed.records import Run
 from trialbed.report._metadata import framework_info, shown_settings
 from trialbed.report._trials import ReportedTrial
 from trialbed.report.comparison._documents import document_file, read_documents
-from trialbed.report.comparison._sides import ComparedRun, ComparedTrial, Side, compared_settings, missing_trials
-from trialbed.scoring import ALWAYS
+from trialbed.report.comparison._sides import (
+    ComparedRun,
+    ComparedTrial,
+    QueryId,
+    Side,
+    compared_settings,
+    missing_trials,
+)
+from trialbed.scoring import ALWAYS, NONE_ABSENT, absent_by_trials, first_trials_apart
 
 if TYPE_CHECKING:
     from trialbed.store import StoredRun, StoredTrial
@@ -47,12 +54,23 @@ def _read_run(value: str, store: str | None) -> list[Side]:
 
 
 def _sides(run: StoredRun, labels: Sequence[str]) -> Iterator[Side]:
-    every = {framework: run.trials(framework=framework) for framework in labels}
-    scores = [score for trials in every.values() for trial in trials for score in trial.scores]
+    # Of all frameworks, so that one of them alone has the same figures as beside the others.
+    every = {framework: run.trials(framework=framework) for framework in run.config.frameworks}
+    trials = [trial for own in every.values() for trial in own]
+    scores = [score for trial in trials for score in trial.scores]
     quality = frozenset(score.name for score in scores if score.bounded and score.quality).union(ALWAYS)
     bounded = quality | {score.name for score in scores if score.bounded}
-    for framework, trials in every.items():
-        yield run_side(run.record, framework, trials, bounded=bounded, quality=quality)
+    answered = [
+        (trial.key.query_id, [score.name for score in trial.scores if score.value is not None])
+        for trial in trials
+        if trial.status == "answered"
+    ]
+    absent = absent_by_trials(run.config.query_ids, answered)
+    apart = first_trials_apart(every)
+    for label in labels:
+        yield run_side(
+            run.record, label, every[label], bounded=bounded, quality=quality, absent=absent, first_apart=apart
+        )
 
 
 def run_side(
@@ -62,9 +80,16 @@ def run_side(
     *,
     bounded: frozenset[str],
     quality: frozenset[str],
+    absent: Mapping[QueryId, Collection[str]] = NONE_ABSENT,
+    first_apart: bool = True,
 ) -> Side:
-    """Return the side of a framework in a run, by its trials that count."""
-    own = [_trial(trial, quality) for trial in trials]
+    """Return the side of a framework in a run, by its trials that count.
+
+    Args:
+        absent: the scores that trials of a query cannot have.
+        first_apart: whether times leave out each worker's first trial.
+    """
+    own = [_trial(trial, quality, absent.get(trial.key.query_id, ())) for trial in trials]
     return Side(
         source=run.run_id,
         name=framework,
@@ -74,6 +99,7 @@ def run_side(
         quality=quality,
         missing=missing_trials(run.status, len(run.config.query_ids), run.config.repeat, own),
         described=run.scores,
+        first_apart=first_apart,
     )
 
 
@@ -95,16 +121,21 @@ def _about(run: Run, framework: str) -> ComparedRun:
         dataset_digest=config.dataset_digest,
         judge=dict(run.judge) or None,
         settings={key: known[key] for key in compared_settings()},
+        against=run.against,
+        margin=run.margin,
     )
 
 
-def _trial(trial: ReportedTrial | StoredTrial, quality: Collection[str]) -> ComparedTrial:
+def _trial(trial: ReportedTrial | StoredTrial, quality: Collection[str], absent: Collection[str]) -> ComparedTrial:
     given = {score.name: score.value for score in trial.scores if score.value is not None}
+    zeros = {name: 0.0 for name in quality if name not in absent}
     return ComparedTrial(
         trial.key.query_id,
-        dict.fromkeys(quality, 0.0) if trial.status == "failed" else given,
+        zeros if trial.status == "failed" else given,
         trial.failure.kind if trial.failure else "",
         trial.status != "not measured",
         trial.key.repeat,
         frozenset(trial.selected_tools) or None,
+        trial.first,
+        absent,
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from trialbed.records import ScoreDescription
 from trialbed.report.comparison._differences import RunComparison, ScoreDifference
-from trialbed.report.comparison._findings import ScoreFinding
+from trialbed.report.comparison._findings import ScoreFinding, explanations
 from trialbed.report.comparison._ranks import rank_notes
 from trialbed.report.comparison._recovery import recovery_table
 from trialbed.report.comparison._sides import Side, setting_label
@@ -90,6 +90,14 @@ def finding_cells(finding: ScoreFinding | None) -> tuple[str, str]:
     return "<0.001" if p < 0.001 else f"{p:.3f}", f"{finding.verdict}{needed}"
 
 
+def finding_notes(findings: Sequence[ScoreFinding]) -> Iterator[str]:
+    """Yield the notes that stand below p-values and verdicts: over how many p is adjusted, and what seems to differ."""
+    if any(finding.changed_queries for finding in findings):
+        tested = findings[0].comparisons
+        yield f"p is adjusted over the {'one comparison' if tested == 1 else f'{tested} comparisons'} made at once."
+    yield from explanations(findings)
+
+
 def verdict_notes(findings: Sequence[ScoreFinding]) -> Iterator[str]:
     """Yield the notes that explain the verdicts among these findings."""
     verdicts = {finding.verdict for finding in findings}
@@ -161,7 +169,13 @@ def _notes(found: RunComparison) -> Iterator[str]:
     sides = (found.baseline, found.candidate)
     if JUDGED in found.scores:
         yield from dict.fromkeys(filter(None, map(_on_judge, sides)))
+    yield from finding_notes(list(found.findings.values()))
     yield from (f"{name}: {text}." for name, finding in found.findings.items() if (text := changes_text(finding)))
+    if others := [name for name, score in found.scores.items() if not score.whole]:
+        yield (
+            f"{', '.join(others)}: means over the queries that both have, each counted once; those over all trials "
+            "stand in the table of each run."
+        )
     for side, only in zip(sides, (found.only_baseline, found.only_candidate), strict=True):
         if only:
             yield f"{only} queries are left out, as only {side.name} has them."

@@ -28,7 +28,7 @@ def side(name: str, values: Mapping[int, float] = ONES) -> Side:
 
 def compared(*sides: Side, **more: Any) -> dict[str, tuple[FrameworkComparison, ...]]:
     every = {side.name: side for side in sides}
-    options = {"against": None, "margin": 0.05, "adapters": list(every), "whole": {}.__getitem__, **more}
+    options = {"against": None, "margin": 0.05, "whole": {}.__getitem__, **more}
     return compare_frameworks(every, **options)
 
 
@@ -58,9 +58,18 @@ def test_without_a_reference_the_first_is_the_one_unless_another_is_named() -> N
 
 def test_a_native_profile_is_also_compared_with_the_controlled_one() -> None:
     names = ("acme:native", "acme:controlled", "other:native", "acme:native==2")
-    found = against(side("reference"), *map(side, names), adapters=names)
+    found = against(side("reference"), *map(side, names))
     assert found["acme:native"] == [("reference", "reference"), ("profile", "acme:controlled")]
     assert found["acme:controlled"] == found["other:native"] == found["acme:native==2"] == [("reference", "reference")]
+
+
+def test_a_pair_is_tested_once_although_it_is_compared_for_two_reasons() -> None:
+    native, controlled = side("acme:native", ZEROS), side("acme:controlled")
+    found = compared(native, controlled, side("other", ZEROS), against="acme:controlled")
+    first, second = found["acme:native"]
+    assert (first.kind, second.kind) == ("reference", "profile")
+    assert first.scores == second.scores
+    assert first.scores["sopr_score"].comparisons == 2
 
 
 def test_one_framework_has_nothing_to_be_compared_with() -> None:
