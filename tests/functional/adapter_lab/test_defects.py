@@ -31,6 +31,7 @@ def cleaned_up(tmp_path, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         gc.collect()
+    gc.freeze()  # What is left is the process's own: the next collection need not pass over it again.
 
 
 @pytest.fixture(autouse=True)

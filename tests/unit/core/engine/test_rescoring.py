@@ -28,6 +28,7 @@ from trialbed.records import (
 )
 from trialbed.report import build_report, document_schema, legacy_document
 from trialbed.store import Store, new_run, open_store
+from trialbed_scripted import Response
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 QUERIES = open_dataset("mini", Path("unused"))
@@ -138,13 +139,13 @@ async def test_judging_twice_pays_once_and_replaces_the_score(
 async def test_a_judge_that_fails_leaves_an_error_and_the_old_verdict(
     store: Store, run: Run, model: JudgeEndpoint, tmp_path: Path
 ) -> None:
-    from aiohttp import web
-
-    model.gives(lambda: web.Response(status=401))
+    model.gives(Response(status=401))
     rescored = await rejudge(store, run, queries(run), settings(model, tmp_path))
     score = rescored.after[0].score("sopr_score@grader")
     assert score is not None
-    assert (score.value, score.failure is not None) == (None, True)
+    assert score.failure is not None
+    assert (score.value, score.failure.kind) == (None, "judge")
+    assert "status 401" in score.failure.message
     assert store.results(run.run_id)[0].score("sopr_score") == run_score(store, run)
 
 
