@@ -1,0 +1,115 @@
+"""``evaluate``: agents of this program, beside frameworks in processes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from support.evaluation import about, by_framework, counting, trials
+
+from trialbed import (
+    BaseAgent,
+    Task,
+    aevaluate,
+    evaluate,
+    open_store,
+    scorer,
+)
+
+
+def test_functions_and_frameworks_do_the_same_tasks_with_the_same_tools() -> None:
+    @scorer
+    def short(trial: Any) -> bool:
+        """Whether the answer is short."""
+        assert trial.query.text.startswith("How many")
+        assert [done.api.api_name for done in trial.calls] == ["population"]
+        return len(trial.text) < 20
+
+    evaluate([counting, "reference"], [about("Paris"), about("Oslo")], scorers=[short])
+    assert by_framework("sopr_score") == {"counting": [1.0, 1.0], "reference": [1.0, 1.0]}
+    assert by_framework("api_call_score") == {"counting": [1.0, 1.0], "reference": [1.0, 1.0]}
+    assert by_framework("short") == {"counting": [1.0, 1.0], "reference": [0.0, 0.0]}
+    assert {done.provenance for trial in trials() for done in trial.wire.api_calls} == {"function"}
+
+
+def test_an_answer_in_words_is_enough_and_a_fact_is_what_it_must_hold() -> None:
+    evaluate({"right": lambda query: "It is Paris.", "wrong": lambda query: "It is Oslo."}, Task("?", expect="Paris"))
+    assert by_framework("sopr_score") == {"right": [1.0], "wrong": [0.0]}
+    assert by_framework("has_finish") == {"right": [1.0], "wrong": [1.0]}
+
+
+def test_a_known_model_errs_as_it_always_does() -> None:
+    evaluate("reference", [about("Paris")], model="scripted:wrong-args", repeat=2)
+    assert by_framework("sopr_score") == {"reference": [0.0, 0.0]}
+    (wrong, *_) = (trial.wire.api_calls[0] for trial in trials())
+    assert wrong.error.startswith("Invalid arguments for population")
+
+
+async def test_an_agent_is_given_what_it_asks_for() -> None:
+    seen: list[Any] = []
+
+    async def asking(question: str, endpoint: Any, base_url: str, api_key: str, model: str, more: int = 3) -> str:
+        seen.append((question, endpoint.base_url == base_url, model, more))
+        async with httpx.AsyncClient() as client:
+            asked = {"model": model, "messages": [{"role": "user", "content": question}]}
+            reply = await client.post(f"{base_url}/chat/completions", json=asked, headers={"X-Key": api_key})
+        return str(reply.json()["choices"][0]["message"]["content"])
+
+    await aevaluate(asking, Task("Are you there?"), model="scripted:none")
+    assert seen == [("Are you there?", True, "gpt-4o", 3)]
+    (trial,) = trials()
+    assert len(trial.wire.model_calls) == 1
+
+
+def test_classes_are_made_for_each_trial_and_objects_keep_what_they_have() -> None:
+    class Fresh(BaseAgent):
+        async def answer(self, query: str) -> str:
+            self.asked = [*getattr(self, "asked", []), query]
+            return f"{len(self.asked)} {self.endpoint.base_url.startswith('http')}"
+
+    class Kept:
+        def __init__(self) -> None:
+            self.asked: list[str] = []
+
+        def answer(self, query: str) -> str:
+            self.asked.append(query)
+            return str(len(self.asked))
+
+    kept = Kept()
+    evaluate({"fresh": Fresh, "kept": kept}, [Task("One?"), Task("Two?")])
+    said = {(trial.key.framework, trial.outcome.answer.final_answer) for trial in trials()}
+    assert said == {("fresh", "1 True"), ("kept", "1"), ("kept", "2")}
+    assert sorted(kept.asked) == ["One?", "Two?"]
+
+
+def test_the_page_of_a_trial_runs_programs_and_frameworks_again_and_no_object(tmp_path: Path) -> None:
+    from trialbed_pages.runs import TrialPage
+
+    (tmp_path / "agent.py").write_text("print('Paris')")
+    evaluate([counting, "reference"], Task("?"), commands=["mine=python agent.py"])
+    with open_store() as store:
+        run = store.run("latest")
+        commands = {trial.key.framework: TrialPage(run, trial, None).run_command for trial in run.trials()}
+    assert commands["counting"] is None
+    assert str(commands["reference"]).startswith("bench run -f reference -d ")
+    assert str(commands["mine"]).startswith("bench run --command 'mine=python agent.py' -d ")
+
+
+def test_what_is_shown_of_an_agent_without_a_model_of_the_run_blames_no_call(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from trialbed.cli import main
+
+    report = evaluate(counting, [about("Paris")])
+    assert not Path("results").exists()
+    assert report["counting"].scores["sopr_score"].value == 1.0
+    assert "sopr_score" in str(report)
+    assert "<table" in report._repr_html_()
+    capsys.readouterr()
+    assert main(["show", "latest", "counting/1"]) == 0
+    shown = capsys.readouterr().out
+    assert "gold: population {" in shown
+    assert "no answer of the model asked for it" not in shown
+    assert "not called" not in shown

@@ -1,0 +1,96 @@
+"""``evaluate``: scores of this program, and what can be done with a report."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.evaluation import about, counting, trials
+
+from trialbed import (
+    Score,
+    Task,
+    evaluate,
+    open_store,
+    scorer,
+)
+from trialbed.errors import UsageError
+from trialbed.report import read_report
+
+
+def test_scores_have_what_their_scorer_says() -> None:
+    @scorer(name="letters", unit="letters", lower_is_better=True)
+    async def length(trial: Any) -> int:
+        await asyncio.sleep(0)
+        return len(trial.text)
+
+    def whole(trial: Any) -> Score:
+        return Score(name="whole", value=0.25, label="quarter")
+
+    def none(trial: Any) -> None:
+        return None
+
+    def wrong(trial: Any) -> float:
+        return 7.0
+
+    evaluate({"mine": lambda query: "Paris"}, Task("?"), scorers=[length, whole, none, wrong])
+    (trial,) = trials()
+    letters = trial.score("letters")
+    assert (letters.value, letters.bounded) == (5.0, False)
+    assert trial.score("whole").label == "quarter"
+    assert trial.score("none") is None
+    assert "not from 0 to 1; say so with @scorer(bounded=False)" in trial.score("wrong:failed").failure.message
+
+
+def test_a_stored_run_keeps_the_descriptions_of_its_scorers() -> None:
+    @scorer(name="size", unit="words", meaning="how long the answer is")
+    def length(trial: Any) -> int:
+        return len(trial.text.split())
+
+    evaluate({"mine": lambda query: "Paris"}, Task("?"), scorers=[length])
+    with open_store() as store:
+        run = store.run("latest")
+        report = read_report(run)
+        assert {"size", "sopr_score"} <= run.record.scores.keys()
+    assert report["mine"].scores["size"].description == length.describe_scores()[0]
+    assert "size, words" in str(report)
+    assert "first of a worker" not in str(report), "an object of this process has no worker"
+
+
+def test_a_report_is_held_against_thresholds_and_an_earlier_run() -> None:
+    tasks = [Task(f"{number}?", expect="yes") for number in range(10)]
+    good, bad = (evaluate({"mine": lambda query, said=said: said}, tasks) for said in ("yes", "no"))
+    assert good.below(sopr_score=0.8) == []
+    assert bad.below({"pass^1": 0.5}, sopr_score=0.8) == [
+        "mine: pass^1 is not measured, below 0.5",
+        "mine: sopr_score is 0, below 0.8",
+    ]
+    with pytest.raises(UsageError, match="there is no score 'sopr'; the scores are "):
+        good.below(sopr=1.0)
+    (line,) = bad.worse_than(good.run.run_id)
+    assert line.startswith(
+        f"mine ({bad.run.run_id}) is worse than mine ({good.run.run_id}): sopr_score differs by -1.0"
+    )
+    assert good.worse_than(bad.run.run_id) == []
+
+
+def test_documents_are_written_where_they_are_asked_for() -> None:
+    evaluate(counting, [about("Paris")], output="documents")
+    document = json.loads(Path("documents/counting_tasks.json").read_text())
+    assert document["summary"]["average_sopr_score"] == 1.0
+
+
+def test_the_tasks_are_found_again_when_the_run_is_looked_at() -> None:
+    from trialbed.engine import known_queries
+
+    evaluate(counting, [about("Paris", id="paris")])
+    with open_store() as store:
+        config = store.run("latest").config
+    found = known_queries(config, Path("data"))
+    assert found is not None
+    assert found["paris"].text == "How many live in Paris?"
+    assert config.test_set == "tasks"
+    assert json.loads(Path(config.dataset).read_text())["name"] == "tasks"

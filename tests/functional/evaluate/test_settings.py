@@ -1,0 +1,123 @@
+"""``evaluate``: settings of an evaluation, and what is refused before anything runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.evaluation import about, counting, population
+
+from trialbed import (
+    Query,
+    Task,
+    evaluate,
+    open_store,
+    scorer,
+)
+from trialbed.errors import EnvironmentFailed, SettingsError, UsageError
+
+
+def test_settings_come_from_keywords_variables_and_the_file_in_this_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("bench.toml").write_text('[run]\nrepeat = 2\nseed = 5\nmodel = "scripted:none"\ntag = ["file"]\n')
+    monkeypatch.setenv("TRIALBED_SEED", "6")
+    monkeypatch.setenv("TRIALBED_TAG", "one two")
+    report = evaluate(counting, [about("Paris")], repeat=1)
+    config = report.run.config
+    assert (config.repeat, config.seed, config.model, report.run.tags) == (1, 6, "scripted:none", ("one", "two"))
+    monkeypatch.setenv("TRIALBED_SEED", "six")
+    with pytest.raises(SettingsError, match="TRIALBED_SEED: Input should be a valid integer"):
+        evaluate(counting, [about("Paris")])
+
+
+def test_progress_is_shown_where_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    evaluate(counting, [about("Paris")])
+    assert capsys.readouterr().err == ""
+    report = evaluate(counting, [about("Paris")], progress=True)
+    assert capsys.readouterr().err.startswith(f"run {report.run.run_id}: 1 trial\n[1/1]")
+
+
+def test_environments_are_built_where_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    async def provide(store: Any, requests: Any, progress: Any) -> dict[str, Any]:
+        asked.extend(request.framework.text for request in requests)
+        raise EnvironmentFailed("not here")
+
+    monkeypatch.setattr("trialbed.api.provide", provide)
+    monkeypatch.setenv("TRIALBED_ENV_DIR", "environments")
+    agents = ["crewai==0.0.1", "crewai:controlled==0.0.1"]
+    with pytest.raises(EnvironmentFailed, match=r"crewai==0.0.1 is not installed here: give build=True"):
+        evaluate(agents, Task("?"))
+    with pytest.raises(EnvironmentFailed, match="not here"):
+        evaluate(agents, Task("?"), build=True)
+    monkeypatch.setenv("TRIALBED_YES", "true")
+    with pytest.raises(EnvironmentFailed, match="not here"):
+        evaluate(agents, Task("?"))
+    assert asked == ["crewai==0.0.1"] * 2
+
+
+def test_a_dataset_by_its_name_and_a_sweep() -> None:
+    for model in ("scripted:gold", "scripted:none"):
+        evaluate(["reference"], "mini", model=model, query_ids=[1])
+    with open_store() as store:
+        models = [run.config.model for run in store.runs()]
+    assert models == ["scripted:none", "scripted:gold"]
+
+
+def test_changed_code_is_a_new_run_and_the_same_code_goes_on() -> None:
+    def first(query: str) -> str:
+        raise ValueError
+
+    evaluate({"mine": first}, Task("?"))
+    with open_store() as store:
+        before = store.run("latest").config
+    evaluate({"mine": counting}, Task("?"))
+    with open_store() as store:
+        after = store.run("latest").config
+    assert before.code_digest != after.code_digest
+    assert before.dataset_digest == after.dataset_digest
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"repat": 2}, r"evaluate: unknown setting 'repat'; did you mean 'repeat'\?"),
+        ({"repeat": 0}, "evaluate: repeat=0: Input should be greater than or equal to 1"),
+        ({"model": "scripted:gld"}, "did you mean 'scripted:gold'"),
+        ({"judge": "rul"}, "did you mean 'rule'"),
+        ({"judge": Query}, "judge: .* is not a judge"),
+        ({"scorers": [3]}, r"scorers: 3 is neither a function nor an object with score_trial"),
+        ({"scorers": [scorer(counting), counting]}, "scorers: two are called 'counting'"),
+        ({"agents": [counting, counting]}, "agents: two are called 'counting'; give them names"),
+        ({"agents": []}, "agents: there are none"),
+        ({"agents": {"mine": 3}}, "mine: int is not an agent"),
+        ({"agents": {"mine": lambda query, secret: ""}}, "mine: unknown parameter 'secret'"),
+        ({"agents": {"mine": "reference"}}, "a framework keeps its own label: write 'reference', not 'mine'"),
+        ({"agents": "lang-graph"}, "did you mean 'langgraph'"),
+        ({"tasks": ["What?"]}, r"tasks: 'What\?' is not a task; write Task\('What\?', …\)"),
+        ({"tasks": []}, "tasks: there are none"),
+        ({"tasks": [Task("?", tools=[3])]}, "task 1: 3 is not a tool"),
+        (
+            {"tasks": [Task("?", tools=[population], calls=["poplation"])]},
+            "no tool 'poplation'; did you mean 'population'",
+        ),
+        ({"tasks": [Task("?", tools=[lambda x, /: x])]}, "cannot be a tool"),
+        ({"tasks": "mni"}, "did you mean 'mini'"),
+        ({"sandbox": "process"}, "cannot be put into a sandbox"),
+        ({"server_url": "http://127.0.0.1:9", "tasks": [Task("?", tools=[population])]}, "leave out server_url"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_runs(given: dict[str, Any], says: str) -> None:
+    def never(query: str) -> str:
+        raise AssertionError("must not be asked")
+
+    asked = {"agents": never, "tasks": [Task("?")], **given}
+    with pytest.raises(Exception, match=says) as raised:
+        evaluate(**asked)
+    assert getattr(raised.value, "exit_code", None) in (2, 3)
+
+
+async def test_inside_an_event_loop_the_other_form_is_named() -> None:
+    with pytest.raises(UsageError, match="await aevaluate"):
+        evaluate(counting, Task("?"))
