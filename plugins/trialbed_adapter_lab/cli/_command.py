@@ -21,6 +21,7 @@ Examples:
   bench adapter new my-framework
   bench adapter check langgraph
   bench adapter check langgraph:controlled --failed
+  bench adapter check langgraph --hostile --sandbox process
   bench adapter list
 """
 
@@ -84,11 +85,31 @@ def new(name: str, output: Path, as_json: bool) -> None:
     help="Run only checks of this level and above.",
 )
 @plain_option("--failed", is_flag=True, help="Run only the checks that failed last time; all, if none did.")
+@plain_option(
+    "--hostile",
+    is_flag=True,
+    help="Instead of the checks, run hostile agents beside the adapter: no attack may cost it a trial.",
+)
+@plain_option(
+    "--sandbox",
+    "sandboxes",
+    multiple=True,
+    type=click.Choice(["none", "process", "container"]),
+    help="With --hostile: attack in this sandbox; repeatable. [default: every one that works here]",
+)
 @yes_option
 @env_dir_option
 @json_option
 def check(
-    name: str, checks: tuple[str, ...], level: Level, failed: bool, yes: bool, env_dir: Path | None, as_json: bool
+    name: str,
+    checks: tuple[str, ...],
+    level: Level,
+    failed: bool,
+    hostile: bool,
+    sandboxes: tuple[str, ...],
+    yes: bool,
+    env_dir: Path | None,
+    as_json: bool,
 ) -> int:
     """Check whether an adapter conforms to the contract.
 
@@ -97,18 +118,30 @@ def check(
     release of it. A framework's own behaviour is a failure of the profile controlled alone; of any other adapter
     it is a finding. Exits with 1 if the adapter does not conform: a check fails that its deviations do not declare, or
     a check passes that they do declare.
+
+    With --hostile, hostile agents crash, hang, forge, flood and leave things behind beside the adapter. Exits with 1 if
+    an attack costs anything but its own trial.
     """
     from trialbed.cli.environments import chosen_environments
     from trialbed.environments import expand_profiles
+    from trialbed.errors import UsageError
     from trialbed.records import framework_driver, framework_profile
     from trialbed_adapter_lab.cli._failed import failed_checks, note_failed
     from trialbed_adapter_lab.cli._runner import choose, run_kit, show_report
 
+    if hostile and (checks or failed):
+        raise UsageError("--hostile runs attacks, not checks; leave out --check and --failed")
+    if sandboxes and not hostile:
+        raise UsageError("--sandbox is for --hostile; the checks run without a sandbox")
     if failed:
         checks = failed_checks(name, checks)
     choose(checks, level, framework_profile(name))
     environment = chosen_environments([name], yes=yes, env_dir=env_dir).get(name)
     expand_profiles([name], (), {name: environment} if environment else {})
+    if hostile:
+        from trialbed_adapter_lab.cli._hostile import attack
+
+        return attack(name, sandboxes, yes=yes, env_dir=env_dir, as_json=as_json)
     chosen = [argument for wanted in checks for argument in ("--check", wanted)]
     report = run_kit(framework_driver(name), environment, [*chosen, "--level", level])
     note_failed(name, report)

@@ -12,6 +12,7 @@ import pytest
 from support.warm import is_warm
 
 from trialbed.records import ApiRef, Limits, ModelEndpoint, ToolSpec, TrialKey, TrialSpec
+from trialbed_adapter_lab.hostile import install_hostile_adapter
 
 ENTRY_POINTS = """\
 [trialbed.frameworks]
@@ -33,10 +34,7 @@ def hostile_distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     """The adapters, installed for workers only."""
     folder = tmp_path / "site"
     shutil.copytree(Path(__file__).parent / "adversary", folder)
-    metadata = folder / "hostile_agents-1.2.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: hostile-agents\nVersion: 1.2\n")
-    (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
+    install_hostile_adapter(folder, "Metadata-Version: 2.1\nName: hostile-agents\nVersion: 1.2\n", ENTRY_POINTS)
     monkeypatch.setenv("PYTHONPATH", str(folder))
     return folder
 

@@ -5,24 +5,27 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from support.hostile import FAULTS
 
+from trialbed_adapter_lab.hostile import ATTACKS, Attack
 from trialbed_plugins.executors.local import LocalExecutor
 
 pytestmark = [pytest.mark.slow(45), pytest.mark.usefixtures("hostile_distribution")]
 
 
-@pytest.mark.parametrize(("query", "kind", "text"), [(query, *fault) for query, fault in FAULTS.items()], ids=FAULTS)
-async def test_a_fault_costs_exactly_one_trial(make_spec, query, kind, text):
+FAULTS = [attack for attack in ATTACKS if attack.kind]
+
+
+@pytest.mark.parametrize("attack", FAULTS, ids=lambda attack: attack.name)
+async def test_a_fault_costs_exactly_one_trial(make_spec, attack: Attack):
     async with LocalExecutor(memory_limit=300 << 20) as executor:
         before = await executor.execute(make_spec("good"))
-        timeout = 2.0 if kind == "timeout" else 60.0
-        outcome = await executor.execute(make_spec(query, timeout=timeout))
+        timeout = 2.0 if attack.kind == "timeout" else 60.0
+        outcome = await executor.execute(make_spec(attack.name, timeout=timeout))
         following = await executor.execute(make_spec("good"))
     assert before.answer is not None, before.failure
     assert outcome.answer is None
     assert outcome.failure is not None
-    assert (outcome.failure.kind, text in outcome.failure.message) == (kind, True), outcome.failure
+    assert (outcome.failure.kind, attack.message in outcome.failure.message) == (attack.kind, True), outcome.failure
     assert following.answer is not None, following.failure
 
 

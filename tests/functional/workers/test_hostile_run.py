@@ -5,60 +5,34 @@ from __future__ import annotations
 import json
 import resource
 import sys
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
-from support.bench import Bench, Finished, bench_in, own_environment
-from support.hostile import FAULTS, HARMLESS
+from support.bench import bench_in, own_environment
 
+from trialbed_adapter_lab.hostile import ATTACKS, AttackResult, run_attacks
 from trialbed_plugins.executors.local import LocalExecutor
 
-API = {"category": "Crafts", "tool_name": "Kiln", "api_name": "fire"}
-TIMEOUT = 10
+WORST = ("exit code", "lower the limits", "remove modules", "leave a daemon", "remove all folders")
 
 
-@pytest.fixture
-def bench(tmp_path: Path, hostile_distribution: Path) -> Bench:
-    """``bench`` in an empty folder, with the hostile adapters installed."""
-    variables = {"PYTHONPATH": str(hostile_distribution), "HOSTILE_ASKS": "1", "TRIALBED_MEMORY_LIMIT": "300M"}
-    return bench_in(tmp_path, own_environment(**variables), timeout=900)
+def test_the_worst_cost_their_own_trial() -> None:
+    report = run_attacks("reference", attacks=[attack for attack in ATTACKS if attack.name in WORST])
+    assert {result.attack for result in report.results} == set(WORST)
+    assert [result for result in report.results if not result.held] == []
 
 
-def run(bench: Bench, folder: Path, agents: Iterable[str]) -> Finished:
-    """Run each of these agents, and an innocent trial after each."""
-    queries = [
-        {"query_id": query_id, "text": text, "apis": [API], "gold_calls": [{"api": API, "arguments": {}}]}
-        for agent in agents
-        for query_id, text in ((agent, agent), (f"after {agent}", "good"))
-    ]
-    (folder / "agents.json").write_text(json.dumps({"name": "agents", "queries": queries}))
-    frameworks = ("--framework", "reference", "--framework", "hostile")
-    return bench("run", *frameworks, "--dataset", "agents.json", "--timeout", TIMEOUT, "--concurrency", 2, "--json")
-
-
-def kinds(document: Mapping) -> dict[str, str | None]:
-    """Query -> the kind of its failure."""
-    return {entry["query_id"]: entry.get("error", {}).get("kind") for entry in document["results"]}
-
-
-def check(done: Finished, agents: Iterable[str]) -> None:
-    reference, hostile = (kinds(document) for document in done.documents)
-    assert set(reference.values()) == {None}
-    expected = {agent: FAULTS[agent][0] if agent in FAULTS else None for agent in agents}
-    expected |= {f"after {agent}": None for agent in agents}
-    assert hostile == expected
-
-
-def test_the_worst_cost_their_own_trial(bench: Bench, tmp_path: Path) -> None:
-    agents = ("exit code", "lower the limits", "remove modules", "leave a daemon", "remove all folders")
-    check(run(bench, tmp_path, agents), agents)
-
-
-@pytest.mark.slow(75)
-def test_every_hostile_agent_costs_its_own_trial_and_nothing_else(bench: Bench, tmp_path: Path) -> None:
-    agents = (*FAULTS, *HARMLESS)
-    check(run(bench, tmp_path, agents), agents)
+@pytest.mark.slow(200)
+@pytest.mark.parametrize("sandbox", ["none", "process", "container"])
+def test_every_hostile_agent_costs_its_own_trial_and_nothing_else(sandbox: str, tmp_path: Path) -> None:
+    bench = bench_in(tmp_path, own_environment(), timeout=900)
+    done = bench("adapter", "check", "reference", "--hostile", "--sandbox", sandbox, "--json", code=None)
+    if done.code == 3 and "--sandbox" in done.err:
+        pytest.skip(done.err)
+    (report,) = json.loads(done.out)
+    results = [AttackResult(**result) for result in report["results"]]
+    assert [result for result in results if not result.held] == []
+    assert (done.code, len(results)) == (0, len(ATTACKS))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts the descriptors that Linux reports")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from support.hostile import FAULTS
 
 from trialbed.contracts import Sandbox
 from trialbed.errors import SandboxUnavailable
+from trialbed_adapter_lab.hostile import ATTACKS
 from trialbed_plugins.executors.local import LocalExecutor
 from trialbed_plugins.executors.sandbox import check_sandbox
 
@@ -32,14 +32,14 @@ SOME_HARMLESS = ("leave a daemon", "leak descriptors", "lower the limits", "boun
 
 @pytest.mark.parametrize("query", SOME_FAULTS)
 async def test_a_fault_costs_exactly_one_trial(executor, make_spec, query):
-    kind, text = FAULTS[query]
+    (attack,) = (attack for attack in ATTACKS if attack.name == query)
     async with executor:
         before = await executor.execute(make_spec("good"))
-        outcome = await executor.execute(make_spec(query, timeout=2.0 if kind == "timeout" else 60.0))
+        outcome = await executor.execute(make_spec(query, timeout=2.0 if attack.kind == "timeout" else 60.0))
         following = await executor.execute(make_spec("good"))
     assert before.answer is not None, before.failure
     assert outcome.failure is not None
-    assert (outcome.failure.kind, text in outcome.failure.message) == (kind, True), outcome.failure
+    assert (outcome.failure.kind, attack.message in outcome.failure.message) == (attack.kind, True), outcome.failure
     assert following.answer is not None, following.failure
 
 

@@ -1,49 +1,26 @@
-"""Agents that do what no agent should; the query says what."""
+"""The hostile agents of the adapter lab, with what only these tests can ask for; the query says what."""
 
 import asyncio
-import json
+import gc
 import os
 import random
+import re
+import signal
 import sys
 import threading
 import time
-import urllib.request
 from pathlib import Path
 
-from hostile_base import NAP, Base, done, end_at_the_next_command
-from hostile_ends import Answers, Crashes, Exceptions, Hangs
-from hostile_leftovers import Clocks, Leftovers
-from hostile_output import Memory, Output
-from hostile_processes import Processes
-
-from trialbed import Deviation
+from trialbed_adapter_lab.hostile import agents
+from trialbed_adapter_lab.hostile.agents import NAP, Base, done, write_everywhere
 
 
-class Hostile(Crashes, Hangs, Exceptions, Answers, Processes, Output, Memory, Leftovers, Clocks, Base):
-    """Each method is a query."""
-
-    deviations = (Deviation(text="does harm"),)
-
-    async def answer(self, query):
-        if "HOSTILE_ASKS" in os.environ:
-            self.ask(query)
-        return await getattr(self, query.replace(" ", "_"))()
-
-    def ask(self, query):
-        """One request to the model, after which no failure can be an earlier trial's."""
-        body = {"model": self.endpoint.model, "messages": [{"role": "user", "content": query}]}
-        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self.endpoint.api_key}"}
-        url = f"{self.endpoint.base_url}/chat/completions"
-        urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers)).read()
-
-    async def good(self):
-        return done()
-
+class Hostile(agents.Hostile):
     async def pid(self):
         return done(str(os.getpid()))
 
     async def wait_to_go(self):
-        while not (Path(os.environ["HOSTILE_FOLDER"]) / "go").exists():  # noqa: ASYNC110 - another process makes it
+        while not (folder() / "go").exists():  # noqa: ASYNC110 - another process makes it
             await asyncio.sleep(0.01)
         return done()
 
@@ -55,6 +32,45 @@ class Hostile(Crashes, Hangs, Exceptions, Answers, Processes, Output, Memory, Le
 
     async def folder(self):
         return done(os.getcwd())
+
+    async def surrogate(self):
+        return {"answer": {"final_answer": "half a pair: \ud800", "answer_details": []}}
+
+    async def document(self):
+        return {"answer": {"final_answer": "yes", "answer_details": []}, "called_apis": [["Weather", "now"]]}
+
+    async def late_garbage(self):
+        threading.Thread(target=write_when_told, daemon=True).start()
+        return done(str(os.getpid()))
+
+    async def answer_when_told(self):
+        (folder() / "ready").touch()
+        while not (folder() / "go").exists():
+            time.sleep(0.01)  # noqa: ASYNC251 - its event loop is to be blocked
+        return done()
+
+    async def count_the_tasks(self):
+        return done(f"{os.getpid()} {len(asyncio.all_tasks())}")
+
+    async def end_at_the_next_trial(self):
+        end_at_the_next_command()
+        return done(str(os.getpid()))
+
+    async def leave_a_bare_daemon(self):
+        bare_daemon()
+        return done()
+
+    async def crash_beside_a_bare_daemon(self):
+        bare_daemon()
+        os._exit(3)
+
+    async def hang_beside_a_bare_daemon(self):
+        bare_daemon()
+        re.match(r"(a+)+$", "a" * 64 + "b")
+
+    async def stop_the_parent(self):
+        os.kill(os.getppid(), signal.SIGSTOP)
+        return done()
 
 
 class Blocking(Base):
@@ -96,3 +112,42 @@ class Ending(Base):
 
 class NoAgent:
     contract = "3"
+
+
+def folder():
+    return Path(os.environ["HOSTILE_FOLDER"])
+
+
+def write_when_told():
+    while not (folder() / "go").exists():
+        time.sleep(0.01)
+    write_everywhere(b"late\n")
+    (folder() / "gone").touch()
+
+
+def end_at_the_next_command():
+    """Have the worker end as soon as it has received another command."""
+    gc.unfreeze()  # what the worker has left out of the search for garbage is shown only then
+    (channel,) = [found for found in gc.get_objects() if type(found).__qualname__ == "Channel"]
+    receive = channel.receive
+
+    def receive_and_end():
+        receive()
+        os._exit(9)
+
+    channel.receive = receive_and_end
+
+
+def bare_daemon():
+    """Starts what has no session, environment, descriptor or parent in common with this worker."""
+    note = folder() / "daemon"
+    code = "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(600)"
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            os.closerange(0, 256)
+            os.execve(sys.executable, [sys.executable, "-S", "-c", code, str(note) + ".new"], {})
+        os._exit(0)
+    while not (note.with_name("daemon.new").exists() and note.with_name("daemon.new").read_text()):
+        time.sleep(0.01)
+    os.rename(str(note) + ".new", note)

@@ -1,0 +1,71 @@
+"""Run the attack suite beside an adapter, and show what each attack cost in each sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from trialbed.cli.stored import print_json
+from trialbed.contracts import Executor, Sandbox
+from trialbed.drivers import load_driver
+from trialbed.errors import SandboxUnavailable
+from trialbed_adapter_lab.hostile import HostileReport, run_attacks
+
+SANDBOXES = ("none", "process", "container")
+
+
+def attack(name: str, sandboxes: Sequence[str], *, yes: bool, env_dir: Path | None, as_json: bool) -> int:
+    """Run the attacks in each sandbox, show the reports, and return the exit code.
+
+    Raises:
+        SandboxUnavailable: a sandbox that was asked for does not work here.
+        NothingMeasured: a run did not get to its end.
+    """
+    options = ["--yes"] * yes + (["--env-dir", str(env_dir)] if env_dir else [])
+    reports = []
+    for sandbox in sandboxes or _usable():
+        click.echo(f"sandbox {sandbox}:", err=True)
+        reports.append(run_attacks(name, sandbox, options=options))
+    if as_json:
+        print_json([report.as_json() for report in reports])
+    else:
+        _show(reports)
+    return 0 if all(report.ok for report in reports) else 1
+
+
+def _usable() -> list[str]:
+    """Return the sandboxes that work here, and say why others do not."""
+    executor: type[Executor] = load_driver("executors", "local")
+    found = []
+    for mode in SANDBOXES:
+        try:
+            if mode != "none":
+                executor.check_sandbox(Sandbox(mode))
+        except SandboxUnavailable as error:
+            click.echo(f"without {mode}: {error}", err=True)
+        else:
+            found.append(mode)
+    return found
+
+
+def _show(reports: Sequence[HostileReport]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("attack", *(report.sandbox for report in reports), box=None, pad_edge=False)
+    for results in zip(*(report.results for report in reports), strict=True):
+        cells = [(result.own.partition(":")[0] or "nothing") if result.held else "NOT HELD" for result in results]
+        table.add_row(results[0].attack, *cells)
+    Console(highlight=False, markup=False).print(table)
+    for report in reports:
+        for result in report.results:
+            if not result.held:
+                click.echo(f"\n{result.attack}, sandbox {report.sandbox}: not held")
+                for trial in ("own", "next", "neighbour"):
+                    click.echo(f"    {trial + ':':11}{getattr(result, trial) or 'answered'}")
+    held, tried = (
+        sum(found) for found in zip(*((one.held, 1) for all_ in reports for one in all_.results), strict=True)
+    )
+    click.echo(f"\n{held} of {tried} attacks cost their own trial at most, and {reports[0].framework} nothing")
