@@ -1,8 +1,8 @@
 # Commands for a fresh machine (Python 3.11+ with pip and venv). Everything is installed into .venv here, by uv;
 # the system's Python is only asked to create it.
 PYTHON ?= python3
-# How many tests run at once: a number, or `logical` for as many as there are processors.
-JOBS ?= logical
+# How many tests run at once: a number. Tests wait for programs now and then, so there is one worker more than processors.
+JOBS ?= $(shell expr `getconf _NPROCESSORS_ONLN` + 1)
 # What the model of the demo does: gold, or an error of a real model, such as wrong-args.
 POLICY ?= gold
 VENV := .venv
@@ -10,10 +10,8 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/uv pip install --python $(BIN)/python
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8
 QUICKLY := $(PYTEST) --dist worksteal
-# Slow tests wait for programs now and then, so there is one worker more. A worker runs whole files, since their tests
-# share what takes long to make, and the files that take longest are begun first.
-MORE_JOBS ?= $(shell expr `getconf _NPROCESSORS_ONLN` + 1)
-SLOWLY := $(BIN)/python -m pytest -n $(MORE_JOBS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+# A worker runs whole files of slow tests, since they share what takes long to make; the longest files are begun first.
+SLOWLY := $(PYTEST) --dist loadfile --no-loadscope-reorder
 # Where slow tests are: each worker would take seconds to import the thousands of others.
 SLOW := tests/browser tests/docs tests/functional tests/golden tests/packaging tests/suites tests/unit/core/store tests/unit/adapter_lab/cli
 SOURCES := setup.py setup.cfg pyproject.toml adapters/langgraph/pyproject.toml adapters/vendors/pyproject.toml
