@@ -136,10 +136,13 @@ def _result(
     absent = "no trial"
     own, following = (hostile.get(query, absent) for query in (attack.name, _after(attack)))
     neighbour = innocent.get(attack.name, absent) or innocent.get(_after(attack), absent)
-    fits = _fits(attack, own) or (refusable and own.partition(":")[0] in attack.refused)
+    fits = _fits(attack, own, refusable=refusable)
     return AttackResult(attack.name, own, following, neighbour, fits and not following and not neighbour)
 
 
-def _fits(attack: Attack, own: str) -> bool:
-    """Return whether the attacker's own trial ended as it should."""
-    return own.startswith(f"{attack.kind}: ") and attack.message in own if attack.kind else not own
+def _fits(attack: Attack, own: str, *, refusable: bool) -> bool:
+    """Return whether the attacker's own trial ended as it may. On a busy machine, any may run out of time."""
+    kind, _, message = own.partition(": ")
+    if kind == "timeout" or (refusable and kind in attack.refused):
+        return True
+    return kind == attack.kind and attack.message in message if attack.kind else not own
