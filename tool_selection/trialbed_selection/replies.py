@@ -8,10 +8,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trialbed.records import ApiRef
+from trialbed.texts import json_values, without_thoughts
 
-THINKING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-QUOTED = re.compile(r'"((?:[^"\\\n]|\\.)*)"|\'((?:[^\'\\\n]|\\.)*)\'|`([^`\n]+)`')
-BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.):])?\s*(.*?)\s*,?$")
+OPENING = re.compile(r"[\[{]")
+QUOTED = re.compile(r'"((?:[^"\\\n]|\\.){0,500})"|\'((?:[^\'\\\n]|\\.){0,500})\'|`([^`\n]{1,500})`')
+"""A name in quotes; no name is longer."""
+BULLET = re.compile(r"(?:[-*•]|\d+[.):])?\s*(.*)")
 NAME_KEYS = ("name", "tool", "tool_name", "function", "api")
 """Keys under which models put a name, where they make objects of what should be texts."""
 
@@ -30,7 +32,7 @@ def named_tools(reply: str, known: Mapping[str, ApiRef]) -> list[ApiRef]:
     Raises:
         ValueError: it names none.
     """
-    text = THINKING.sub("", reply)
+    text = without_thoughts(reply)
     for names in (_listed_names(text), _quoted_names(text), _lines(text)):
         found = list(dict.fromkeys(ref for name in names if (ref := known.get(name.strip().lower())) is not None))
         if found:
@@ -40,15 +42,22 @@ def named_tools(reply: str, known: Mapping[str, ApiRef]) -> list[ApiRef]:
 
 def _listed_names(text: str) -> Iterator[str]:
     """The names in the first JSON value of the reply that is a list, or has one."""
-    for start in re.finditer(r"[\[{]", text):
-        try:
-            value, _ = _DECODER.raw_decode(text, start.start())
-        except (ValueError, RecursionError):
-            continue
-        names = list(_names(value))
-        if names:
-            yield from names
-            return
+    for _, _, found in json_values(text, OPENING, _DECODER):
+        for value in _nested(found):
+            names = list(_names(value))
+            if names:
+                yield from names
+                return
+
+
+def _nested(value: Any) -> Iterator[Any]:
+    """The value and every list and object in it, in the order of the text."""
+    left = [value]
+    while left:
+        value = left.pop()
+        if isinstance(value, (dict, list)):
+            yield value
+            left.extend(reversed(value.values() if isinstance(value, dict) else value))
 
 
 def _names(value: Any) -> Iterator[str]:
@@ -73,8 +82,7 @@ def _quoted_names(text: str) -> Iterator[str]:
 
 def _lines(text: str) -> Iterator[str]:
     for line in text.splitlines():
-        found = BULLET.match(line)
+        found = BULLET.fullmatch(line.strip())
         if found:
-            yield found[1]
-            yield found[1].split(":")[0]
-            yield found[1].split(" - ")[0]
+            name = found[1].removesuffix(",").rstrip()
+            yield from (name, name.split(":")[0], name.split(" - ")[0])

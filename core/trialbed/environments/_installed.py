@@ -37,7 +37,7 @@ def lock_digest(text: str) -> str:
 
 def requirements(text: str) -> tuple[str, ...]:
     """The requirements of a lock, without comments, each on one line."""
-    joined = re.sub(r"\s*\\\n\s*", " ", text)
+    joined = re.sub(r"(?:(?<!\s)\s+)?\\\n\s*", " ", text)
     return tuple(line.strip() for line in joined.splitlines() if line.strip() and not line.strip().startswith("#"))
 
 
@@ -47,9 +47,9 @@ def read_lock(text: str, source: str) -> tuple[str, ...]:
     Raises:
         DataError: a line is not exact; names the source and the line.
     """
-    lines = tuple(re.sub(r"\s+#\s.*$", "", line) for line in requirements(text))
+    lines = tuple(re.sub(r"(?<!\s)\s+#\s.*$", "", line) for line in requirements(text))
     for line in lines:
-        if not any(form.fullmatch(line) for form in (_PINNED, _DIRECT, _EDITABLE)):
+        if not (_PINNED.fullmatch(line) or _DIRECT.fullmatch(line) or _EDITABLE.fullmatch(line)):
             raise DataError(
                 f"{source}: {without_credentials(line)!r} is not allowed in a lock: each line must be NAME==VERSION, "
                 "NAME @ URL or -e file:URL; indexes are set by UV_DEFAULT_INDEX and UV_INDEX"

@@ -34,7 +34,7 @@ NOT_HASHED = ("build", "dist", "__pycache__")
 
 _LOCAL = re.compile(r"(?P<editable>-e\s+)?(?:\S+\s+@\s+)?(?P<url>file:[^\s#]+)")
 _TOKEN = re.compile(r"(https?://)[^/\s@]+@", re.IGNORECASE)
-_PASSWORD = re.compile(r"([a-z][a-z0-9+.-]*://)[^/\s:@]*:[^/\s@]+@", re.IGNORECASE)
+_PASSWORD = re.compile(r"([a-z][a-z0-9+.-]{0,40}://)[^/\s:@]*:[^/\s@]+@", re.IGNORECASE)
 
 
 def python_id() -> str:

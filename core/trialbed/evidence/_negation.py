@@ -33,7 +33,7 @@ _LIMITING = re.compile(r"\b(?:until|till|before|than|except|unless|only|apart|bi
 """Words after which a negation says where something ends: ``not open until 9:00``."""
 
 _CLAUSE = re.compile(
-    r"[;!?]|\.(?=\s|$)|\n(?=\s*(?:\n|-|[0-9]+[.)]\s))|[,:]\s"
+    r"[;!?]|\.(?=\s|$)|\n(?=[^\S\n]*(?:\n|-|[0-9]+[.)]\s))|[,:]\s"
     r"|\b(?:but|however|and|while|although|though|instead|rather|yet|because|with|which|who"
     r"|und|aber|sondern|et|mais|pero|sino|ma|mas|maar)\b"
 )
@@ -61,7 +61,7 @@ _ASKING = re.compile(r"\b(find out|find|tell|know|say|determine|confirm|verify|e
 """A clause of a question that belongs to its verb: ``could not find out who the mayor is``."""
 
 _AFTER = re.compile(
-    r"\s*(?:is|was|are|were|would be)?(?:\s*(?:not|n't) (?:true|correct|right|the case|the answer)"
+    r"(?:\s*(?:is|was|are|were|would be))?(?:\s*(?:not|n't) (?:true|correct|right|the case|the answer)"
     r"|\s+(?:wrong|false|incorrect|untrue))\b"
     r"|,?\s+(?:(?:is|was|are|were)(?:\s+not|n't|\s+no\s+longer)|used\s+to\s+be)\s+(?:the|its|their|his|her|your)\b"
     r"(?!\s+only\b)"

@@ -11,9 +11,10 @@ from trialbed.evidence._tokens import LONGEST_NUMBER, Token, spelled_number, spe
 _START = r"(?<![\w.,:/-])(?P<sign>-?)"
 _END = r"(?!\w|[.,:/][0-9])"
 _NUMBERS = (
-    # 48 213 and 48 213,50
+    # 48 213 and 48 213,50; where more follows, it is a list, of which no part is tried anew
     re.compile(
-        rf"{_START}(?P<whole>[1-9][0-9]{{0,2}}(?:[ ][0-9]{{3}})+)(?:[.,](?P<fraction>[0-9]+))?(?![ ][0-9]){_END}"
+        rf"{_START}(?P<whole>[1-9][0-9]{{0,2}}(?:[ ][0-9]{{3}})+)(?:[.,](?P<fraction>[0-9]+))?"
+        rf"(?P<ended>(?![ ][0-9]){_END})?"
     ),
     # 48.213,50 and 1.048.213
     re.compile(rf"{_START}(?P<whole>[1-9][0-9]{{0,2}}(?:\.[0-9]{{3}})+),(?P<fraction>[0-9]+){_END}"),
@@ -107,7 +108,8 @@ def _readings(text: str) -> Iterator[Token]:
     if any(character.isdigit() for character in text):
         forms = (*_NUMBERS, *_CONTINENTAL) if _is_continental(text) else _NUMBERS
         for form in forms:
-            yield from (Token(_number(match), *match.span()) for match in form.finditer(text))
+            found = form.finditer(text)
+            yield from (Token(_number(match), *match.span()) for match in found if _is_whole(match))
         yield from _scale(text)
     for match in _TIMES.finditer(text):
         yield Token(_time(match), *match.span())
@@ -125,6 +127,10 @@ def _is_continental(text: str) -> bool:
     if any(form.search(text) for form in _DECIMAL_COMMA):
         return True
     return len(_WORDS.intersection(re.findall(r"[^\W\d_]+", text))) >= ENOUGH_WORDS
+
+
+def _is_whole(match: re.Match[str]) -> bool:
+    return "ended" not in match.re.groupindex or match["ended"] is not None
 
 
 def _number(match: re.Match[str]) -> str:

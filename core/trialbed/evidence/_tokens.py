@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import html
 import re
-import unicodedata
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
+
+from trialbed.texts import normalize
 
 LONGEST_NUMBER = 40
 """Characters of a number; longer runs of digits are words."""
@@ -50,7 +51,7 @@ _TOKEN = re.compile(
   | (?P<dotted>[0-9]+(?:\.[0-9]+){2,}(?![0-9]))
   | (?P<mixed>[0-9]+[^\W0-9_]+[0-9]\w*)
   | (?P<number>(?:(?<![\w.)\]%-])-)?
-        (?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9]|,[0-9])|[0-9]{1,3}(?:'[0-9]{3})+(?![0-9])|[0-9]+)
+        (?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,3}(?:'[0-9]{3})+(?![0-9])|[0-9]+)
         (?:\.[0-9]+)?(?:e[+-]?[0-9]{1,3}(?!\w))?)
   | (?P<word>[^\W_]+(?:(?!'s\b)['_][^\W_]+)*)
   | (?P<mark>[^\s_])
@@ -61,6 +62,12 @@ _TOKEN = re.compile(
 
 _AS_THEY_ARE = frozenset({"plain", "dotted", "mixed", "word", "mark"})
 """Kinds of tokens that have one spelling only."""
+
+_LISTED = re.compile(r"(?<![0-9])[0-9]{1,3}(?:,[0-9]{3})+(?=(?P<more>,?[0-9])?)")
+"""Numbers with separators of thousands; more digits behind them show a list, such as ``100,200,3``."""
+
+_LIST_MARK = "\ue000"
+"""The comma of a list for ``_TOKEN``, which would else try at each number anew how far the list goes."""
 
 
 class Token(NamedTuple):
@@ -74,7 +81,7 @@ class Token(NamedTuple):
 def readable(text: str) -> str:
     """Return the text that tokens are read from: compatible characters, one kind of dashes and quotes, no markup."""
     spaced = _SPACED_THOUSANDS.sub(",", _ENTITY.sub(_unescape, text) if "&" in text else text)
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", spaced.translate(_SAME)).casefold())
+    folded = normalize("NFKC", normalize("NFKC", spaced.translate(_SAME)).casefold())
     same = _UNSPACED.sub(r" \1 ", _SIGNED_MONEY.sub(r"\g<currency>-", folded.translate(_SAME)))
     return _MINUS.sub("-", _DATE_AND_TIME.sub(r"\1 ", _MARKUP.sub("", same)))
 
@@ -93,9 +100,13 @@ def tokens(text: str) -> list[Token]:
 
 
 def _tokens(text: str) -> Iterator[Token]:
-    for found in _TOKEN.finditer(text):
-        shown = found[0] if found.lastgroup in _AS_THEY_ARE else _spelling(found)
+    for found in _TOKEN.finditer(_LISTED.sub(_as_list, text) if "," in text else text):
+        shown = text[found.start() : found.end()] if found.lastgroup in _AS_THEY_ARE else _spelling(found)
         yield Token(shown, found.start(), found.end())
+
+
+def _as_list(found: re.Match[str]) -> str:
+    return found[0].replace(",", _LIST_MARK) if found["more"] else found[0]
 
 
 def _spelling(found: re.Match[str]) -> str:

@@ -6,7 +6,9 @@ import json
 import re
 from typing import Any, NamedTuple
 
-_THINKING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+from trialbed.texts import json_values, without_thoughts
+
+_OPENING = re.compile("{")
 _DECODER = json.JSONDecoder(strict=False)
 
 
@@ -29,17 +31,11 @@ def read_object(reply: str, *keys: str) -> FoundObject:
     Raises:
         Unreadable: there is none, or there are several that differ.
     """
-    text = _THINKING.sub("", reply)
+    text = without_thoughts(reply)
     found: list[dict[str, Any]] = []
     around: list[str] = []
-    place = last = 0
-    while (start := text.find("{", place)) >= 0:
-        try:
-            value, end = _DECODER.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            place = start + 1
-            continue
-        place = end
+    last = 0
+    for start, end, value in json_values(text, _OPENING, _DECODER):
         if all(key in value for key in keys):
             found.append(value)
             around.append(text[last:start])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from typing import Any
 
 from trialbed.errors import UsageError
+from trialbed.texts import normalize
 from trialbed.tool_calls._patterns import matches_whole
 from trialbed.tool_calls._rules import (
     NO_SCHEMA,
@@ -256,7 +256,7 @@ def _number(value: Any) -> int | float | None:
 
 
 def _fold(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return " ".join(normalize("NFKC", text).casefold().split())
 
 
 def _text(value: Any) -> str:

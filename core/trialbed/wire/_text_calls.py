@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from trialbed.texts import json_values
 from trialbed.wire._exchange import Call
 
 LONGEST = 200_000
@@ -17,11 +18,11 @@ LONGEST = 200_000
 LONGEST_CODE = 10_000
 """Characters of the arguments of a call in Python."""
 
+MOST_CODE = 100_000
+"""Characters of all arguments in Python that are read in one text, which takes a fraction of a second."""
+
 MOST = 200
 """Calls that are found in one text."""
-
-EFFORT = 8
-"""Times that each character is read at most, on average, in the search for JSON."""
 
 NAMES = ("name", "tool", "tool_name", "function", "function_name", "action", "recipient_name")
 ARGUMENTS = ("arguments", "parameters", "args", "input", "tool_input", "action_input", "kwargs")
@@ -40,8 +41,7 @@ TOKENS = re.compile(
 )
 CODE = re.compile(r"```(?:python|py|tool_code|tool_call)\b(?P<code>.*?)(?:```|\Z)", re.DOTALL)
 CALL = re.compile(rf"(?<![\w.-]){NAME}\(")
-
-_decoder = json.JSONDecoder()
+BRACKET = re.compile(r"[()\[\]{}]")
 
 
 def text_calls(text: str, names: Collection[str]) -> tuple[Call, ...]:
@@ -83,53 +83,50 @@ def _in_code(text: str, names: Collection[str]) -> Found:
     spans = [(match.start("code"), match["code"]) for match in CODE.finditer(text)]
     if stripped.startswith("[") and stripped.endswith(")]"):
         spans.append((0, text))
+    left = MOST_CODE
     for start, code in spans:
         for match in CALL.finditer(code):
             name = _offered_name(match["name"], names)
-            if name:
-                yield start + match.start(), Call(name, _python_arguments(code[match.end() - 1 :][:LONGEST_CODE]))
+            if name and left > 0:
+                arguments = _in_parentheses(code[match.end() - 1 : match.end() - 1 + LONGEST_CODE])
+                left -= len(arguments)
+                yield start + match.start(), Call(name, _python_arguments(arguments))
+
+
+def _in_parentheses(code: str) -> str:
+    """The code from its opening parenthesis to the closing one; all of it if that is missing."""
+    depth = 0
+    for match in BRACKET.finditer(code):
+        depth += 1 if match[0] in "([{" else -1
+        if depth == 0:
+            return code[: match.end()]
+    return code
 
 
 def _python_arguments(code: str) -> str:
-    """The arguments of a call, from its opening parenthesis on, as JSON if they are literals with names."""
-    depth, end = 0, len(code)
-    for place, character in enumerate(code):
-        depth += (character in "([{") - (character in ")]}")
-        if depth == 0:
-            end = place + 1
-            break
+    """The arguments of a call, in parentheses, as JSON if they are literals with names."""
     try:
         with warnings.catch_warnings():
             # Of strange escapes in strings, for example.
             warnings.simplefilter("ignore")
-            call = ast.parse(f"_{code[:end]}", mode="eval").body
+            call = ast.parse(f"_{code}", mode="eval").body
         if isinstance(call, ast.Call) and not call.args and all(keyword.arg for keyword in call.keywords):
             values = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
             return json.dumps(values, ensure_ascii=False)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         pass
-    return code[1 : end - 1]
+    return code[1:-1]
 
 
 def _in_json(text: str, names: Collection[str]) -> Found:
-    place, effort, found = 0, EFFORT * len(text) + 1000, 0
-    while effort > 0 and found < MOST and (opening := OPENING.search(text, place)):
-        start = opening.start()
-        try:
-            value, place = _decoder.raw_decode(text, start)
-        except json.JSONDecodeError as error:
-            # The exception counts the lines before it.
-            effort -= error.pos - start + 100 + start // 100
-            place = start + 1
-        except RecursionError:
-            effort -= len(text) - start
-            place = start + 1
-        else:
-            effort -= place - start
-            marked = MARKED.search(text, max(0, start - 40), start) is not None
-            for call in _calls_of(value, names, marked=marked):
-                found += 1
-                yield start, call
+    found = 0
+    for start, _, value in json_values(text, OPENING):
+        marked = MARKED.search(text, max(0, start - 40), start) is not None
+        for call in _calls_of(value, names, marked=marked):
+            found += 1
+            yield start, call
+        if found >= MOST:
+            return
 
 
 def _calls_of(value: Any, names: Collection[str], *, marked: bool) -> Iterator[Call]:

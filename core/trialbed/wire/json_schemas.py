@@ -249,18 +249,23 @@ def _with_portable_patterns(schema: Schema) -> Schema:
     return _map_parts(schema, rewrite)
 
 
-_ATOM = re.compile(r"\\k<(\w+)>|\\.|\(\?<(?![=!])(\w+)>|\((?!\?)|\[\^?\]|\[(?:\\.|[^\]\\])*\]|\{,|.", re.DOTALL)
+_ATOM = re.compile(
+    r"\\k<(\w+)>|\\.|\(\?<(?![=!])(\w+)>|\((?!\?)|\[\^?\]|\[(?:\\.|[^\]\\])*\\?(?:\]|\Z)|\{,|.", re.DOTALL
+)
 _RANGE = re.compile(r"(\\[wdsWDS])-(?=[^\]])|-(?=\\[wdsWDS])")
 
 
 def _portable(pattern: str) -> str:
     r"""A pattern of ECMA 262 without ``\k<name>``, ``[]``, ``[^]``, ``[\w-.]`` and ``{,3}``."""
-    names = [match[2] for match in _ATOM.finditer(pattern) if match[2] or match[0] == "("]
+    groups = (match[2] for match in _ATOM.finditer(pattern) if match[2] or match[0] == "(")
+    numbers: dict[str | None, int] = {}
+    for number, name in enumerate(groups, 1):
+        numbers.setdefault(name, number)
 
     def atom(match: re.Match[str]) -> str:
         text = match[0]
         if match[1]:
-            return f"(?:\\{names.index(match[1]) + 1})" if match[1] in names else text
+            return f"(?:\\{numbers[match[1]]})" if match[1] in numbers else text
         if text in ("[]", "[^]", "{,"):
             return {"[]": "(?!)", "[^]": r"[\s\S]", "{,": r"\{,"}[text]
         return _RANGE.sub(lambda found: f"{found[1] or ''}\\-", text) if text[0] == "[" else text

@@ -7,12 +7,12 @@ name before them. The rest of the name and the description identify the tool, as
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from trialbed.records import ToolSpec
+from trialbed.texts import normalize
 from trialbed.wire._exchange import OfferedTool
 
 SHORTEST_CUT = 20
@@ -96,7 +96,7 @@ def _unambiguous(found: Mapping[str, set[str]]) -> Iterator[tuple[str, str]]:
 
 def plain_name(name: str) -> str:
     """A name without case, accents and separators."""
-    parts = unicodedata.normalize("NFKD", name.casefold())
+    parts = normalize("NFKD", name.casefold())
     return "".join(character for character in parts if character.isalnum())
 
 

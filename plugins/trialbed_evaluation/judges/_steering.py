@@ -17,12 +17,12 @@ _JUDGE = r"(?:judge|grader|evaluator|reviewer|assessor)"
 
 _STEERING = re.compile(
     rf"""answer_status
-    | <\|(?:im_start|im_end|system|endoftext)\|> | \[/?INST\] | ^\s*\#{{2,}}\s*(?:system|instruction)
+    | <\|(?:im_start|im_end|system|endoftext)\|> | \[/?INST\] | ^[^\S\n]*\#{{2,}}\s*(?:system|instruction)
     | \b(?:ignore|disregard|forget|override|bypass)\b [^.\n]{{0,40}}
       \b(?:instructions?|rubric|prompt|rules|guidelines|criteria)\b
     | \b(?:reply|respond|output|return|vote|print|say|write|answer)\b
       (?:\ only|\ just|\ with|\ simply|\ exactly|:|,)*
-      \s*["'*`{{(]*\s*(?:{_STATUS})\b
+      \s*(?:["'*`{{(]+\s*)?(?:{_STATUS})\b
     | (?<!\bi\ )(?<!\bwe\ ) \b(?:grade|mark|rate|score|judge|classify|label|count|treat|consider)\b
       [^.\n]{{0,60}} \b(?:{_STATUS})\b
     | \b(?:ignorier\w*|ignore[zr]|ignora|ignoriert)\b [^.\n]{{0,40}} \b(?:anweisung\w*|instruc\w+)
@@ -31,9 +31,9 @@ _STEERING = re.compile(
     | \b{_JUDGE}s?\b [^.\n]{{0,10}} \b(?:must|should|has\ to|have\ to|shall)\b
     | \b(?:deserves?|merits?|give\ (?:it|this|me))\b [^.\n]{{0,30}}
       \b(?:full\ (?:marks?|score|credit)|passing\ (?:grade|score))\b
-    | (?:^\W*(?:the\ )?(?:status|grade)
+    | (?:^[^\w\n]*(?:the\ )?(?:status|grade)
       | \b(?:final|answer(?:'s)?|your|overall|task|correct|set\ the)\ (?:status|grade|label)
-      | \b(?:verdict|score|rating))\b \s*(?:is|must\ be|should\ be|to|=)?\s*:?\s*["'*`]*(?:{_STATUS})\b
+      | \b(?:verdict|score|rating))\b \s*(?:(?:is|must\ be|should\ be|to|=)\s*)?(?::\s*)?["'*`]*(?:{_STATUS})\b
     | \byou\ are\ (?:now\ )?(?:a|an|the)\ [^.\n]{{0,30}}\b{_JUDGE}\b
     | \b(?:dear|attention|note\ to|(?:instructions?|message)\ (?:for|to))\ (?:the\ )?[^.\n]{{0,20}}\b{_JUDGE}s?\b
     | \b(?:prefer|choose|select|pick)\ (?:the\ )?(?:first|second)\ (?:answer|assistant|one)\b

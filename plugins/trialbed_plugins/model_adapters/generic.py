@@ -6,10 +6,11 @@ import json
 import re
 from typing import Any
 
+from trialbed.texts import without_enclosed
 from trialbed_plugins.model_adapters._tokenizers import TokenizerAdapter
 from trialbed_plugins.model_adapters.kimi import kimi_calls
 
-TAGGED = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
+TAGS = ("<tool_call>", "</tool_call>")
 """A call as Hermes, Qwen and many others write it: JSON between tags."""
 
 LISTED = re.compile(r"\[TOOL_CALLS\]\s*(\[.*\])", re.DOTALL)
@@ -28,14 +29,13 @@ class GenericAdapter(TokenizerAdapter):
         """Find calls in the forms of Hermes and Qwen, of Mistral, and of Kimi; a part that is not a call stays text."""
         made: list[dict[str, Any]] = []
 
-        def take(found: re.Match[str]) -> str:
-            calls = _calls(found[1])
-            if not calls:
-                return found[0]
+        def is_taken(part: str) -> bool:
+            calls = _calls(part)
             made.extend(calls)
-            return ""
+            return bool(calls)
 
-        rest = LISTED.sub(take, TAGGED.sub(take, text))
+        rest = without_enclosed(text, *TAGS, is_taken)
+        rest = LISTED.sub(lambda found: "" if is_taken(found[1]) else found[0], rest)
         numbered = [{"id": f"call_{number}", "type": "function", "function": call} for number, call in enumerate(made)]
         rest, kimi = kimi_calls(rest)
         return rest, [*numbered, *kimi]
@@ -44,7 +44,7 @@ class GenericAdapter(TokenizerAdapter):
 def _calls(text: str) -> list[dict[str, Any]]:
     """Return the functions that a JSON text calls; empty if one of them is not a call."""
     try:
-        value = json.loads(text)
+        value = json.loads(text.strip())
     except (ValueError, RecursionError):
         return []
     calls = [_call(item) for item in (value if isinstance(value, list) else [value])]

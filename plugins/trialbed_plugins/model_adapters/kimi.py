@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from trialbed.texts import enclosed, without_enclosed
 from trialbed_plugins.model_adapters._tokenizers import TokenizerAdapter
 
 FAMILY = ("kimi", "moonshot")
 
-SECTION = re.compile(r"<\|tool_calls_section_begin\|>(.*?)<\|tool_calls_section_end\|>", re.DOTALL)
-CALL = re.compile(
-    r"<\|tool_call_begin\|>\s*(?P<id>\S+?:\d+)\s*<\|tool_call_argument_begin\|>\s*(?P<arguments>.*?)\s*<\|tool_call_end\|>",
-    re.DOTALL,
-)
+SECTION = ("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>")
+CALL = ("<|tool_call_begin|>", "<|tool_call_end|>")
+ARGUMENTS = "<|tool_call_argument_begin|>"
+IDENTITY = re.compile(r"\S+:\d+")
 
 
 class KimiAdapter(TokenizerAdapter):
@@ -35,8 +35,13 @@ class KimiAdapter(TokenizerAdapter):
 
 def kimi_calls(text: str) -> tuple[str, list[dict[str, Any]]]:
     """Return a text without its complete sections of calls, and their calls."""
-    calls = [_call(found) for section in SECTION.findall(text) for found in CALL.finditer(section)]
-    return SECTION.sub("", text), [call for call in calls if call is not None]
+    calls: list[dict[str, Any] | None] = []
+
+    def read(section: str) -> bool:
+        calls.extend(_call(part) for _, _, part in enclosed(section, *CALL))
+        return True
+
+    return without_enclosed(text, *SECTION, read), [call for call in calls if call is not None]
 
 
 def _transform(message: dict[str, Any]) -> dict[str, Any]:
@@ -47,8 +52,12 @@ def _transform(message: dict[str, Any]) -> dict[str, Any]:
     return message
 
 
-def _call(found: re.Match[str]) -> dict[str, Any] | None:
-    identity = found["id"]
+def _call(part: str) -> dict[str, Any] | None:
+    # What stands before the last beginning is a call that was broken off.
+    begun, mark, arguments = part.partition(ARGUMENTS)
+    identity = begun.rpartition(CALL[0])[2].strip()
     name = identity.rpartition(":")[0].partition(".")[2]
-    function = {"name": name, "arguments": found["arguments"]}
-    return {"id": identity, "type": "function", "function": function} if name else None
+    if not mark or not name or IDENTITY.fullmatch(identity) is None:
+        return None
+    function = {"name": name, "arguments": arguments.strip()}
+    return {"id": identity, "type": "function", "function": function}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from trialbed_verify.findings._answers import AnsweredRow
 from trialbed_verify.findings._findings import Finding, finding
 
-SNAPSHOT = re.compile(r"(?:[-@:](?:\d{3,8}|\d{4}-\d\d-\d\d|\d\d-\d{2,4}|v\d[\d.]*(?::\d+)?|latest|free|preview))+")
+SNAPSHOT = re.compile(r"(?:[-@:](?:\d{3,8}|\d\d-\d{2,4}|v\d[\d.]*(?::\d+)?|latest|free|preview)){1,6}")
 """The snapshot of a model, after its name; a single digit names another model."""
 
 

@@ -12,7 +12,8 @@ from trialbed_verify.findings._answers import AnsweredRow, function_of
 from trialbed_verify.findings._findings import Finding, finding
 from trialbed_verify.findings._kinds import CALL_REASONS
 
-KEY = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:')
+TEXT = re.compile(r'"((?:[^"\\]|\\.)*)\\?(?:"(\s*:)?|\Z)', re.DOTALL)
+"""A text in JSON, of which one before a colon is a key; the last one may be cut off."""
 
 
 def examine_schema(answer: AnsweredRow) -> Iterator[Finding]:
@@ -69,7 +70,7 @@ def _arguments(function: Mapping[str, Any]) -> Iterator[Finding]:
     if text.lstrip()[:1] != "{":
         yield from _no_object(function, text)
         return
-    keys = KEY.findall(text) if text.count(":") > 1 else ()
+    keys = [name for name, colon in TEXT.findall(text) if colon] if text.count(":") > 1 else ()
     if len(set(keys)) < len(keys) and (key := _repeated_key(text)):
         yield finding("duplicate_keys", f"an object in the arguments has the key {key!r} twice", function)
 

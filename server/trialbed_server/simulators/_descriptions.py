@@ -20,6 +20,9 @@ REPLY_SCHEMA: Mapping[str, Any] = {
 }
 """The JSON Schema of a reply, for endpoints with structured output."""
 
+_LONGEST_BROKEN = 200_000
+"""Characters of a broken reply in which fields are looked for."""
+
 _FIELD = re.compile(r'"(error|response)"\s*:\s*')
 
 
@@ -69,15 +72,17 @@ def read_truncated(reply: str) -> Simulation:
 def _salvage(reply: str) -> dict[str, Any]:
     """The fields of a broken object: a text that does not end is taken as far as it goes."""
     found: dict[str, Any] = {}
-    for match in _FIELD.finditer(reply):
-        rest = reply[match.end() :]
+    decoder = json.JSONDecoder(strict=False)
+    for match in _FIELD.finditer(reply[:_LONGEST_BROKEN]):
+        if match[1] in found:
+            continue
         try:
-            value, _ = json.JSONDecoder(strict=False).raw_decode(rest)
+            value, _ = decoder.raw_decode(reply, match.end())
         except (ValueError, RecursionError):
-            if not rest.startswith('"'):
+            if not reply.startswith('"', match.end()):
                 continue
-            value = rest[1:].rstrip('"}` \n').replace('\\"', '"').replace("\\n", "\n")
-        found.setdefault(match[1], value)
+            value = reply[match.end() + 1 :].rstrip('"}` \n').replace('\\"', '"').replace("\\n", "\n")
+        found[match[1]] = value
     return found
 
 

@@ -6,6 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from trialbed.texts import normalize
+
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+")
 """A word, also within ``camelCase`` and ``snake_case``."""
 
@@ -55,5 +57,5 @@ def _words(text: str) -> Iterator[str]:
 
 def _plain(text: str) -> str:
     """The text without accents, which are often left out, and with one form of each letter."""
-    parts = unicodedata.normalize("NFKD", text)
-    return unicodedata.normalize("NFC", "".join(part for part in parts if not unicodedata.combining(part)))
+    parts = normalize("NFKD", text)
+    return normalize("NFC", "".join(part for part in parts if not unicodedata.combining(part)))

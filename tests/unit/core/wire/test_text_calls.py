@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from support.backtracking import processor_time
 
-from trialbed.wire import _text_calls, text_calls
+from trialbed.wire import text_calls
 
 NAMES = ("look_up", "Weather_Now", "add")
 OSLO = '{"city": "Oslo"}'
@@ -127,16 +127,7 @@ def test_nothing_makes_it_fail(text: str) -> None:
     ["{", "[", '{"name":', '{"a":[', "<function=look_up>", "<think>", "Action: look_up\n", "```python\n", "look_up(",
      "```python look_up(", '{"name": "look_up", "arguments": {}} ', '"', "<|tool_call_begin|>look_up", "<parameter=a>"],
 )  # fmt: skip
-def test_the_effort_is_bounded(piece: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Counting:
-        tries = 0
-
-        def raw_decode(self, text: str, start: int) -> tuple[Any, int]:
-            self.tries += 1
-            return decoder.raw_decode(text, start)
-
-    decoder, counting = _text_calls._decoder, Counting()
-    monkeypatch.setattr(_text_calls, "_decoder", counting)
+def test_the_effort_is_bounded(piece: str) -> None:
     # With quadratic effort this would take minutes.
-    text_calls((piece * 200_000)[:200_000], NAMES)
-    assert counting.tries < 10_000
+    with processor_time(20):
+        text_calls((piece * 200_000)[:200_000], NAMES)

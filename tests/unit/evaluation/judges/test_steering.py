@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.backtracking import processor_time
 from support.judge_endpoint import JudgeEndpoint, judge_endpoint, obeys
 from tenacity import wait_none
 
 from trialbed.contracts import Judge
 from trialbed.records import Answer, ApiCall, ApiRef, Query, WireLog
 from trialbed_evaluation.calibration import embedded_cases
+from trialbed_evaluation.judges import _steering
 from trialbed_evaluation.judges._asking import AskingJudge
 from trialbed_evaluation.judges._steering import NOTE, REMOVED, shown, steers
 from trialbed_evaluation.judges.fac import CompletenessJudge
@@ -92,4 +97,30 @@ def test_ordinary_answers_are_shown_as_they_are() -> None:
         "Ignore the noise.",
         *TELLING,
     ):
+        assert shown(text) == text
+
+
+STEERING = re.compile(
+    _steering._STEERING.pattern.replace(r"^[^\S\n]*", r"^\s*")
+    .replace(r"^[^\w\n]*", r"^\W*")
+    .replace(r"""\s*(?:["'*`{(]+\s*)?(?:""", r"""\s*["'*`{(]*\s*(?:""")
+    .replace(r"\s*(?:(?:is|must\ be|should\ be|to|=)\s*)?(?::\s*)?", r"\s*(?:is|must\ be|should\ be|to|=)?\s*:?\s*"),
+    _steering._STEERING.flags,
+)
+"""The same in the plain way, which takes a quadratic time."""
+
+PIECES = ["\n", " ", "##", "system", "status", "the ", "grade", "is", ":", '"', "'", "solved", "*", "print", "say",
+          " only", "verdict", "Reply", "must be", "=", "{", "final", "x", ".", "\t", "\r"]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
+def test_the_linear_pattern_finds_what_the_plain_one_finds(text: str) -> None:
+    assert STEERING.pattern.count(r"\W*") == 1
+    assert steers(text) == (STEERING.search(text) is not None)
+
+
+@pytest.mark.parametrize("text", ["\n" * 300_000, "print" + " " * 300_000 + "x", "status" + "\n" * 300_000 + "x"])
+def test_no_text_takes_long(text: str) -> None:
+    with processor_time(20):
+        assert not steers(text)
         assert shown(text) == text

@@ -1,0 +1,112 @@
+"""Reads texts of any origin in a time that grows no faster than they do."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
+
+MOST_MARKS = 30
+"""Combining marks in a row that are kept, as in the Stream-Safe Text Format of Unicode; no language needs as many."""
+
+EFFORT = 8
+"""Times that each character is read at most, on average, in the search for JSON."""
+
+LEAST_EFFORT = 500_000
+"""Characters that are read at least, which takes some milliseconds; an opening that fails counts as 100."""
+
+_MARKS = re.compile(rf"[^\w\s!-~]{{{MOST_MARKS + 1},}}")
+"""All long runs of marks, among others."""
+
+_THOUGHTS = re.compile("<(/?)(think|thinking|reasoning)>", re.IGNORECASE)
+
+
+def normalize(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
+    """Return ``unicodedata.normalize``, which takes a quadratic time to sort the marks on one letter, for a few marks.
+
+    Of more marks on one letter than any language needs, the first ones are kept.
+    """
+    return text if text.isascii() else unicodedata.normalize(form, _MARKS.sub(_few_marks, text))
+
+
+def _few_marks(found: re.Match[str]) -> str:
+    kept, row = [], 0
+    for character in found[0]:
+        row = row + 1 if unicodedata.combining(character) else 0
+        if row <= MOST_MARKS:
+            kept.append(character)
+    return "".join(kept)
+
+
+def enclosed(text: str, opening: str, closing: str) -> Iterator[tuple[int, int, str]]:
+    """Find the parts between two marks, as ``opening(.*?)closing`` does: start and end with the marks, and the part."""
+    place = 0
+    while (start := text.find(opening, place)) >= 0:
+        inner = start + len(opening)
+        end = text.find(closing, inner)
+        if end < 0:
+            return
+        place = end + len(closing)
+        yield start, place, text[inner:end]
+
+
+def without_enclosed(text: str, opening: str, closing: str, is_taken: Callable[[str], bool]) -> str:
+    """Return the text without the parts between two marks, and the marks, for which ``is_taken`` returns True."""
+    kept, place = [], 0
+    for start, end, part in enclosed(text, opening, closing):
+        if is_taken(part):
+            kept.append(text[place:start])
+            place = end
+    return "".join([*kept, text[place:]])
+
+
+def without_thoughts(text: str) -> str:
+    """Return the text without what stands between the thinking tags of a reasoning model; a tag left open stays."""
+    tags = list(_THOUGHTS.finditer(text))
+    closings: dict[str, list[int]] = defaultdict(list)
+    for number, tag in enumerate(tags):
+        if tag[1]:
+            closings[tag[2].lower()].append(number)
+    kept, place = [], 0
+    for number, tag in enumerate(tags):
+        if tag[1] or tag.start() < place:
+            continue
+        same = closings[tag[2].lower()]
+        at = bisect_left(same, number)
+        if at < len(same):
+            kept.append(text[place : tag.start()])
+            place = tags[same[at]].end()
+    return "".join([*kept, text[place:]])
+
+
+def json_values(
+    text: str, opening: re.Pattern[str], decoder: json.JSONDecoder | None = None
+) -> Iterator[tuple[int, int, Any]]:
+    """Find the JSON values in a text, outermost ones only: start, end and value.
+
+    The search ends where it has read each character ``EFFORT`` times on average, which only texts made for it need.
+
+    Args:
+        opening: matches where a value may begin.
+        decoder: of the values.
+    """
+    read = (decoder or json.JSONDecoder()).raw_decode
+    place, effort = 0, EFFORT * len(text) + LEAST_EFFORT
+    while effort > 0 and (found := opening.search(text, place)):
+        start = found.start()
+        try:
+            value, place = read(text, start)
+        except json.JSONDecodeError as error:
+            # The exception counts the lines before it.
+            effort -= error.pos - start + 100 + start // 100
+            place = start + 1
+        except (ValueError, RecursionError):  # a number of thousands of digits; nested too deeply
+            effort -= len(text) - start
+            place = start + 1
+        else:
+            effort -= place - start
+            yield start, place, value

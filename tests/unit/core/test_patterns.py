@@ -1,0 +1,119 @@
+"""Every pattern of the code takes a time that grows no faster than the text."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from support.backtracking import slowest
+
+ROOT = Path(__file__).parents[3]
+FOLDERS = ("core", "plugins", "server", "tool_selection")
+FILES = sorted(file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py"))
+
+OWN = {
+    "trialbed_evaluation.judges._installed_prompts._FUNCTION": "reads the user's own copy of prompts",
+}
+"""Pattern -> why its time does not matter."""
+
+MADE = {
+    "trialbed.cli._bash": "of the characters at which Bash splits words, for a line that is typed",
+    "trialbed.wire.redaction": "one set of characters, or the spellings of secrets: fixed texts, each tried once",
+    "trialbed.views._text": "of a fixed text in the project's own documents",
+    "trialbed_scripted.policies._fitting": "the project's own patterns of names of parameters",
+    "trialbed_plugins.datasets._listed": "the project's own pattern of a file's name",
+}
+"""Module -> why the patterns that its functions make are linear."""
+
+ANCHORED = ("match", "fullmatch")
+
+
+def _all(pattern: re.Pattern[str], text: str) -> object:
+    return sum(1 for _ in pattern.finditer(text))
+
+
+def _first(way: str) -> Callable[[re.Pattern[str], str], object]:
+    return lambda pattern, text: getattr(pattern, way)(text)
+
+
+class Found(NamedTuple):
+    """A pattern of the code, and how the code uses it."""
+
+    name: str
+    pattern: re.Pattern[str]
+    ways: tuple[str, ...]
+
+
+def _found() -> Iterator[Found]:
+    for file in FILES:
+        source = file.read_text(encoding="utf-8")
+        if "re." in source and "import re\n" in source:
+            yield from _found_in(file, ast.parse(source))
+
+
+def _found_in(file: Path, tree: ast.Module) -> Iterator[Found]:
+    module = ".".join(file.relative_to(ROOT).with_suffix("").parts[1:]).removesuffix(".__init__")
+    ways: dict[str, set[str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            ways.setdefault(node.value.id, set()).add(node.attr)
+    top = [node for node in tree.body if isinstance(node, (ast.Assign, ast.AnnAssign))]
+    inside = {id(inner) for node in top for inner in ast.walk(node)}
+    for node in top:
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        if isinstance(target, ast.Name) and "re.compile" in ast.unparse(node):
+            made = _patterns(getattr(import_module(module), target.id))
+            yield from (Found(f"{module}.{target.id}", each, tuple(ways.get(target.id, ()))) for each in made)
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or id(node) in inside or not isinstance(node.func, ast.Attribute):
+            continue
+        if isinstance(node.func.value, ast.Name) and node.func.value.id == "re" and node.func.attr != "escape":
+            first = node.args[0]
+            if isinstance(first, ast.Constant):
+                yield Found(f"{module}:{node.lineno}", re.compile(first.value), (node.func.attr,))
+            else:
+                assert module in MADE, f"{module}:{node.lineno} makes a pattern; why is it linear?"
+
+
+def _patterns(value: Any) -> Iterator[re.Pattern[str]]:
+    if isinstance(value, re.Pattern):
+        yield value
+    elif isinstance(value, (dict, list, tuple)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _patterns(item)
+
+
+PATTERNS = {found.pattern: found for found in _found() if isinstance(found.pattern.pattern, str)}
+
+
+@pytest.mark.parametrize("found", PATTERNS.values(), ids=lambda found: found.name)
+def test_no_pattern_takes_more_than_linear_time(found: Found) -> None:
+    if found.name in OWN:
+        return
+    anchored = found.ways and set(found.ways) <= set(ANCHORED)
+    for use in map(_first, found.ways) if anchored else (_all,):
+        attack = slowest(found.pattern, use)
+        assert attack is None, (
+            f"{found.name} takes more than linear time on {attack.begin!r} + n * {attack.piece!r} + {attack.end!r}"
+        )
+
+
+def test_the_search_finds_the_patterns_that_froze_runs() -> None:
+    for pattern in (
+        r"[0-9]{1,3}(?:,[0-9]{3})+(?![0-9]|,[0-9])",
+        r"(?m)^\W*(?:status|grade)\b",
+        r"print\s*['\"]*\s*solved",
+        r"(?s)<tool_call>\s*(.*?)\s*</tool_call>",
+        r"(a+)+\Z",
+        r"(?s)<(think|thinking)>.*?</\1>",
+    ):
+        assert slowest(re.compile(pattern), _all, limit=1.0) is not None, pattern
+
+
+def test_every_exception_is_needed() -> None:
+    assert set(OWN) <= {found.name for found in PATTERNS.values()}

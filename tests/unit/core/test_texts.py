@@ -1,0 +1,72 @@
+"""Reading texts of any origin in linear time."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.backtracking import processor_time
+
+from trialbed.texts import MOST_MARKS, enclosed, json_values, normalize, without_enclosed, without_thoughts
+
+TAGS = st.lists(st.sampled_from(["<think>", "</think>", "<THINKING>", "</thinking>", "<reasoning>", "x", "\n"])).map(
+    "".join
+)
+MARKS = st.lists(st.sampled_from(["<a>", "</a>", "<", "a", " ", "\n"])).map("".join)
+LETTERS = st.lists(st.sampled_from(["a", "\u0301", "\u0315", "é", "ﬁ", "漢", "\u3099", "가", "½", " "])).map("".join)
+
+THOUGHTS = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+ENCLOSED = re.compile("<a>(.*?)</a>", re.DOTALL)
+
+
+@given(TAGS)
+def test_thoughts_are_left_out_as_by_the_plain_pattern(text: str) -> None:
+    assert without_thoughts(text) == THOUGHTS.sub("", text)
+
+
+@given(MARKS)
+def test_parts_are_found_as_by_the_plain_pattern(text: str) -> None:
+    assert list(enclosed(text, "<a>", "</a>")) == [(*found.span(), found[1]) for found in ENCLOSED.finditer(text)]
+    assert without_enclosed(text, "<a>", "</a>", lambda part: True) == ENCLOSED.sub("", text)
+
+
+@given(LETTERS)
+def test_texts_are_normalized_as_by_the_library(text: str) -> None:
+    for form in ("NFC", "NFD", "NFKC", "NFKD"):
+        assert normalize(form, text) == unicodedata.normalize(form, text)
+
+
+def test_more_marks_than_any_language_needs_are_left_out() -> None:
+    text = "a" + "\u0315\u0300" * 500_000 + "b"
+    # The library alone takes more than an hour.
+    with processor_time(20):
+        found = normalize("NFD", text)
+    assert found == "a" + "\u0300" * (MOST_MARKS // 2) + "\u0315" * (MOST_MARKS // 2) + "b"
+    assert normalize("NFC", "─" * 100) == "─" * 100
+
+
+def test_values_are_found_among_words() -> None:
+    text = 'So {x} is {"a": {"b": 1}} and [1, 2]'
+    assert [value for _, _, value in json_values(text, re.compile(r"[{\[]"))] == [{"a": {"b": 1}}, [1, 2]]
+    assert next(json_values('{"a": ' + "1" * 5000 + '} {"b": 1}', re.compile("{")))[2] == {"b": 1}
+
+
+@pytest.mark.parametrize("piece", ["{", "[", '{"name":', '{"a":[', '{"', "\n{", "[1,", '{"a":"'])
+def test_the_search_for_values_ends(piece: str) -> None:
+    tries = 0
+
+    class Counting(json.JSONDecoder):
+        def raw_decode(self, text: str, start: int = 0) -> tuple[Any, int]:
+            nonlocal tries
+            tries += 1
+            return decoder.raw_decode(text, start)
+
+    decoder = json.JSONDecoder()
+    # With quadratic effort this would take minutes.
+    list(json_values((piece * 200_000)[:200_000], re.compile(r"[{\[]"), Counting()))
+    assert tries < 25_000
