@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -20,17 +20,35 @@ from trialbed_plugins.executors.sandbox._inside import (
     view,
 )
 from trialbed_plugins.executors.sandbox._interpreters import Interpreter
+from trialbed_plugins.executors.sandbox._nobody import NOBODY, hand_over, permits
 from trialbed_plugins.executors.sandbox._server import CONTAINER, ServerAddress
 
 LAUNCHER = "container.py"
 INSIDE = "/run/trialbed/container.py"
 NAMESPACES = ("user", "mnt", "net", "pid", "ipc", "uts")
-NOBODY = "65534"
 
 ISOLATION = (
-    *("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"),
-    *("--uid", NOBODY, "--gid", NOBODY, "--cap-drop", "ALL"),
+    *("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"),
+    *("--die-with-parent", "--new-session", "--cap-drop", "ALL"),
 )
+USERS = ("--unshare-user", "--disable-userns", "--uid", str(NOBODY), "--gid", str(NOBODY))
+"""The users of a sandbox that is not root's: the one who starts it, as nobody."""
+
+USERS_OF_ROOT = (
+    "--userns",
+    "@USERS@",
+    "--uid",
+    "0",
+    "--gid",
+    "0",
+    "--cap-add",
+    "CAP_SETUID",
+    "--cap-add",
+    "CAP_SETGID",
+)
+"""Root's sandbox has two: root, who makes it and binds files that nobody could not reach, and then nobody, whom the
+launcher inside becomes. The kernel lets root change ``/proc/sys`` in any namespace, whatever root is called there.
+"""
 
 
 def command(worker: SandboxedWorker) -> list[str]:
@@ -44,20 +62,34 @@ def command(worker: SandboxedWorker) -> list[str]:
     listen = (server.loopback, server.port)
     hosts = worker.descriptors.text(_hosts(server))
     bubblewrap = find_bubblewrap()
-    arguments = [
-        *(bubblewrap, *ISOLATION),
-        *("--proc", "/proc", "--dev", "/dev", "--bind", str(folder / "tmp"), "/tmp"),  # noqa: S108 - its own
+    by_root = os.geteuid() == 0
+    if by_root:
+        _check_readable(worker.interpreter.needed)
+        hand_over(folder, NOBODY, NOBODY)
+    shown = [
         *mounts(worker.interpreter, worker.hidden),
-        *("--ro-bind-data", str(hosts), "/etc/hosts", "--ro-bind", str(LAUNCHERS / LAUNCHER), INSIDE),
-        *("--bind", str(folder), str(folder), "--remount-ro", "/", "--chdir", str(folder), "--"),
-        # The descriptor of the policy inside is known to the launcher only.
+        *("--ro-bind", str(LAUNCHERS / LAUNCHER), INSIDE, "--bind", str(folder), str(folder)),
+    ]
+    arguments = [
+        *(bubblewrap, *ISOLATION, *(USERS_OF_ROOT if by_root else USERS)),
+        *("--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm"),  # noqa: S108 - its own
+        *("--bind", str(folder / "tmp"), "/tmp", *folders_above(shown), *shown),  # noqa: S108 - its own
+        *("--perms", "0644", "--ro-bind-data", str(hosts), "/etc/hosts"),
+        *("--remount-ro", "/proc", "--remount-ro", "/", "--chdir", str(folder), "--"),
+        # The descriptors of the users and of the policy inside are known to the launcher only.
         *(worker.command[0], "-I", "-S", INSIDE, "inside", "@INSIDE@", *worker.command),
     ]
     policy = {
         "command": arguments,
         "server": (server.host, server.port),
         "hosts": hosts,
-        "inside": {"listen": listen, "namespaces": _own_namespaces(), "version": version(bubblewrap)},
+        "users": (0, NOBODY) if by_root else (),
+        "inside": {
+            "listen": listen,
+            "namespaces": _own_namespaces(),
+            "version": version(bubblewrap),
+            "user": NOBODY if by_root else None,
+        },
     }
     return worker.launcher(LAUNCHER, "outside", policy=policy)
 
@@ -83,6 +115,34 @@ def mounts(interpreter: Interpreter, hidden: Iterable[Path]) -> Iterator[str]:
                 yield from ("--ro-bind", str(part), str(part))
     for path in sorted(covered):
         yield from ("--tmpfs", str(path)) if path.is_dir() else ("--ro-bind", "/dev/null", str(path))
+
+
+def folders_above(mounted: Sequence[str]) -> Iterator[str]:
+    """The arguments that make the folders above everything that is mounted, which all users may enter.
+
+    Bubblewrap would make them as they are outside: only their owner can enter root's home.
+    """
+    places = map(Path, mounted[2::3])
+    above = {parent for place in places for parent in place.parents if parent != Path("/")}
+    inside = {Path(place) for place in mounted[2::3]}
+    for folder in sorted(above):
+        if inside.isdisjoint((folder, *folder.parents)):
+            yield from ("--perms", "0755", "--dir", str(folder))
+
+
+def _check_readable(needed: Iterable[Path]) -> None:
+    """See that nobody may read the interpreter's files; the folders above them do not matter in the sandbox.
+
+    Raises:
+        SandboxUnavailable: one cannot be read.
+    """
+    unreadable = next((path for path in needed if not permits(path, NOBODY, NOBODY, 4)), None)
+    if unreadable is not None:
+        raise SandboxUnavailable(
+            CONTAINER,
+            f"workers of root run as uid {NOBODY}, which may not read {unreadable}",
+            "let other users read Python and Trialbed (`chmod -R o+rX`), or run as another user",
+        )
 
 
 def find_bubblewrap() -> str:

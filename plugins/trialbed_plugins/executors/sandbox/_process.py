@@ -13,6 +13,7 @@ from typing import Any
 from trialbed.errors import SandboxUnavailable
 from trialbed_plugins.executors.sandbox._inside import SETTINGS, SYSTEM, SandboxedWorker, view
 from trialbed_plugins.executors.sandbox._interpreters import Interpreter
+from trialbed_plugins.executors.sandbox._nobody import NOBODY, hand_over, permits, readable_by
 from trialbed_plugins.executors.sandbox._seccomp import program
 from trialbed_plugins.executors.sandbox._server import PROCESS
 
@@ -23,7 +24,6 @@ KERNEL = (
     *("/proc/uptime", "/proc/version", "/sys/devices/system/cpu"),
 )
 HOSTS = Path("/etc/hosts")
-NOBODY = 65534
 CAP_DAC_READ_SEARCH = 2
 
 
@@ -36,7 +36,7 @@ def command(worker: SandboxedWorker) -> list[str]:
     folder, interpreter, server = worker.folder, worker.interpreter, worker.server
     user = _user(interpreter, folder)
     if user is not None:
-        _hand_over(folder, user["uid"], user["gid"])
+        hand_over(folder, user["uid"], user["gid"])
     family = socket.AF_INET6 if server.is_ipv6 else socket.AF_INET
     policy = {
         "files": files(folder, interpreter, worker.hidden),
@@ -72,7 +72,7 @@ def _user(interpreter: Interpreter, folder: Path) -> dict[str, Any] | None:
         uid = gid = NOBODY
     unreadable = next((path for path in interpreter.needed if not readable_by(path, uid, gid)), None)
     # The folder itself is handed over, and the one above it opened.
-    unreadable = unreadable or next((path for path in folder.parents[1:] if not _permits(path, uid, gid, 1)), None)
+    unreadable = unreadable or next((path for path in folder.parents[1:] if not permits(path, uid, gid, 1)), None)
     if unreadable is not None and not _has_capability(CAP_DAC_READ_SEARCH):
         raise SandboxUnavailable(
             PROCESS,
@@ -82,25 +82,7 @@ def _user(interpreter: Interpreter, folder: Path) -> dict[str, Any] | None:
     return {"uid": uid, "gid": gid, "read_any": unreadable is not None}
 
 
-def readable_by(path: Path, uid: int, gid: int) -> bool:
-    """Return whether the permissions of a file and of the folders above it let a user read it."""
-    return _permits(path, uid, gid, 4) and all(_permits(parent, uid, gid, 1) for parent in path.parents)
-
-
-def _permits(path: Path, uid: int, gid: int, bit: int) -> bool:
-    status = path.stat()
-    shift = 6 if status.st_uid == uid else 3 if status.st_gid == gid else 0
-    return bool(status.st_mode >> shift & bit)
-
-
 def _has_capability(number: int) -> bool:
     text = Path("/proc/self/status").read_text(encoding="utf-8")
     mask = next(line.partition(":")[2] for line in text.splitlines() if line.startswith("CapPrm:"))
     return bool(int(mask, 16) >> number & 1)
-
-
-def _hand_over(folder: Path, uid: int, gid: int) -> None:
-    for path in (folder, *folder.rglob("*")):
-        os.chown(path, uid, gid)
-    # The folder of all workers: its entries can be reached, but not listed.
-    folder.parent.chmod(0o711)

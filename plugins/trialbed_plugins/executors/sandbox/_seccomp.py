@@ -44,6 +44,8 @@ FAST_OPEN = 0x20000000
 
 TERMINAL_INPUT, TERMINAL_CONSOLE = 0x5412, 0x541C
 SOCKET_TYPE = 0xF
+SCHEDULING = ("sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler")
+IOPRIO_WHO_PROCESS = 1
 TCP = 6
 
 
@@ -94,5 +96,8 @@ def _conditions(lib: Any, family: int) -> Iterator[tuple[Any, ...]]:
     )
     yield from (("clone", masked(0, flag, flag)) for flag in NAMESPACE_FLAGS)
     yield from (("ioctl", masked(1, 0xFFFFFFFF, request)) for request in (TERMINAL_INPUT, TERMINAL_CONSOLE))
-    # The limits of other processes of the same user.
-    yield "prlimit64", lib.Arg(0, lib.NE, 0)
+    # The limits and the scheduling of other processes of the same user: one worker must not slow another.
+    # Libraries choose processors and priorities for the thread that calls them, which is 0.
+    yield from ((name, lib.Arg(0, lib.NE, 0)) for name in ("prlimit64", *SCHEDULING))
+    yield "ioprio_set", lib.Arg(0, lib.NE, IOPRIO_WHO_PROCESS)
+    yield "ioprio_set", lib.Arg(1, lib.NE, 0)

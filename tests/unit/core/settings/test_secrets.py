@@ -23,6 +23,11 @@ from trialbed.wire.redaction import redact
         "HF_TOKEN",
         "POSTGRES_PASSWORD",
         "MYSQL_PASSWD",
+        "MYSQL_PWD",
+        "admin_pwd_2",
+        "API_KEY2",
+        "KEY1",
+        "ACCESS_TOKEN3",
         "SSH_AUTH_SOCK",
         "GOOGLE_APPLICATION_CREDENTIALS",
         "TRIALBED_UPSTREAM_KEY",
@@ -36,7 +41,9 @@ def test_secret_names(name):
     assert is_secret(name)
 
 
-@pytest.mark.parametrize("name", ["PATH", "PWD", "HOME", "KEYBOARD", "KEYNOTE", "TOKENIZERS_PARALLELISM", "AUTHOR"])
+@pytest.mark.parametrize(
+    "name", ["PATH", "PWD", "OLDPWD", "HOME", "KEYBOARD", "KEYNOTE", "TOKENIZERS_PARALLELISM", "AUTHOR"]
+)
 def test_other_names(name):
     assert not is_secret(name, "/usr/bin")
 
