@@ -8,7 +8,6 @@ from ._calls import claimed_pairs as claimed_pairs
 from ._calls import compare_calls as compare_calls
 from ._calls import observed_pairs as observed_pairs
 from ._calls import sent_pairs as sent_pairs
-from ._calls import unasked_calls as unasked_calls
 from ._comparing import Judgements as Judgements
 from ._comparing import ValueComparer as ValueComparer
 from ._comparing import as_json as as_json
@@ -20,6 +19,9 @@ from ._diagnosis import MetricResult as MetricResult
 from ._diagnosis import quantity as quantity
 from ._gold_calls import AlignedCall as AlignedCall
 from ._gold_calls import align_gold_calls as align_gold_calls
+from ._origins import call_origins as call_origins
+from ._origins import is_forced as is_forced
+from ._origins import unasked_calls as unasked_calls
 from ._reliance import relied_on as relied_on
 from ._rules import NO_SCHEMA as NO_SCHEMA
 from ._rules import RULES as RULES

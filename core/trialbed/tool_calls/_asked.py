@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from trialbed.records import ApiCall, ApiRef, Json, SentCall, ToolSpec, WireLog
 from trialbed.tool_calls._calls import Pair, Signed, canonical, signature_of
+from trialbed.tool_calls._origins import requested_calls
 from trialbed.wire_log import failed
 
 Place = tuple[float, int]
@@ -74,7 +75,7 @@ def asked_calls(wire: WireLog, tools: Sequence[ToolSpec], unasked: Collection[Ap
     seen = [call for call in wire.api_calls if id(call) not in excluded]
     signs = [signature_of(call) for call in seen]
     refs = {tool.name: tool.api for tool in tools}
-    requests = _requests(wire)
+    requests = _requests(wire, tools)
     possible = [
         _Possible(place, call, (refs[call.tool_name].pair, canonical(call.arguments)))
         for place, call in requests
@@ -102,11 +103,15 @@ class _Possible(NamedTuple):
     sign: Signed
 
 
-def _requests(wire: WireLog) -> list[tuple[Place, SentCall]]:
-    """Return every call that the model sent, with its place."""
-    turns = (turn for turn in wire.model_calls if not failed(turn))
+def _requests(wire: WireLog, tools: Sequence[ToolSpec]) -> list[tuple[Place, SentCall]]:
+    """Return every call that the model sent and on which it decided itself, with its place."""
+    barred = {one.place for one in requested_calls(wire, tools) if one.barred}
     return [
-        ((turn.started + turn.duration, number), call) for turn in turns for number, call in enumerate(turn.tool_calls)
+        ((turn.started + turn.duration, number), call)
+        for place, turn in enumerate(wire.model_calls)
+        if not failed(turn)
+        for number, call in enumerate(turn.tool_calls)
+        if (place, number) not in barred
     ]
 
 

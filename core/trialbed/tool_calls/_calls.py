@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import orjson
 
-from trialbed.records import Answer, ApiCall, ApiRef, ClaimedCall, Json, ModelCall, ToolSpec, WireLog
+from trialbed.records import Answer, ApiCall, ApiRef, ClaimedCall, Json, ToolSpec, WireLog
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 _SCALARS = frozenset((str, int, bool, type(None)))
 
-T = TypeVar("T")
 Pair = tuple[str, str]
 Signed = tuple[Pair, str]
 """A call's Api and its arguments as canonical JSON."""
@@ -93,58 +91,8 @@ def compare_calls(answer: Answer, wire: WireLog) -> ClaimComparison:
     )
 
 
-def unasked_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[ApiCall, ...]:
-    """Return the calls of Apis that no answer of the model had asked for when they were made, in order.
-
-    Each call that the model sent accounts for one call of its Api: for one with the same arguments, or else for one
-    with others, as frameworks convert arguments and repair them. A call that the model wrote as text counts where the
-    request offered no tools, because the framework describes them in its prompt. Once the model has called a tool of
-    the framework's own, such as an interpreter, or one under a name that is like none of the trial's, every later call
-    may come from that.
-    """
-    refs = {tool.name: tool.api for tool in tools}
-    requests = [
-        (turn.started + (turn.first_token or 0.0), call)
-        for turn in wire.model_calls
-        for call in (*turn.tool_calls, *(turn.text_calls if not _offers_tools(turn) else ()))
-    ]
-    asked = [
-        (time, (refs[call.tool_name].pair, canonical(call.arguments)))
-        for time, call in requests
-        if call.tool_name in refs
-    ]
-    own = [time for time, call in requests if call.tool_name not in refs and call.problem != "unknown tool"]
-    exact = _not_matched(wire.api_calls, asked, signature_of)
-    left = _not_matched(exact, [(time, pair) for time, (pair, _) in asked], lambda call: call.api.pair)
-    return tuple(call for call in left if call.started < min(own, default=float("inf")))
-
-
-def _offers_tools(turn: ModelCall) -> bool:
-    """Return whether a request offers tools; one that cannot be read (cut in the log) counts as if it did."""
-    if not turn.text_calls:
-        return True
-    try:
-        request = json.loads(turn.request)
-    except (ValueError, RecursionError):
-        return True
-    return not isinstance(request, dict) or bool(request.get("tools"))
-
-
-def _not_matched(calls: Iterable[ApiCall], asked: list[tuple[float, T]], sign: Callable[[ApiCall], T]) -> list[ApiCall]:
-    """Return the calls for which nothing with the same sign was asked before; removes what was matched."""
-    left = []
-    for call in calls:
-        own = sign(call)
-        found = next((item for item in asked if item[0] <= call.started and item[1] == own), None)
-        if found is None:
-            left.append(call)
-        else:
-            asked.remove(found)
-    return left
-
-
 def _possible(arguments: Json) -> bool:
-    return arguments is None or isinstance(_parse(arguments), dict)
+    return arguments is None or isinstance(parse_arguments(arguments), dict)
 
 
 def signature_of(call: ApiCall) -> Signed:
@@ -162,7 +110,7 @@ def canonical(arguments: Json) -> str:
 
     Arguments that are nested too deeply to be read are their own text, or all equal where they are not text.
     """
-    value = _parse(arguments)
+    value = parse_arguments(arguments)
     try:
         return _flat(value) or _encode(_with_plain_numbers(value))
     except RecursionError:
@@ -196,7 +144,8 @@ def _with_plain_numbers(value: Json) -> Json:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _parse(arguments: Json) -> Json:
+def parse_arguments(arguments: Json) -> Json:
+    """Return arguments as a value; a text that is not JSON stays one."""
     if not isinstance(arguments, str):
         return arguments
     try:

@@ -87,7 +87,7 @@ def test_a_call_written_as_text_asks_only_where_no_tools_were_offered(request_bo
 
 
 def test_a_tool_of_the_frameworks_own_may_lead_to_any_call() -> None:
-    own = turn(tool_calls=(SentCall(name="python", arguments='{"code": "a(); b()"}'),), at=10.0)
+    own = turn(tool_calls=(SentCall(name="python", arguments='{"code": "t_a(); t_b()"}'),), at=10.0)
     calls = [made("a", {}), made("a", {}, at=12.0), made("b", {}, at=12.0), made("a", {}, at=13.0)]
     assert unasked([own], calls) == [0]
 

@@ -1,0 +1,201 @@
+"""The origins of the calls that the Apis got: whether the model decided on each, as far as the wire shows."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from trialbed.records import ApiCall, Json, ModelCall, SentCall, ToolSpec, WireLog
+from trialbed.tool_calls._calls import Pair, canonical, parse_arguments, signature_of
+from trialbed.tool_calls._derived import plain_text, unwritten_values
+from trialbed.wire import ModelRequest, recorded_request
+
+Origin = Literal["model", "own tool", "forced", "dictated", "changed", "none"]
+"""Why an Api was called.
+
+``model``: an answer of the model asks for it. ``own tool``: a tool of the framework's own made it, in whose arguments
+the model names the Api, as in code. ``forced``: the request left the model no other call. ``dictated``: the request
+already had the whole call, and no earlier answer of the model. ``changed``: it has arguments that the model did not
+write. ``none``: no answer of the model asks for it.
+"""
+
+ASKED: frozenset[Origin] = frozenset({"model", "own tool"})
+"""The origins of calls that count as the model's."""
+
+MOST_PLACES = 1000
+"""Places at which a text may dictate a call that are looked at; the first ones."""
+
+NEARBY = 200
+"""Characters between a tool's name and its arguments in a text that dictates a call."""
+
+WORD = re.compile(r"[A-Za-z0-9_-]+")
+
+SHORTEST_NAME = 4
+"""Characters of an Api's name that the code of a model can be known by."""
+
+
+@dataclass(frozen=True)
+class RequestedCall:
+    """A call that an answer of the model asks for.
+
+    Attributes:
+        place: of the model request in the log, and of the call in its answer.
+        time: when the answer began, in seconds.
+        pair: the Api; None for a tool of the framework's own.
+        barred: why it is not the model's decision; empty where it is.
+    """
+
+    place: tuple[int, int]
+    time: float
+    call: SentCall
+    pair: Pair | None
+    barred: Literal["", "forced", "dictated"] = ""
+
+
+def call_origins(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[Origin, ...]:
+    """Return the origin of each call that an Api got, in order.
+
+    Each call that the model sent accounts for one call of its Api: for one with the same arguments, or else for one
+    with others that say the same, as frameworks convert arguments, fill in defaults and repair them. A call that the
+    model wrote as text counts where the request offered no tools, because the framework describes them in its prompt.
+    """
+    requested = requested_calls(wire, tools)
+    schemas = {tool.api.pair: tool.parameters for tool in tools}
+    # The model's own decisions first: a call that was forced accounts for nothing that one of them accounts for.
+    left = sorted((one for one in requested if one.pair is not None), key=lambda one: bool(one.barred))
+    origins: dict[int, Origin] = {}
+
+    def match(fits: Callable[[ApiCall, RequestedCall], bool], changed: Origin | None = None) -> None:
+        for number, call in enumerate(wire.api_calls):
+            if number in origins:
+                continue
+            found = next((one for one in left if one.time <= call.started and fits(call, one)), None)
+            if found is not None:
+                left.remove(found)
+                origins[number] = found.barred or changed or "model"
+
+    match(lambda call, one: (one.pair, canonical(one.call.arguments)) == signature_of(call))
+    match(
+        lambda call, one: (
+            one.pair == call.api.pair
+            and not unwritten_values(call.arguments, one.call.arguments, schemas.get(call.api.pair))
+        )
+    )
+    match(lambda call, one: one.pair == call.api.pair, changed="changed")
+    own = [one for one in requested if one.pair is None and not one.barred]
+    names = {tool.api.pair: tool.name for tool in tools}
+    for number, call in enumerate(wire.api_calls):
+        if number not in origins:
+            origins[number] = "own tool" if _is_named(call, names.get(call.api.pair, ""), own) else "none"
+    return tuple(origins[number] for number in range(len(wire.api_calls)))
+
+
+def unasked_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[ApiCall, ...]:
+    """Return the calls of Apis on which the model did not decide, in order; see ``call_origins``."""
+    origins = call_origins(wire, tools)
+    return tuple(call for call, origin in zip(wire.api_calls, origins, strict=True) if origin not in ASKED)
+
+
+def requested_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> list[RequestedCall]:
+    """Return every call that the model asked for, and whether it had a choice."""
+    pairs = {tool.name: tool.api.pair for tool in tools}
+    found: list[RequestedCall] = []
+    said: set[tuple[str, str]] = set()
+    for number, turn in enumerate(wire.model_calls):
+        if not (turn.tool_calls or turn.text_calls):
+            continue
+        request = recorded_request(turn)
+        text = None
+        for place, call in enumerate(_counted(turn, request)):
+            pair = pairs.get(call.tool_name)
+            if pair is None and call.problem == "unknown tool":
+                continue
+            sign = call.tool_name, canonical(call.arguments)
+            barred: Literal["", "forced", "dictated"] = ""
+            if request is not None and is_forced(request, len(tools)):
+                barred = "forced"
+            elif request is not None and pair is not None and sign not in said:
+                text = _compact(_strings(_without_offer(request.document))) if text is None else text
+                barred = "dictated" if _is_dictated(call, text, tools) else ""
+            said.add(sign)
+            time = turn.started + (turn.first_token or 0.0)
+            found.append(RequestedCall((number, place), time, call, pair, barred))
+    return found
+
+
+def is_forced(request: ModelRequest, tools: int) -> bool:
+    """Return whether a request leaves the model one call only: by name, or as the only tool that it offers of several.
+
+    Args:
+        tools: how many the trial has.
+    """
+    choice = request.tool_choice
+    return bool(choice.name) or (choice.mode in ("required", "any") and len(request.tools) == 1 and tools > 1)
+
+
+def _counted(turn: ModelCall, request: ModelRequest | None) -> Iterator[SentCall]:
+    """Yield the calls that can be made; a request that the log has cut counts as if it offered tools."""
+    yield from turn.tool_calls
+    if request is not None and not request.document.get("tools"):
+        yield from turn.text_calls
+
+
+def _is_named(call: ApiCall, tool: str, own: Iterable[RequestedCall]) -> bool:
+    """Return whether a tool of the framework's own was called before with arguments that name the Api or its tool."""
+    names = [plain for plain in map(plain_text, (tool, call.api.api_name)) if len(plain) >= SHORTEST_NAME]
+    return any(
+        tool in WORD.findall(one.call.arguments) or any(name in plain_text(one.call.arguments) for name in names)
+        for one in own
+        if one.time <= call.started
+    )
+
+
+def _is_dictated(call: SentCall, text: str, tools: Sequence[ToolSpec]) -> bool:
+    """Return whether a request has a call as the model then makes it: its arguments, and its name beside them."""
+    if parse_arguments(call.arguments) in ({}, None, ""):
+        return False
+    documented = ""
+    for arguments in {_compact([call.arguments]), _compact([canonical(call.arguments)])}:
+        place = text.find(arguments)
+        for _ in range(MOST_PLACES):
+            if place < 0:
+                break
+            around = text[max(0, place - NEARBY) : place + len(arguments) + NEARBY]
+            if _compact([call.name]) in around or _compact([call.tool_name]) in around:
+                documented = documented or _compact(
+                    f"{tool.description} {json.dumps(tool.parameters)}" for tool in tools
+                )
+                return arguments not in documented
+            place = text.find(arguments, place + 1)
+    return False
+
+
+def _without_offer(document: Mapping[str, Json]) -> Json:
+    """Return a request without the tools that it offers, whose schemas may have examples."""
+    return {name: value for name, value in document.items() if name not in ("tools", "functions", "tool_choice")}
+
+
+def _compact(texts: Iterable[str]) -> str:
+    """Return texts without space, quotes and backslashes, so that JSON within JSON reads as itself."""
+    return "".join("\n".join(texts).split()).translate(_DROPPED)
+
+
+_DROPPED = str.maketrans("", "", "\\\"'`")
+
+
+def _strings(value: Json) -> Iterator[str]:
+    """Yield the texts of a document in order, names of fields too."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, dict):
+            left.extend(part for item in reversed(one.items()) for part in reversed(item))
+        elif isinstance(one, list):
+            left.extend(reversed(one))
+        elif one is not None:
+            yield json.dumps(one)
