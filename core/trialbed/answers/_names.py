@@ -26,12 +26,14 @@ def answer_names(tools: Iterable[ToolSpec]) -> dict[str, ApiRef]:
     return names
 
 
-def look_up_claims(answer: Answer, apis: Iterable[ApiRef]) -> Answer:
-    """Return the answer with its nameless claims looked up among further Apis, by their original titles.
+def look_up_claims(answer: Answer, apis: Iterable[ApiRef], tools: Iterable[ToolSpec] = ()) -> Answer:
+    """Return the answer with its claims that name no Api looked up: by the names of tools, then by titles of Apis.
 
-    An agent that posts by itself may call, and truly report, an Api that it was not offered.
+    Args:
+        apis: further ones: an agent that posts by itself may call, and truly report, an Api that it was not offered.
+        tools: those of the trial.
     """
-    titles = {api.title: api for api in apis}
+    titles = {api.title: api for api in apis} | answer_names(tools)
     calls = tuple(
         call.model_copy(update={"api": titles[call.name]}) if call.api is None and call.name in titles else call
         for call in answer.calls

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -125,7 +125,11 @@ class TrialRunner:
         # The agent may repeat the endpoint's words; from here on, they are shown and stored.
         outcome = self._redaction.record(outcome)
         wire = wire if state is None else wire.model_copy(update={"state": state})
-        return spec, _with_known_claims(outcome, wire) if loss is None else _without_log(outcome, loss), wire
+        return (
+            spec,
+            _with_known_claims(outcome, wire, spec.tools) if loss is None else _without_log(outcome, loss),
+            wire,
+        )
 
     async def _close(self, trial: str) -> tuple[WireLog, NothingMeasured | None]:
         """Close a trial and return the server's log; an empty one and the reason where it is lost."""
@@ -229,8 +233,8 @@ def may_be_the_workers_fault(outcome: Outcome, wire: WireLog) -> bool:
     return not outcome.first and not wire.model_calls
 
 
-def _with_known_claims(outcome: Outcome, wire: WireLog) -> Outcome:
+def _with_known_claims(outcome: Outcome, wire: WireLog, tools: Sequence[ToolSpec]) -> Outcome:
     if outcome.answer is None:
         return outcome
-    answer = look_up_claims(outcome.answer, (call.api for call in wire.api_calls))
+    answer = look_up_claims(outcome.answer, (call.api for call in wire.api_calls), tools)
     return outcome.model_copy(update={"answer": answer})

@@ -7,7 +7,7 @@ from trialbed.errors import JudgeError
 from trialbed.records import Failure, Json, Score
 from trialbed.scoring._context import ScoreContext
 from trialbed.settings import IdentitySettings
-from trialbed.tool_calls import relied_on
+from trialbed.tool_calls import relied_on, unsourced
 
 JUDGED = "sopr_score"
 """The score of the run's own judge."""
@@ -24,11 +24,14 @@ async def judged_score(context: ScoreContext) -> Score:
 
     Solved is 1, Unsure 0.5, Unsolved 0, averaged over the votes (Solvable Pass Rate, Guo et al. 2024). A judge
     that gives no usable verdict is a failure, never a guess. An answer that rests on Apis that the model never asked
-    for is not the model's, and is Unsolved.
+    for, or that says what has no source in the trial, is not the model's, and is Unsolved.
     """
     foreign = _foreign(context)
     if foreign:
-        return _not_asked_for(sorted(": ".join(filter(None, pair)) for pair in foreign))
+        return _unsolved("calls", _not_asked_for(sorted(": ".join(filter(None, pair)) for pair in foreign)))
+    without_source = unsourced(context.query, context.text, context.asked_wire)
+    if without_source:
+        return _unsolved("sources", without_source)
     try:
         verdict = await context.judge.judge(context.query, context.answer, context.asked_wire)
     except JudgeError as error:
@@ -56,9 +59,12 @@ def _detail(verdict: Verdict) -> dict[str, Json]:
     return {**counted, "ballots": ballots} if ballots else counted
 
 
-def _not_asked_for(apis: list[str]) -> Score:
-    reason = f"the answer rests on calls that no answer of the model asked for: {'; '.join(apis)}"
-    detail: dict[str, Json] = {"method": "calls", "reason": reason, "votes": ["Unsolved"]}
+def _not_asked_for(apis: list[str]) -> str:
+    return f"the answer rests on calls that no answer of the model asked for: {'; '.join(apis)}"
+
+
+def _unsolved(method: str, reason: str) -> Score:
+    detail: dict[str, Json] = {"method": method, "reason": reason, "votes": ["Unsolved"]}
     return Score(name=JUDGED, value=0.0, label="Unsolved", detail=detail)
 
 

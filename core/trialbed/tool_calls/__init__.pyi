@@ -28,6 +28,7 @@ from ._rules import RULES as RULES
 from ._rules import Rule as Rule
 from ._rules import parse_rule as parse_rule
 from ._rules import property_schema as property_schema
+from ._sources import unsourced as unsourced
 from ._telling import last_turn as last_turn
 from ._telling import replaced as replaced
 from ._telling import said as said

@@ -71,13 +71,15 @@ def claimed_pairs(answer: Answer) -> list[Pair]:
 def compare_calls(answer: Answer, wire: WireLog) -> ClaimComparison:
     """Match claims to observed calls of the same Api, one to one.
 
-    A claim with arguments needs a call with the same ones; a claim without takes any call that is left.
+    A claim with arguments needs a call with the same ones; a claim without takes any call that is left. A claim under a
+    name that is no Api's is invented where the model sent no call of that name either.
     """
     claims = claimed_calls(answer)
+    unknown = _unknown_claims(answer, wire)
     seen = sorted(signature_of(call) for call in wire.api_calls)
     claimed = sorted(_claim_signature(call) for call in claims if call.arguments is not None)
     if claimed == seen and len(claimed) == len(claims):
-        return ClaimComparison(len(claims), (), ())
+        return ClaimComparison(len(claims), unknown, ())
     observed, exact = Counter(seen), Counter(claimed)
     agreed = exact & observed
     left = Counter(pair for pair, _ in (observed - agreed).elements())
@@ -86,9 +88,22 @@ def compare_calls(answer: Answer, wire: WireLog) -> ClaimComparison:
     invented = Counter(pair for pair, _ in (exact - agreed).elements()) + (vague - matched)
     return ClaimComparison(
         agreed=agreed.total() + matched.total(),
-        invented=tuple(sorted(invented.elements())),
+        invented=tuple(sorted([*invented.elements(), *unknown])),
         unreported=tuple(sorted((left - matched).elements())),
     )
+
+
+def _unknown_claims(answer: Answer, wire: WireLog) -> tuple[Pair, ...]:
+    """Return the claims of calls under names that stand for no Api, and that the model never called."""
+    if not wire.model_calls:
+        return ()
+    sent = {
+        name
+        for turn in wire.model_calls
+        for call in (*turn.tool_calls, *turn.text_calls)
+        for name in (call.name, call.tool_name)
+    }
+    return tuple(("", call.name) for call in answer.calls if call.api is None and call.name not in sent)
 
 
 def _possible(arguments: Json) -> bool:

@@ -158,6 +158,7 @@ SETTINGS = {
     "max_trial_tokens": 9,
     "faults": "{}",
     "model_name": "m",
+    "allowed_models": ("strong",),
     "sandbox": "process",
     "trialbed_version": "0.2.0",
 }
