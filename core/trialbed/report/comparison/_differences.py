@@ -210,6 +210,11 @@ def _check_sides(baseline: Side, candidate: Side, options: ComparisonOptions) ->
             f"{problem}; they are compared because of --force" if options.force else f"{problem}: {JUDGED} is left out"
         )
     notes += _unlike_queries(baseline, candidate, common)
+    notes += [
+        f"the calls in {side.source}, a result file of MASBench, are those that the agent named, not observed ones"
+        for side in (baseline, candidate)
+        if side.is_claimed
+    ]
     if len(common) < FEW:
         notes.append(
             f"only {len(common)} queries: the intervals of tokens, turns and times are narrower than they should be"
@@ -256,7 +261,7 @@ def judges_differ(baseline: Side, candidate: Side) -> bool:
 def _datasets_differ(baseline: Side, candidate: Side) -> bool:
     """Compare the datasets by their digests, or by their names where those are not recorded."""
     digests = {side.about.dataset_digest for side in (baseline, candidate)}
-    return len(digests) > 1 or (digests == {None} and baseline.about.test_set != candidate.about.test_set)
+    return baseline.about.test_set != candidate.about.test_set if None in digests else len(digests) > 1
 
 
 def _side_json(side: Side) -> dict[str, Any]:
@@ -275,6 +280,8 @@ def _settings(baseline: Side, candidate: Side) -> dict[str, list[Any]]:
         key: [ours, theirs]
         for key, ours in baseline.about.settings.items()
         if json.dumps(ours) != json.dumps(theirs := candidate.about.settings[key])
+        and baseline.records(key)
+        and candidate.records(key)
     }
 
 

@@ -24,6 +24,9 @@ from trialbed.scoring import OF_GOLD
 FOLDER = Path("results", "tools")
 """The folder of documents that may be named by their names alone."""
 
+ORIGINAL_SCORES = frozenset({"sopr_score", "api_call_score"})
+"""The scores in a result file of MASBench, which names none; each is one of quality from 0 to 1."""
+
 NEAR = 1e-9
 """By how much rounding may put a score outside its range."""
 
@@ -70,9 +73,10 @@ def _documents(found: Any) -> list[Any]:
 
 def _side(source: str, document: Mapping[str, Any]) -> Side:
     about, summary, entries = document["metadata"], document["summary"], document["results"]
-    bounded = frozenset(summary["intervals"])
+    is_claimed = _is_original(document)
+    bounded = ORIGINAL_SCORES if is_claimed else frozenset(summary["intervals"])
     declared = summary.get("quality_scores")
-    quality = frozenset(summary["intervals"] if declared is None else declared)
+    quality = bounded if declared is None else frozenset(declared)
     # Documents of other programs need not say in which scores a failed trial is 0.
     trials = list(_trials(entries, () if declared is None else OF_GOLD))
     first = summary.get("first_trials") or {}
@@ -80,7 +84,7 @@ def _side(source: str, document: Mapping[str, Any]) -> Side:
     return Side(
         source=source,
         name=about["agent_name"],
-        about=_run(about),
+        about=_run(about, {} if is_claimed else compared_settings()),
         trials=trials,
         bounded=bounded,
         quality=quality,
@@ -91,12 +95,20 @@ def _side(source: str, document: Mapping[str, Any]) -> Side:
             if "query_text" in entry
         },
         first_apart=not first.get("count") or bool(first.get("kept_apart")),
+        is_claimed=is_claimed,
     )
 
 
-def _run(about: Mapping[str, Any]) -> ComparedRun:
+def _is_original(document: Mapping[str, Any]) -> bool:
+    """Return whether a document is a result file of MASBench: it says neither its run nor how sure its averages are."""
+    summary = document["summary"]
+    return "run_id" not in document["metadata"] and "average_api_call_score" in summary and "intervals" not in summary
+
+
+def _run(about: Mapping[str, Any], defaults: Mapping[str, Any]) -> ComparedRun:
+    """Return the run of a document, with these values for settings that it does not record."""
     judge = about.get("judge")
-    settings = {key: about.get(key, default) for key, default in compared_settings().items()}
+    settings = {key: about.get(key, defaults.get(key)) for key in compared_settings()}
     facts = judge or {}
     return ComparedRun(
         framework=about["agent_name"],
@@ -118,7 +130,7 @@ def _trials(entries: Sequence[Mapping[str, Any]], stated: Collection[str]) -> It
     counts: Counter[QueryId] = Counter()
     for entry in entries:
         query_id, tools = entry["query_id"], entry.get("selected_tools")
-        failure = entry["error"]["kind"] if "error" in entry else ""
+        failure = _failure_kind(entry["error"]) if "error" in entry else ""
         scores = {name: float(value) for name, value in entry["scores"].items() if isinstance(value, (int, float))}
         yield ComparedTrial(
             query_id,
@@ -132,6 +144,11 @@ def _trials(entries: Sequence[Mapping[str, Any]], stated: Collection[str]) -> It
             tuple(name for name in stated if name not in scores) if failure else (),
         )
         counts[query_id] += 1
+
+
+def _failure_kind(error: Any) -> str:
+    """Return the kind of a failure; that of the agent where an error is text, as in result files of MASBench."""
+    return "agent" if isinstance(error, str) else str(error["kind"])
 
 
 def _check(

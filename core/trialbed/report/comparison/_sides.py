@@ -140,6 +140,8 @@ class Side:
         tasks: query -> its text and gold Apis, where they are known.
         described: the descriptions of scores that the run keeps, by name.
         first_apart: whether times leave out each worker's first trial, as they do for all frameworks of the run.
+        is_claimed: whether it is a result file of MASBench: its calls are those that the agent named, and settings
+            that it does not record are None.
     """
 
     source: str
@@ -151,6 +153,7 @@ class Side:
     missing: int = 0
     tasks: Mapping[QueryId, str] = field(default_factory=dict)
     described: Mapping[str, ScoreDescription] = field(default_factory=dict)
+    is_claimed: bool = False
     first_apart: bool = True
 
     @property
@@ -183,6 +186,10 @@ class Side:
     def tools(self) -> dict[QueryId, frozenset[str]]:
         """The tools that each query was offered, as far as they are known."""
         return {trial.query_id: trial.tools for trial in self.trials if trial.tools is not None}
+
+    def records(self, setting: str) -> bool:
+        """Return whether it is known what a compared setting was."""
+        return not self.is_claimed or self.about.settings[setting] is not None
 
     def values(self, score: str) -> dict[QueryId, float]:
         """Return the mean of a score over the repeats of each query for which it is known.
