@@ -16,6 +16,9 @@ MAX_LENGTH = 64
 OTHERS = re.compile(r"[^A-Za-z0-9-]+")
 """Runs of characters that are replaced, ``_`` among them."""
 
+ALLOWED = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
+"""The names that OpenAI-compatible endpoints take."""
+
 SUFFIX_LENGTH = 8
 """Hexadecimal digits that distinguish Apis whose names meet."""
 
@@ -32,6 +35,15 @@ def safe_name(original: str) -> str:
     if not name[0].isalnum():
         name = f"tool_{name}"
     return name[:MAX_LENGTH].rstrip("_")
+
+
+def function_name(original: str) -> str:
+    """The model-safe form of a function's name: the name itself where endpoints take it, with ``_`` for each dot.
+
+    That is how the function-calling leaderboard BFCL maps names. Others are changed by ``safe_name``.
+    """
+    name = original.replace(".", "_")
+    return name if ALLOWED.fullmatch(name) else safe_name(original)
 
 
 def tool_names(refs: Iterable[ApiRef], taken: Collection[str] = ()) -> dict[ApiRef, str]:
@@ -55,7 +67,7 @@ def tool_names(refs: Iterable[ApiRef], taken: Collection[str] = ()) -> dict[ApiR
 
 
 def _name(ref: ApiRef, number: int) -> str:
-    name = safe_name(ref.title)
+    name = safe_name(ref.title) if ref.tool_name else function_name(ref.api_name)
     if not number:
         return name
     kept = name[: MAX_LENGTH - 1 - SUFFIX_LENGTH].rstrip("_")

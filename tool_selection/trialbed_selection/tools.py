@@ -27,6 +27,9 @@ class Catalog:
     def specs(self, refs: Sequence[ApiRef], own: Sequence[Api] = ()) -> tuple[ToolSpec, ...]:
         """These Apis as tools, sorted by name.
 
+        Apis of tools have one name in the whole catalog. A function, which belongs to no tool, has its own name unless
+        it meets another of ``refs``.
+
         Args:
             refs: identities, each once, of Apis of the catalog or of ``own``.
             own: a query's own Apis. They describe themselves better than the catalog does, and one that the
@@ -37,14 +40,19 @@ class Catalog:
         """
         better = _by_identity(own)
         strays = [ref for ref in better if ref not in self.names]
-        names = self.names | tool_names(strays, self.names.values()) if strays else self.names
+        known = self.names | tool_names(strays, self.names.values()) if strays else self.names
+        names = {ref: known[ref] for ref in refs if ref.tool_name}
+        names |= tool_names([ref for ref in refs if not ref.tool_name], names.values())
         specs = (_spec(names[ref], better.get(ref) or self.apis.api(ref)) for ref in refs)
         return tuple(sorted(specs, key=lambda spec: spec.name))
 
 
 def description(api: Api) -> str:
-    """The text about an Api that the model reads: the original names, the Api's and the tool's descriptions."""
-    words = [f"{api.tool_name} / {api.api_name}", api.description]
+    """The text about an Api that the model reads: the original names, the Api's and the tool's descriptions.
+
+    That of a function is its own description, which is all that its model would be given elsewhere.
+    """
+    words = [f"{api.tool_name} / {api.api_name}" if api.tool_name else "", api.description]
     if api.tool_description:
         words.append(f"About {api.tool_name}: {api.tool_description}")
     text = "\n".join(" ".join(part.split()) for part in words if part.strip())

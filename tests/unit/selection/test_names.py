@@ -37,6 +37,22 @@ def test_original_names_become_model_safe(original: str, expected: str) -> None:
     assert safe_name(original) == expected
 
 
+@pytest.mark.parametrize(
+    ("original", "expected"),
+    [
+        ("get_weather", "get_weather"),
+        ("solve.quadratic_equation", "solve_quadratic_equation"),
+        ("__private__name", "__private__name"),
+        ("a b", "a_b"),
+        ("é" * 3, "tool"),
+        ("a" * 65, "a" * 64),
+    ],
+)
+def test_functions_keep_the_names_that_endpoints_take(original: str, expected: str) -> None:
+    function = ref("", original)
+    assert tool_names([function]) == {function: expected}
+
+
 @given(st.text(max_size=200))
 def test_every_name_is_safe_and_stays_as_it_is_the_second_time(original: str) -> None:
     name = safe_name(original)

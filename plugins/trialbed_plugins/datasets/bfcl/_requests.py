@@ -10,22 +10,22 @@ from typing import Any
 from trialbed.records import Api, ApiRef, GoldCall, Parameter, Query
 from trialbed_plugins.datasets.bfcl._checker import Call
 from trialbed_plugins.datasets.bfcl._objects import MODULES
-from trialbed_plugins.datasets.bfcl._source import TOOL, api_of, read_lines, ref_of
+from trialbed_plugins.datasets.bfcl._source import api_of, read_lines, ref_of
 from trialbed_plugins.datasets.bfcl._turns import right_call
 
-NEXT, USE = "next_request", "use_function"
+NEXT, USE = "bfcl_next_request", "bfcl_use_function"
 """The Apis that no class has: one gives the next request, the other calls a function that came with a later one."""
 
 TASK = (
     "You are given several requests, one after the other. Do for each what you can with the tools, and then call "
-    f"{TOOL}_{NEXT}, also if there is nothing that you can do: it returns the next request, or says that there are no "
+    f"{NEXT}, also if there is nothing that you can do: it returns the next request, or says that there are no "
     "more. Answer then.\n\nThe first request:\n\n{request}"
 )
 
 MORE = "I have updated some more functions you can choose from. What about now?"
 """The leaderboard's message when functions come later."""
 
-HOW = f"Call them with {TOOL}_{USE}:"
+HOW = f"Call them with {USE}:"
 
 Row = Mapping[str, Any]
 

@@ -33,8 +33,8 @@ CATEGORIES = (
 TURNS = ("multi_turn_base", "multi_turn_miss_func", "multi_turn_miss_param", "multi_turn_long_context")
 """The test sets of several turns."""
 
-CATEGORY, TOOL = "BFCL", "bfcl"
-"""Fields that all functions have in common as Apis."""
+CATEGORY = "BFCL"
+"""The category of all functions as Apis. They have no tool, so that models see the leaderboard's own names."""
 
 TYPES = {"tuple": "ARRAY", "any": "STRING"}
 """Types of the leaderboard -> the words of datasets, where those are others."""
@@ -98,7 +98,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 def ref_of(name: str) -> ApiRef:
     """The identity of a function as an Api."""
-    return ApiRef(category=CATEGORY, tool_name=TOOL, api_name=name)
+    return ApiRef(category=CATEGORY, tool_name="", api_name=name)
 
 
 def api_of(function: Mapping[str, Any], language: Language | None = None) -> Api:

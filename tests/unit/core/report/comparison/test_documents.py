@@ -1,4 +1,4 @@
-"""Result files of MASBench beside result documents: what they record is compared, and what they do not is not made up."""
+"""Result files of MASBench beside result documents: what both record is compared, and nothing is made up."""
 
 from __future__ import annotations
 

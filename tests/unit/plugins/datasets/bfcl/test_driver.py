@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,9 @@ from support.scoring import context
 from trialbed.errors import DataError, UsageError
 from trialbed.records import ApiCall, Query, ToolSpec
 from trialbed_plugins.datasets.bfcl import BfclDriver, _scorer, _source, score_trial
+from trialbed_selection.tools import Catalog
+
+from .conftest import AREA, row
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +38,7 @@ def test_a_case_is_a_query_with_the_first_right_arguments(wheel: Path, tmp_path:
     assert (query.query_id, query.text, api.ref.pair) == (
         "simple_python_0",
         "What is the area?",
-        ("bfcl", "geometry.area"),
+        ("", "geometry.area"),
     )
     (call,) = query.gold_calls
     assert call.arguments == {"base": 10, "height": 5.0, "unit": "m", "points": [{"x": 1}]}
@@ -60,6 +64,19 @@ def test_what_a_schema_says_beyond_types_and_values_is_told() -> None:
         'The day. Schema: {"format": "date"}',
         'Schema: {"minimum": 0, "maximum": 1}',
     ]
+
+
+def test_models_see_the_names_that_the_leaderboard_gives_them(tmp_path: Path, wheel: Path) -> None:
+    booking = AREA | {"name": "flight.book"}
+    cases = {"simple_python_0": AREA, "simple_python_1": booking, "simple_python_2": AREA | {"name": "flight_book"}}
+    lines = [json.dumps(row(number, function)) for number, function in cases.items()]
+    (wheel / "BFCL_v4_simple_python.json").write_text("\n".join(lines))
+    (wheel / "possible_answer" / "BFCL_v4_simple_python.json").unlink()
+    queries = BfclDriver().open(None, tmp_path).queries()
+    catalog = Catalog([api for query in queries for api in query.apis])
+    offered = [catalog.specs([api.ref for api in query.apis], query.apis) for query in queries]
+    assert [[tool.name for tool in tools] for tools in offered] == [["geometry_area"], ["flight_book"], ["flight_book"]]
+    assert {tool.description for tools in offered for tool in tools} == {"Area of a triangle"}
 
 
 def test_a_case_in_which_nothing_is_to_be_called_has_no_gold(wheel: Path, tmp_path: Path) -> None:
@@ -92,7 +109,7 @@ async def test_trials_are_scored_by_the_leaderboards_rules(
 ) -> None:
     query = opened(tmp_path)
     (api,) = query.apis
-    tool = ToolSpec(name="bfcl_geometry_area", description="", parameters=api.parameters_schema(), api=api.ref)
+    tool = ToolSpec(name="geometry_area", description="", parameters=api.parameters_schema(), api=api.ref)
     made = () if arguments is None else (call_of(api.ref, arguments),)
     trial = with_query(context((), made), query, (tool,))
     (score,) = await score_trial(trial)

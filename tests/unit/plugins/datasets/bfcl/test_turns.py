@@ -134,10 +134,10 @@ def played(query: Query) -> list[Any]:
 def test_a_case_is_its_first_request_and_a_tool_gives_the_others(tmp_path: Path) -> None:
     query = opened(tmp_path)
     assert query.text.endswith("The first request:\n\nOpen a ticket 'a'.")
-    assert [api.api_name for api in query.apis] == ["open_ticket", "close_ticket", "next_request"]
+    assert [api.api_name for api in query.apis] == ["open_ticket", "close_ticket", "bfcl_next_request"]
     assert [(call.api.api_name, call.arguments) for call in query.gold_calls] == [
         ("open_ticket", {"title": "a", "priority": 2}),
-        ("next_request", {}),
+        ("bfcl_next_request", {}),
         ("open_ticket", {"title": "b"}),
         ("close_ticket", {"title": "old"}),
     ]
@@ -148,11 +148,11 @@ def test_a_case_is_its_first_request_and_a_tool_gives_the_others(tmp_path: Path)
 
 def test_functions_that_come_later_are_described_then_and_called_by_name(tmp_path: Path) -> None:
     query = opened(tmp_path, "multi_turn_miss_func")
-    assert [api.api_name for api in query.apis] == ["open_ticket", "next_request", "use_function"]
+    assert [api.api_name for api in query.apis] == ["open_ticket", "bfcl_next_request", "bfcl_use_function"]
     assert [(call.api.api_name, call.arguments) for call in query.gold_calls[1:]] == [
-        ("next_request", {}),
-        ("next_request", {}),
-        ("use_function", {"function": "close_ticket", "arguments": {"title": "old"}}),
+        ("bfcl_next_request", {}),
+        ("bfcl_next_request", {}),
+        ("bfcl_use_function", {"function": "close_ticket", "arguments": {"title": "old"}}),
     ]
     found = played(query)
     assert found[2].startswith(MORE)
@@ -171,7 +171,7 @@ def test_functions_that_come_later_are_described_then_and_called_by_name(tmp_pat
     ],
 )
 def test_a_function_that_came_later_is_called_with_its_arguments(arguments: Any, called: Any) -> None:
-    assert function_called("use_function", arguments) == (called or ("use_function", arguments))
+    assert function_called("bfcl_use_function", arguments) == (called or ("bfcl_use_function", arguments))
 
 
 def test_each_trial_has_objects_of_its_own(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ A, B, CLOSE = (
     ("open_ticket", {"title": "b"}),
     ("close_ticket", {"title": "old"}),
 )
-COUNT, NEXT = ("count", {}), ("next_request", {})
+COUNT, NEXT = ("count", {}), ("bfcl_next_request", {})
 
 
 @pytest.mark.parametrize(
