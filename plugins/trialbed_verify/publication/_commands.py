@@ -62,13 +62,19 @@ def verify_command(source: Source) -> str:
     for option, key in (("--temperature", "temperature"), ("--max-tokens", "max_tokens")):
         if configuration.get(key) is not None:
             words += [option, str(configuration[key])]
-    if configuration.get("stream") is not None:
-        words.append("--stream" if configuration["stream"] else "--no-stream")
+    if (stream := _streamed(configuration)) is not None:
+        words.append("--stream" if stream else "--no-stream")
     if configuration.get("extra_body"):
         words += ["--extra-body", json.dumps(configuration["extra_body"], ensure_ascii=False)]
     if configuration.get("tokenizer"):
         words += ["--use-raw-completions", "--tokenizer-model", configuration["tokenizer"]]
     return shlex.join([*words, "--output", source.path.name])
+
+
+def _streamed(configuration: Document) -> bool | None:
+    """Return whether streams were asked for; None where each request says it."""
+    own: bool | None = configuration.get("stream")
+    return own if own is not None else configuration.get("streams_unsaid")
 
 
 def _test_set(summary: Document) -> list[str]:

@@ -80,6 +80,18 @@ async def test_vendors_are_verified_compared_and_ranked_in_one_go(bench: Run, fi
     assert len(figures.splitlines()) == 4
 
 
+async def test_vendors_are_ranked_over_a_set_that_does_not_say_whether_to_stream(bench: Run, tmp_path: Path) -> None:
+    unsaid = written_set(tmp_path / "unsaid.jsonl", CASES)
+    async with vendors(official=SCRIPTS["official"], faithful=SCRIPTS["faithful"]) as servers:
+        config = configured(tmp_path, servers)
+        arguments = ("verify", unsaid, "--config", config, "--json")
+        ranked = json.loads((await bench(*arguments)).out)
+        told = json.loads((await bench(*arguments, "--no-stream", "--fresh", "--output-dir", tmp_path / "other")).out)
+    (ranking,), (unranked,) = ranked["ranking"]["models"], told["ranking"]["models"]
+    assert {row["vendor"] for row in ranking["ranked"]} == {"official", "faithful"}
+    assert unranked["ranked"] == []
+
+
 async def test_the_table_ends_with_verdicts_and_ranks(bench: Run, file: Path, tmp_path: Path) -> None:
     async with vendors(official="none", faithful="none", careless="status:401") as servers:
         printed = (await bench("verify", file, "--config", configured(tmp_path, servers))).out

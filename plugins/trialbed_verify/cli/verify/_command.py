@@ -81,7 +81,11 @@ def _suites() -> Iterable[str]:
 @option("--model-type", metavar="NAME", help="Model adapter. [default: the one that recognises the model]")
 @option("--temperature", type=Finite(), help="Overrides each request's own value.")
 @option("--max-tokens", type=click.IntRange(min=1), help="Overrides each request's own value.")
-@option("--stream/--no-stream", default=None, help="Overrides each request's own value.")
+@option(
+    "--stream/--no-stream",
+    default=None,
+    help="Overrides each request's own value; with --config, those that have none are streamed.",
+)
 @option("--extra-body", metavar="JSON", default="{}", help="Object merged into every request, last.")
 @option(
     "-j",

@@ -66,6 +66,8 @@ def config_targets(
 ) -> list[Target]:
     """Make the targets of a configuration file, with their results in ``folder``.
 
+    Vendors are ranked by their times too, which only streams have: requests that do not say it ask for one.
+
     Args:
         settings: for all targets; the model's name comes from each entry.
 
@@ -111,6 +113,7 @@ def _settings(entry: VendorEntry, settings: RequestSettings) -> RequestSettings:
         model=entry.model,
         model_id=entry.model_id,
         extra_body={**settings.extra_body, **entry.extra_body},
+        streams_unsaid=True,
         **{name: value for name, value in own.items() if value is not None},
     )
 

@@ -27,6 +27,7 @@ class RequestSettings:
         model: the unified name of the model.
         model_id: the vendor's name of the model; None for the vendor's own mapping.
         temperature, max_tokens, stream: replace the line's own; None leaves it.
+        streams_unsaid: whether a stream is asked for where neither the line nor ``stream`` says it.
         extra_body: merged in last, top level only.
         tokenizer: name or folder, for raw completions; None for chat completions.
         trust_tokenizer_code: whether code that comes with the tokenizer may be run.
@@ -39,6 +40,7 @@ class RequestSettings:
     extra_body: Body = field(default_factory=dict)
     tokenizer: str | None = None
     stream: bool | None = None
+    streams_unsaid: bool = False
     trust_tokenizer_code: bool = False
 
     @property
@@ -66,6 +68,8 @@ class Preparation:
         request["model"] = settings.model_id or self._vendor.model_id(settings.model)
         overrides = {"temperature": settings.temperature, "max_tokens": settings.max_tokens, "stream": settings.stream}
         request |= {key: value for key, value in overrides.items() if value is not None}
+        if settings.streams_unsaid and request.get("stream") is None:
+            request["stream"] = True
         tools = request.get("tools")
         if settings.tokenizer is not None:
             request = self._raw(request, settings.tokenizer)

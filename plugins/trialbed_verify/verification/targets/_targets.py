@@ -81,6 +81,7 @@ class Target:
             "stream": settings.stream,
             "extra_body": settings.extra_body,
             "tokenizer": settings.tokenizer,
+            **({"streams_unsaid": True} if settings.streams_unsaid else {}),
             # Only where there are some, so that earlier results keep their configuration.
             **({"headers": self._shown_headers()} if self.headers else {}),
         }

@@ -43,6 +43,18 @@ def test_an_endpoint_is_named_by_its_host(tmp_path: Path) -> None:
     assert endpoint(tmp_path, model="kimi-k2").adapter_name == "kimi"
 
 
+@pytest.mark.parametrize(("said", "sent"), [({}, True), ({"stream": None}, True), ({"stream": False}, False)])
+def test_vendors_that_will_be_ranked_are_asked_for_streams_unless_a_line_says_no(
+    said: dict[str, bool], sent: bool, tmp_path: Path
+) -> None:
+    line = {"messages": [], **said}
+    (vendor,) = configured(tmp_path, "    - {name: acme, url: 'http://127.0.0.1/v1', api_key: k}\n")
+    (told,) = configured(tmp_path, "    - {name: acme, url: 'http://127.0.0.1/v1', api_key: k, stream: false}\n")
+    assert vendor.preparation(line).request["stream"] is sent
+    assert told.preparation(line).request["stream"] is False
+    assert endpoint(tmp_path).preparation(line).request.get("stream") == said.get("stream")
+
+
 @pytest.mark.parametrize(("url", "key"), [("127.0.0.1/v1", "k"), ("http://u:p@h/v1", "k"), ("http://h/v1", "a b")])
 def test_what_cannot_be_sent_to_is_refused(url: str, key: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError):
