@@ -13,8 +13,6 @@ from trialbed.records import ApiCall, Query, ToolSpec
 from trialbed_plugins.datasets.bfcl import BfclDriver, _scorer, _source, score_trial
 from trialbed_selection.tools import Catalog
 
-from .conftest import AREA, row
-
 
 @pytest.fixture(autouse=True)
 def fresh() -> None:
@@ -67,10 +65,14 @@ def test_what_a_schema_says_beyond_types_and_values_is_told() -> None:
 
 
 def test_models_see_the_names_that_the_leaderboard_gives_them(tmp_path: Path, wheel: Path) -> None:
-    booking = AREA | {"name": "flight.book"}
-    cases = {"simple_python_0": AREA, "simple_python_1": booking, "simple_python_2": AREA | {"name": "flight_book"}}
-    lines = [json.dumps(row(number, function)) for number, function in cases.items()]
-    (wheel / "BFCL_v4_simple_python.json").write_text("\n".join(lines))
+    file = wheel / "BFCL_v4_simple_python.json"
+    case = json.loads(file.read_text())
+    (area,) = case["function"]
+    names = ("geometry.area", "flight.book", "flight_book")
+    cases = [
+        case | {"id": f"simple_python_{place}", "function": [area | {"name": name}]} for place, name in enumerate(names)
+    ]
+    file.write_text("\n".join(map(json.dumps, cases)))
     (wheel / "possible_answer" / "BFCL_v4_simple_python.json").unlink()
     queries = BfclDriver().open(None, tmp_path).queries()
     catalog = Catalog([api for query in queries for api in query.apis])
