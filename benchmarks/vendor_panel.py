@@ -76,7 +76,7 @@ def greedy(shares: Shares, random: np.random.Generator) -> Shares:
 
 def moved(by: float) -> Vendor:
     """Chances that differ by so much, up or down."""
-    return lambda shares, random: np.where(shares >= 0.5, shares - by, shares + by)  # noqa: ARG005
+    return lambda shares, random: np.where(shares >= 0.5, shares - by, shares + by)
 
 
 def on_the_excess(shares: Shares, random: np.random.Generator) -> Shares:

@@ -46,12 +46,14 @@ class IntervalPlot:
         points: one row each.
         limits: the ends of the axis; None is from the least to the greatest that is drawn.
         zero: where to draw a line to compare with, such as no difference.
+        marks: where to draw broken lines, such as margins.
     """
 
     title: str
     points: Sequence[PlotPoint]
     limits: tuple[float, float] | None = None
     zero: float | None = None
+    marks: Sequence[float] = ()
 
     template = "intervals"
 
@@ -77,6 +79,7 @@ class IntervalPlot:
             return self.limits
         drawn = [value for point in self.points for value in (point.value, point.low, point.high) if value is not None]
         drawn += [self.zero] if self.zero is not None else []
+        drawn += self.marks
         low, high = (min(drawn), max(drawn)) if drawn else (0.0, 1.0)
         room = (high - low) / 20 or abs(low) / 20 or 1.0
         return low - room, high + room

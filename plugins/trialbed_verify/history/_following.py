@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,8 @@ from numpy.typing import NDArray
 
 from trialbed.errors import DataError
 from trialbed_verify.history._points import Point
-from trialbed_verify.history._sequential import Assessment, Change, Night, sequential_test
-from trialbed_verify.panel import Measures, everything
+from trialbed_verify.history._sequential import UNIT, Assessment, Change, Night, sequential_test
+from trialbed_verify.panel import OUTPUT_PRICE, Measures, everything
 
 Array = NDArray[Any]
 
@@ -85,7 +86,14 @@ def _answers(path: Path) -> dict[Any, list[Measures]]:
 def _night(answers: Sequence[Sequence[Measures]]) -> Night:
     """As many trials of each case as all have."""
     trials = min(len(own) for own in answers)
-    return np.array([[everything(trial) for trial in own[:trials]] for own in answers], dtype=np.int64)
+    return np.array([[[*everything(trial), *_levels(trial)] for trial in own[:trials]] for own in answers], np.int64)
+
+
+def _levels(trial: Measures) -> Iterator[int]:
+    """Yield the subjects of ``LEVELS`` in thousandths of their logarithm, 0 where they are not known."""
+    completion = (trial.cost - trial.prompt) / OUTPUT_PRICE
+    for value in (math.expm1(trial.length), completion, trial.duration):
+        yield round(UNIT * math.log1p(value)) if value > 0 else 0
 
 
 def _describe_point(point: Point, assessment: Assessment | None, reason: str | None) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,43 @@ from numpy.typing import NDArray
 from trialbed_verify.panel import CATEGORIES
 
 Night = NDArray[np.int64]
-"""The answers of a verification as categories, of shape (cases, trials, places)."""
+"""The answers of a verification as categories and then levels, of shape (cases, trials, places)."""
+
+UNIT = 1000
+"""Levels are logarithms in so small a unit."""
+
+FACTOR = 1.25
+"""Times change by more than this factor, or their change is not looked for: no night is as busy as another."""
+
+
+class Level(NamedTuple):
+    """A subject in which answers have more or less of something.
+
+    Attributes:
+        place: among the levels, which follow all categories.
+        shift: added to the newest answers, so that only a change that is larger is found.
+        sign: 1 where only more is looked for, -1 for less, 0 for both.
+    """
+
+    place: int
+    shift: int = 0
+    sign: int = 0
+
+
+SHIFT = round(UNIT * math.log(FACTOR))
+
+LEVELS: Mapping[str, Level] = {
+    "text-length": Level(0),
+    "completion-tokens": Level(1),
+    "slower": Level(2, -SHIFT, 1),
+    "faster": Level(2, SHIFT, -1),
+}
+"""Subject -> its level."""
+
+CATEGORY_PLACES = 1 + max(place for places in CATEGORIES.values() for place in places)
+
+Sums = tuple[str, NDArray[Any], NDArray[Any], int]
+"""A subject, its cases in which trials differ, the sums of the newest for each split, and the sign looked for."""
 
 MOST = 60
 """Earlier trials of a case that are compared with; of more, so many are drawn."""
@@ -127,37 +163,57 @@ def _unusual(earlier: Night, night: Night, random: np.random.Generator) -> tuple
     total = trials.shape[1]
     splits = random.random((SPLITS, total)).argsort(axis=1) < count
     splits[0] = np.arange(total) >= total - count
-    found = []
-    for subject, places in CATEGORIES.items():
-        oddness = np.sum([_oddness(trials[:, :, place]) for place in places], axis=0)
-        active = oddness.max(axis=1) > oddness.min(axis=1)
-        sums = oddness[active] @ splits.T.astype(np.float64)
-        found.append((subject, active, sums - sums[:, 1:].mean(axis=1, keepdims=True)))
+    scores = [
+        (subject, np.sum([_oddness(trials[:, :, place]) for place in places], axis=0), 0)
+        for subject, places in CATEGORIES.items()
+    ]
+    scores += [(subject, _ranks(trials, count, level), level.sign) for subject, level in LEVELS.items()]
+    found: list[Sums] = []
+    for subject, score, sign in scores:
+        active = score.max(axis=1) > score.min(axis=1)
+        sums = score[active] @ splits.T.astype(np.float64)
+        found.append((subject, active, sums - sums[:, 1:].mean(axis=1, keepdims=True), sign))
     return _p_value(found, len(trials), random)
 
 
-def _p_value(
-    found: Sequence[tuple[str, NDArray[Any], NDArray[Any]]], cases: int, random: np.random.Generator
-) -> tuple[float, str]:
+def _p_value(found: Sequence[Sums], cases: int, random: np.random.Generator) -> tuple[float, str]:
     """Deal until the p-value is known well enough.
 
     Source: J. Besag and P. Clifford, "Sequential Monte Carlo p-values", Biometrika 78 (1991), 301-304.
     """
-    spreads = [math.sqrt(float(sums[:, 1:].var(axis=1).sum())) or math.inf for _, _, sums in found]
-    seen = [abs(float(sums[:, 0].sum())) / spread for (_, _, sums), spread in zip(found, spreads, strict=True)]
+    spreads = [math.sqrt(float(sums[:, 1:].var(axis=1).sum())) or math.inf for _, _, sums, _ in found]
+    seen = [
+        float(_telling(sums[:, 0].sum(), sign)) / spread
+        for (_, _, sums, sign), spread in zip(found, spreads, strict=True)
+    ]
     greatest = max(seen)
     subject = found[int(np.argmax(seen))][0]
     reached = drawn = 0
     while drawn < MOST_DEALS and reached < ENOUGH:
         dealt = random.integers(1, SPLITS, size=(cases, DEALS), dtype=np.uint16)
         largest = np.zeros(DEALS)
-        for (_, active, sums), spread in zip(found, spreads, strict=True):
+        for (_, active, sums, sign), spread in zip(found, spreads, strict=True):
             if len(sums):
                 total = np.take_along_axis(sums, dealt[active], axis=1).sum(axis=0)
-                largest = np.maximum(largest, np.abs(total) / spread)
+                largest = np.maximum(largest, _telling(total, sign) / spread)
         reached += int((largest >= greatest - ROUNDING).sum())
         drawn += DEALS
     return (reached + 1) / (drawn + 1), subject
+
+
+def _telling(total: Any, sign: int) -> Any:
+    return sign * total if sign else np.abs(total)
+
+
+def _ranks(trials: Night, count: int, level: Level) -> NDArray[np.float64]:
+    """Return the rank of each trial among those of its case; the newest ``count`` are shifted."""
+    values = trials[:, :, CATEGORY_PLACES + level.place].copy()
+    newest = values[:, -count:]
+    newest[newest > 0] += level.shift
+    more = (values[:, :, None] > values[:, None, :]).sum(axis=2)
+    alike = (values[:, :, None] == values[:, None, :]).sum(axis=2)
+    ranks: NDArray[np.float64] = more + alike / 2
+    return ranks
 
 
 def _oddness(values: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from hashlib import blake2b
 from struct import Struct
 from typing import NamedTuple
 
-from trialbed_verify.panel._calls import FREE, VALUE, order_of, unpacked_values
+from trialbed_verify.panel._calls import FREE, VALUE, made_code, order_of, unpacked_values
 from trialbed_verify.panel._measures import Measures
 from trialbed_verify.panel._samples import Trials
 from trialbed_verify.panel._signatures import PLACES, signature
@@ -23,6 +23,9 @@ REPEATED = 0.2
 
 FEWEST_TRIALS = 4
 """Trials of both sides together from which on values count as repeating or not."""
+
+THERE = 1
+"""Stands for a value that hardly repeats."""
 
 SIGNATURE = Struct(f"<{PLACES}H")
 NOTHING = bytes(SIGNATURE.size)
@@ -63,6 +66,7 @@ def _settle_case(ours: Sequence[Measures], theirs: Sequence[Measures]) -> Trials
             trial,
             arguments=_weave([part[number] for number in varying]),
             order=order_of([(_digest(values, fleeting), name) for name, values in unpacked[trial.values]]),
+            made=made_code((_outline(values, fleeting), name) for name, values in unpacked[trial.values]),
         )
         for trial, part in zip(calling, parts, strict=True)
     }
@@ -109,6 +113,12 @@ def _parts(trial: Measures, calls: Packed, fleeting: Collection[int]) -> _Parts:
 
 def _digest(values: Sequence[tuple[int, int]], fleeting: Collection[int]) -> bytes:
     kept = b"".join(VALUE.pack(path, value) for path, value in values if path not in fleeting)
+    return blake2b(kept, digest_size=8).digest()
+
+
+def _outline(values: Sequence[tuple[int, int]], fleeting: Collection[int]) -> bytes:
+    """Return a digest in which values that hardly repeat count as being there, whatever they are."""
+    kept = b"".join(VALUE.pack(path, THERE if path in fleeting else value) for path, value in values)
     return blake2b(kept, digest_size=8).digest()
 
 

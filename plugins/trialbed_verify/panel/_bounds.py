@@ -15,8 +15,8 @@ Array = NDArray[Any]
 ALPHA = 0.05
 """Chance of each of the two errors."""
 
-LEVEL = 0.95
-"""Level of the intervals that are shown."""
+LEVEL = 1 - 2 * ALPHA
+"""Level of the intervals that are shown: each end is a one-sided bound at 95 %, of the kind that decides."""
 
 LEAST_SHARE = 0.5
 """Share of all cases over which a figure is averaged at least: where fewer apply, the others count as alike."""
@@ -32,7 +32,7 @@ class Mean:
     Attributes:
         value: over the cases that have one.
         n: those cases.
-        low, high: its 95 % interval, corrected for skewness; where no case differs from another, with the allowance
+        low, high: its 90 % interval, corrected for skewness; where no case differs from another, with the allowance
             for rare cases not seen.
         weighed: the mean that decides, in which missing cases can count as 0.
         counted: cases that it is over.
@@ -52,25 +52,33 @@ class Mean:
     spread: float
 
     def is_beyond(self, margin: float, *, directed: bool) -> bool:
-        """Return whether it is shown to lie beyond a margin; only above it if ``directed``."""
-        return (self.weighed if directed else abs(self.weighed)) - self.reach > margin
+        """Return whether it is shown to lie beyond a margin, as the interval says too; only above if ``directed``."""
+        least = self.low if directed or self.value > 0 else -self.high
+        return (self.weighed if directed else abs(self.weighed)) - self.reach > margin and least > margin
 
     def is_within(self, margin: float, *, directed: bool) -> bool:
         """Return whether it is shown to lie within a margin; only below it if ``directed``."""
-        return (self.weighed if directed else abs(self.weighed)) + self.rare < margin
+        return self.at_most(directed=directed) < margin
+
+    def at_most(self, *, directed: bool) -> float:
+        """Return the upper bound that decides, of the mean; of its size unless ``directed``."""
+        bound = (self.weighed if directed else abs(self.weighed)) + self.rare
+        if self.counted > self.n:
+            return bound
+        return max(bound, self.high if directed else max(self.high, -self.low))
 
     def seems_beyond(self, margin: float, *, directed: bool) -> bool:
         """Return whether the mean over the cases that have a value lies beyond a margin, shown or not."""
         return (self.value if directed else abs(self.value)) > margin
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self, *, directed: bool = False) -> dict[str, Any]:
         """Return its part of a document."""
-        at_most = abs(self.weighed) + self.rare
+        at_most = self.at_most(directed=directed)
         return {"value": self.value, "low": self.low, "high": self.high, "n": self.n, "at_most": at_most}
 
 
 def mean_over_cases(values: Array) -> Mean | None:
-    """Return the mean of the known values, which lie between -1 and 1; None if there are none.
+    """Return the mean of the known values, which lie between -1 and 1 but for costs; None if there are none.
 
     Where fewer than half of the cases have a value, the mean that decides is over half of the cases, and the missing
     ones count as 0: a subject that few requests concern can neither hold up a verdict nor decide it alone.
@@ -78,6 +86,7 @@ def mean_over_cases(values: Array) -> Mean | None:
     known = values[np.isfinite(values)]
     if not len(known):
         return None
+    furthest = max(1.0, float(np.abs(known).max()))
     counted = max(len(known), math.ceil(LEAST_SHARE * len(values)))
     value, weighed = float(known.mean()), float(known.sum()) / counted
     low, high, _ = _interval(known - value, 0.0, 0)
@@ -88,8 +97,8 @@ def mean_over_cases(values: Array) -> Mean | None:
     return Mean(
         value=value,
         n=len(known),
-        low=max(-1.0, value + low),
-        high=min(1.0, value + high),
+        low=max(-furthest, value + low),
+        high=min(furthest, value + high),
         weighed=weighed,
         counted=counted,
         reach=Z * spread / math.sqrt(counted),
@@ -99,7 +108,7 @@ def mean_over_cases(values: Array) -> Mean | None:
 
 
 def _interval(apart: Array, absent: float, zeros: int) -> tuple[float, float, float]:
-    """Return the distances of the ends of the 95 % interval from the mean, and the standard deviation.
+    """Return the distances of the ends of the interval from the mean, and the standard deviation.
 
     Student's interval with half of the degrees of freedom that the kurtosis leaves: few cases may carry the variance,
     and a sample shows less of the kurtosis than there is. It is

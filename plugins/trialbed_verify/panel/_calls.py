@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from struct import Struct
 from typing import Any, NamedTuple
@@ -68,6 +68,11 @@ def order_of(keys: Sequence[Hashable]) -> int:
     """Return the category of a number of calls and of their order, from keys that are equal for equal calls."""
     places = {key: place for place, key in enumerate(sorted(set(keys)))}  # type: ignore[type-var] # all are of a kind
     return code(f"{len(keys)}:{','.join(str(places[key]) for key in keys)}")
+
+
+def made_code(keys: Iterable[tuple[bytes, Hashable]]) -> int:
+    """Return the category of all calls, whatever their order, from digests of their arguments and names."""
+    return code("\n".join(sorted(f"{arguments.hex()} {name}" for arguments, name in keys)))
 
 
 def arguments_signature(calls: Sequence[CallDigest]) -> bytes:

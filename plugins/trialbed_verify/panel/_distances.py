@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 from math import comb
@@ -23,7 +23,7 @@ MOST_SPLITS = 512
 TOGETHER = 256
 """Cases whose deals are added up in one step."""
 
-DTYPES = {"category": "i8", "signature": "u2", "number": "f8", "probabilities": "f2", "fault": "f8"}
+DTYPES = {"category": "i8", "novelty": "i8", "signature": "u2", "number": "f8", "probabilities": "f2", "fault": "f8"}
 
 
 @dataclass
@@ -34,7 +34,8 @@ class Distances:
         excess: per case, how much farther the sides are from each other than one is from itself; for faults, the
             vendor's share less the baseline's.
         distance: per case, the distance between the two distributions; nan where a side has one trial.
-        own, cross: the mean distance of two trials of the baseline, and of one of each side.
+        own, cross: the mean distance of two trials of the baseline (of the vendor, where the baseline has one), and of
+            one of each side.
         dealt_excess, dealt_distance: the sums of the first two with trials dealt to the sides at random.
         moved: cases in which any two trials differ.
     """
@@ -46,6 +47,14 @@ class Distances:
     dealt_excess: Array
     dealt_distance: Array
     moved: int = 0
+
+    def with_more_deals(self, other: Distances) -> Distances:
+        """Return the same with the deals of both."""
+        return replace(
+            self,
+            dealt_excess=np.concatenate((self.dealt_excess, other.dealt_excess)),
+            dealt_distance=np.concatenate((self.dealt_distance, other.dealt_distance)),
+        )
 
 
 def distances(blocks: Iterable[Block], scale: str, cases: int, deals: int, seed: int) -> Distances:
@@ -70,6 +79,8 @@ def distances(blocks: Iterable[Block], scale: str, cases: int, deals: int, seed:
     for block in blocks:
         if scale == "fault":
             _add_faults(found, block, deals, random)
+        elif scale == "novelty" and block.baseline > 1:
+            _add_novelty(found, block, deals, random)
         elif block.baseline + block.vendor > 2:
             _add(found, block, scale, deals, random)
     return found
@@ -82,7 +93,7 @@ def _add(found: Distances, block: Block, scale: str, deals: int, random: np.rand
     weights = _weights(m, n)
     cross, ours, theirs = (pairs @ weight[:, 0] for weight in weights)
     spread = ours if m > 1 else theirs
-    found.cross[block.cases], found.own[block.cases] = cross, ours if m > 1 else np.nan
+    found.cross[block.cases], found.own[block.cases] = cross, spread
     found.excess[block.cases] = cross - spread
     moved = pairs.any(axis=1)
     found.moved += int(moved.sum())
@@ -90,7 +101,7 @@ def _add(found: Distances, block: Block, scale: str, deals: int, random: np.rand
     dealt = random.integers(0, len(splits), size=(len(active), deals), dtype=np.uint16)
     crossed = active @ weights[0]
     found.dealt_excess += _dealt(crossed - active @ (weights[1] if m > 1 else weights[2]), dealt)
-    if m > 1 and n > 1:
+    if m > 1 and n > 1 and scale != "novelty":
         found.distance[block.cases] = cross - (ours + theirs) / 2
         found.dealt_distance += _dealt(crossed - active @ ((weights[1] + weights[2]) / 2), dealt)
 
@@ -109,6 +120,32 @@ def _add_faults(found: Distances, block: Block, deals: int, random: np.random.Ge
     found.dealt_excess += _dealt(values[moved] @ weight, dealt)
 
 
+def _add_novelty(found: Distances, block: Block, deals: int, random: np.random.Generator) -> None:
+    """Add the shares of answers that the baseline's trials do not have.
+
+    A trial of either side is compared with all trials of the baseline but one: itself, or any, on average. So both
+    shares are equal in expectation if the sides' trials have one distribution.
+    """
+    m, n = block.baseline, block.vendor
+    values = block.values[:, :, 0]
+    found.own[block.cases] = found.cross[block.cases] = 0.0
+    moved = (values != values[:, :1]).any(axis=1)
+    splits = _splits(m, n)
+    crossed = np.zeros((int(moved.sum()), len(splits)))
+    own = np.zeros_like(crossed)
+    for begin in range(0, len(crossed), TOGETHER):
+        some = values[moved][begin : begin + TOGETHER]
+        alike = (some[:, :, None] == some[:, None, :]).astype(np.float32) @ splits.T.astype(np.float32)
+        unseen = np.where(alike == 0, 1.0, np.where(alike == 1, 1.0 / m, 0.0))
+        crossed[begin : begin + TOGETHER] = (unseen * ~splits.T).sum(axis=1) / n
+        own[begin : begin + TOGETHER] = ((alike == 1) & splits.T).sum(axis=1) / m
+    found.own[block.cases[moved]], found.cross[block.cases[moved]] = own[:, 0], crossed[:, 0]
+    found.excess[block.cases] = found.cross[block.cases] - found.own[block.cases]
+    found.moved += int(moved.sum())
+    dealt = random.integers(0, len(splits), size=(len(crossed), deals), dtype=np.uint16)
+    found.dealt_excess += _dealt(crossed - own, dealt)
+
+
 def _dealt(values: Array, dealt: Array) -> Array:
     """Return the sum over cases of the values that were dealt."""
     total = np.zeros(dealt.shape[1])
@@ -121,7 +158,7 @@ def _dealt(values: Array, dealt: Array) -> Array:
 def _pairwise(values: Array, scale: str) -> Array:
     """Return the distances of all pairs of trials, of shape (cases, pairs)."""
     one, other = np.triu_indices(values.shape[1], 1)
-    if scale == "category":
+    if scale in ("category", "novelty"):
         unequal: Array = (values[:, one, 0] != values[:, other, 0]).astype(np.float64)
         return unequal
     found = [_distance(values[:, i], values[:, j], scale) for i, j in zip(one, other, strict=True)]

@@ -22,7 +22,7 @@ SHOWN = 160
 def example(gate: PanelGate, found: Distances, sides: Sequence[Trials]) -> GateExample | None:
     """Return the case in which the sides differ most, with an answer of each."""
     size = np.nan_to_num(np.abs(found.excess), nan=-1.0) + np.nan_to_num(found.distance, nan=0.0)
-    if gate.scale == "fault":
+    if gate.is_directed:
         size = np.nan_to_num(found.excess, nan=-1.0)
     ours, theirs = sides[int(np.argmax(size))]
     pair = _telling_pair(gate, ours, theirs)
@@ -62,7 +62,7 @@ def _details(row: Mapping[str, Any], gate: str) -> list[str]:
 
     if gate == "finish":
         return [f"finish reason {row.get('finish_reason')}"]
-    if gate in ("tokens", "usage"):
+    if gate in ("tokens", "usage", "bill", "prompt-tokens"):
         usage = _mapping(_mapping(row.get("response")).get("usage"))
         counted = {key: value for key, value in usage.items() if isinstance(value, int)}
         parts = [f"usage {json.dumps(counted)}"]

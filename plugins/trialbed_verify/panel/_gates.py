@@ -10,15 +10,20 @@ from typing import Any, Literal
 from trialbed.errors import UsageError
 from trialbed_verify.panel._measures import BITS, Measures
 
-Scale = Literal["category", "signature", "number", "probabilities", "fault"]
+Scale = Literal["category", "novelty", "signature", "number", "probabilities", "fault"]
 """The distance of two values: 1 if they differ; the share of unequal places; the difference, at most 1; the divergence.
 
+``novelty``: a category whose excess is the share of the vendor's answers that the baseline never gives, less the share
+of the baseline's own that its other trials never give.
 ``fault``: 1 for an answer with a fault; the gate compares their shares, and only more of them than the baseline has
 counts.
 """
 
 LOG_RANGE = 1.386
 """Difference of logarithms that counts as 1: a factor of four."""
+
+BREAKING = BITS["schema"] | BITS["text"] | BITS["constraints"] | BITS["protocol"]
+"""Violations that break a caller."""
 
 DISTANCE_SHARE = 0.5
 """The margin of a gate's distance, as a share of that of its excess."""
@@ -42,8 +47,13 @@ class PanelGate:
 
     @property
     def distance_margin(self) -> float | None:
-        """Return the largest distance that does not matter; None for faults, which have no distance."""
-        return None if self.scale == "fault" else self.margin * DISTANCE_SHARE
+        """Return the largest distance that does not matter; None where only more counts, as there is no distance."""
+        return None if self.is_directed else self.margin * DISTANCE_SHARE
+
+    @property
+    def is_directed(self) -> bool:
+        """Return whether only more than the baseline has counts: faults, and answers that it never gives."""
+        return self.scale in ("fault", "novelty")
 
 
 def _category(name: str) -> Callable[[Measures], Any]:
@@ -59,6 +69,23 @@ def _violation(subject: str) -> Callable[[Measures], Any]:
     return lambda found: bool(found.violations & bit) if found.answered else None
 
 
+def _known(name: str) -> Callable[[Measures], Any]:
+    def value(found: Measures) -> Any:
+        number = getattr(found, name)
+        return None if number != number else number
+
+    return value
+
+
+def _breaking(found: Measures) -> int:
+    """Return the category of all that a caller relies on: calls by name and value, the finish, form and faults."""
+    if not found.answered:
+        return 0
+    faults = found.violations & BREAKING
+    seen = (found.decision, found.made, found.finish, found.form, int(found.cut), int(found.schema or 0), faults)
+    return hash(seen) or 1
+
+
 def _logarithms(*names: str) -> Callable[[Measures], Any]:
     def value(found: Measures) -> Any:
         values = [getattr(found, name) / LOG_RANGE for name in names]
@@ -68,6 +95,7 @@ def _logarithms(*names: str) -> Callable[[Measures], Any]:
 
 
 GATES: tuple[PanelGate, ...] = (
+    PanelGate("any", "novelty", 0.02, _breaking, "answers that would break a caller"),
     PanelGate("decision", "category", 0.02, _category("decision"), "whether tools are called"),
     PanelGate("tools", "category", 0.03, _category("tools"), "which tools are called"),
     PanelGate("arguments", "signature", 0.03, _field("arguments"), "the arguments of calls"),
@@ -75,6 +103,7 @@ GATES: tuple[PanelGate, ...] = (
     PanelGate("finish", "category", 0.02, _category("finish"), "finish reasons"),
     PanelGate("schema", "fault", 0.02, _field("schema"), "calls that do not fit their schemas"),
     PanelGate("text-form", "category", 0.03, _category("form"), "empty answers, scripts and languages"),
+    PanelGate("text-opening", "category", 0.05, _category("opening"), "the first words of texts"),
     PanelGate("text-length", "number", 0.05, _logarithms("length"), "the length of texts"),
     PanelGate("text-words", "signature", 0.05, _field("wording"), "the words of texts"),
     PanelGate("text-leaks", "fault", 0.02, _violation("text"), "texts with leaked tokens or broken encoding"),
@@ -84,7 +113,9 @@ GATES: tuple[PanelGate, ...] = (
     PanelGate("availability", "fault", 0.02, lambda found: not found.answered, "requests without a valid answer"),
     PanelGate("protocol", "fault", 0.02, _violation("protocol"), "answers that break the protocol"),
     PanelGate("usage", "fault", 0.02, _violation("usage"), "token counts that are not plausible"),
-    PanelGate("tokens", "number", 0.05, _logarithms("ratio", "prompt"), "tokens counted for the same text"),
+    PanelGate("tokens", "number", 0.05, _logarithms("ratio"), "tokens counted for the same text"),
+    PanelGate("prompt-tokens", "category", 0.02, _category("prompt"), "prompt tokens counted for the same request"),
+    PanelGate("bill", "fault", 0.02, _known("cost"), "tokens billed, as a share of the baseline's bill"),
     PanelGate("model", "fault", 0.02, _violation("model"), "answers that name another model"),
     PanelGate("logprobs", "probabilities", 0.02, _field("logprobs"), "the first token's probabilities"),
 )
@@ -102,7 +133,7 @@ def everything(found: Measures) -> list[int]:
     places = [found.decision, found.tools, found.order, found.finish, found.form, int(found.answered)]
     for signature in (found.arguments, found.wording):
         places += FIRST_PLACES.unpack_from(signature) if signature else NO_PLACES
-    return [*places, int(found.schema or 0), found.violations]
+    return [*places, int(found.schema or 0), found.violations, found.prompt, int(found.cut), found.opening]
 
 
 CATEGORIES: Mapping[str, tuple[int, ...]] = {
@@ -116,6 +147,9 @@ CATEGORIES: Mapping[str, tuple[int, ...]] = {
     "text-words": (10, 11, 12, 13),
     "schema": (14,),
     "violations": (15,),
+    "prompt-tokens": (16,),
+    "text-end": (17,),
+    "text-opening": (18,),
 }
 """Subject -> the places of ``everything`` that are about it."""
 

@@ -14,15 +14,21 @@ from trialbed_verify.panel._calls import (
     arguments_signature,
     calls_of,
     free_signature,
+    made_code,
     order_code,
     packed_values,
     tools_code,
 )
 from trialbed_verify.panel._logprobs import first_token
 from trialbed_verify.panel._signatures import code, signature, words
-from trialbed_verify.panel._texts import form, leaks
+from trialbed_verify.panel._texts import form, is_cut, leaks
 
 Body = Mapping[str, Any]
+
+OUTPUT_PRICE = 4.0
+"""The price of a completion token in prompt tokens, about what vendors ask."""
+
+MOST_TOKENS = 1 << 40
 
 CALL, NO_CALL = code("call"), code("no call")
 
@@ -44,8 +50,12 @@ class Measures:
         values: the arguments of calls as hashes, for the comparison with the case's other trials.
         free: the signature of the words of their free text.
         length: logarithm of the text's length.
+        opening: category of the text's first word.
+        cut: whether the text ends in the middle of a sentence.
+        made: category of the calls, whatever their order, by their names and arguments but free text.
         ratio: logarithm of the completion tokens per character of the answer.
-        prompt: logarithm of the prompt tokens.
+        prompt: the prompt tokens.
+        cost: the tokens billed, in prompt tokens (``OUTPUT_PRICE``).
         schema: whether a call does not fit its schema; None if that is not known.
         violations: the subjects of ``SUBJECTS`` that the answer violates, as bits.
         logprobs: the probabilities of the first token's alternatives.
@@ -69,7 +79,11 @@ class Measures:
     free: bytes | None = None
     length: float = math.nan
     ratio: float = math.nan
-    prompt: float = math.nan
+    prompt: int = 0
+    cost: float = math.nan
+    made: int = 0
+    cut: bool = False
+    opening: int = 0
     schema: bool | None = None
     violations: int = 0
     logprobs: bytes | None = None
@@ -103,11 +117,12 @@ def measure(row: Body, path: Path, offset: int) -> Measures:
         offset=offset,
         answered=True,
         decision=CALL if calls or (not choice and row.get("finish_reason") == "tool_calls") else NO_CALL,
-        finish=code(str(row.get("finish_reason"))),
+        finish=code(_finish(row, calls)),
         **_of_calls(calls),
         **({} if calls else _of_text(text)),
         ratio=_log_ratio(usage.get("completion_tokens"), len(whole) - 2),
-        prompt=_log_ratio(usage.get("prompt_tokens"), 1),
+        prompt=_count(usage.get("prompt_tokens")),
+        cost=_number(usage.get("prompt_tokens")) + OUTPUT_PRICE * _number(usage.get("completion_tokens")),
         schema=_schema(row, calls, violations),
         violations=violations,
         logprobs=first_token(choice),
@@ -134,6 +149,7 @@ def _of_calls(calls: list[CallDigest]) -> dict[str, Any]:
     return {
         "tools": tools_code(calls),
         "order": order_code(calls),
+        "made": made_code((call.exact, call.name) for call in calls),
         "arguments": arguments_signature(calls),
         "values": packed_values(calls),
         "free": free_signature(calls),
@@ -141,7 +157,20 @@ def _of_calls(calls: list[CallDigest]) -> dict[str, Any]:
 
 
 def _of_text(text: str) -> dict[str, Any]:
-    return {"form": code(form(text)), "length": math.log1p(len(text)), "wording": signature(words(text))}
+    return {
+        "form": code(form(text)),
+        "length": math.log1p(len(text)),
+        "wording": signature(said := words(text)),
+        "opening": code(said[0] if said else ""),
+        "cut": is_cut(text),
+    }
+
+
+def _finish(row: Body, calls: list[CallDigest]) -> str:
+    """Return the finish reason; a call that was forced may end with ``stop``, as OpenAI's own endpoint ends it."""
+    reason = str(row.get("finish_reason"))
+    choice = {**_object(row, "request"), **_object(row, "extra_body")}.get("tool_choice")
+    return "tool_calls" if calls and reason == "stop" and isinstance(choice, dict) else reason
 
 
 def _schema(row: Body, calls: list[CallDigest], violations: int) -> bool | None:
@@ -216,6 +245,11 @@ def _usage(response: Body, choice: Body) -> Body:
 def _log_ratio(tokens: Any, characters: int) -> float:
     count = _number(tokens)
     return math.log(count / characters) if count > 0 and characters > 0 else math.nan
+
+
+def _count(value: Any) -> int:
+    known = _number(value)
+    return int(known) if 0 < known < MOST_TOKENS else 0
 
 
 def _number(value: Any) -> float:

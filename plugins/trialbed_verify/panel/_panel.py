@@ -13,17 +13,28 @@ from trialbed.statistics import holm
 from trialbed_verify.panel._arguments import with_settled_arguments
 from trialbed_verify.panel._bounds import ALPHA, Mean, mean_over_cases
 from trialbed_verify.panel._copies import without_copies
+from trialbed_verify.panel._counts import with_settled_counts
 from trialbed_verify.panel._distances import DTYPES, Distances, distances
 from trialbed_verify.panel._examples import example
 from trialbed_verify.panel._gates import GATES, WHOLE, PanelGate, suite_gates, with_margins
 from trialbed_verify.panel._planning import FEWEST, cases_for_difference, cases_for_equivalence, fewest_cases
-from trialbed_verify.panel._results import Conclusion, GateFinding, GateResult, Panel
+from trialbed_verify.panel._results import GateFinding, GateResult, Panel
 from trialbed_verify.panel._samples import Samples, Trials
+from trialbed_verify.panel._verdict import conclude
 
 PERMUTATIONS = 999
 
+MOST_DEALS = 10_000
+"""Deals where few of the first were as unusual as the answers."""
+
+ENOUGH = 10
+"""Deals as unusual as the answers, after which no more are needed."""
+
 MOST_CASES = 1_000_000
 """Cases beyond which a number is of no use: the vendor is as far from the baseline as the margin."""
+
+MORE = 1 << 32
+"""Apart from all other seeds: that of further deals."""
 
 ROUNDING = 1e-9
 
@@ -34,7 +45,7 @@ class PanelOptions:
 
     Attributes:
         margins: gate -> its margin, where it is not the usual one; choose them before looking at the results.
-        permutations: of the trials' labels.
+        permutations: of the trials' labels; ten times as many where few of them are as unusual as the answers.
         seed: of all random draws.
     """
 
@@ -53,6 +64,11 @@ class Compared:
     distance: Mean | None
     p: float
 
+    @property
+    def deals(self) -> int:
+        """Return the number of deals."""
+        return len(self.distances.dealt_excess)
+
 
 def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel:
     """Compare a vendor with a baseline on every gate.
@@ -62,7 +78,7 @@ def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel
     """
     chosen = options or PanelOptions()
     kept, copies = without_copies(sides)
-    kept = with_settled_arguments(kept)
+    kept, prompts = with_settled_counts(with_settled_arguments(kept))
     samples = Samples.of(kept)
     suites = sorted({trial.suite[0] for trial in samples.trials if trial.suite is not None})
     gates = with_margins([*GATES, *suite_gates(suites)], chosen.margins)
@@ -74,17 +90,18 @@ def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel
         for result, one in zip(results, compared, strict=True)
     ]
     trials = samples.trials_per_case
-    finding, reason, needed = _conclusion(results, samples.cases, trials)
+    whole = _whole(samples, results, chosen)
+    verdict = conclude(results, samples.cases, trials, whole.p if whole else None)
     return Panel(
-        finding=finding,
-        reason=reason,
+        finding=verdict.finding,
+        reason=verdict.reason,
         gates=tuple(results),
-        whole=_whole(samples, results, chosen),
+        whole=whole.p if whole else None,
         cases=samples.cases,
         trials=trials,
-        remarks=copies.remarks,
-        needed=needed,
-        deals=chosen.permutations,
+        remarks=(*copies.remarks, *prompts.remarks),
+        needed=verdict.needed,
+        deals=max((one.deals for one in (*compared, *([whole] if whole else []))), default=0),
         seed=chosen.seed,
         copies=copies.found,
     )
@@ -92,9 +109,17 @@ def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel
 
 def _compare_at(gate: PanelGate, samples: Samples, options: PanelOptions, number: int) -> Compared:
     dtype = "i8" if gate is WHOLE else DTYPES[gate.scale]
-    blocks = samples.blocks(gate.value, dtype)
     seed = options.seed * 1000 + number
-    return with_means(gate, distances(blocks, gate.scale, samples.cases, options.permutations, seed))
+
+    def dealt(deals: int, seed: int) -> Distances:
+        return distances(samples.blocks(gate.value, dtype), gate.scale, samples.cases, deals, seed)
+
+    first = with_means(gate, dealt(options.permutations, seed))
+    more = MOST_DEALS - options.permutations
+    if more <= 0 or first.p * (options.permutations + 1) > ENOUGH:
+        return first
+    # Source: J. Besag and P. Clifford, "Sequential Monte Carlo p-values", Biometrika 78 (1991), 301-304.
+    return with_means(gate, first.distances.with_more_deals(dealt(more, seed + MORE)))
 
 
 def with_means(gate: PanelGate, found: Distances) -> Compared:
@@ -109,7 +134,7 @@ def p_value(gate: PanelGate, found: Distances) -> float:
     """
     statistics = []
     for values, dealt, directed in (
-        (found.excess, found.dealt_excess, gate.scale == "fault"),
+        (found.excess, found.dealt_excess, gate.is_directed),
         (found.distance, found.dealt_distance, True),
     ):
         spread = float(dealt.std())
@@ -138,8 +163,8 @@ def settle(one: Compared, p_holm: float, cases: int) -> GateResult:
         reason=reason,
         excess=one.excess,
         distance=one.distance,
-        baseline=_mean(one.distances.own),
-        vendor=_mean(one.distances.cross),
+        baseline=_mean(one.distances.own, one.distances.excess),
+        vendor=_mean(one.distances.cross, one.distances.excess),
         p=one.p,
         p_holm=p_holm,
         needed=needed,
@@ -148,8 +173,7 @@ def settle(one: Compared, p_holm: float, cases: int) -> GateResult:
 
 def _finding(one: Compared, excess: Mean, p_holm: float, cases: int) -> tuple[GateFinding, str, int | None]:
     gate, distance = one.gate, one.distance
-    fault = gate.scale == "fault"
-    figures = [("excess", excess, gate.margin, fault)]
+    figures = [("excess", excess, gate.margin, gate.is_directed)]
     if distance is not None and gate.distance_margin is not None:
         figures.append(("distance", distance, gate.distance_margin, True))
     beyond = [name for name, mean, margin, directed in figures if mean.is_beyond(margin, directed=directed)]
@@ -165,11 +189,11 @@ def _finding(one: Compared, excess: Mean, p_holm: float, cases: int) -> tuple[Ga
             _cases_needed(one, cases),
         )
     # Without the distance, a side's own spread is not known.
-    known = fault or len(figures) > 1
+    known = gate.is_directed or len(figures) > 1
     within = known and all(mean.is_within(margin, directed=directed) for _, mean, margin, directed in figures)
     if within and not (seems and excess.n < excess.counted and _is_shown(excess, distance)):
         return "equivalent", "shown to be within the margin", None
-    if not fault and distance is None:
+    if not known:
         return "inconclusive", "one trial per case does not show a side's own spread", None
     needed = _cases_needed(one, cases)
     return "inconclusive", "not shown to be within the margin or beyond it", needed
@@ -189,7 +213,7 @@ def _cases_needed(one: Compared, cases: int) -> int | None:
     for mean, margin in ((one.excess, one.gate.margin), (one.distance, one.gate.distance_margin)):
         if mean is None or margin is None:
             continue
-        value = mean.weighed if one.gate.scale == "fault" else abs(mean.weighed)
+        value = mean.weighed if one.gate.is_directed else abs(mean.weighed)
         scale = cases / mean.counted
         close = value - 2 * mean.spread / math.sqrt(mean.counted) < 0
         if close or value < margin / 2:
@@ -202,70 +226,20 @@ def _cases_needed(one: Compared, cases: int) -> int | None:
     return needed if needed <= MOST_CASES else None
 
 
-def _conclusion(
-    results: Sequence[GateResult], cases: int, trials: tuple[float, float]
-) -> tuple[Conclusion, str, int | None]:
-    """Return the verdict, its reason, and the cases that would settle it."""
-    different = [result.gate.name for result in results if result.finding == "different"]
-    unsettled = [result for result in results if result.finding == "inconclusive"]
-    open_ended = any(result.needed is None for result in unsettled)
-    needed = None if open_ended else max((result.needed for result in unsettled if result.needed), default=None)
-    if cases < FEWEST:
-        least = fewest_cases(min(result.gate.distance_margin or result.gate.margin for result in results))
-        needed = max(needed or 0, least)
-        return "inconclusive", f"{cases} cases are too few for a verdict; about {needed:,} would do", needed
-    if different:
-        return "different", f"it differs from the baseline in {', '.join(different)}", None
-    if unsettled:
-        return "inconclusive", _open_reason(unsettled, cases, trials, needed), needed
-    few = ", ".join(result.gate.name for result in results if result.finding == "too few cases")
-    if few:
-        return (
-            "equivalent",
-            f"every gate with {FEWEST} cases or more is shown to be within its margin; not judged: {few}",
-            None,
-        )
-    return "equivalent", "every gate is shown to be within its margin", None
+def _whole(samples: Samples, results: Sequence[GateResult], options: PanelOptions) -> Compared | None:
+    """Return the comparison of all gates together; None without cases.
 
-
-def _open_reason(results: Sequence[GateResult], cases: int, trials: tuple[float, float], needed: int | None) -> str:
-    single = [side for side, count in zip(("baseline", "vendor"), trials, strict=True) if count < 2]
-    if single:
-        sides = " and ".join(f"the {side}" for side in single)
-        return f"{sides} has one trial per case that counts, so its own spread is unknown; repeat it with --trials 5"
-    names = ", ".join(_open_name(result, cases) for result in results)
-    close = ", ".join(result.gate.name for result in results if result.needed is None)
-    if close:
-        return f"not settled: {names}; {close} is about as far off as its margin, which no number of cases would settle"
-    more = f"; about {needed:,} cases with as many trials would do" if needed else ""
-    rare = any(map(_is_rare, results))
-    fewer = f", or fewer in which each of these gates has {FEWEST} cases or more" if needed and rare else ""
-    return f"not settled: {names}{more}{fewer}"
-
-
-def _open_name(result: GateResult, cases: int) -> str:
-    """Return the name of a gate that is not settled, and a note if it has too few cases."""
-    if result.excess is None or not _is_rare(result):
-        return result.gate.name
-    return f"{result.gate.name} (too few cases: {result.excess.n} of {cases:,} have what it compares)"
-
-
-def _is_rare(result: GateResult) -> bool:
-    return result.excess is not None and result.excess.n < FEWEST
-
-
-def _whole(samples: Samples, results: Sequence[GateResult], options: PanelOptions) -> float | None:
-    """Return the p-value of all gates together.
-
-    The smaller, doubled, of that of the share of subjects in which two answers differ, which sees small differences in
-    many of them, and of the corrected ones of single gates, which see a large one in one.
+    Its p-value is the smaller, doubled, of that of the share of subjects in which two answers differ, which sees small
+    differences in many of them, and of the corrected ones of single gates, which see a large one in one.
     """
     found = _compare_at(WHOLE, samples, options, len(GATES))
     if found.excess is None:
         return None
-    return min(1.0, 2 * min(found.p, *(result.p_holm for result in results)))
+    # A bill differs by any constant that a template adds; what it is worth is said beside the verdict.
+    single = [result.p_holm for result in results if result.gate.name != "bill"]
+    return replace(found, p=min(1.0, 2 * min(found.p, *single)))
 
 
-def _mean(values: Any) -> float | None:
-    known = values[np.isfinite(values)]
+def _mean(values: Any, excess: Any) -> float | None:
+    known = values[np.isfinite(excess)]
     return float(known.mean()) if len(known) else None

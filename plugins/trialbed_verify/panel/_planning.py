@@ -55,8 +55,8 @@ def cases_for_difference(spread: float, margin: float, truth: float, power: floa
 
 
 @lru_cache(maxsize=256)
-def faithful_spread(flip_rate: float, baseline: int, vendor: int) -> tuple[float, float]:
-    """Return the greatest standard deviations over cases of excess and distance, for a vendor like the baseline.
+def faithful_spread(flip_rate: float, baseline: int, vendor: int) -> tuple[float, float, float]:
+    """Return the greatest standard deviations over cases of excess, distance and novelty, for a faithful vendor.
 
     The flip rate is the chance that two trials of a case decide differently, on average over cases. How it is spread
     over the cases is not known, so the worst way counts.
@@ -68,11 +68,12 @@ def faithful_spread(flip_rate: float, baseline: int, vendor: int) -> tuple[float
     flips = 2 * shares * (1 - shares)
     variances = np.array([_variances(float(share), baseline, vendor) for share in shares])
     worst = [_envelope(flips, column, min(flip_rate, 0.5)) for column in variances.T]
-    return math.sqrt(worst[0]), math.sqrt(worst[1])
+    excess, distance, novelty = map(math.sqrt, worst)
+    return excess, distance, novelty
 
 
-def _variances(share: float, m: int, n: int) -> tuple[float, float]:
-    """Return the variances of both figures in a case in which each trial calls with a chance of ``share``."""
+def _variances(share: float, m: int, n: int) -> tuple[float, float, float]:
+    """Return the variances of the figures in a case in which each trial calls with a chance of ``share``."""
     ours, theirs = _binomial(share, m), _binomial(share, n)
     k, j = np.arange(m + 1)[:, None], np.arange(n + 1)[None, :]
     chances = ours[:, None] * theirs[None, :]
@@ -81,7 +82,16 @@ def _variances(share: float, m: int, n: int) -> tuple[float, float]:
     other = 2 * j * (n - j) / (n * (n - 1)) if n > 1 else np.zeros_like(j, dtype=float)
     excess = cross - (own if m > 1 else other)
     distance = cross - (own + other) / 2
-    return float((chances * excess**2).sum()), float((chances * distance**2).sum())
+    novelty = (j * _unseen(k, m) + (n - j) * _unseen(m - k, m)) / n - ((k == 1) * 1 + (m - k == 1)) / m
+    figures = (excess, distance, novelty if m > 1 else excess)
+    first, second, third = (float((chances * figure**2).sum()) for figure in figures)
+    return first, second, third
+
+
+def _unseen(count: Array, m: int) -> Array:
+    """Return the chance that an answer that ``count`` of m trials give is not among all of them but one."""
+    chance: Array = np.where(count == 0, 1.0, np.where(count == 1, 1 / m, 0.0))
+    return chance
 
 
 def _binomial(share: float, n: int) -> Array:
@@ -156,9 +166,24 @@ def plan(options: PlanOptions) -> Plan:
     return Plan(options, needed, requests, found, enough)
 
 
-WHOLE = ("decision", "finish", "availability", "constraints", "protocol", "usage", "model", "text-leaks")
+WHOLE = (
+    "any",
+    "bill",
+    "prompt-tokens",
+    "decision",
+    "finish",
+    "availability",
+    "constraints",
+    "protocol",
+    "usage",
+    "model",
+    "text-leaks",
+)
 """Gates that apply to every request; others are taken to apply to half of them."""
 
+
+EXACT = ("prompt-tokens",)
+"""Gates at which two answers of a faithful vendor never differ."""
 
 TRIALS_LOST = 2.0
 """Further cases that those gates need, as a share per flip."""
@@ -169,14 +194,16 @@ def _cases(options: PlanOptions) -> int | None:
         return None
     # Several gates must pass together, of which those that depend on decisions pass and fail in part together.
     power = 1 - (1 - options.power) / 8
-    excess, distance = faithful_spread(options.flip_rate, options.baseline, options.vendor)
+    excess, distance, novelty = faithful_spread(options.flip_rate, options.baseline, options.vendor)
     counts = [FEWEST]
     for gate in with_margins(GATES, options.margins):
         if gate.scale == "probabilities":
             continue  # Most endpoints give none, and their spread has nothing to do with flips.
         share = 1.0 if gate.name in WHOLE else LEAST_SHARE
         if gate.distance_margin is None:
-            own = cases_for_equivalence(0.0, gate.margin, power=power)
+            own = cases_for_equivalence(novelty if gate.scale == "novelty" else 0.0, gate.margin, power=power)
+        elif gate.name in EXACT:
+            own = cases_for_equivalence(0.0, gate.distance_margin, power=power)
         else:
             own = max(
                 cases_for_equivalence(excess, gate.margin, power=1 - (1 - power) / 2),
@@ -193,7 +220,7 @@ def _found_share(cases: int, options: PlanOptions) -> float | None:
     """Return the smallest share of cases or answers that is found, where it concerns half of the requests."""
     gates = with_margins(GATES, options.margins)
     margin = max(gate.margin for gate in gates if gate.scale in ("category", "fault"))
-    excess, _ = faithful_spread(options.flip_rate, options.baseline, options.vendor)
+    excess, _, _ = faithful_spread(options.flip_rate, options.baseline, options.vendor)
     n = cases * LEAST_SHARE
     for share in np.arange(margin, 1.0, 0.001):
         spread = math.sqrt(excess**2 + share * (1 - share))

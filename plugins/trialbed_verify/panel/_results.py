@@ -44,9 +44,10 @@ class GateResult:
     Attributes:
         excess: how much more the vendor differs from the baseline than the baseline from itself; None if the gate does
             not apply to any case.
-        distance: between the two distributions; None for faults, or where a side has one trial per case.
+        distance: between the two distributions; None where only more counts, or where a side has one trial per case.
         baseline, vendor: the mean distance of two trials of the baseline, and of one of each side; for faults, the
-            shares of the baseline's and of the vendor's answers.
+            shares of the baseline's and of the vendor's answers; over the cases of the excess, so that it is the second
+            less the first.
         p, p_holm: of the permutation test, and corrected for all gates.
         needed: cases that would settle an inconclusive gate; None if no number would.
         example: an answer of each side.
@@ -73,7 +74,7 @@ class GateResult:
             "reason": self.reason,
             "baseline": self.baseline,
             "vendor": self.vendor,
-            "excess": self.excess.as_json() if self.excess else None,
+            "excess": self.excess.as_json(directed=self.gate.is_directed) if self.excess else None,
             "excess_margin": self.gate.margin,
             "distance": self.distance.as_json() if self.distance else None,
             "distance_margin": self.gate.distance_margin,
@@ -95,6 +96,7 @@ class Panel:
         trials: the mean number of trials per case that count, of the baseline and of the vendor.
         remarks: sentences about the trials themselves, such as that some are copies.
         needed: cases that would settle an inconclusive verdict; None if none is needed, or if no number would.
+        deals: of the trials' labels, where a p-value is smallest.
         copies: side -> counts of copied trials.
     """
 
@@ -109,6 +111,10 @@ class Panel:
     deals: int = 0
     seed: int = 0
     copies: Mapping[str, Any] = field(default_factory=dict)
+
+    def at(self, gate: str) -> GateResult | None:
+        """Return the result at a gate; None if it does not apply to any case."""
+        return next((result for result in self.applicable if result.gate.name == gate), None)
 
     @property
     def applicable(self) -> list[GateResult]:

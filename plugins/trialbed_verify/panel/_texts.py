@@ -46,6 +46,12 @@ def form(text: str) -> str:
     return f"latin {_language(sample)}" if script == "LATIN" else script.lower()
 
 
+def is_cut(text: str) -> bool:
+    """Return whether a text ends in the middle of a sentence: in a letter, or a mark after which more must come."""
+    last = text.rstrip()[-1:]
+    return last in (",", ";", "(", "[", "{", "-") or last.isalpha()
+
+
 def leaks(text: str) -> bool:
     """Return whether tokens of a template, or the marks of broken encoding, are in a text."""
     return LEAK.search(text) is not None

@@ -153,7 +153,7 @@ def comparison_parts(found: VendorComparison) -> Iterator[Part]:
     if points:
         vendor = found.vendor.vendor
         title = f"How far {vendor} is beyond the baseline's own spread, in margins: between -1 and 1 is within them"
-        yield IntervalPlot(title, points, zero=0.0)
+        yield IntervalPlot(title, points, zero=0.0, marks=(-1.0, 1.0))
     if (examples := differences(found)) is not None:
         yield examples
     yield from others

@@ -37,8 +37,9 @@ def comparison_records(comparisons: Sequence[VendorComparison]) -> list[dict[str
 def _tables(found: VendorComparison) -> Iterator[Table]:
     vendor, baseline = found.vendor.vendor, found.baseline.vendor
     yield panel_table(found.panel, vendor, baseline)
-    notes = [f"{found.verdict.reason}.", *_pairing_notes(found)]
-    yield Table(f"Decisions by F1 alone: {found.verdict.finding}", notes=notes)
+    alone = "This figure sees nothing but whether tools are called, and has no part in the verdict above."
+    notes = [f"{found.verdict.finding}: {found.verdict.reason}.", alone, *_pairing_notes(found)]
+    yield Table("The difference of F1, for those who go by it", notes=notes)
     yield Table.of("Decisions", ("", *SCOPES), _similarity(found), _decision_notes(found))
     yield Table.of("Rates", ("", baseline, vendor), _rates(found), _failures(found))
     yield Table.of("Tokens and times", ("", baseline, vendor, "paired difference"), _figures(found))

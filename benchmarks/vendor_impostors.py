@@ -1,0 +1,92 @@
+"""The panel's verdicts on played vendors whose damage is known, and on the same model.
+
+    python benchmarks/vendor_impostors.py --cases 1500 --trials 5
+    python benchmarks/vendor_impostors.py --same 400 --cases 300
+
+Prints the tables of docs/explanation/vendor-panel.md: for each vendor the share of its answers that are damaged, what
+it bills, and the verdict with the gates that differ. With ``--same``, how often the same model is called what.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+from vendors.answers import answers, finish
+from vendors.catalogue import FURTHER, GOOD, REPORTED, faithful
+from vendors.faults import Fault
+
+from trialbed_verify.panel import Measures, Panel, PanelOptions, judge, measure
+
+Sides = dict[int, list[Measures]]
+
+OUTPUT_PRICE = 4.0
+"""Of a completion token, in prompt tokens."""
+
+BREAKING, DEARER = 0.03, 0.02
+"""Damage with which no vendor may be called equivalent."""
+
+
+def main() -> None:
+    """Run the simulation."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=1500)
+    parser.add_argument("--trials", type=int, default=5)
+    parser.add_argument("--draws", type=int, default=1)
+    parser.add_argument("--same", type=int, default=0)
+    chosen = parser.parse_args()
+    if chosen.same:
+        _same(chosen.same, chosen.cases, chosen.trials)
+        return
+    baseline, _, usual = played(chosen.cases, chosen.trials, 1, faithful)
+    print("| vendor | damaged answers | bill | verdict | gates that differ |")
+    print("| --- | ---: | ---: | --- | --- |")
+    for number, (name, fault) in enumerate({**GOOD, **REPORTED, **FURTHER}.items()):
+        for draw in range(chosen.draws):
+            vendor, damaged, cost = played(chosen.cases, chosen.trials, 1000 * (draw + 1) + number, fault)
+            found = judged(baseline, vendor, draw)
+            dearer = cost / usual - 1
+            wrong = (damaged >= BREAKING or dearer >= DEARER) and found.finding == "equivalent"
+            gates = ", ".join(found.different) or "none"
+            verdict = f"**{found.finding}**" if wrong else found.finding
+            print(f"| {name} | {damaged:.1%} | {dearer:+.1%} | {verdict} | {gates} |", flush=True)
+
+
+def _same(runs: int, cases: int, trials: int) -> None:
+    counted, small = Counter[str](), 0
+    for run in range(runs):
+        baseline, _, _ = played(cases, trials, 2 * run, faithful)
+        vendor, _, _ = played(cases, trials, 2 * run + 1, faithful)
+        found = judged(baseline, vendor, run)
+        counted[found.finding] += 1
+        small += found.whole is not None and found.whole <= 0.05
+    shares = ", ".join(f"{finding} {count / runs:.1%}" for finding, count in counted.most_common())
+    print(
+        f"the same model, {runs} comparisons of {cases} cases with {trials} trials: {shares}; p_whole <= 0.05: {small}"
+    )
+
+
+def played(cases: int, trials: int, seed: int, fault: Fault) -> tuple[Sides, float, float]:
+    """Return the measures of a vendor's answers by case, the share of them that are damaged, and their cost."""
+    random = np.random.default_rng([seed, 9])
+    sides: Sides = {}
+    damaged, costs = 0, list[float]()
+    for case, _, one in answers(cases, trials, seed):
+        damaged += fault(case, one, random)
+        ended = finish(case, one)
+        sides.setdefault(case.number, []).append(measure(ended, Path("played.jsonl"), 0))
+        if ended["response"]:
+            usage = ended["response"]["usage"]
+            costs.append(usage["prompt_tokens"] + OUTPUT_PRICE * usage["completion_tokens"])
+    return sides, damaged / len(costs), sum(costs) / len(costs)
+
+
+def judged(baseline: Sides, vendor: Sides, seed: int) -> Panel:
+    """Return the panel's verdict."""
+    return judge([(own, vendor[case]) for case, own in baseline.items()], PanelOptions(seed=seed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""The verdict on a vendor, from the findings at all gates, and the sentence that gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from trialbed_verify.panel._bounds import ALPHA, Mean
+from trialbed_verify.panel._planning import FEWEST, fewest_cases
+from trialbed_verify.panel._results import Conclusion, GateResult
+
+NARROW = 0.002
+"""Width of an interval of costs below which they are given with two decimals of a percent."""
+
+
+class Verdict(NamedTuple):
+    """The verdict, its reason, and the cases that would settle it; None if none is needed, or if no number would."""
+
+    finding: Conclusion
+    reason: str
+    needed: int | None = None
+
+
+def conclude(results: Sequence[GateResult], cases: int, trials: tuple[float, float], whole: float | None) -> Verdict:
+    """Return the verdict; its reason begins with the damage and the cost.
+
+    Args:
+        trials: the mean numbers of trials per case, of the baseline and of the vendor.
+        whole: the p-value of all gates together.
+    """
+    found = _conclusion(results, cases, trials, whole)
+    leading = ", and ".join([*_damage(results), *_cost(results)])
+    return found if cases < FEWEST or not leading else found._replace(reason=f"{leading}; {found.reason}")
+
+
+def _damage(results: Sequence[GateResult]) -> Iterator[str]:
+    excess = _excess(results, "any")
+    if excess is None:
+        return
+    if excess.low > 0:
+        value, low, high = (round(1000 * share) for share in (excess.value, excess.low, excess.high))
+        yield f"of 1,000 of its answers {value} [{low}, {high}] would break a caller, beyond the baseline's own spread"
+    else:
+        most = max(1, round(1000 * excess.at_most(directed=True)))
+        yield f"of 1,000 of its answers at most {most} would break a caller, beyond the baseline's own spread"
+
+
+def _cost(results: Sequence[GateResult]) -> Iterator[str]:
+    excess = _excess(results, "bill")
+    if excess is None:
+        return
+    digits = 2 if excess.high - excess.low < NARROW else 1
+    if excess.low <= 0 <= excess.high:
+        yield f"they cost the same within {100 * max(excess.high, -excess.low):.{digits}f} %"
+        return
+    low, high = sorted(abs(100 * end) for end in (excess.low, excess.high))
+    more = "more" if excess.value > 0 else "less"
+    yield f"they cost {abs(100 * excess.value):.{digits}f} % [{low:.{digits}f}, {high:.{digits}f}] {more}"
+
+
+def _excess(results: Sequence[GateResult], gate: str) -> Mean | None:
+    return next((result.excess for result in results if result.gate.name == gate), None)
+
+
+def _conclusion(results: Sequence[GateResult], cases: int, trials: tuple[float, float], whole: float | None) -> Verdict:
+    different = [result.gate.name for result in results if result.finding == "different"]
+    unsettled = [result for result in results if result.finding == "inconclusive"]
+    open_ended = any(result.needed is None for result in unsettled)
+    needed = None if open_ended else max((result.needed for result in unsettled if result.needed), default=None)
+    if cases < FEWEST:
+        least = fewest_cases(min(result.gate.distance_margin or result.gate.margin for result in results))
+        needed = max(needed or 0, least)
+        return Verdict("inconclusive", f"{cases} cases are too few for a verdict; about {needed:,} would do", needed)
+    if different:
+        return Verdict("different", f"it differs from the baseline in {', '.join(different)}")
+    if unsettled:
+        reason = _open_reason(unsettled, cases, trials, needed)
+        return Verdict("inconclusive", "; ".join([*_greatest(results), reason]), needed)
+    if whole is not None and whole <= ALPHA:
+        return Verdict("inconclusive", _together(results, whole))
+    few = ", ".join(result.gate.name for result in results if result.finding == "too few cases")
+    if few:
+        return Verdict(
+            "equivalent", f"every gate with enough cases is shown to be within its margin; not judged: {few}"
+        )
+    return Verdict("equivalent", "every gate is shown to be within its margin")
+
+
+def _greatest(results: Sequence[GateResult]) -> Iterator[str]:
+    """Yield what is shown of every gate: the greatest excess that is still possible."""
+    bounds = [
+        (result.excess.at_most(directed=result.gate.is_directed), result.gate.name)
+        for result in results
+        if result.excess is not None and result.excess.n >= FEWEST
+    ]
+    if bounds:
+        most, name = max(bounds)
+        yield f"no gate is off by more than {most:.2g} ({name})"
+
+
+def _together(results: Sequence[GateResult], whole: float) -> str:
+    """Return why a vendor is not called equivalent although every gate is within its margin."""
+    names = ", ".join(result.gate.name for result in results if result.excess and result.p_holm <= ALPHA)
+    where = f", in {names}" if names else ""
+    return f"every gate is within its margin, but together they show that it is not the same{where} (p = {whole:.2g})"
+
+
+def _open_reason(results: Sequence[GateResult], cases: int, trials: tuple[float, float], needed: int | None) -> str:
+    single = [side for side, count in zip(("baseline", "vendor"), trials, strict=True) if count < 2]
+    if single:
+        sides = " and ".join(f"the {side}" for side in single)
+        return f"{sides} has one trial per case that counts, so its own spread is unknown; repeat it with --trials 5"
+    names = ", ".join(_open_name(result, cases) for result in results)
+    close = ", ".join(result.gate.name for result in results if result.needed is None)
+    if close:
+        return f"not settled: {names}; {close} is about as far off as its margin, which no number of cases would settle"
+    more = f"; about {needed:,} cases with as many trials would do" if needed else ""
+    rare = any(map(_is_rare, results))
+    fewer = f", or fewer in which each of these gates has {FEWEST} cases or more" if needed and rare else ""
+    return f"not settled: {names}{more}{fewer}"
+
+
+def _open_name(result: GateResult, cases: int) -> str:
+    """Return the name of a gate that is not settled, and a note if it has too few cases."""
+    if result.excess is None or not _is_rare(result):
+        return result.gate.name
+    return f"{result.gate.name} (too few cases: {result.excess.n} of {cases:,} have what it compares)"
+
+
+def _is_rare(result: GateResult) -> bool:
+    return result.excess is not None and result.excess.n < FEWEST

@@ -1,0 +1,186 @@
+"""Damage adds up over gates, and so does the bill; both lead the verdict."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.played_vendors import Change, Row, message_of, rows
+
+from trialbed_verify.panel import GateResult, Measures, Panel, PanelOptions, judge, measure
+from trialbed_verify.panel._distances import distances
+from trialbed_verify.panel._samples import Block
+
+Sides = dict[int, list[Measures]]
+CASES = 400
+
+
+def prompts_of(row: Row) -> int:
+    return 60 + 37 * row["data_index"] % 900
+
+
+def counted(prompt: float = 1.0, offset: int = 0, completion: float = 1.0) -> Change:
+    """Prompts of many lengths, and counts that are a multiple of what they are."""
+
+    def change(row: Row, random: np.random.Generator) -> None:
+        message = message_of(row)
+        said = len(message["content"] or json.dumps(message.get("tool_calls"))) // 4
+        usage = {
+            "prompt_tokens": round(prompt * prompts_of(row)) + offset,
+            "completion_tokens": round(completion * said),
+        }
+        row["response"]["usage"] = {**usage, "total_tokens": sum(usage.values())}
+
+    return change
+
+
+def small_damages(row: Row, random: np.random.Generator) -> None:
+    """A little at each gate: 1.2 % of the tools, of the values, of the finish reasons, of the texts, of the answers."""
+    what = int(random.integers(0, 1000)) // 12
+    message = message_of(row)
+    calls = message.get("tool_calls") or []
+    for call in calls:
+        if what in (0, 1):
+            call["function"]["name"] = "another_tool"
+        if what in (2, 3):
+            call["function"]["arguments"] = call["function"]["arguments"].replace("town", "city of")
+    if calls and what in (4, 5):
+        message["tool_calls"] = calls * 2
+    if not calls and what in (0, 1):
+        message["content"] += "<|im_end|>"
+    if not calls and what in (2, 3):
+        message["content"] = message["content"][:-9]
+    if not calls and what in (4, 5):
+        row["response"]["choices"][0]["finish_reason"] = "length"
+    counted()(row, random)
+
+
+def played(seed: int, change: Change, cases: int = CASES, trials: int = 4, flips: float = 0.02) -> Sides:
+    found: Sides = {}
+    for row in rows(cases, trials, seed, flips=flips, change=change):
+        found.setdefault(row["data_index"], []).append(measure(row, Path("rows.jsonl"), 0))
+    return found
+
+
+def judged(baseline: Sides, vendor: Sides) -> Panel:
+    return judge([(baseline[case], vendor[case]) for case in baseline], PanelOptions(permutations=499))
+
+
+def at(panel: Panel, gate: str) -> GateResult:
+    found = panel.at(gate)
+    assert found is not None
+    return found
+
+
+@pytest.fixture(scope="module")
+def official() -> Sides:
+    return played(1, counted())
+
+
+def test_small_damages_at_many_gates_add_up(official: Sides) -> None:
+    found = judged(official, played(2, small_damages))
+    assert found.finding == "different"
+    assert found.different == ["any"]
+    assert found.reason.startswith("of 1,000 of its answers ")
+    assert "would break a caller, beyond the baseline's own spread" in found.reason
+    excess = at(found, "any").excess
+    assert excess is not None
+    assert excess.low <= 0.07 <= excess.high
+
+
+def test_a_faithful_vendor_breaks_next_to_nothing_and_costs_the_same(official: Sides) -> None:
+    found = judged(official, played(2, counted()))
+    assert found.finding == "equivalent", found.reason
+    assert "of 1,000 of its answers at most " in found.reason
+    assert "they cost the same within " in found.reason
+
+
+def test_differences_within_all_margins_are_not_equivalent_if_together_they_are_shown(official: Sides) -> None:
+    def sure(row: Row, random: np.random.Generator) -> None:
+        if message_of(row)["content"] and random.random() < 0.3:
+            message_of(row)["content"] = f"Sure! {message_of(row)['content']}"
+        counted()(row, random)
+
+    found = judged(official, played(2, sure))
+    assert found.whole is not None
+    assert found.whole <= 0.05
+    assert found.finding != "equivalent"
+
+
+def test_a_constant_more_prompt_tokens_is_a_template_and_is_said(official: Sides) -> None:
+    found = judged(official, played(2, counted(offset=3)))
+    assert found.finding == "equivalent", found.reason
+    assert at(found, "prompt-tokens").finding == "equivalent"
+    (remark,) = found.remarks
+    assert "the vendor counts 3 more prompt tokens than the baseline in 100% of the requests" in remark
+
+
+@pytest.mark.parametrize("factor", [1.01, 1.03, 0.97])
+def test_a_multiple_of_the_prompt_tokens_is_different(official: Sides, factor: float) -> None:
+    found = judged(official, played(2, counted(prompt=factor)))
+    assert "prompt-tokens" in found.different
+    assert any(f"{factor:.3f} times the baseline's prompt tokens" in remark for remark in found.remarks)
+
+
+def test_three_percent_more_on_the_bill_are_different_and_said(official: Sides) -> None:
+    found = judged(official, played(2, counted(prompt=1.03, completion=1.03)))
+    assert "bill" in found.different
+    assert "and they cost 3." in found.reason
+    assert "% [" in found.reason.split("they cost")[1]
+
+
+def test_prompt_tokens_without_a_pattern_are_different(official: Sides) -> None:
+    def rounded_up(row: Row, random: np.random.Generator) -> None:
+        counted()(row, random)
+        usage = row["response"]["usage"]
+        usage["prompt_tokens"] = -(-usage["prompt_tokens"] // 64) * 64
+
+    found = judged(official, played(2, rounded_up))
+    assert "prompt-tokens" in found.different
+    assert any("neither a constant more nor a multiple" in remark for remark in found.remarks)
+
+
+def test_few_cases_show_what_they_show() -> None:
+    found = judged(played(1, counted(), 100, flips=0.2), played(2, counted(), 100, flips=0.2))
+    assert found.finding == "inconclusive"
+    assert "; no gate is off by more than 0." in found.reason
+
+
+def test_the_figures_of_a_gate_add_up_and_agree_with_its_finding(official: Sides) -> None:
+    for change in (counted(), small_damages, counted(prompt=1.03)):
+        for one in judged(official, played(3, change)).applicable:
+            assert one.excess is not None
+            assert one.baseline is not None
+            assert one.vendor is not None
+            assert one.vendor - one.baseline == pytest.approx(one.excess.value, abs=1e-9)
+            figures = [(one.excess, one.gate.margin), (one.distance, one.gate.distance_margin)]
+            beyond = [mean.low > margin or -mean.high > margin for mean, margin in figures if mean and margin]
+            if one.finding == "different":
+                assert any(beyond)
+            if one.finding == "equivalent" and one.excess.counted == one.excess.n:
+                assert one.excess.high < one.gate.margin
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(5, 5), (2, 3), (5, 1)])
+def test_answers_of_one_distribution_are_as_new_on_both_sides(ours: int, theirs: int) -> None:
+    random = np.random.default_rng(3)
+    values = random.choice(4, size=(4000, ours + theirs, 1), p=[0.7, 0.2, 0.05, 0.05])
+    found = distances([Block(np.arange(4000), ours, theirs, values)], "novelty", 4000, 99, 0)
+    spread = found.excess.std() / 4000**0.5
+    assert abs(found.excess.mean()) < 4 * spread
+    assert found.excess.sum() == pytest.approx(found.dealt_excess.mean(), abs=6 * found.dealt_excess.std())
+
+
+def test_an_answer_that_the_baseline_never_gives_is_new() -> None:
+    values = np.array([[1, 1, 2, 1, 3], [1, 1, 1, 1, 1]])[:, :, None]
+    found = distances([Block(np.arange(2), 3, 2, values)], "novelty", 2, 9, 0)
+    assert found.own.tolist() == [pytest.approx(1 / 3), 0.0]
+    assert found.cross.tolist() == [0.5, 0.0]
+
+
+def test_deals_go_on_where_few_are_as_unusual(official: Sides) -> None:
+    found = judged(official, played(2, small_damages))
+    assert found.deals == 10_000
+    assert at(found, "any").p < 1 / 1000
