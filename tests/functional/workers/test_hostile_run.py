@@ -22,17 +22,14 @@ def test_the_worst_cost_their_own_trial() -> None:
     assert [result for result in report.results if not result.held] == []
 
 
-@pytest.mark.slow(200)
-@pytest.mark.parametrize("sandbox", ["none", "process", "container"])
-def test_every_hostile_agent_costs_its_own_trial_and_nothing_else(sandbox: str, tmp_path: Path) -> None:
+@pytest.mark.slow(75)
+def test_every_hostile_agent_costs_its_own_trial_and_nothing_else(tmp_path: Path) -> None:
     bench = bench_in(tmp_path, own_environment(), timeout=900)
-    done = bench("adapter", "check", "reference", "--hostile", "--sandbox", sandbox, "--json", code=None)
-    if done.code == 3 and "--sandbox" in done.err:
-        pytest.skip(done.err)
+    done = bench("adapter", "check", "reference", "--hostile", "--sandbox", "none", "--json")
     (report,) = json.loads(done.out)
     results = [AttackResult(**result) for result in report["results"]]
     assert [result for result in results if not result.held] == []
-    assert (done.code, len(results)) == (0, len(ATTACKS))
+    assert len(results) == len(ATTACKS)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts the descriptors that Linux reports")

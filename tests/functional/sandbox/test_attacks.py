@@ -1,0 +1,89 @@
+"""The attack suite in every sandbox, as root and as an ordinary user."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.distributions import Installation, Wheels, uv
+
+from trialbed_adapter_lab.hostile import ATTACKS, run_attacks
+
+SOME = (
+    *("exit code", "kill the parent", "hold the lock", "forge", "giant answer", "grow in a child", "raise interrupt"),
+    *("leave a daemon", "bounded fork bomb", "leak descriptors", "lower the limits", "remove all folders"),
+)
+"""One attack of each kind."""
+ORDINARY = 65534
+AS_ORDINARY = ("setpriv", f"--reuid={ORDINARY}", f"--regid={ORDINARY}", "--clear-groups", "--bounding-set=-all")
+PROGRAM = f"""
+import json, os, sys
+from trialbed_adapter_lab.hostile import ATTACKS, run_attacks
+
+some = [attack for attack in ATTACKS if attack.name in {SOME}]
+report = run_attacks("reference", sys.argv[1], some)
+print(json.dumps({{"user": os.geteuid(), **report.as_json()}}))
+"""
+
+
+def test_one_attack_of_each_kind_is_known() -> None:
+    assert {attack.name for attack in ATTACKS} >= set(SOME)
+
+
+@pytest.mark.slow(60)
+def test_attacks_of_whoever_runs_the_tests_are_held(sandbox: str) -> None:
+    report = run_attacks("reference", sandbox, [attack for attack in ATTACKS if attack.name in SOME])
+    assert [result for result in report.results if not result.held] == []
+
+
+@pytest.fixture(scope="module")
+def ordinary() -> Iterator[Installation]:
+    """Trialbed as an ordinary user has it, in a folder and for an interpreter that such a user can reach."""
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        pytest.skip("only root can become another user, by setpriv; its own tests run as whoever runs them")
+    # pytest's own folders are closed to other users.
+    with tempfile.TemporaryDirectory(prefix="trialbed-ordinary-") as folder:
+        os.chown(folder, ORDINARY, ORDINARY)
+        yield Installation(Path(folder))
+
+
+@pytest.fixture(scope="module")
+def ordinary_installation(ordinary: Installation, wheels: Wheels) -> Installation:
+    """Trialbed with its sandboxes, in a virtual environment of the first interpreter that an ordinary user can run."""
+    interpreter = next(
+        filter(_runs, (os.path.realpath(sys.executable), *sorted(map(str, Path("/usr/bin").glob("python3.1?"))))), None
+    )
+    if interpreter is None:
+        pytest.skip("an ordinary user can run no Python here that Trialbed supports")
+    environment = Installation(ordinary.folder / "venv")
+    uv("venv", "--quiet", "--python", interpreter, str(environment.folder))
+    environment.install(f"{wheels.wheel}[sandbox]")
+    return environment
+
+
+def _runs(interpreter: str) -> bool:
+    """Return whether an ordinary user can run it. The shell starts it, since setpriv itself still has root's powers."""
+    check = [interpreter, "-I", "-c", "import sys; sys.exit(sys.version_info < (3, 11))"]
+    shell = ("sh", "-c", 'exec "$@"', "sh")
+    return subprocess.run([*AS_ORDINARY, *shell, *check], capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.slow(90)
+@pytest.mark.parametrize("mode", ["none", "process", "container"])
+def test_attacks_of_an_ordinary_user_are_held(ordinary_installation: Installation, mode: str) -> None:
+    home = ordinary_installation.folder.parent
+    python = str(ordinary_installation.python)
+    done = ordinary_installation.run(*AS_ORDINARY, python, "-c", PROGRAM, mode, cwd=home, HOME=str(home))
+    if "--sandbox" in done.stderr and done.returncode != 0:
+        pytest.skip(done.stderr.strip().splitlines()[-1])
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["user"] == ORDINARY
+    assert [result for result in report["results"] if not result["held"]] == []
