@@ -278,7 +278,7 @@ async def _environments(labels: Sequence[str], store: EnvironmentStore, *, build
                 f"`{install_command(spec.name, *spec.pins)}`"
             )
     if missing:
-        make_folder(store.folder, "TRIALBED_ENV_DIR")
+        make_folder(store.folder, "TRIALBED_ENV_DIR", shared=True)
         installed |= await provide(store, missing, BuildSteps())
     return {label: installed[spec.text].environment for label, spec in specs.items()}
 

@@ -1,4 +1,6 @@
-"""Reads texts, writes files, atomically or where an option names them, and makes temporary folders.
+"""Reads texts, writes files, atomically or where an option names them, and makes folders.
+
+Prompts, answers and gold are for the user who asked for them: folders and files that hold them are made private.
 
 A temporary folder is removed even if the process that made it was killed: by the next process that makes one.
 """
@@ -39,11 +41,31 @@ def read_text(path: Path) -> str:
         raise DataError(f"{path}: is not UTF-8 text: {error.reason} at byte {error.start}") from error
 
 
+def make_private_folder(folder: Path) -> None:
+    """Make a folder, and those above it, where absent: for this user alone. One that is there stays as it is.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    for absent in [place for place in reversed((folder, *folder.parents)) if not place.exists()]:
+        absent.mkdir(mode=0o700, exist_ok=True)
+    folder.mkdir(exist_ok=True)  # it is no folder if this fails
+
+
+def make_private_file(path: Path) -> None:
+    """Make an empty file where absent, for this user alone; SQLite's own files beside it get its permissions.
+
+    One that cannot be made is left to whoever opens it, and reports why.
+    """
+    with contextlib.suppress(OSError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """A temporary file that replaces another once it is complete and on the disk; until then the other stays.
 
-    A symbolic link stays one, and a file that was there keeps its permissions.
+    A symbolic link stays one, and a file that was there keeps its permissions; a new one is for this user alone.
 
     Raises:
         OSError: it cannot be written; no partial file is left.
@@ -55,7 +77,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(handle)
-        os.chmod(name, _mode(target))  # mkstemp's 0600 would keep it from those who may read the folder
+        with contextlib.suppress(FileNotFoundError):
+            os.chmod(name, stat.S_IMODE(target.stat().st_mode))
         os.replace(name, target)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -105,14 +128,6 @@ def write_text(path: Path, text: str, option: str) -> None:
         path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror}; name another file with {option}") from error
-
-
-def _mode(path: Path) -> int:
-    """The permissions that a file has, or is given."""
-    try:
-        return stat.S_IMODE(path.stat().st_mode)
-    except OSError:
-        return 0o644
 
 
 def _sync_folder(folder: Path) -> None:

@@ -9,20 +9,32 @@ from pathlib import Path
 
 import click
 import uvicorn
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from trialbed.errors import DataError, UsageError
 from trialbed.store import open_store
+from trialbed.wire.addresses import HostNames, is_loopback
 from trialbed_pages.app import create_app
 from trialbed_pages.files import FilePages
 
 
 def serve(
-    host: str, port: int, store: str | None, data_dir: Path | None, files: Sequence[Path] = (), *, in_browser: bool
+    host: str,
+    port: int,
+    store: str | None,
+    data_dir: Path | None,
+    files: Sequence[Path] = (),
+    *,
+    in_browser: bool,
+    allow_hosts: Sequence[str] = (),
 ) -> None:
     """Serve the pages, and print their address on standard error.
 
     Args:
         files: result files and folders of them; without any, there must be a store.
+        allow_hosts: names of this machine under which the pages are asked for, beside loopback's and ``host``.
 
     Raises:
         UsageError: the address cannot be used, or a file cannot be shown.
@@ -36,10 +48,31 @@ def serve(
     click.echo(f"pages of {place}: {address} (stop with Ctrl-C)", err=True)
     if in_browser:
         webbrowser.open(address)
-    settings = uvicorn.Config(
-        create_app(store, data_dir, files), log_level="warning", access_log=False, timeout_graceful_shutdown=1
-    )
+    # Beyond loopback, the pages are asked for under addresses too.
+    names = HostNames((host, *allow_hosts), addresses=not is_loopback(host))
+    app = HostCheck(create_app(store, data_dir, files), names)
+    settings = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=1)
     uvicorn.Server(settings).run(sockets=[listening])
+
+
+class HostCheck:
+    """Refuses requests for other hosts: a page that has its own name point here could read every run."""
+
+    def __init__(self, app: ASGIApp, names: HostNames) -> None:
+        self._app = app
+        self._names = names
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        host = "" if scope["type"] == "lifespan" else Headers(scope=scope).get("host", "")
+        if host in self._names:
+            await self._app(scope, receive, send)
+            return
+        text = (
+            f"The request is for the host {host[:100]!r}, which is not a name of these pages; if it is one, start "
+            "`bench view` with --allow-host NAME."
+        )
+        await PlainTextResponse(text, 403)(scope, receive, send)
 
 
 def _place(store: str | None, files: Sequence[Path]) -> str:

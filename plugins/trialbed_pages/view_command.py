@@ -27,12 +27,25 @@ Examples:
     default="127.0.0.1",
     help="Address to listen on. Beyond loopback, anyone who reaches it can read the runs.",
 )
+@option(
+    "--allow-host",
+    "allow_hosts",
+    multiple=True,
+    metavar="NAME",
+    help="Name of this machine under which the pages are asked for, beside localhost; repeatable.",
+)
 @option("--port", type=click.IntRange(0, 65535), default=8090, help="Port to listen on, 0 for any.")
 @plain_option("--open", "in_browser", is_flag=True, help="Open the pages in a browser.")
 @store_option
 @data_dir_option
 def command(
-    files: tuple[Path, ...], host: str, port: int, in_browser: bool, store: str | None, data_dir: Path | None
+    files: tuple[Path, ...],
+    host: str,
+    allow_hosts: tuple[str, ...],
+    port: int,
+    in_browser: bool,
+    store: str | None,
+    data_dir: Path | None,
 ) -> None:
     """Look at runs in a browser: scores with intervals, every query and every trial as the wire saw it.
 
@@ -43,4 +56,4 @@ def command(
     """
     from trialbed_pages.serving import serve
 
-    serve(host, port, store, data_dir, files, in_browser=in_browser)
+    serve(host, port, store, data_dir, files, in_browser=in_browser, allow_hosts=allow_hosts)

@@ -6,12 +6,11 @@ import hmac
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Protocol
-from urllib.parse import urlsplit
 
 from starlette.responses import Response
 from starlette.types import Scope
 
-from trialbed.wire.addresses import is_loopback
+from trialbed.wire.addresses import HostNames
 from trialbed_server._http import error_response
 
 TRIALS = "/t/"
@@ -79,10 +78,10 @@ class SiteCheck:
     counts = False
 
     def __init__(self, host: str, hosts: Iterable[str], origins: Iterable[str]) -> None:
-        self._hosts = frozenset(name.lower().strip("[]") for name in (host, *hosts))
+        names = HostNames((host, *hosts))
         self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
         # Clients repeat the same name with every request.
-        self._is_own = lru_cache(maxsize=64)(self._names_this_server)
+        self._is_own = lru_cache(maxsize=64)(names.__contains__)
 
     def refusal(self, scope: Scope) -> Response | None:
         """Return the answer to a request that is refused; None if it is not."""
@@ -109,14 +108,6 @@ class SiteCheck:
             f"the request was sent by a web page of another origin ({origin[:100] or 'not named'}); if that is right, "
             "start the server with --allow-origin ORIGIN"
         )
-
-    def _names_this_server(self, host: str) -> bool:
-        """Return whether a ``Host`` header names this server; tools other than browsers may leave it out."""
-        try:
-            name = urlsplit(f"//{host}").hostname or ""
-        except ValueError:
-            return False
-        return not host or name in self._hosts or is_loopback(name)
 
 
 def _headers(scope: Scope) -> tuple[str, str, str, str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trialbed.files import replace_file
+from trialbed.files import make_private_folder, replace_file
 from trialbed.records import ApiRef
 from trialbed_selection.choices import Choice
 
@@ -87,7 +87,7 @@ class SelectionCache:
             "choices": [choice.model_dump() for choice in choices],
         }
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self._folder)
             replace_file(self._folder / f"{asked.digest}.json", json.dumps(document, indent=2).encode())
         except OSError as error:
             log.warning("%s: the selection cannot be kept: %s", self._folder, error)

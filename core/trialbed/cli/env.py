@@ -185,7 +185,7 @@ def _lock_text(store: EnvironmentStore, request: BuildRequest) -> str:
     found = None if request.refresh or request.adapter else store.find(request)
     if found is not None:
         return found.lock
-    make_folder(store.folder, "--env-dir")
+    make_folder(store.folder, "--env-dir", shared=True)
     uv = Uv(store.folder, lambda: click.echo("no network; using only uv's cache", err=True))
 
     async def choose() -> tuple[str, ...]:

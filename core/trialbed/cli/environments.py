@@ -88,7 +88,7 @@ def build_environments(store: EnvironmentStore, requests: Sequence[BuildRequest]
     from trialbed.environments import provide
     from trialbed.settings import make_folder
 
-    make_folder(store.folder, "--env-dir")
+    make_folder(store.folder, "--env-dir", shared=True)
 
     async def build() -> dict[str, InstalledEnvironment]:
         with cancel_on_terminate(), build_progress() as progress:

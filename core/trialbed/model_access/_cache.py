@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from trialbed.files import make_private_file, make_private_folder
 from trialbed.settings import secret_values
 from trialbed.wire.redaction import redact
 
@@ -68,7 +69,8 @@ class CompletionCache:
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             if self._path != ":memory:":
-                Path(self._path).parent.mkdir(parents=True, exist_ok=True)
+                make_private_folder(Path(self._path).parent)
+                make_private_file(Path(self._path))
             self._connection = sqlite3.connect(self._path, timeout=PATIENCE, check_same_thread=False)
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute(

@@ -15,7 +15,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from trialbed.errors import DataError
-from trialbed.files import replace_file
+from trialbed.files import make_private_folder, replace_file
 from trialbed.records import PROFILE
 
 MAX_NAME = 80
@@ -84,7 +84,7 @@ def write_document(document: Mapping[str, Any], folder: str | os.PathLike[str]) 
     content = f"{text}\n".encode(errors="backslashreplace")
     for path in (kept, latest):
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(path.parent)
             if path == latest:
                 _keep_earlier(latest)
             replace_file(path, content)

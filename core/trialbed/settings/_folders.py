@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from trialbed.errors import UsageError
+from trialbed.files import make_private_folder
 
 STATE_DIR = ".trialbed"
 
@@ -15,17 +16,18 @@ def state_dir() -> Path:
     return Path(os.environ.get("TRIALBED_STATE_DIR") or STATE_DIR)
 
 
-def make_folder(folder: Path, option: str) -> None:
+def make_folder(folder: Path, option: str, *, shared: bool = False) -> None:
     """Make a folder where absent.
 
     Args:
         option: names another one; for the error's text.
+        shared: whether other users may read it; else it is for this user alone.
 
     Raises:
         UsageError: it cannot be created.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True) if shared else make_private_folder(folder)
     except OSError as error:
         raise UsageError(f"{folder} cannot be created: {error.strerror}; name another place with {option}") from error
 

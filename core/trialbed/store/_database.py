@@ -13,6 +13,7 @@ from sqlalchemy.exc import ArgumentError, DatabaseError, IntegrityError, NoSuchM
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random
 
 from trialbed.errors import DataError, UsageError
+from trialbed.files import make_private_file, make_private_folder
 from trialbed.store._schema import SCHEMA_VERSION, about, metadata
 
 BUSY_SECONDS = 60
@@ -191,11 +192,13 @@ def _make_folder(url: URL) -> None:
         raise UsageError("the store needs a file; name one, such as .trialbed/trialbed.db")
     folder = Path(url.database).parent
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
     except OSError as error:
         raise UsageError(
             f"the store's folder {folder} cannot be created: {error.strerror}; name another file"
         ) from error
+    if "uri" not in url.query and url.database != ":memory:":
+        make_private_file(Path(url.database))
 
 
 def _set_pragmas(connection: Any, _record: Any) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 
 def is_loopback(host: str) -> bool:
@@ -11,6 +13,38 @@ def is_loopback(host: str) -> bool:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
+
+
+class HostNames:
+    """The names under which a server may be asked for, by the ``Host`` of a request.
+
+    A web page whose own name is changed to point to this machine (DNS rebinding) may read the server's answers; its
+    requests are for that name.
+
+    Args:
+        names: beside those of loopback.
+        addresses: whether every IP address is one, which no page can take for its name.
+    """
+
+    def __init__(self, names: Iterable[str], *, addresses: bool = False) -> None:
+        self._names = frozenset(name.lower().strip("[]") for name in names)
+        self._addresses = addresses
+
+    def __contains__(self, host: str) -> bool:
+        """Return whether the server is named; tools other than browsers may leave the name out."""
+        try:
+            name = (urlsplit(f"//{host}").hostname or "").lower()
+        except ValueError:
+            return False
+        return not host or name in self._names or is_loopback(name) or (self._addresses and _is_address(name))
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def mcp_url(server_url: str) -> str:

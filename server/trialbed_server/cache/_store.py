@@ -32,6 +32,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from trialbed.errors import DataError, UsageError
+from trialbed.files import make_private_file, make_private_folder
 from trialbed_server.cache._entries import AUTHORITATIVE, Entry, Origin
 from trialbed_server.cache._tables import VERSION, claims, imported_files, metadata, responses, schema_version
 from trialbed_server.standard_names import StandardName
@@ -234,7 +235,8 @@ def _url(location: str) -> URL:
     if "://" not in location:
         path = Path(location)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(path.parent)
+            make_private_file(path)
         except OSError as error:
             raise UsageError(f"--response-cache {location}: its folder cannot be created: {error}") from error
         return URL.create("sqlite", database=str(path))

@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 from trialbed.errors import DataError, UsageError
-from trialbed.files import read_text, replace_file, replacing, write_text
+from trialbed.files import make_private_file, make_private_folder, read_text, replace_file, replacing, write_text
+from trialbed.model_access import CompletionCache
+from trialbed.report import write_document
+from trialbed.store import Store
+from trialbed_server.cache import ResponseStore
 
 
 def test_a_file_is_replaced_when_it_is_whole(tmp_path: Path) -> None:
@@ -38,14 +42,46 @@ def test_what_fails_half_way_leaves_the_old_file_and_nothing_else(tmp_path: Path
 def test_permissions_and_links_stay(tmp_path: Path) -> None:
     path, link = tmp_path / "a.json", tmp_path / "link"
     path.write_bytes(b"old")
-    path.chmod(0o600)
+    path.chmod(0o640)
     link.symlink_to(path)
     replace_file(link, b"new")
     assert link.is_symlink()
     assert path.read_bytes() == b"new"
-    assert path.stat().st_mode & 0o777 == 0o600
-    replace_file(tmp_path / "b.json", b"")
-    assert (tmp_path / "b.json").stat().st_mode & 0o777 == 0o644
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+def test_new_files_and_folders_are_for_this_user_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b"
+    make_private_folder(folder)
+    replace_file(folder / "new.json", b"")
+    make_private_file(folder / "empty.db")
+    assert [mode(place) for place in (tmp_path / "a", folder)] == [0o700, 0o700]
+    assert [mode(folder / name) for name in ("new.json", "empty.db")] == [0o600, 0o600]
+    folder.chmod(0o755)
+    (folder / "empty.db").chmod(0o644)
+    make_private_folder(folder)
+    make_private_file(folder / "empty.db")
+    assert (mode(folder), mode(folder / "empty.db")) == (0o755, 0o644)
+    with pytest.raises(FileExistsError):
+        make_private_folder(folder / "empty.db")
+    make_private_file(tmp_path / "gone" / "no.db")
+
+
+def test_what_holds_prompts_and_answers_is_private(tmp_path: Path) -> None:
+    state, results = tmp_path / "state", tmp_path / "results"
+    Store.open(str(state / "runs.db")).close()
+    ResponseStore(str(state / "responses.db")).close()
+    CompletionCache(state / "completions.db").keep("origin", {"a": 1}, "reply")
+    about = {"agent_name": "a", "test_set": "t", "model": "m", "run_id": "r"}
+    write_document({"metadata": about}, results)
+    files = [path for folder in (state, results) for path in folder.rglob("*") if path.is_file()]
+    assert {path.name for path in files} >= {"runs.db", "responses.db", "completions.db", "a_t.json"}
+    assert {path.name: mode(path) for path in files if mode(path) != 0o600} == {}
+    assert {mode(path.parent) for path in files} == {0o700}
 
 
 def test_a_name_as_long_as_names_can_be_is_written(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from trialbed.errors import UsageError
+from trialbed.files import make_private_folder
 
 Named = tuple[str, Path]
 """The purpose of a file, in words, and its path."""
@@ -30,7 +31,7 @@ def check_files(written: Iterable[Named], read: Iterable[Named] = ()) -> None:
 
 def _check_writable(what: str, path: Path) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         if path.exists() and not path.is_file():
             raise UsageError(f"{path}: not a regular file; name another one for {what}")
         with tempfile.NamedTemporaryFile(dir=os.path.realpath(path.parent), prefix=f".{path.name}."):
