@@ -94,8 +94,9 @@ def shown(walk: Walk) -> Mapping[Figure, float | None]:
 
 
 def table_rows(text: str) -> list[list[str]]:
-    """The cells of the tables of a text in Markdown."""
-    lines = (line for line in text.splitlines() if line.startswith("|"))
+    """The cells of the first table of a text in Markdown."""
+    first = next(part for part in text.split("\n\n") if part.startswith("|"))
+    lines = [line for line in first.splitlines() if line.startswith("|")]
     return [[re.sub(r"\\(.)", r"\1", cell.strip()) for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
 
 
