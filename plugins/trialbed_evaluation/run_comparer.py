@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
 from trialbed.cli.options import SingleOption
 from trialbed.cli.setting_options import JUDGE_SETTINGS, option_list
 from trialbed.contracts import Comparer, Comparison
+
+if TYPE_CHECKING:
+    from trialbed.report.comparison import RunComparison
+    from trialbed.views import Table
 
 PREFERENCE_SETTINGS = (*JUDGE_SETTINGS, "data_dir")
 """The settings of a run that are options of a comparison by preference."""
@@ -79,10 +83,30 @@ class RunComparer(Comparer):
         found = compare_groups(groups, how)
         return Comparison(
             document=[one.as_json() for one in found],
-            tables=comparison_tables(found, described_scores()[0]),
+            tables=[_conclusions(found), *comparison_tables(found, described_scores()[0])],
             records=comparison_records(found),
             failed=list(regression_lines(found)) if options["fail_on_regression"] else (),
         )
+
+
+def _conclusions(comparisons: Sequence[RunComparison]) -> Table:
+    """Return the result of each comparison in a sentence."""
+    from trialbed.report import Conclusion, ScoreMean
+    from trialbed.views import Table
+
+    sentences = []
+    for one in comparisons:
+        score = next(iter(one.findings), "sopr_score")
+        finding = one.findings.get(score)
+        if finding is not None:
+            mean = ScoreMean(finding.candidate_mean, None, finding.n)
+            found = Conclusion(one.candidate.name, score, mean, _common(finding.n), finding=finding)
+            sentences.append(str(found))
+    return Table("", notes=sentences)
+
+
+def _common(queries: int) -> str:
+    return "1 common query" if queries == 1 else f"{queries:,} common queries"
 
 
 def _compared_by_preference(values: Sequence[str], options: Mapping[str, Any]) -> Comparison:

@@ -82,6 +82,7 @@ def create_app(store: str | None = None, data_dir: Path | None = None, files: Se
     app.add_api_route("/", pages.listing, response_class=HTMLResponse)
     app.add_api_route("/runs/{run_id}", pages.run, response_class=HTMLResponse)
     app.add_api_route("/runs/{run_id}/differences", pages.differences, response_class=HTMLResponse)
+    app.add_api_route("/runs/{run_id}/conclusions", pages.conclusions, response_class=HTMLResponse)
     app.add_api_route("/runs/{run_id}/queries", pages.queries, response_class=HTMLResponse)
     app.add_api_route("/runs/{run_id}/trial", pages.trial, response_class=HTMLResponse)
     app.add_api_route("/runs/{run_id}/pair", pages.pair, response_class=HTMLResponse)
@@ -176,7 +177,7 @@ class _Pages:
     def _render(self, template: str, request: Request, **values: Any) -> str:
         return render(template, _base(request), has_files=bool(self._files), **values)
 
-    def run(self, request: Request, run_id: str, score: str = "sopr_score") -> Any:
+    def run(self, request: Request, run_id: str, score: str = "") -> Any:
         run = self._open().run(run_id)
         if run.run_id != run_id:
             return RedirectResponse(f"{_base(request)}/runs/{run.run_id}")
@@ -190,18 +191,24 @@ class _Pages:
         template = "differences.html" if "hx-request" in request.headers else "differences_page.html"
         return self._render(template, request, run=run, page=differences(self._cache.of(run)))
 
+    def conclusions(self, request: Request, run_id: str) -> str:
+        """Return the sentences that the page of a large run asks for."""
+        run = self._open().run(run_id)
+        return self._render("conclusions.html", request, page=run_page(self._cache.of(run), ""))
+
     def queries(
         self,
         request: Request,
         run_id: str,
-        score: str = "sopr_score",
+        score: str = "",
         text: str = "",
         show: str = "all",
         sort: str = "dataset",
         page: Page = 1,
     ) -> str:
         run = self._open().run(run_id)
-        found = grid_page(self._figures(run, score), score, GridFilter(text, show, sort, page))
+        figures = self._figures(run, score)
+        found = grid_page(figures, score or figures.headline[0], GridFilter(text, show, sort, page))
         return self._render("queries.html", request, run=run, page=found)
 
     def trial(
@@ -250,7 +257,7 @@ class _Pages:
 
     def _figures(self, run: StoredRun, score: str) -> RunFigures:
         figures = self._cache.of(run, score)
-        if figures.columns.trials and score not in figures.columns.kinds and score != "sopr_score":
+        if figures.columns.trials and score not in ("", *figures.columns.kinds, *figures.headline):
             raise UsageError(f"run {run.run_id} has no score {score!r}; it has {', '.join(figures.columns.kinds)}")
         return figures
 

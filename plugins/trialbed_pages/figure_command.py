@@ -28,10 +28,9 @@ Examples:
 )
 @plain_option(
     "--score",
-    default="sopr_score",
-    show_default=True,
+    default="",
     metavar="NAME",
-    help="The score that is drawn.",
+    help="The score that is drawn. [default: the dataset's own, else solved]",
     shell_complete=completes(scores),
 )
 @store_option
@@ -44,15 +43,20 @@ def command(run: str, kind: str, output: Path, score: str, store: str | None, da
     latest. PNG needs the extra trialbed[figures].
     """
     from trialbed.errors import UsageError
+    from trialbed.records import score_key, shown_name
     from trialbed.settings import data_dir as default_folder
     from trialbed.store import open_store, require_frameworks
     from trialbed_pages.figures import write_figure
     from trialbed_pages.runs import FigureCache
 
     with open_store(store) as reader:
+        score = score_key(score)
         figures = FigureCache(data_dir or default_folder()).of(require_frameworks(reader.run(run)), score)
+        score = score or figures.headline[0]
         if figures.columns.kinds and score not in figures.columns.kinds:
-            raise UsageError(f"--score: run {figures.run.run_id} has {', '.join(figures.quality)}, but no {score!r}")
+            raise UsageError(
+                f"--score: run {figures.run.run_id} has {', '.join(map(shown_name, figures.quality))}, but no {score!r}"
+            )
         try:
             write_figure(figures, kind, output, score)
         except OSError as error:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from trialbed.errors import UsageError
+from trialbed.records import shown_name
 from trialbed.views import Plot, svg_file
 from trialbed_pages.runs import RunFigures, differences
 from trialbed_pages.runs.plots import cost_plot, latency_plot, rank_plot, score_plot, waterfall_plot
@@ -60,8 +61,8 @@ def _ranks(figures: RunFigures, score: str) -> Plot:
     ranks = differences(figures).ranks.get(score)
     if not ranks:
         raise UsageError(
-            f"run {figures.run.run_id} has no ranks by {score}: they are by sopr_score or api_call_score, and need "
-            "three frameworks and a finished run"
+            f"run {figures.run.run_id} has no ranks by {shown_name(score)}: they are by solved or api_call_score, and "
+            "need three frameworks and a finished run"
         )
     return rank_plot(score, ranks)
 

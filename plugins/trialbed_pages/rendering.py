@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from trialbed.records import shown_name
 from trialbed.report.inspection import api_name, as_text
 from trialbed.views import UNKNOWN, compact, number, printable, svg
 from trialbed.wire.redaction import redact
@@ -85,6 +86,7 @@ def _environment() -> Environment:
         "urlencode_all": urlencode,
         "api_name": api_name,
         "as_text": as_text,
+        "score_name": shown_name,
     }
     environment.globals |= {
         "svg": svg,

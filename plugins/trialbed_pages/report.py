@@ -15,7 +15,7 @@ DETAILED = 10
 """The worst queries that have their worst trial in the file."""
 
 
-def run_report(run: StoredRun, score: str = "sopr_score", data_dir: Path | None = None) -> str:
+def run_report(run: StoredRun, score: str = "", data_dir: Path | None = None) -> str:
     """Return the page of a run with the worst trials, without scripts and without anything from outside the file."""
     if run.record.kind == "endpoints":
         return html_page(f"Verification {run.run_id}", load_driver("components", "verification").page_parts(run))
@@ -28,6 +28,6 @@ def run_report(run: StoredRun, score: str = "sopr_score", data_dir: Path | None 
         key = item.trial.key
         trial = run.trial(key.framework, key.query_id, key.repeat)
         details.append(TrialPage(run, trial, queries.get(key.query_id) if queries else None))
-    grid = grid_page(figures, score, GridFilter(sort="worst"))
+    grid = grid_page(figures, page.score, GridFilter(sort="worst"))
     compared = differences(figures)
     return render("report.html", "", run=run, page=page, grid=grid, compared=compared, details=details)

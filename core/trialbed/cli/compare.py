@@ -177,6 +177,7 @@ def _write(found: Comparison, given: Mapping[str, Any], form: str) -> None:
 
 def _junit(found: Comparison) -> str:
     """A test for each figure with a verdict, which fails where that is worse; one for all where there are none."""
+    from trialbed.records import shown_name
     from trialbed.views import TestCase, TestSuite, junit
 
     cases = list(found.tests)
@@ -186,10 +187,10 @@ def _junit(found: Comparison) -> str:
             if record["verdict"] == "worse":
                 message = f"worse by {record['difference']:.4f} [{record['low']:.4f}, {record['high']:.4f}]"
                 cases.append(
-                    TestCase(classname, str(record["score"]), outcome="failure", kind="worse", message=message)
+                    TestCase(classname, shown_name(record["score"]), outcome="failure", kind="worse", message=message)
                 )
             else:
-                cases.append(TestCase(classname, str(record["score"])))
+                cases.append(TestCase(classname, shown_name(record["score"])))
     if not cases:
         failed = "; ".join(found.failed)
         cases.append(

@@ -85,12 +85,14 @@ def _drivers(kind: str) -> list[str]:
 def scores() -> Iterable[str]:
     """Return the scores of the plugins that are installed."""
     from trialbed.plugins import described_scores
+    from trialbed.records import shown_name
 
-    return described_scores()[0]
+    names = described_scores()[0]
+    return dict.fromkeys([*map(shown_name, names), *names])
 
 
 def thresholds() -> Iterable[str]:
-    """Return the scores, ready for a threshold: ``sopr_score=``."""
+    """Return the scores, ready for a threshold: ``solved=``."""
     return [f"{name}=" for name in scores()]
 
 

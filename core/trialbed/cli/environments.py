@@ -139,9 +139,11 @@ def _ask_consent(missing: Sequence[BuildRequest], store: EnvironmentStore, *, ye
 
 def _install_hint(missing: Sequence[BuildRequest]) -> str:
     """Return the alternative for one framework; two in one environment may exclude each other's newest releases."""
-    from trialbed.environments import install_command
+    from trialbed.environments import FIRST_PARTY, install_command
 
     if len(missing) > 1:
         return ""
     framework = missing[0].framework
+    if framework.name not in FIRST_PARTY:  # anybody may have taken the name on the package index
+        return f"; a program of your own is named with its command: --command '{framework.name}=…'"
     return f", or install it next to Trialbed: `{install_command(framework.name, *framework.pins)}`"

@@ -183,8 +183,8 @@ def remove(runs: tuple[str, ...], store: str | None, as_json: bool) -> None:
         click.echo(f"removed: {run_id} ({trials[run_id]} trial{'s' * (trials[run_id] != 1)})")
 
 
-COLUMNS = ("run", "status", "dataset", "queries", "model", "trials", "framework", "sopr_score")
-NARROW = ("run", "status", "trials", "framework", "sopr_score")
+COLUMNS = ("run", "status", "dataset", "queries", "model", "trials", "framework", "solved")
+NARROW = ("run", "status", "trials", "framework", "solved")
 NARROWEST = ("run", "status", "trials")
 """Columns for narrow terminals: the end of a run and its number of trials matter more than its dataset."""
 
@@ -197,7 +197,7 @@ def _print(rows: list[dict[str, Any]], place: str, *, more: bool) -> None:
         return
     notes = [
         *_tags_and_notes(rows),
-        "trials: those that ended with an answer, of all. sopr_score: the mean over measured trials; failed ones count "
+        "trials: those that ended with an answer, of all. solved: the mean over measured trials; failed ones count "
         "as 0.",
     ]
     if more:

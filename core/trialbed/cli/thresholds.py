@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from trialbed.report import Report
 
 
-def parse_thresholds(given: Sequence[str], example: str = "sopr_score=0.8") -> dict[str, float]:
+def parse_thresholds(given: Sequence[str], example: str = "solved=0.8") -> dict[str, float]:
     """``SCORE -> X``.
 
     Args:
@@ -23,13 +23,15 @@ def parse_thresholds(given: Sequence[str], example: str = "sopr_score=0.8") -> d
     Raises:
         UsageError: a text does not have the form SCORE=X.
     """
+    from trialbed.records import score_key
+
     thresholds: dict[str, float] = {}
     for text in given:
         name, _, value = text.partition("=")
         least = _number(value)
         if not name.strip() or least is None:
             raise UsageError(f"--fail-under: {text!r} does not have the form SCORE=X, such as {example}")
-        thresholds[name.strip()] = least
+        thresholds[score_key(name.strip())] = least
     return thresholds
 
 
@@ -44,6 +46,7 @@ def check_scores(thresholds: Mapping[str, float], repeat: int | None = None) -> 
             run has too few repeats for it.
     """
     from trialbed.plugins import described_scores
+    from trialbed.records import shown_name
     from trialbed.report import REPEATS
     from trialbed.suggestions import closest, did_you_mean
 
@@ -55,10 +58,10 @@ def check_scores(thresholds: Mapping[str, float], repeat: int | None = None) -> 
     if repeat is not None:
         _check_repeats(thresholds, repeat)
     for name in thresholds:
-        close = closest(name, names)
+        close = closest(name, [*names, *map(shown_name, names)])
         if REPEATS.fullmatch(name) or name in names or not (complete or close):
             continue
-        known = ", ".join(sorted(names))
+        known = ", ".join(sorted(map(shown_name, names)))
         raise UsageError(f"--fail-under: there is no score {name!r}{did_you_mean(close)} The scores are {known}")
 
 
@@ -103,18 +106,20 @@ def print_thresholds(thresholds: Mapping[str, float], report: Report) -> None:
     Raises:
         UsageError: there is no such score; lists those that exist.
     """
-    from trialbed.report import check_thresholds
+    from trialbed.records import shown_name
+    from trialbed.report import check_thresholds, conclusion_text
     from trialbed.views import TestCase, TestSuite, junit
 
+    conclusion = {"conclusion": conclusion_text(report)}
     cases = []
     for check in check_thresholds(report.frameworks, thresholds):
-        title = f"{check.score} >= {check.least:g}"
+        title = f"{shown_name(check.score)} >= {check.least:g}"
         cases.append(
             TestCase(check.framework, title, outcome="failure", kind="below", message=check.problem)
             if check.problem
             else TestCase(check.framework, title)
         )
-    click.echo(junit([TestSuite("thresholds", cases)], "bench run"), nl=False)
+    click.echo(junit([TestSuite("thresholds", cases, conclusion)], "bench run"), nl=False)
 
 
 def _number(text: str) -> float | None:

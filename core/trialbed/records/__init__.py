@@ -24,7 +24,15 @@ from trialbed.records._frameworks import (
 from trialbed.records._models import SCRIPTED, SCRIPTED_NAME, Limits, ModelEndpoint, Usage, told_name
 from trialbed.records._queries import GoldCall, Query, ScriptedCall, ToolSpec
 from trialbed.records._runs import EndpointInfo, Run, RunConfig, RunKind, RunStatus
-from trialbed.records._scores import NOT_MEASURED, Failure, FailureKind, Score, ScoreDescription
+from trialbed.records._scores import (
+    NOT_MEASURED,
+    Failure,
+    FailureKind,
+    Score,
+    ScoreDescription,
+    score_key,
+    shown_name,
+)
 from trialbed.records._trials import (
     GoldAnswer,
     Outcome,
@@ -122,6 +130,8 @@ __all__ = [
     "framework_release",
     "json_type",
     "meant_labels",
+    "score_key",
+    "shown_name",
     "told_name",
     "usable_default",
     "with_profile",

@@ -30,6 +30,23 @@ NOT_MEASURED: frozenset[FailureKind] = frozenset({"endpoint", "server", "tool"})
 """Failures that say nothing about the framework. Such a trial has no score and is run again; any other one scores 0."""
 
 
+SHOWN_NAMES = {"sopr_score": "solved"}
+"""Scores that people know by another name than the key of documents."""
+
+
+def shown_name(score: str) -> str:
+    """Return the name of a score as people see it: ``solved`` for ``sopr_score``, with a judge behind it too."""
+    name, at, judge = score.partition("@")
+    return f"{SHOWN_NAMES.get(name, name)}{at}{judge}"
+
+
+def score_key(shown: str) -> str:
+    """Return the key of a score in documents, by either of its names."""
+    name, at, judge = shown.partition("@")
+    keys = {told: key for key, told in SHOWN_NAMES.items()}
+    return f"{keys.get(name, name)}{at}{judge}"
+
+
 class Failure(Record):
     """The reason why there is no result: the kind, one line for people, and detail (traceback, end of stderr)."""
 
@@ -74,6 +91,7 @@ class ScoreDescription:
         ideal: the value at which a score that explains others says nothing, so that a table leaves its row out where
             every framework has it; None for scores that are always shown.
         missing: when a trial with an answer has no value, in words; empty if it always has one.
+        leads: whether it is the measure of its dataset, which leads the figures of runs that have it.
     """
 
     name: str
@@ -84,8 +102,10 @@ class ScoreDescription:
     lower_is_better: bool = False
     ideal: float | None = None
     missing: str = ""
+    leads: bool = False
 
     @property
     def label(self) -> str:
         """The name with the unit, where the name does not say it."""
-        return self.name if not self.unit or self.unit in self.name.split("_") else f"{self.name}, {self.unit}"
+        name = shown_name(self.name)
+        return name if not self.unit or self.unit in self.name.split("_") else f"{name}, {self.unit}"

@@ -1,6 +1,7 @@
 """Reports of runs as typed records, and the documents and texts that are made of them."""
 
 from trialbed.report._build import build_report, read_report
+from trialbed.report._conclusion import Conclusion, conclusion_text, conclusions, percent
 from trialbed.report._document import legacy_document, legacy_documents, legacy_metadata, legacy_summary
 from trialbed.report._files import check_folder, document_path, document_text, kept_path, safe_name, write_document
 from trialbed.report._reasons import reason_lines
@@ -41,6 +42,7 @@ __all__ = [
     "Claims",
     "ComparedRun",
     "ComparedTrial",
+    "Conclusion",
     "Counts",
     "Figures",
     "FrameworkComparison",
@@ -67,6 +69,8 @@ __all__ = [
     "build_report",
     "check_folder",
     "check_thresholds",
+    "conclusion_text",
+    "conclusions",
     "document_path",
     "document_schema",
     "document_text",
@@ -75,6 +79,7 @@ __all__ = [
     "legacy_documents",
     "legacy_metadata",
     "legacy_summary",
+    "percent",
     "read_report",
     "reason_lines",
     "safe_name",

@@ -14,9 +14,13 @@ from trialbed.report._records import LEVEL, ClaimTotals, Figures, Reason, ScoreM
 from trialbed.report._report import Report
 from trialbed.report.attribution import AttributedCall
 from trialbed.report.comparison import FrameworkComparison
-from trialbed.scoring import zero_scores
+from trialbed.scoring import TIMES, zero_scores
 from trialbed.settings import secret_values
 from trialbed.wire.redaction import redact
+
+AVERAGE = "average_{}"
+ALWAYS_THERE = ("prompt_tokens", "completion_tokens", "total_tokens", "model_turns", *TIMES)
+"""Figures that are null where no trial has them."""
 
 STATUSES = ("solved", "unsure", "unsolved")
 
@@ -99,7 +103,8 @@ def _summary(summary: Summary) -> dict[str, Any]:
         "errors": counts.failures,
         "failures": [_reason(found, {"status": found.status}) for found in summary.failures],
         **_verdicts(summary),
-        **{f"average_{name}": found.value for name, found in scores.items()},
+        **dict.fromkeys(map(AVERAGE.format, ALWAYS_THERE)),
+        **{AVERAGE.format(name): found.value for name, found in scores.items()},
         "average_gold_answer_time": times.gold,
         "average_system_answer_time": times.answer,
         "average_evaluation_time": times.evaluation,

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from trialbed.records import Failure
+from trialbed.records import Failure, shown_name
 from trialbed.report._records import Reason, Summary
 from trialbed.report._trials import ReportedTrial
 from trialbed.report._worst import trial_name
@@ -75,7 +75,7 @@ def reason_lines(summary: Summary) -> Iterator[str]:
     # An agent with a model of its own, which the gateway does not see, has no tokens to be counted.
     asked = summary.tokens.requests > 0
     for group in _alike(found for found in summary.untold if asked or found.kind != "model"):
-        scores, found = [item.score for item in group], group[0]
+        scores, found = [shown_name(item.score) for item in group], group[0]
         count = "1 trial" if found.count == 1 else f"{found.count} trials"
         where = _first(found, summary)
         yield f"{', '.join(scores)} could not be determined for {count} ({found.kind}): {where}"

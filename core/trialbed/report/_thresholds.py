@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from trialbed.errors import UsageError
+from trialbed.records import score_key, shown_name
 from trialbed.report._records import Summary
 
 REPEATS = re.compile(r"pass([@^])([1-9]\d*)")
@@ -37,11 +38,12 @@ def check_thresholds(frameworks: Iterable[Summary], thresholds: Mapping[str, flo
         UsageError: there is no such score; lists those that exist.
     """
     for summary in frameworks:
-        for name, least in thresholds.items():
+        for given, least in thresholds.items():
+            name = score_key(given)
             mean, condition = _mean(summary, name)
             is_below = mean is None or mean < least
             shown = "not measured" if mean is None else f"{mean:.4g}{condition}"
-            problem = f"{name} is {shown}, below {least:g}" if is_below else ""
+            problem = f"{shown_name(name)} is {shown}, below {least:g}" if is_below else ""
             yield ThresholdCheck(summary.framework, name, least, problem)
 
 
@@ -52,7 +54,9 @@ def _mean(summary: Summary, name: str) -> tuple[float | None, str]:
         return found.value if found else None, ""
     score = summary.scores.get(name)
     if score is None:
-        raise UsageError(f"there is no score {name!r}; the scores are {', '.join(sorted(summary.scores))}")
+        raise UsageError(
+            f"there is no score {name!r}; the scores are {', '.join(sorted(map(shown_name, summary.scores)))}"
+        )
     if score.value is None or not score.untold or not score.quality:
         return score.value, ""
     worst = score.value * score.denominator / (score.denominator + score.untold)

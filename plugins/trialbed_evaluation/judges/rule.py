@@ -58,7 +58,19 @@ def _judge(query: Query, answer: Answer, wire: WireLog) -> Verdict:
     text = _stated_text(query, answer, wire)
     if not text.strip(" \n\t`"):
         return _verdict("Unsolved", "the answer is only a raw copy of the responses")
-    return _grade(_units(query, text, wire))
+    units = _units(query, text, wire)
+    if text == answer.final_answer or all(unit.carried for unit in units):
+        return _grade(units)
+    return _grade(
+        [_as_copied(one, other) for one, other in zip(units, _units(query, answer.final_answer, wire), strict=True)]
+    )
+
+
+def _as_copied(unit: Unit, of_whole_answer: Unit) -> Unit:
+    """Name a unit that stands only where the answer copies a response, which says nothing."""
+    if unit.carried or not of_whole_answer.carried:
+        return unit
+    return Unit(f"{unit.name} (it stands only in a raw copy of a response, and copies do not count)", carried=False)
 
 
 def _without_result(query: Query, wire: WireLog) -> str | None:

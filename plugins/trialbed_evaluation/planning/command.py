@@ -32,7 +32,7 @@ SHARE = FiniteRange(min=0, min_open=True, max=1, max_open=True)
 @click.argument("pilot", nargs=-1, shell_complete=completes(runs))
 @plain_option(
     "--score",
-    default="sopr_score",
+    default="solved",
     show_default=True,
     metavar="NAME",
     help="Score of quality to compare.",
@@ -83,13 +83,14 @@ def command(
     The spread of its queries and repeats shows how small a difference more of them can find. Without a pilot, the
     worst case is taken, in which every query is won or lost as a whole; most runs need far fewer queries.
     """
+    from trialbed.records import score_key
     from trialbed_evaluation.planning import QueryPlanOptions, plan, plan_sides
 
     sides, baseline = plan_sides(pilot, store, against)
     # Only a pilot with repeats shows their gain.
     usual = (1, 3) if baseline and all((side.about.settings["repeat"] or 1) > 1 for side in sides) else (1,)
     options = QueryPlanOptions(
-        score=score,
+        score=score_key(score),
         queries=tuple(sorted(set(queries or QUERIES))),
         repeats=tuple(sorted(set(repeats or usual))),
         difference=difference,
@@ -112,7 +113,9 @@ def _print(found: QueryPlan) -> None:
 
 
 def _title(pair: PairPlan, found: QueryPlan) -> str:
-    shown = f"smallest difference of {found.score} that is found with a chance of {found.power:.0%}"
+    from trialbed.records import shown_name
+
+    shown = f"smallest difference of {shown_name(found.score)} that is found with a chance of {found.power:.0%}"
     if pair.baseline is None:
         return f"{shown}, in the worst case"
     return f"{shown}: {pair.candidate} against {pair.baseline}, by a pilot of {pair.queries} queries"

@@ -19,7 +19,8 @@ from trialbed.drivers import load_driver
 from trialbed.engine import run_queries
 from trialbed.errors import TrialbedError
 from trialbed.records import Query, Run, TrialStatus
-from trialbed.report import LEVEL, ScoreSummary, score_summaries
+from trialbed.report import LEVEL, ScoreSummary, conclusions, read_report, score_summaries
+from trialbed.report.comparison import leading_scores
 from trialbed.scoring import (
     ALWAYS,
     TIMES,
@@ -71,6 +72,11 @@ class _ScoredTrial(NamedTuple):
     scores: Sequence[_Score]
 
 
+def headline_of(run: StoredRun) -> tuple[str, ...]:
+    """Return the scores that lead the pages of a run: its dataset's own measure, if it has one, comes first."""
+    return tuple(dict.fromkeys([*leading_scores(run.record.scores), *HEADLINE]))
+
+
 @dataclass(frozen=True)
 class FigureMean:
     """A mean over trials, its 95 % interval where the score is bounded, and the number of values."""
@@ -90,6 +96,7 @@ class Headline:
 
     answered: int
     failed: int
+    score: str
     means: Sequence[tuple[str, FigureMean]]
 
 
@@ -223,6 +230,16 @@ class RunFigures:
             self._known[key] = make()
         return cast("T", self._known[key])
 
+    @property
+    def headline(self) -> tuple[str, ...]:
+        """The scores that lead the pages of the run."""
+        return headline_of(self.run)
+
+    @property
+    def conclusions(self) -> list[str]:
+        """The result of each framework in a sentence, as every output of the run begins."""
+        return self.once("conclusions", lambda: list(map(str, conclusions(read_report(self.run, self.queries)))))
+
     def ends(self, framework: str) -> Counter[str]:
         """Count the trials by their status."""
         return Counter(trial.status for trial in self.by_framework.get(framework, ()))
@@ -284,9 +301,10 @@ class FigureCache:
         self._of_store: tuple[object, Any] | None = None
         self._lock = threading.Lock()
 
-    def of(self, run: StoredRun, score: str = HEADLINE[0]) -> RunFigures:
+    def of(self, run: StoredRun, score: str = "") -> RunFigures:
         """Return the figures of a run, with the values of a score beside those of the headline and the times."""
-        names = tuple(dict.fromkeys((*HEADLINE, *TIMES, TOKENS, score)))
+        score = score or headline_of(run)[0]
+        names = tuple(dict.fromkeys((*headline_of(run), *TIMES, TOKENS, score)))
         key = (run.run_id, "" if score in names[: len(names) - 1] else score)
         return self._cached_value(self._figures, KEPT, key, run, lambda: self._read(run, names))
 
@@ -294,11 +312,12 @@ class FigureCache:
         """Return the figures of a run in the list of runs."""
 
         def read() -> Headline:
-            figures = RunFigures(run, run.columns(HEADLINE[:1]), None)
+            leading = headline_of(run)[:1]
+            figures = RunFigures(run, run.columns(leading), None)
             ends = Counter(trial.status for trial in figures.columns.trials)
-            means = [(name, figures.mean(name, HEADLINE[0])) for name in run.config.frameworks]
+            means = [(name, figures.mean(name, leading[0])) for name in run.config.frameworks]
             means.sort(key=lambda item: 1.0 if item[1].value is None else -item[1].value)
-            return Headline(ends["answered"], ends["failed"], means)
+            return Headline(ends["answered"], ends["failed"], leading[0], means)
 
         return self._cached_value(self._headlines, KEPT_HEADLINES, (run.run_id, ""), run, read)
 

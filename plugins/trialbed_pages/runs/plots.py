@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from trialbed.errors import UsageError
+from trialbed.records import shown_name
 from trialbed.report import read_report
 from trialbed.report.attribution import STAGES, USED
 from trialbed.views import (
@@ -43,7 +44,7 @@ def score_plot(figures: RunFigures, score: str) -> IntervalPlot:
         mean = figures.mean(name, score)
         low, high = mean.interval[:2] if mean.interval else (None, None)
         points.append(PlotPoint(name, mean.value, low, high, mean_text(mean)))
-    return IntervalPlot(f"{score}, mean with its 95 % interval", points, (0.0, 1.0))
+    return IntervalPlot(f"{shown_name(score)}, mean with its 95 % interval", points, (0.0, 1.0))
 
 
 def cost_plot(figures: RunFigures, score: str, frameworks: Sequence[str], *, intervals: bool) -> ScatterPlot:
@@ -51,11 +52,11 @@ def cost_plot(figures: RunFigures, score: str, frameworks: Sequence[str], *, int
     marks = []
     for name in frameworks:
         mean, tokens = figures.mean(name, score), figures.median(name, TOKENS)
-        text = f"{score} {mean_text(mean)} for {compact(tokens)} tokens"
+        text = f"{shown_name(score)} {mean_text(mean)} for {compact(tokens)} tokens"
         ends = mean.interval[:2] if intervals and mean.interval else None
         marks.append(Mark(name, tokens, mean.value, text, ends))
-    title = f"{score} against tokens per trial"
-    return ScatterPlot(title, "tokens per trial, median", score, marks, y_limits=(0.0, 1.0))
+    title = f"{shown_name(score)} against tokens per trial"
+    return ScatterPlot(title, "tokens per trial, median", shown_name(score), marks, y_limits=(0.0, 1.0))
 
 
 def time_plot(figures: RunFigures, frameworks: Sequence[str]) -> BarPlot:
@@ -118,5 +119,5 @@ def rank_plot(score: str, ranks: Mapping[str, tuple[int, int]]) -> IntervalPlot:
         PlotPoint(name, low if low == high else None, low, high, str(low) if low == high else f"{low} to {high}")
         for name, (low, high) in ordered
     ]
-    title = f"Ranks by {score}; frameworks overlap where no difference is shown"
+    title = f"Ranks by {shown_name(score)}; frameworks overlap where no difference is shown"
     return IntervalPlot(title, points, (0.5, len(ranks) + 0.5))

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from trialbed.report.comparison import HEADLINE as COMPARED
 from trialbed.report.comparison import (
     ComparedRun,
     ComparedTrial,
@@ -26,7 +25,7 @@ from trialbed.settings import MARGIN
 from trialbed.store import StoredRun, TrialColumns
 from trialbed.views import BarPlot, IntervalPlot, ScatterPlot
 from trialbed.wire.redaction import shown_url
-from trialbed_pages.runs.figures import HEADLINE, TOKENS, FigureMean, QueryId, RunFigures
+from trialbed_pages.runs.figures import TOKENS, FigureMean, QueryId, RunFigures
 from trialbed_pages.runs.plots import cost_plot, rank_plot, time_plot
 
 WORST = 5
@@ -71,6 +70,10 @@ class WorstQueryRow:
     trial: TrialColumns
 
 
+INLINE = 1_000
+"""Trials up to which the page of a run has its slower parts at once; of larger runs they follow."""
+
+
 @dataclass(frozen=True)
 class RunPage:
     """The page of a run.
@@ -91,6 +94,21 @@ class RunPage:
     def scores(self) -> list[str]:
         """The scores that can be chosen."""
         return self.figures.quality or [self.score]
+
+    @property
+    def is_inline(self) -> bool:
+        """Whether the page has the conclusions and the differences at once."""
+        return self.total_trials <= INLINE
+
+    @property
+    def conclusions(self) -> list[str]:
+        """The result of each framework in a sentence."""
+        return self.figures.conclusions
+
+    @property
+    def compared(self) -> Differences:
+        """The differences between the frameworks."""
+        return differences(self.figures)
 
     @cached_property
     def rows(self) -> list[FrameworkRow]:
@@ -173,7 +191,7 @@ class Differences:
     @property
     def scores(self) -> list[str]:
         """The scores that are compared."""
-        return [name for name in COMPARED if any(finding.score == name for finding in self.findings)]
+        return list(dict.fromkeys(finding.score for finding in self.findings))
 
     @property
     def notes(self) -> list[str]:
@@ -188,7 +206,7 @@ class Differences:
 
 def run_page(figures: RunFigures, score: str) -> RunPage:
     """Return the page of a run, which is kept with its figures."""
-    return figures.once(("run", score), lambda: RunPage(figures, score))
+    return figures.once(("run", score), lambda: RunPage(figures, score or figures.headline[0]))
 
 
 def differences(figures: RunFigures) -> Differences:
@@ -217,7 +235,7 @@ def _row(figures: RunFigures, name: str, score: str) -> FrameworkRow:
         failed=ends["failed"],
         planned=figures.trials_per_framework,
         chosen=figures.mean(name, score),
-        headline=[(other, figures.mean(name, other)) for other in HEADLINE if other != score],
+        headline=[(other, figures.mean(name, other)) for other in figures.headline if other != score],
         tokens=figures.median(name, TOKENS),
         times={time: figures.median(name, time) for time in TIMES},
         failures=figures.failures(name).most_common(),
@@ -230,7 +248,7 @@ def _side(figures: RunFigures, name: str) -> Side:
     trials = [
         ComparedTrial(
             trial.key.query_id,
-            {score: value for score in HEADLINE if (value := figures.value(trial, score)) is not None}
+            {score: value for score in figures.headline if (value := figures.value(trial, score)) is not None}
             if trial.status == "answered"
             else {},
             failure=trial.failure or "",
@@ -240,6 +258,15 @@ def _side(figures: RunFigures, name: str) -> Side:
         )
         for trial in figures.by_framework.get(name, ())
     ]
-    bounded = frozenset(score for score in HEADLINE if score not in kinds or kinds[score].bounded)
+    bounded = frozenset(score for score in figures.headline if score not in kinds or kinds[score].bounded)
     missing = missing_trials(figures.run.status, len(config.query_ids), config.repeat, trials)
-    return Side(figures.run.run_id, name, ComparedRun(name), trials, bounded, bounded, missing)
+    return Side(
+        figures.run.run_id,
+        name,
+        ComparedRun(name),
+        trials,
+        bounded,
+        bounded,
+        missing,
+        described=figures.run.record.scores,
+    )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from trialbed.records import ScoreDescription
 from trialbed.report import Figures, Report, ScoreSummary, Summary
+from trialbed.report.comparison import leading_scores
 
 SKEWED = ("ns", "us", "µs", "ms", "s", "min", "h", "tokens")
 """Units of figures a few of which are far larger than the others, so that their median says more than their mean."""
@@ -67,8 +68,10 @@ def _over_common(summary: Summary, common: Figures | None) -> dict[str, ScoreSum
 
 
 def score_names(columns: Sequence[Column]) -> list[str]:
-    """Every score of any framework; bounded ones first, as far as that is known."""
-    names = dict.fromkeys(name for column in columns for name in column.scores)
+    """Every score of any framework: the dataset's own first, then bounded ones, as far as that is known."""
+    leading = leading_scores(columns[0].described) if columns else ()
+    given = [name for column in columns for name in column.scores]
+    names = dict.fromkeys([*(name for name in leading if name in given), *given])
     return sorted(names, key=lambda name: any(_has_median(name, column) for column in columns))
 
 

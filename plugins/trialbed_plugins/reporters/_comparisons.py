@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from trialbed.records import NATIVE, PROFILE
+from trialbed.records import NATIVE, PROFILE, shown_name
 from trialbed.report import Report
 from trialbed.report.comparison import (
     FrameworkComparison,
@@ -60,7 +60,7 @@ def _table(kind: str, found: Sequence[Compared]) -> Table:
 
 def _rows(kind: str, score: str, found: Sequence[Compared]) -> Iterator[TableRow]:
     """The name of a score, and below it a row for each framework."""
-    yield TableRow(score, ("",) * (len(COLUMNS) - 1))
+    yield TableRow(shown_name(score), ("",) * (len(COLUMNS) - 1))
     for framework, comparison in found:
         finding = comparison.scores.get(score)
         if finding is not None:

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trialbed.report import ReportedTrial, Summary, trial_name
+from trialbed.records import Query
+from trialbed.report import Report, ReportedTrial, Summary, conclusions, trial_name
 from trialbed.views import TestCase, TestSuite
 
+MOST = 80
+"""Characters of a task in the name of a test."""
 
-def run_suite(summary: Summary) -> TestSuite:
+
+def run_suites(report: Report) -> list[TestSuite]:
+    """The trials of a run as tests, a suite for each framework."""
+    found = {one.framework: str(one) for one in conclusions(report)}
+    return [_suite(summary, found[summary.framework], report.queries) for summary in report.frameworks]
+
+
+def _suite(summary: Summary, conclusion: str, queries: Mapping[int | str, Query]) -> TestSuite:
     """The trials of a framework as tests.
 
     One that failed, or whose answer is Unsolved, is a failure; one that was not measured or has no verdict is an error.
     """
     run, config = summary.run, summary.run.config
     properties = {
+        "conclusion": conclusion,
         "run_id": run.run_id,
         "status": run.status,
         "test_set": config.test_set,
@@ -25,20 +36,27 @@ def run_suite(summary: Summary) -> TestSuite:
         "trialbed_version": config.trialbed_version,
     }
     known = {key: str(value) for key, value in properties.items() if value is not None}
-    return TestSuite(summary.framework, list(_cases(summary)), known)
+    return TestSuite(summary.framework, list(_cases(summary, queries)), known)
 
 
-def _cases(summary: Summary) -> Iterator[TestCase]:
+def _cases(summary: Summary, queries: Mapping[int | str, Query]) -> Iterator[TestCase]:
     classname = f"{summary.run.config.test_set}.{summary.framework}"
     for trial in summary.trials:
         name = trial_name(summary.framework, trial.query_id, trial.repeat)
-        yield TestCase(classname, name, trial.wall_time, **_outcome(trial))
+        text = _short(queries[trial.query_id].text) if trial.query_id in queries else ""
+        yield TestCase(classname, f"{name}: {text}" if text else name, trial.wall_time, **_outcome(trial))
     tried = sum(1 for trial in summary.trials if trial.status == "not measured")
     never = summary.counts.not_measured - tried
     if never > 0:
         yield TestCase(
             classname, "trials not begun", outcome="error", kind="not begun", message=f"{never} trials were not begun"
         )
+
+
+def _short(text: str) -> str:
+    """A task on one line, cut where it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= MOST else f"{line[: MOST - 1]}…"
 
 
 def _outcome(trial: ReportedTrial) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from trialbed.records import Run
+from trialbed.records import Run, shown_name
 from trialbed.report import LEVEL, Claims, Repeated, ScoreMean, Success, Summary, reason_lines
 from trialbed.scoring import JUDGED, judge_note
 from trialbed.views import compact, counts, estimate
@@ -46,7 +46,7 @@ def run_legend(columns: Sequence[Column]) -> Iterator[str]:
             "or the median where there is one figure."
         )
     meanings = {name: score.meaning for name, score in columns[0].described.items() if name not in PLAIN}
-    yield from (f"{name}: {meaning}." for name, meaning in meanings.items() if meaning and name in shown)
+    yield from (f"{shown_name(name)}: {meaning}." for name, meaning in meanings.items() if meaning and name in shown)
 
 
 def _on_incomplete(summaries: Sequence[Summary], shown: Sequence[str]) -> Iterator[str]:
@@ -107,7 +107,11 @@ def _on_answered(summary: Summary) -> Iterator[str]:
     """Scores of quality over answered trials alone, where others failed."""
     found = summary.over_answered
     means = ((name, found.scores.get(name)) for name, score in summary.scores.items() if score.quality)
-    known = [f"{name} {compact(mean.value)}" for name, mean in means if mean is not None and mean.value is not None]
+    known = [
+        f"{shown_name(name)} {compact(mean.value)}"
+        for name, mean in means
+        if mean is not None and mean.value is not None
+    ]
     if summary.counts.failed and known:
         yield f"over the {found.trials} answered trials alone: {', '.join(known)}"
 

@@ -6,16 +6,17 @@ from typing import TextIO
 
 from trialbed import views
 from trialbed.contracts import Reporter
-from trialbed.report import Report
+from trialbed.report import Report, conclusions
 from trialbed_plugins.reporters._attribution import attribution_tables
 from trialbed_plugins.reporters._comparisons import comparison_tables
-from trialbed_plugins.reporters._junit import run_suite
+from trialbed_plugins.reporters._junit import run_suites
 from trialbed_plugins.reporters._tables import run_plots, run_records, run_table
 
 
 def _tables(report: Report) -> list[views.Table]:
-    """The figures of a run, what became of its gold calls, and how its frameworks differ."""
-    return [run_table(report), *attribution_tables(report), *comparison_tables(report)]
+    """The conclusions, the figures of a run, what became of its gold calls, and how its frameworks differ."""
+    found = views.Table("", notes=list(map(str, conclusions(report))))
+    return [found, run_table(report), *attribution_tables(report), *comparison_tables(report)]
 
 
 class TableReporter(Reporter):
@@ -54,7 +55,7 @@ class JunitReporter(Reporter):
 
     def report(self, report: Report, stream: TextIO) -> None:
         """Write a whole document."""
-        stream.write(views.junit(list(map(run_suite, report.frameworks)), "bench run"))
+        stream.write(views.junit(run_suites(report), "bench run"))
 
 
 class HtmlReporter(Reporter):
@@ -63,4 +64,4 @@ class HtmlReporter(Reporter):
     def report(self, report: Report, stream: TextIO) -> None:
         """Write a whole page."""
         tables = _tables(report)
-        stream.write(views.html_page(tables[0].title, [*run_plots(report), *tables]))
+        stream.write(views.html_page(tables[1].title, [tables[0], *run_plots(report), *tables[1:]]))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from trialbed.records import shown_name
 from trialbed.report import Report, Summary
 from trialbed.scoring import JUDGED
 from trialbed.views import UNKNOWN, IntervalPlot, PlotPoint, Table, TableRow, compact, counts
@@ -59,7 +60,7 @@ def _narrow_table(table: Table, columns: Sequence[Column]) -> Table:
 
 def _narrow_columns(columns: Sequence[Column]) -> Iterator[tuple[str, Callable[[Column], str]]]:
     yield "answered", lambda column: f"{column.summary.counts.answered}/{column.summary.counts.planned}"
-    yield JUDGED, partial(_cell, JUDGED)
+    yield shown_name(JUDGED), partial(_cell, JUDGED)
     yield from ((heading, partial(_one_figure, name)) for name, heading in HEADLINE.items())
     for status in ("failed", "not measured"):
         yield status, partial(_ends, status)
@@ -89,7 +90,7 @@ def run_plots(report: Report) -> list[IntervalPlot]:
     known = report.described
     return [
         IntervalPlot(
-            f"{name}: {known[name].meaning}" if name in known and known[name].meaning else name,
+            f"{shown_name(name)}: {known[name].meaning}" if name in known and known[name].meaning else shown_name(name),
             [_point(name, column) for column in columns],
             limits=(0.0, 1.0),
         )
@@ -198,7 +199,7 @@ def _score(name: str, columns: Sequence[Column]) -> Iterator[TableRow]:
 
 def _label(name: str, columns: Sequence[Column]) -> str:
     known = columns[0].described
-    return known[name].label if name in known else name
+    return known[name].label if name in known else shown_name(name)
 
 
 def _cell(name: str, column: Column) -> str:

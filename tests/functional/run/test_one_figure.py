@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import math
 import re
@@ -15,7 +16,7 @@ from golden.loading import load_runs
 
 from trialbed.contracts import Reporter
 from trialbed.engine import known_queries
-from trialbed.report import Report, legacy_summary, read_report
+from trialbed.report import Report, conclusions, legacy_summary, percent, read_report
 from trialbed.report.comparison import ComparisonOptions, RunComparison, compare_groups, comparison_tables, read_sides
 from trialbed.scoring import TIMES
 from trialbed.store import StoredRun, open_store
@@ -23,7 +24,7 @@ from trialbed.views import compact
 from trialbed_pages.report import run_report
 from trialbed_pages.runs import FigureCache, RunFigures, differences
 from trialbed_pages.runs.plots import time_plot
-from trialbed_plugins.reporters import CsvReporter, MarkdownReporter
+from trialbed_plugins.reporters import CsvReporter, HtmlReporter, JunitReporter, MarkdownReporter, TableReporter
 
 NAMES = (
     "20260302T",
@@ -175,8 +176,9 @@ def test_the_page_of_one_file(walk: Walk) -> None:
 
 def test_the_data_frame(walk: Walk) -> None:
     pytest.importorskip("pandas")
-    if not walk.is_alike:
-        pytest.skip("its figures are over a part of the trials")
+    if not walk.is_alike:  # then tables show a part of the trials only, and the frame has all
+        assert len(walk.run.to_frame()) == len(walk.run.trials())
+        return
     found = walk.run.to_frame().groupby("framework").mean(numeric_only=True)
     names = [name for name in found.columns if name not in ("repeat", "attempt", "first")]
     means = {
@@ -252,3 +254,32 @@ def test_no_verdict_contradicts_its_figures_without_a_word(walk: Walk) -> None:
         if found.changed_queries and (not holds_0 or found.p_adjusted < 0.05) != is_shown:
             assert any(framework in text and found.explanation in text for text in texts), (against, framework, score)
             assert found.explanation
+
+
+def test_every_output_begins_with_the_same_sentences(walk: Walk) -> None:
+    sentences = list(map(str, conclusions(walk.report)))
+    assert len(sentences) == len(walk.run.config.frameworks)
+    table, page, junit = (written(one, walk) for one in (TableReporter(), HtmlReporter(), JunitReporter()))
+    assert table.splitlines()[: len(sentences)] == sentences
+    markdown = [re.sub(r"\\(.)", r"\1", line) for line in written(MarkdownReporter(), walk).splitlines()]
+    assert [line.removeprefix("* ") for line in markdown[: len(sentences)]] == sentences
+    for sentence in sentences:
+        assert html.escape(sentence) in page.partition("<table")[0]
+        assert f'name="conclusion" value="{html.escape(sentence)}"' in junit
+        assert html.escape(sentence) in run_report(walk.run, data_dir=walk.data_dir).partition("<table")[0]
+    assert walk.figures.conclusions == sentences
+
+
+def test_sentences_have_the_figures_of_the_table(walk: Walk) -> None:
+    expected = shown(walk)
+    for one in conclusions(walk.report):
+        mean = expected.get((one.framework, f"mean {one.score}"))
+        if mean is None:
+            assert "has no result yet" in str(one)
+        else:
+            assert f" {percent(mean)} " in str(one)
+        lost = walk.report[one.framework].attribution
+        if one.lost is not None and lost is not None and lost.gold_calls > lost.counts["used"]:
+            assert f"{lost.gold_calls - lost.counts['used']:,} lost calls" in str(one).replace(
+                "its one", "1 lost calls"
+            )

@@ -18,4 +18,4 @@ def test_a_run_shows_its_page_in_a_frame_in_which_nothing_runs(stored: Path) -> 
     assert run.run_id == NEW
     frame = re.fullmatch(r'<iframe title="run [^"]*" sandbox srcdoc="([^"]*)" style="[^"]*"></iframe>', shown)
     assert frame is not None
-    assert "<h1>Run 20260202T120000-bbbbbb</h1>" in html.unescape(frame[1])
+    assert "Run 20260202T120000-bbbbbb, began" in html.unescape(frame[1])

@@ -52,9 +52,6 @@ def show_run(
     if reporter != "table":
         chosen.report(report, sys.stdout)
         return
-    for line in _settings(run, report):
-        click.echo(line)
-    click.echo()
     chosen.report(report, sys.stdout)
     if worst:
         from trialbed.views import print_tables
@@ -62,6 +59,9 @@ def show_run(
         command = show_command(run.run_id, _name(worst[0]), store)
         click.echo()
         print_tables([_worst_table(worst, report, command)], sys.stdout)
+    click.echo()
+    for line in _settings(run, report):
+        click.echo(line)
 
 
 def _name(query: WorstQuery) -> str:

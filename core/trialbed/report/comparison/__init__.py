@@ -6,7 +6,15 @@ compares the frameworks of one run, and ``_groups`` compares several runs.
 
 from trialbed.report.comparison._differences import ComparisonOptions, RunComparison
 from trialbed.report.comparison._documents import document_file, is_document
-from trialbed.report.comparison._findings import ALPHA, HEADLINE, ScoreFinding, explanations, paired_findings
+from trialbed.report.comparison._findings import (
+    ALPHA,
+    HEADLINE,
+    ScoreFinding,
+    explanations,
+    headline_scores,
+    leading_scores,
+    paired_findings,
+)
 from trialbed.report.comparison._groups import compare_groups, complete_sides, regression_lines, regressions
 from trialbed.report.comparison._ranks import Ranks, open_ranks, rank_notes
 from trialbed.report.comparison._run import FrameworkComparison, RunPair, chosen_baseline, compare_frameworks, run_pairs
@@ -55,9 +63,11 @@ __all__ = [
     "explanations",
     "finding_cells",
     "finding_notes",
+    "headline_scores",
     "incomplete_note",
     "is_document",
     "is_run_name",
+    "leading_scores",
     "missing_trials",
     "open_ranks",
     "paired_findings",

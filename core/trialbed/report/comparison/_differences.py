@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from trialbed.errors import UsageError
+from trialbed.records import shown_name
 from trialbed.report.comparison._findings import ScoreFinding, findings_by_pair
 from trialbed.report.comparison._ranks import Ranks
 from trialbed.report.comparison._recovery import Recovery, recovery
@@ -207,7 +208,9 @@ def _check_sides(baseline: Side, candidate: Side, options: ComparisonOptions) ->
     if judges_differ(baseline, candidate):
         problem = "the judges differ, and verdicts of different judges are not comparable"
         notes.append(
-            f"{problem}; they are compared because of --force" if options.force else f"{problem}: {JUDGED} is left out"
+            f"{problem}; they are compared because of --force"
+            if options.force
+            else f"{problem}: {shown_name(JUDGED)} is left out"
         )
     notes += _unlike_queries(baseline, candidate, common)
     notes += [

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
+from trialbed.records import ScoreDescription, shown_name
 from trialbed.report.comparison._sides import QueryId, Side, shared_trials
 from trialbed.statistics import (
     UNSEEN,
@@ -23,6 +24,11 @@ HEADLINE = ("sopr_score", "api_call_score")
 """The scores on which verdicts are given, as far as both sides have them."""
 
 ALPHA = 0.05
+
+
+def leading_scores(described: Mapping[str, ScoreDescription]) -> tuple[str, ...]:
+    """Return the measures of a dataset itself, which come before those of every run."""
+    return tuple(name for name, score in described.items() if score.leads)
 
 
 @dataclass(frozen=True)
@@ -114,11 +120,11 @@ def explanations(findings: Iterable[ScoreFinding]) -> Iterator[str]:
             key = finding.candidate, finding.baseline, finding.explanation
             texts.setdefault(key, []).append(finding.score)
     for (candidate, baseline, text), scores in texts.items():
-        yield f"{candidate} against {baseline}, {' and '.join(scores)}: {text}."
+        yield f"{candidate} against {baseline}, {' and '.join(map(shown_name, scores))}: {text}."
 
 
 def paired_findings(
-    pairs: Sequence[tuple[Side, Side]], margin: float, scores: Sequence[str] = HEADLINE
+    pairs: Sequence[tuple[Side, Side]], margin: float, scores: Sequence[str] | None = None
 ) -> list[ScoreFinding]:
     """Return the findings on every pair of a baseline and a candidate, and every score that both have.
 
@@ -127,18 +133,25 @@ def paired_findings(
 
     Args:
         margin: the largest difference that does not matter, set before the figures were seen; greater than 0.
+        scores: None for the measures of the dataset, ``sopr_score`` and ``api_call_score``.
     """
     return [finding for found in findings_by_pair(pairs, margin, scores) for finding in found.values()]
 
 
+def headline_scores(*sides: Side) -> tuple[str, ...]:
+    """Return the scores of some sides on which verdicts are given."""
+    leading = (name for side in sides for name in leading_scores(side.described))
+    return tuple(dict.fromkeys([*leading, *HEADLINE]))
+
+
 def findings_by_pair(
-    pairs: Sequence[tuple[Side, Side]], margin: float, scores: Sequence[str] = HEADLINE
+    pairs: Sequence[tuple[Side, Side]], margin: float, scores: Sequence[str] | None = None
 ) -> list[dict[str, ScoreFinding]]:
     """Return the same findings as ``paired_findings``: for each pair, score -> finding."""
     found = [
         (place, finding)
         for place, (baseline, candidate) in enumerate(pairs)
-        for score in scores
+        for score in (scores if scores is not None else headline_scores(baseline, candidate))
         if (finding := _pair(baseline, candidate, score, margin)) is not None
     ]
     # Where nothing changed, the test can find nothing, and does not count as one (R. E. Tarone, "A Modified Bonferroni

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from trialbed.errors import UsageError
+from trialbed.records import shown_name
 from trialbed.report.comparison._differences import ComparisonOptions, RunComparison, check_complete, compare_pairs
-from trialbed.report.comparison._findings import HEADLINE
+from trialbed.report.comparison._findings import headline_scores
 from trialbed.report.comparison._ranks import open_ranks
 from trialbed.report.comparison._run import run_pairs
 from trialbed.report.comparison._sides import Side, are_same_trials, unique_names
@@ -24,7 +25,7 @@ def compare_groups(groups: Sequence[Sequence[Side]], how: ComparisonOptions) -> 
     every = unique_names([side for group in groups for side in group])
     # A score that cannot be compared between some of them ranks none, and so do figures over different queries.
     is_complete = not any(side.missing for side in every)
-    shared = [name for name in HEADLINE if is_complete and all(name in one.findings for one in found)]
+    shared = [name for name in headline_scores(*every) if is_complete and all(name in one.findings for one in found)]
     ranks = open_ranks(every, how.margin, shared)
     return [replace(one, ranks=ranks) for one in found]
 
@@ -58,7 +59,7 @@ def regression_lines(comparisons: Iterable[RunComparison]) -> Iterator[str]:
             if finding.verdict == "worse":
                 names = f"{comparison.candidate.name} is worse than {comparison.baseline.name}"
                 interval = f"{finding.difference:.4f} [{finding.interval.low:.4f}, {finding.interval.high:.4f}]"
-                yield f"{names}: {score} differs by {interval} over {finding.n} queries"
+                yield f"{names}: {shown_name(score)} differs by {interval} over {finding.n} queries"
 
 
 def _pairs(groups: Sequence[Sequence[Side]]) -> Iterator[tuple[Side, Side]]:

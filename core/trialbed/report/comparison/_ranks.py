@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from trialbed.report.comparison._findings import HEADLINE, paired_findings
+from trialbed.records import shown_name
+from trialbed.report.comparison._findings import paired_findings
 from trialbed.report.comparison._sides import Side
 
 Ranks = Mapping[str, Mapping[str, tuple[int, int]]]
@@ -15,7 +16,7 @@ LEAST = 3
 """Sides from which on there is something to rank: a verdict says all of two."""
 
 
-def open_ranks(sides: Sequence[Side], margin: float, scores: Sequence[str] = HEADLINE) -> Ranks:
+def open_ranks(sides: Sequence[Side], margin: float, scores: Sequence[str] | None = None) -> Ranks:
     """The ranks of each side by each score, from the findings on every pair; empty for fewer than three sides.
 
     The best rank of a side is behind all that are better, the worst is before all that are worse. All sides with a rank
@@ -52,7 +53,7 @@ def rank_notes(ranks: Ranks) -> Iterator[str]:
         for name, rank in sorted(found.items(), key=lambda item: item[1]):
             bands.setdefault(rank, []).append(name)
         texts = (f"{_rank_text(rank)} {', '.join(names)}" for rank, names in bands.items())
-        yield f"ranks by {score}: {'; '.join(texts)}."
+        yield f"ranks by {shown_name(score)}: {'; '.join(texts)}."
     sides = max((len(found) for found in ranks.values()), default=0)
     if sides:
         pairs = sides * (sides - 1) // 2

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from trialbed.records import ScoreDescription
+from trialbed.records import ScoreDescription, shown_name
 from trialbed.report.comparison._differences import RunComparison, ScoreDifference
 from trialbed.report.comparison._findings import ScoreFinding, explanations
 from trialbed.report.comparison._ranks import rank_notes
@@ -129,7 +129,7 @@ def _queries_text(queries: Sequence[int | str]) -> str:
 
 
 def _label(name: str, described: Mapping[str, ScoreDescription]) -> str:
-    return described[name].label if name in described else name
+    return described[name].label if name in described else shown_name(name)
 
 
 def _cells(found: ScoreDifference) -> tuple[str, str, str, str]:
@@ -170,11 +170,13 @@ def _notes(found: RunComparison) -> Iterator[str]:
     if JUDGED in found.scores:
         yield from dict.fromkeys(filter(None, map(_on_judge, sides)))
     yield from finding_notes(list(found.findings.values()))
-    yield from (f"{name}: {text}." for name, finding in found.findings.items() if (text := changes_text(finding)))
+    yield from (
+        f"{shown_name(name)}: {text}." for name, finding in found.findings.items() if (text := changes_text(finding))
+    )
     if others := [name for name, score in found.scores.items() if not score.whole]:
         yield (
-            f"{', '.join(others)}: means over the queries that both have, each counted once; those over all trials "
-            "stand in the table of each run."
+            f"{', '.join(map(shown_name, others))}: means over the queries that both have, each counted once; those "
+            "over all trials stand in the table of each run."
         )
     for side, only in zip(sides, (found.only_baseline, found.only_candidate), strict=True):
         if only:

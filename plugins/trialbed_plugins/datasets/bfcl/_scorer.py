@@ -26,7 +26,7 @@ NUMBER = re.compile(r"_\d+(-\d+-\d+)?$")
 @hookimpl
 def describe_scores() -> list[ScoreDescription]:
     """Return the description of the leaderboard's score."""
-    return [ScoreDescription(SCORE, meaning="the model asked for the right calls and no others")]
+    return [ScoreDescription(SCORE, meaning="the model asked for the right calls and no others", leads=True)]
 
 
 @hookimpl

@@ -35,6 +35,7 @@ def suggested(*words: str) -> list[str]:
         (("run", "--profile", "n"), "native"),
         (("run", "--against", "ref"), "reference"),
         (("run", "--fail-under", "sopr"), "sopr_score="),
+        (("run", "--fail-under", "sol"), "solved="),
         (("score", "--metric", "tool"), "tool_call_f1"),
         (("score", "x", "--judge", "r"), "rule"),
         (("plan", "--score", "api_"), "api_f1"),

@@ -21,6 +21,7 @@ def document(agent: str = "a", **summary: Any) -> dict[str, Any]:
 
 def test_thresholds_are_read() -> None:
     assert parse_thresholds(["sopr_score=0.8", " api_f1 = 1 "]) == {"sopr_score": 0.8, "api_f1": 1.0}
+    assert parse_thresholds(["solved=0.8"]) == {"sopr_score": 0.8}
     assert parse_thresholds([]) == {}
 
 
@@ -47,7 +48,7 @@ def test_what_was_not_measured_is_below(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_an_unknown_score_is_a_mistake_that_lists_the_scores() -> None:
-    with pytest.raises(UsageError, match="the scores are api_f1, sopr_score"):
+    with pytest.raises(UsageError, match="the scores are api_f1, solved"):
         below({"sopr": 0.5}, reported(document(average_api_f1=0.9, average_sopr_score=1.0)))
 
 
@@ -88,7 +89,7 @@ def test_trials_that_could_not_be_scored_count_at_worst(
 ) -> None:
     told = document(average_sopr_score=0.9, untold_scores={"sopr_score": 5}, denominators={"sopr_score": 5})
     assert below({"sopr_score": least}, reported(told)) is found
-    assert ("sopr_score is 0.45 at worst (5 trials could not be scored)" in capsys.readouterr().err) is found
+    assert ("solved is 0.45 at worst (5 trials could not be scored)" in capsys.readouterr().err) is found
 
 
 def test_repeats_have_thresholds(capsys: pytest.CaptureFixture[str]) -> None:

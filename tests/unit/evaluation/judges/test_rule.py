@@ -54,6 +54,21 @@ async def test_the_answer_must_carry_the_evidence_of_every_gold_response(text: s
     assert (found.status, found.value, found.votes) == (status, value, (status,))
 
 
+async def test_the_reason_says_that_evidence_stands_in_a_copy_alone() -> None:
+    found = await verdict('Here is what I found: {"price": 1234}', [call("b", {"price": 1234})], gold="b")
+    assert found.status == "Unsolved"
+    assert "the response of t_b (it stands only in a raw copy of a response, and copies do not count)" in found.reason
+    found = await verdict('Paris, and {"price": 1234}', BOTH)
+    assert (found.status, found.reason.count("raw copy")) == ("Unsure", 1)
+
+
+async def test_a_text_without_an_end_names_how_to_say_it() -> None:
+    found = await verdict("It is Paris and 1234.", BOTH, finish=None)
+    assert found.status == "Unsolved"
+    assert found.reason.startswith("the agent did not finish: it has a text")
+    assert (await verdict("", BOTH, finish=None)).reason == "the agent did not finish"
+
+
 async def test_the_reason_names_what_is_missing() -> None:
     found = await verdict("Paris", [BOTH[0]])
     assert found.reason == "the answer lacks 1 of 2 required units: t_b (never called)"

@@ -28,7 +28,8 @@ def show(monkeypatch: pytest.MonkeyPatch) -> Show:
         reporter = TableReporter()
         reporter.explained = explained
         reporter.report(reported(*documents), stream)
-        return stream.getvalue()
+        # What stands above the table is that of test_conclusion.
+        return stream.getvalue().partition("\n\n")[2]
 
     return show
 
@@ -44,7 +45,7 @@ def line(text: str, label: str) -> str:
 
 def test_figures_stand_with_interval_unit_and_denominator(show: Show) -> None:
     text = show([document()])
-    assert "0.80 [0.58, 0.92]" in line(text, "sopr_score")
+    assert "0.80 [0.58, 0.92]" in line(text, "solved ")
     assert "123,457" in line(text, "total_tokens")
     assert "3.25" in line(text, "model_turns")
     assert "0.0123" in line(text, "wall_time, s")
@@ -77,14 +78,14 @@ def test_no_number_is_cut_at_any_width(show: Show, width: int, count: int) -> No
 
 def test_a_wide_terminal_shows_frameworks_side_by_side(show: Show) -> None:
     documents = [document(f"f{place}") for place in range(4)]
-    assert show(documents, 200).count("\nsopr_score ") == 1
-    assert show(documents, 80).count("\nsopr_score ") > 1
+    assert show(documents, 200).count("\nsolved ") == 1
+    assert show(documents, 80).count("\nsolved ") > 1
 
 
 def test_many_frameworks_are_rows_where_they_do_not_fit_side_by_side(show: Show) -> None:
     names = [f"framework-{place}:controlled" for place in range(12)]
     documents = [document(name) for name in names]
-    assert show(documents, 400).count("\nsopr_score ") == 1
+    assert show(documents, 400).count("\nsolved ") == 1
     lines = show(documents, 80).splitlines()
     rows = [row for row in lines if row.startswith("framework-")]
     assert [row.split()[0] for row in rows[:12]] == names
@@ -106,7 +107,7 @@ def test_rows_of_frameworks_have_every_figure_and_are_never_torn_apart(show: Sho
     blocks = [lines[place + 1 : place + 13] for place in heads]
     assert all([row.split()[0] for row in block] == names for block in blocks)
     words = " ".join(" ".join(lines[place - 1].split()) for place in heads)
-    for heading in ("answered sopr_score api_call tokens time, s", "failed", "solved/unsure/unsolved", "api_f1"):
+    for heading in ("answered solved api_call tokens time, s", "failed", "solved/unsure/unsolved", "api_f1"):
         assert heading in words
     rows = " ".join(" ".join(row.split()) for block in blocks for row in block)
     assert "2 crash" in rows
@@ -166,7 +167,7 @@ def test_what_scores_mean_is_said_to_those_who_ask_and_only_of_those_shown(show:
     text = " ".join(show([document()], explained=True).split())
     assert "95% Wilson interval, clustered" in text
     assert "--legend" not in text
-    assert "sopr_score: tasks solved, as the judge finds (unsure counts half)" in text
+    assert "solved: tasks solved, as the judge finds (unsure counts half)" in text
     assert "api_f1" not in text
 
 
@@ -191,8 +192,8 @@ def test_the_reasons_of_failures_stand_below(show: Show) -> None:
     text = " ".join(show([failing]).split())
     assert "3 of 20 trials failed (agent): RuntimeError: no [query 7: bench show r1 reference/7]" in text
     assert "1 of 20 trials were not measured (endpoint): an endpoint" in text.replace("a endpoint", "an endpoint")
-    assert "sopr_score could not be determined for 3 trials (judge): judge m: no verdict [query 7: bench" in text
-    assert "over the 20 answered trials alone: sopr_score 0.8" in text
+    assert "solved could not be determined for 3 trials (judge): judge m: no verdict [query 7: bench" in text
+    assert "over the 20 answered trials alone: solved 0.8" in text
 
 
 def test_an_incomplete_run_of_several_frameworks_shows_no_scores(show: Show) -> None:
@@ -210,7 +211,7 @@ def test_an_incomplete_run_that_is_allowed_shows_scores_over_common_queries(show
     common = {"trials": 9, "averages": {"sopr_score": 0.5}, "denominators": {"sopr_score": 9}, "intervals": {}}
     documents = [document(name, status="incomplete", not_measured_count=1, common=common) for name in ("a", "b")]
     text = show(documents)
-    assert line(text, "sopr_score").split() == ["sopr_score", "0.5", "n=9", "0.5", "n=9"]
+    assert line(text, "solved ").split() == ["solved", "0.5", "n=9", "0.5", "n=9"]
     assert "over the 9 queries and repeats that were measured for every framework" in " ".join(text.split())
 
 
@@ -281,7 +282,7 @@ def test_deviations_and_false_claims_are_noted_by_framework(show: Show) -> None:
 def test_what_was_not_measured_is_a_dash(show: Show) -> None:
     nothing = document(average_sopr_score=None, intervals={}, framework_version=None)
     nothing["summary"]["denominators"]["sopr_score"] = 0
-    assert line(show([nothing]), "sopr_score").split() == ["sopr_score", "-"]
+    assert line(show([nothing]), "solved ").split() == ["solved", "-"]
 
 
 def test_colour_is_for_terminals_that_want_it(show: Show, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,7 +53,7 @@ def test_means_and_paired_differences_are_over_common_queries(write) -> None:
     tokens = found.document[0]["scores"]["total_tokens"]["difference"]
     assert tokens["value"] == 0.5
     assert 0 < tokens["low"] < 0.5 < tokens["high"] < 1
-    assert "| sopr_score | 0.5000 | 1.0000 | +0.5000 [+0.1015, +0.6328] | 10 | 0.002 | better |" in text(found)
+    assert "| solved | 0.5000 | 1.0000 | +0.5000 [+0.1015, +0.6328] | 10 | 0.002 | better |" in text(found)
     assert "20 queries are left out, as only b has them." in text(found)
 
 
@@ -97,7 +97,7 @@ def test_verdicts_of_different_judges_are_left_out_unless_forced(write) -> None:
     a, b = write("a", {1: scores(1.0)}), write("b", {1: scores(1.0)}, evaluator_model="gpt-4o-mini")
     found = compared(a, b)
     assert "sopr_score" not in found.document[0]["scores"]
-    assert "verdicts of different judges are not comparable: sopr_score is left out." in text(found)
+    assert "verdicts of different judges are not comparable: solved is left out." in text(found)
     assert "sopr_score" in compared(a, b, force=True).document[0]["scores"]
 
 
@@ -163,7 +163,10 @@ def test_frameworks_of_one_name_are_told_apart_by_their_runs(write) -> None:
 def test_several_are_held_against_the_first(write) -> None:
     found = compared(*(write(name, {1: scores(1.0)}) for name in "abc"))
     assert [(one["baseline"]["name"], one["candidate"]["name"]) for one in found.document] == [("a", "b"), ("a", "c")]
-    assert len(found.tables) == 2
+    assert len(found.tables) == 3
+    assert found.tables[0].notes == [
+        f"{name} solves 100 % of 1 common query, the same as a on every query." for name in "bc"
+    ]
 
 
 def test_p_values_are_adjusted_over_all_scores_and_candidates(write) -> None:
@@ -222,7 +225,7 @@ def test_a_regression_fails_only_where_that_is_asked_for(write) -> None:
     b = write("b", {number: scores(float(number > 8)) for number in range(20)})
     assert compared(a, b).failed == ()
     (line,) = compared(a, b, fail_on_regression=True).failed
-    assert line.startswith("b is worse than a: sopr_score differs by -0.4500 [-")
+    assert line.startswith("b is worse than a: solved differs by -0.4500 [-")
     assert line.endswith("over 20 queries")
     assert compared(b, a, fail_on_regression=True).failed == []
 
@@ -240,7 +243,7 @@ def test_what_is_worse_than_a_baseline_is_told_for_each_score(write) -> None:
     baseline = complete_sides(str(write("a", {number: scores(1.0) for number in range(20)}, run_id="old")), None)
     worse = read_sides(str(write("a", {number: scores(0.0) for number in range(20)}, run_id="new")), None)
     (line,) = regressions(baseline, worse, 0.05)
-    assert line.startswith("a (new) is worse than a (old): sopr_score differs by -1.0000 [-1.0000, -0.6777]")
+    assert line.startswith("a (new) is worse than a (old): solved differs by -1.0000 [-1.0000, -0.6777]")
     same = read_sides(str(write("a", {number: scores(1.0) for number in range(20)}, run_id="same")), None)
     assert regressions(baseline, same, 0.05) == []
     lacking = write("a", {1: scores(1.0)}, run_id="lacking", status="incomplete", num_queries=2)

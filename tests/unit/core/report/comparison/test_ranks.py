@@ -21,7 +21,7 @@ def test_only_differences_that_are_shown_part_ranks(write: Any) -> None:
     ranks = open_ranks(sides, 0.05)
     assert ranks == {"sopr_score": {"a": (1, 2), "b": (1, 2), "c": (3, 4), "d": (3, 4)}}
     note, _ = rank_notes(ranks)
-    assert note.startswith("ranks by sopr_score: 1 to 2 a, b; 3 to 4 c, d.")
+    assert note.startswith("ranks by solved: 1 to 2 a, b; 3 to 4 c, d.")
     assert open_ranks(sides[:2], 0.05) == {}
 
 

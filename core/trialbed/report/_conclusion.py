@@ -1,0 +1,156 @@
+"""The result of each framework in one sentence, which every output begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from trialbed.records import shown_name
+from trialbed.report._records import ScoreMean, Summary
+from trialbed.report._report import Report
+from trialbed.report.attribution import USED, Attribution
+from trialbed.report.comparison import ScoreFinding, leading_scores
+from trialbed.scoring import JUDGED
+
+LOSSES = {
+    "not offered": "were not offered to the model",
+    "not called": "were not asked for by the model",
+    "wrong arguments": "had wrong arguments",
+    "not made": "were asked for and not made by the framework",
+    "api failed": "were answered with an error",
+    "trial failed": "were lost in trials that failed",
+    "not used": "had results of which nothing is in the answer",
+}
+"""The stage at which gold calls were lost, in words."""
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """The result of one framework: what was found, by how much, how sure it is, and what most losses are due to.
+
+    Attributes:
+        score: the measure that leads: the dataset's own, else ``sopr_score``.
+        mean: of that measure; None where there is none.
+        over: the queries or trials that the mean is over, in words.
+        unsure: trials that count half in ``sopr_score``.
+        finding: on this measure, against the run's baseline; None for the baseline itself.
+        lost: what became of the gold calls, where that is known.
+        missing: trials that were not measured.
+    """
+
+    framework: str
+    score: str
+    mean: ScoreMean | None
+    over: str
+    unsure: int = 0
+    finding: ScoreFinding | None = None
+    lost: Attribution | None = None
+    missing: int = 0
+
+    def __str__(self) -> str:
+        """The sentence."""
+        if self.mean is None or self.mean.value is None:
+            return f"{self.framework} has no result yet: {_trials(self.missing)} not measured."
+        parts = [f"{self._achievement(self.mean)}{self._difference()}", self._loss(), self._incomplete()]
+        return "; ".join(part for part in parts if part) + "."
+
+    def _achievement(self, mean: ScoreMean) -> str:
+        share = percent(mean.value or 0.0)
+        if mean.interval and self.finding is None:
+            share += f" [{percent(mean.interval[0])}, {percent(mean.interval[1])}]"
+        if self.score != JUDGED:
+            return f"{self.framework} reaches {share} in {shown_name(self.score)} over {self.over}"
+        half = f" (with {self.unsure} unsure as half)" if self.unsure else ""
+        return f"{self.framework} solves {share} of {self.over}{half}"
+
+    def _difference(self) -> str:
+        found = self.finding
+        if found is None:
+            return ""
+        if found.verdict == "identical":
+            return f", the same as {found.baseline} on every query"
+        if found.verdict == "equivalent":
+            return f", shown to be within {100 * found.margin:g} points of {found.baseline}"
+        points = f"{_points(found.difference)} {'more' if found.difference > 0 else 'less'} than {found.baseline}"
+        if found.verdict in ("better", "worse"):
+            return f", {points} (shown: p {'<0.001' if found.p_adjusted < 0.001 else f'{found.p_adjusted:.3f}'})"
+        enough = f", about {found.needed:,} queries would be enough" if found.needed else ""
+        if not found.difference:
+            return f", as many as {found.baseline} but not the same; nothing is shown yet{enough}"
+        return f", {points}; not yet shown{enough}"
+
+    def _loss(self) -> str:
+        counts: Mapping[str, int] = self.lost.counts if self.lost else {}
+        stages = {stage: count for stage, count in counts.items() if stage != USED and count}
+        if not stages:
+            return ""
+        lost, most = sum(stages.values()), max(stages, key=lambda stage: stages[stage])
+        if lost == 1:
+            return f"its one lost call {LOSSES[most].replace('were ', 'was ', 1)}"
+        count = "all" if stages[most] == lost else f"{stages[most]:,} of"
+        return f"{count} {'' if count == 'all' else 'its '}{lost:,} lost calls {LOSSES[most]}"
+
+    def _incomplete(self) -> str:
+        return f"the run is incomplete, {_trials(self.missing)} not measured" if self.missing else ""
+
+
+def conclusions(report: Report) -> tuple[Conclusion, ...]:
+    """Return a conclusion for each framework of a run: those that are compared first, their baseline last.
+
+    In an incomplete run of several frameworks, the figures are over what was measured for each of them.
+    """
+    found = [_conclusion(report, summary) for summary in report.frameworks]
+    return tuple(sorted(found, key=lambda one: one.finding is None))
+
+
+def conclusion_text(report: Report) -> str:
+    """Return the conclusions as text, a line for each framework."""
+    return "\n".join(str(one) for one in conclusions(report))
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage that is 0 or 100 only where the share is 0 or 1."""
+    if 0 < share < 0.005:
+        return "<1 %"
+    return ">99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
+
+
+def _conclusion(report: Report, summary: Summary) -> Conclusion:
+    config, counts = report.run.config, summary.counts
+    whole = len(report.frameworks) == 1 or not report.incomplete
+    scores: Mapping[str, ScoreMean] = summary.scores if whole else summary.common.scores if summary.common else {}
+    names = [*leading_scores(report.run.scores), JUDGED, "api_call_score"]
+    name = next((name for name in names if (mean := scores.get(name)) and mean.value is not None), names[0])
+    return Conclusion(
+        framework=summary.framework,
+        score=name,
+        mean=scores.get(name),
+        over=_over(scores.get(name), len(config.query_ids), config.repeat, whole=whole),
+        unsure=counts.unsure if whole and name == JUDGED else 0,
+        finding=_finding(summary, name),
+        lost=summary.attribution if whole else None,
+        missing=counts.not_measured if report.incomplete else 0,
+    )
+
+
+def _over(mean: ScoreMean | None, queries: int, repeat: int, *, whole: bool) -> str:
+    count = mean.denominator if mean else 0
+    if not whole:
+        return f"the {count:,} trials that were measured for every framework"
+    if count != queries * repeat:
+        return f"{count:,} of {queries * repeat:,} trials"
+    text = "1 query" if queries == 1 else f"{queries:,} queries"
+    return text if repeat == 1 else f"{text} asked {repeat} times each"
+
+
+def _finding(summary: Summary, score: str) -> ScoreFinding | None:
+    return next((one.scores.get(score) for one in summary.comparisons if one.kind == "reference"), None)
+
+
+def _points(difference: float) -> str:
+    points = round(abs(100 * difference))
+    return "less than 1 point" if points < 1 else "1 point" if points == 1 else f"{points} points"
+
+
+def _trials(count: int) -> str:
+    return "1 trial was" if count == 1 else f"{count:,} trials were"

@@ -1,0 +1,85 @@
+"""The result of a framework in one sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from trialbed.records import Run, ScoreDescription
+from trialbed.report import Conclusion, ScoreMean, build_report, conclusions, percent
+from trialbed.report.attribution import STAGES, USED, Attribution
+from trialbed.report.comparison import ComparedRun, ComparedTrial, ScoreFinding, Side, paired_findings
+
+SOLVED = frozenset({"sopr_score"})
+
+
+def finding(candidate: list[float], baseline: list[float], margin: float = 0.05) -> ScoreFinding:
+    def side(name: str, values: list[float]) -> Side:
+        trials = [ComparedTrial(query, {"sopr_score": value}) for query, value in enumerate(values)]
+        return Side("r", name, ComparedRun(name), trials, SOLVED, SOLVED)
+
+    (found,) = paired_findings([(side("reference", baseline), side("mine", candidate))], margin)
+    return found
+
+
+def lost(**counts: int) -> Attribution:
+    found = {name.replace("_", " "): count for name, count in counts.items()}
+    return Attribution({stage: found.get(stage, 0) for stage in (*STAGES, USED)})
+
+
+def conclusion(value: float | None, **parts: Any) -> str:
+    return str(Conclusion("mine", "sopr_score", ScoreMean(value, (0.31, 0.86), 10), "10 queries", **parts))
+
+
+def test_it_says_what_by_how_much_how_sure_and_what_losses_are_due_to() -> None:
+    few = finding([1.0] * 6 + [0.0] * 4, [1.0] * 8 + [0.0] * 2)
+    assert few.verdict == "too few"
+    assert conclusion(0.6, finding=few, lost=lost(wrong_arguments=6, not_called=5, not_used=3, used=9)) == (
+        f"mine solves 60 % of 10 queries, 20 points less than reference; not yet shown, about {few.needed} queries would "
+        "be enough; 6 of its 14 lost calls had wrong arguments."
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (finding([0.0] * 40, [1.0] * 40), ", 100 points less than reference (shown: p <0.001)."),
+        (finding([1.0] * 12, [0.0] * 12), ", 100 points more than reference (shown: p <0.001)."),
+        (finding([1.0] * 9, [1.0] * 9), ", the same as reference on every query."),
+        (finding([1.0] * 399 + [0.0], [1.0] * 400), ", shown to be within 5 points of reference."),
+        (finding([1.0, 0.0], [0.0, 1.0]), "; nothing is shown yet, about"),
+    ],
+)
+def test_a_verdict_is_said_as_it_is(found: ScoreFinding, words: str) -> None:
+    assert words in conclusion(0.5, finding=found)
+
+
+def test_one_framework_has_its_interval() -> None:
+    assert conclusion(0.62) == "mine solves 62 % [31 %, 86 %] of 10 queries."
+    assert conclusion(0.62, unsure=2) == "mine solves 62 % [31 %, 86 %] of 10 queries (with 2 unsure as half)."
+    assert conclusion(None, missing=3) == "mine has no result yet: 3 trials were not measured."
+    assert conclusion(0.62, missing=1).endswith("; the run is incomplete, 1 trial was not measured.")
+
+
+def test_losses_are_counted() -> None:
+    assert conclusion(0.0, lost=lost(not_called=4)).endswith("all 4 lost calls were not asked for by the model.")
+    assert conclusion(0.0, lost=lost(trial_failed=1)).endswith("its one lost call was lost in trials that failed.")
+    assert conclusion(1.0, lost=lost(used=4)) == conclusion(1.0)
+
+
+def test_a_share_is_0_or_100_only_where_it_is() -> None:
+    assert [percent(share) for share in (0.0, 0.001, 0.005, 0.5, 0.99, 0.999, 1.0)] == [
+        "0 %", "<1 %", "0 %", "50 %", "99 %", ">99 %", "100 %",
+    ]  # fmt: skip
+
+
+def test_the_measure_of_a_dataset_leads(run: Run, queries: Any, results: Any) -> None:
+    own = results[0].scores[0].model_copy(update={"name": "exact", "value": 0.0})
+    results = [result.model_copy(update={"scores": (*result.scores, own)}) for result in results]
+    own_run = run.model_copy(update={"scores": {"exact": ScoreDescription("exact", leads=True)}})
+    (first, *_) = [str(one) for one in conclusions(build_report(own_run, queries, results))]
+    assert first.startswith("reference reaches 0 % ")
+    assert " in exact over 2 queries asked 2 times each" in first or " in exact over 4 of 2 trials" in first
+    (first, *_) = [str(one) for one in conclusions(build_report(run, queries, results))]
+    assert first.startswith("reference solves ")
