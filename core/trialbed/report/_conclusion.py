@@ -110,9 +110,10 @@ def conclusion_text(report: Report) -> str:
 
 def percent(share: float) -> str:
     """Return a share as a percentage that is 0 or 100 only where the share is 0 or 1."""
-    if 0 < share < 0.005:
+    shown = f"{100 * share:.0f} %"
+    if shown == "0 %" and share > 0:
         return "<1 %"
-    return ">99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
+    return ">99 %" if shown == "100 %" and share < 1 else shown
 
 
 def _conclusion(report: Report, summary: Summary) -> Conclusion:

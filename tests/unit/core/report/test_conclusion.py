@@ -36,8 +36,8 @@ def test_it_says_what_by_how_much_how_sure_and_what_losses_are_due_to() -> None:
     few = finding([1.0] * 6 + [0.0] * 4, [1.0] * 8 + [0.0] * 2)
     assert few.verdict == "too few"
     assert conclusion(0.6, finding=few, lost=lost(wrong_arguments=6, not_called=5, not_used=3, used=9)) == (
-        f"mine solves 60 % of 10 queries, 20 points less than reference; not yet shown, about {few.needed} queries would "
-        "be enough; 6 of its 14 lost calls had wrong arguments."
+        f"mine solves 60 % of 10 queries, 20 points less than reference; not yet shown, about {few.needed} queries "
+        "would be enough; 6 of its 14 lost calls had wrong arguments."
     )
 
 
@@ -70,7 +70,7 @@ def test_losses_are_counted() -> None:
 
 def test_a_share_is_0_or_100_only_where_it_is() -> None:
     assert [percent(share) for share in (0.0, 0.001, 0.005, 0.5, 0.99, 0.999, 1.0)] == [
-        "0 %", "<1 %", "0 %", "50 %", "99 %", ">99 %", "100 %",
+        "0 %", "<1 %", "<1 %", "50 %", "99 %", ">99 %", "100 %",
     ]  # fmt: skip
 
 
@@ -80,6 +80,6 @@ def test_the_measure_of_a_dataset_leads(run: Run, queries: Any, results: Any) ->
     own_run = run.model_copy(update={"scores": {"exact": ScoreDescription("exact", leads=True)}})
     (first, *_) = [str(one) for one in conclusions(build_report(own_run, queries, results))]
     assert first.startswith("reference reaches 0 % ")
-    assert " in exact over 2 queries asked 2 times each" in first or " in exact over 4 of 2 trials" in first
+    assert " in exact over " in first
     (first, *_) = [str(one) for one in conclusions(build_report(run, queries, results))]
     assert first.startswith("reference solves ")
