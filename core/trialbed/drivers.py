@@ -15,6 +15,7 @@ from functools import lru_cache
 from importlib.metadata import Distribution, EntryPoint, distribution, distributions
 from typing import Any
 
+from trialbed.conformity import driver_problems
 from trialbed.errors import ContractMismatch, DriverBroken, DriverError, DriverNotFound
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.tracebacks import own_line
@@ -35,6 +36,9 @@ GROUPS = {
     "components": "trialbed.components",
 }
 """Kind of driver -> entry-point group. ``components`` are the parts of Trialbed itself that core loads lazily."""
+
+MOST_PROBLEMS = 5
+"""Problems of one record that are named."""
 
 Places = tuple[tuple[str, int], ...]
 """The folders in which distributions are looked for, each with the time of its last change."""
@@ -141,6 +145,11 @@ def load_driver(kind: str, name: str, *contracts: str) -> Any:
     driver = manager.driver
     if contracts:
         _check_contract(info, driver, contracts)
+    if problems := driver_problems(kind, driver):
+        raise DriverBroken(
+            f"{info.kind}: {info.name!r} of {info.distribution} {info.version} names {info.target}, which does not fit "
+            f"its contract: {'; '.join(problems)}"
+        )
     return driver
 
 
@@ -148,8 +157,18 @@ def broken_message(info: DriverInfo, error: BaseException) -> str:
     """One text that names the driver, its distribution and the cause."""
     return (
         f"{info.kind}: {info.name!r} of {info.distribution} {info.version} cannot be loaded from "
-        f"{info.target}: {type(error).__name__}: {error}{own_line(info.target.partition(':')[0], error)}"
+        f"{info.target}: {type(error).__name__}: {_in_one_line(error)}{own_line(info.target.partition(':')[0], error)}"
     )
+
+
+def _in_one_line(error: BaseException) -> str:
+    """Return an error's text without the line breaks and addresses of pydantic's, which lists every problem."""
+    listed = getattr(error, "errors", None)
+    if not (callable(listed) and type(error).__module__.startswith("pydantic")):
+        return str(error)
+    problems = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in listed(include_url=False)]
+    more = f"; and {len(problems) - MOST_PROBLEMS} more" if len(problems) > MOST_PROBLEMS else ""
+    return f"{getattr(error, 'title', '')}: {'; '.join(problems[:MOST_PROBLEMS])}{more}"
 
 
 def _raise(_manager: Any, _entry: Any, error: BaseException) -> None:

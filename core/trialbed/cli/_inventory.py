@@ -33,7 +33,7 @@ class Item:
 
     def as_row(self) -> tuple[str, str, str, str]:
         """Return it for the table."""
-        return self.kind, self.name, f"{self.distribution} {self.version}", self.problem or "ok"
+        return self.kind, self.name, f"{self.distribution} {self.version}", "broken" if self.problem else "ok"
 
 
 def inventory() -> list[Item]:

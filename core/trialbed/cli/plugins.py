@@ -31,6 +31,10 @@ def command(as_json: bool) -> None:
         click.echo(json.dumps([item.as_json() for item in items], indent=2))
         return
     _print([item.as_row() for item in items])
+    for item in items:
+        if item.problem:
+            # Not in the table, where a long text would stand in a narrow column.
+            click.echo(f"\nbroken: {item.problem}")
 
 
 def _print(rows: list[tuple[str, ...]]) -> None:

@@ -70,12 +70,7 @@ def load_agent(framework: str) -> tuple[type[BaseAgent], FrameworkInfo]:
         DriverError: it cannot be used.
     """
     entry = _entry(framework)
-    loaded = load_driver("frameworks", entry.name, AGENT_CONTRACT)
-    if not (isinstance(loaded, type) and issubclass(loaded, BaseAgent)):
-        raise DriverBroken(
-            f"frameworks: {framework!r} of {entry.distribution} {entry.version} names {entry.target}, which is not "
-            f"a subclass of trialbed.BaseAgent; correct the entry point"
-        )
+    loaded: type[BaseAgent] = load_driver("frameworks", entry.name, AGENT_CONTRACT)
     wrong = next((item for item in loaded.deviations if not isinstance(item, Deviation)), None)
     if wrong is not None:
         raise DriverBroken(

@@ -15,7 +15,14 @@ from trialbed.errors import ContractMismatch, DriverBroken, DriverError, DriverN
 
 FakeDistribution = Callable[..., Path]
 ROOT = Path(__file__).parents[3]
-AGENT = "class Agent:\n    contract = '1'\n"
+AGENT = """
+from trialbed import BaseAgent
+
+class Agent(BaseAgent):
+    contract = '1'
+
+    def answer(self, query): ...
+"""
 
 
 def framework(fake_distribution: FakeDistribution, name: str, source: str, target: str = "Agent") -> None:
@@ -86,7 +93,7 @@ def test_an_interruption_is_no_broken_driver(fake_distribution: FakeDistribution
 
 
 def test_an_older_contract_that_is_still_supported_loads(fake_distribution: FakeDistribution) -> None:
-    framework(fake_distribution, "older", "class Agent:\n    contract = '1'\n")
+    framework(fake_distribution, "older", AGENT)
     assert load_driver("frameworks", "older", "2", "1").contract == "1"
     with pytest.raises(ContractMismatch, match="written for contract '1', but this Trialbed has contract '3'"):
         load_driver("frameworks", "older", "3", "2")

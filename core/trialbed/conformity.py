@@ -1,0 +1,133 @@
+"""Checks that a class does what its contract says: what it must have, what is ``async``, and how it is called."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+CONTRACTS = {
+    "frameworks": "BaseAgent",
+    "datasets": "DatasetDriver",
+    "selectors": "ToolSelector",
+    "simulators": "Simulator",
+    "executors": "Executor",
+    "vendors": "Vendor",
+    "model_adapters": "ModelAdapter",
+    "judges": "Judge",
+    "reporters": "Reporter",
+    "comparers": "Comparer",
+    "viewers": "FileViewer",
+}
+"""Kind of driver -> its contract in ``trialbed.contracts``."""
+
+MAX_DEFAULT = 20
+"""Characters of a default that is shown."""
+
+EMPTY = inspect.Parameter.empty
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+def driver_problems(kind: str, driver: Any) -> list[str]:
+    """Return in words in which points a driver of this kind departs from its contract."""
+    from trialbed import contracts  # drivers are listed without it
+
+    if kind not in CONTRACTS:
+        return []
+    contract: type = getattr(contracts, CONTRACTS[kind])
+    if not (isinstance(driver, type) and issubclass(driver, contract)):
+        place = "trialbed.BaseAgent" if kind == "frameworks" else f"trialbed.contracts.{contract.__name__}"
+        return [f"it is not a subclass of {place}; correct the entry point"]
+    return class_problems(driver, contract)
+
+
+def class_problems(given: type, contract: type) -> list[str]:
+    """Return in words in which points a class departs from the contract that it is a subclass of."""
+    absent = sorted(getattr(given, "__abstractmethods__", ()))
+    found = [f"{given.__name__} lacks `{_header(name, _function(contract, name))}`" for name in absent]
+    members = [name for name in vars(contract) if not name.startswith("_") or name == "__aexit__"]
+    for name in ("__init__", *(name for name in members if name not in absent)):
+        found += _problems(given, contract, name)
+    return found
+
+
+def _problems(given: type, contract: type, name: str) -> Iterator[str]:
+    asked, own = _function(contract, name), _function(given, name)
+    if name == "__init__" and asked is None:
+        asked = _no_arguments
+    # Properties and attributes are looked at when they are used, and an inherited method is the contract's own.
+    if asked is None or own is None or own is asked:
+        return
+    is_async = _is_async(own)
+    # Drivers are made with every argument of their constructor.
+    takes = _takes(own, asked) if name != "__init__" else _binds(own, _parameters(asked))
+    if (is_async != _is_async(asked) and not _may_be_either(asked)) or not takes:
+        line = f' (File "{own.__code__.co_filename}", line {own.__code__.co_firstlineno})' if _has_code(own) else ""
+        yield f"{given.__name__} has `{_header(name, own)}`, and must have `{_header(name, asked)}`{line}"
+
+
+def _no_arguments(self: Any) -> None:
+    """Stand for the constructor of a contract that has none: the driver is made without arguments."""
+
+
+def _function(owner: type, name: str) -> Any:
+    """Return the function of a method; None where there is something else."""
+    found = inspect.getattr_static(owner, name, None)
+    found = found.__func__ if isinstance(found, (classmethod, staticmethod)) else found
+    return found if inspect.isfunction(found) else None
+
+
+def _is_async(function: Any) -> bool:
+    # A decorator may return a plain function that returns the coroutine of the one that it wraps.
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(inspect.unwrap(function))
+
+
+def _may_be_either(asked: Any) -> bool:
+    """Return whether a contract takes the result and an awaitable of it alike."""
+    return "Awaitable" in str(asked.__annotations__.get("return", ""))
+
+
+def _has_code(function: Any) -> bool:
+    return hasattr(function, "__code__")
+
+
+def _takes(own: Any, asked: Any) -> bool:
+    """Return whether a function takes the arguments that its contract gives, with and without the optional ones."""
+    parameters = _parameters(asked)
+    return _binds(own, parameters) and _binds(own, [item for item in parameters if item.default is EMPTY])
+
+
+def _parameters(function: Any) -> list[inspect.Parameter]:
+    return [item for item in inspect.signature(function).parameters.values() if item.kind not in VARIABLE]
+
+
+def _binds(function: Any, parameters: list[inspect.Parameter]) -> bool:
+    places = [None for item in parameters if item.kind in POSITIONAL]
+    names = {item.name: None for item in parameters if item.kind not in POSITIONAL}
+    try:
+        inspect.signature(function).bind(*places, **names)
+    except TypeError:
+        return False
+    return True
+
+
+class _Omitted:
+    """Stands for a default that is too long to be shown."""
+
+    def __repr__(self) -> str:
+        return "…"
+
+
+def _short(default: Any) -> Any:
+    return default if default is EMPTY or len(repr(default)) <= MAX_DEFAULT else _Omitted()
+
+
+def _header(name: str, function: Any) -> str:
+    """Return the first line of a method's definition, without annotations."""
+    if function is None:
+        return name
+    signature = inspect.signature(function)
+    bare = [item.replace(annotation=EMPTY, default=_short(item.default)) for item in signature.parameters.values()]
+    text = str(signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))
+    return f"{'async ' if _is_async(function) else ''}def {name}{text}"

@@ -1,0 +1,176 @@
+"""Classes that depart from their contracts, as their authors write them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from trialbed.cli import main
+from trialbed.conformity import CONTRACTS, class_problems, driver_problems
+from trialbed.contracts import BaseAgent, Executor, Judge, Simulation, Simulator, ToolSelector
+from trialbed.drivers import GROUPS, list_drivers, load_driver
+from trialbed.errors import DriverBroken
+
+
+class Weather(Simulator):
+    provenance: ClassVar[str] = "weather"
+
+    async def simulate(self, api, ref, arguments):  # type: ignore[no-untyped-def]
+        return Simulation()
+
+
+class NotAsync(Simulator):
+    def simulate(self, api, ref, arguments):  # type: ignore[no-untyped-def, override]
+        return Simulation()
+
+
+class TooFew(Simulator):
+    async def simulate(self, api, arguments):  # type: ignore[no-untyped-def, override]
+        return Simulation()
+
+
+class Abstract(Executor):
+    async def describe(self, framework):  # type: ignore[no-untyped-def]
+        raise NotImplementedError
+
+    async def execute(self, spec):  # type: ignore[no-untyped-def]
+        raise NotImplementedError
+
+
+class Needy(Weather):
+    def __init__(self, city):  # type: ignore[no-untyped-def]
+        self.city = city
+
+
+class Waiting(ToolSelector):
+    async def select(self, query, *, max_tools):  # type: ignore[no-untyped-def, override]
+        return []
+
+
+class Blind(ToolSelector):
+    def select(self, query):  # type: ignore[no-untyped-def, override]
+        return []
+
+
+class Unsaid(Judge):
+    def judge(self, query, answer, wire):  # type: ignore[no-untyped-def, override]
+        return None
+
+
+@pytest.mark.parametrize(
+    ("given", "contract", "said"),
+    [
+        (NotAsync, Simulator, "has `def simulate(self, api, ref, arguments)`, and must have `async def simulate("),
+        (TooFew, Simulator, "has `async def simulate(self, api, arguments)`, and must have `async def simulate(self, "),
+        (Abstract, Executor, "Abstract lacks `async def __aexit__(self, kind, error, trace)`"),
+        (Needy, Simulator, "has `def __init__(self, city)`, and must have `def __init__(self)`"),
+        (Waiting, ToolSelector, "has `async def select(self, query, *, max_tools)`, and must have `def select(self, "),
+        (Blind, ToolSelector, "has `def select(self, query)`, and must have `def select(self, query, *, max_tools)`"),
+        (Unsaid, Judge, "has `def judge(self, query, answer, wire)`, and must have `async def judge(self, "),
+    ],
+)
+def test_each_departure_is_named_with_what_is_expected(given: type, contract: type, said: str) -> None:
+    (problem,) = class_problems(given, contract)
+    assert said in problem
+    assert (f'(File "{__file__}", line ' in problem) == (given is not Abstract)
+
+
+def wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    return call
+
+
+class Decorated(Weather):
+    @wrapped
+    async def simulate(self, api, ref, arguments):  # type: ignore[no-untyped-def]
+        return Simulation()
+
+
+class More(Weather):
+    def __init__(self, city="Oslo", **more):  # type: ignore[no-untyped-def]
+        self.city = city
+
+    async def simulate(self, *given, note=None, **named):  # type: ignore[no-untyped-def]
+        return Simulation()
+
+
+class AsyncAgent(BaseAgent):
+    async def answer(self, query):  # type: ignore[no-untyped-def]
+        return "yes"
+
+    async def close(self):  # type: ignore[no-untyped-def]
+        return None
+
+
+@pytest.mark.parametrize(
+    ("given", "contract"),
+    [(Weather, Simulator), (Decorated, Simulator), (More, Simulator), (AsyncAgent, BaseAgent)],
+)
+def test_what_can_be_called_as_the_contract_says_fits(given: type, contract: type) -> None:
+    assert class_problems(given, contract) == []
+
+
+@pytest.mark.parametrize("kind", CONTRACTS)
+def test_the_drivers_of_trialbed_fit(kind: str) -> None:
+    assert set(CONTRACTS) <= set(GROUPS)
+    for info in list_drivers(kind):
+        if info.distribution == "trialbed":
+            load_driver(kind, info.name)
+
+
+def test_a_driver_must_be_a_subclass_of_its_contract() -> None:
+    for kind, given, contract in (("frameworks", Weather, "BaseAgent"), ("judges", len, "contracts.Judge")):
+        said = f"it is not a subclass of trialbed.{contract}; correct the entry point"
+        assert driver_problems(kind, given) == [said]
+    assert driver_problems("commands", len) == []
+
+
+SOURCE = """
+from trialbed.contracts import Executor
+
+class Remote(Executor):
+    async def describe(self, framework): ...
+    async def execute(self, spec): ...
+"""
+
+RECORDS = """
+from trialbed.records import Api
+
+Api(reference="a", names=1)
+"""
+
+
+def test_a_misfit_is_named_with_its_distribution_when_it_is_loaded_and_listed(
+    fake_distribution: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake_distribution(
+        "trialbed-remote",
+        "0.4",
+        entry_points={
+            "trialbed.executors": {"remote": "remote_module:Remote"},
+            "trialbed.datasets": {"records": "records_module:Driver"},
+        },
+        modules={"remote_module": SOURCE, "records_module": RECORDS},
+    )
+    with pytest.raises(DriverBroken) as raised:
+        load_driver("executors", "remote")
+    said = (
+        "executors: 'remote' of trialbed-remote 0.4 names remote_module:Remote, which does not fit its contract: "
+        "Remote lacks `async def __aexit__(self, kind, error, trace)`"
+    )
+    assert str(raised.value) == said
+    assert main(["plugins"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert f"broken: {said}" in lines
+    (records,) = [line for line in lines if line.startswith("broken: datasets: 'records'")]
+    assert "ValidationError: Api: " in records
+    assert "category: Field required" in records
+    assert "https://" not in records
+    assert [line.split() for line in lines if line.startswith("executors")][-1][-1] == "broken"
