@@ -20,10 +20,14 @@ from trialbed.engine._models import is_scripted
 from trialbed.engine._options import NO_OBJECTS
 from trialbed.engine._plan import new_trial_token, trial_seed
 from trialbed.errors import NothingMeasured
+from trialbed.integrity import integrity_findings, outside_clock, with_outside_time
 from trialbed.listeners import Listeners
 from trialbed.records import (
     NOT_MEASURED,
+    ApiCall,
     Failure,
+    IntegrityFinding,
+    ModelCall,
     ModelEndpoint,
     Outcome,
     Query,
@@ -74,15 +78,16 @@ class TrialRunner:
 
     async def __call__(self, key: TrialKey, attempt: int = 0) -> TrialResult:
         """Run, observe, classify and score one attempt of a trial."""
-        spec, outcome, wire = await self._execute(self._spec(key))
+        spec, outcome, wire, outside = await self._execute(self._spec(key))
         earlier: tuple[Outcome, ...] = ()
         if self.executors[key.framework].reuses_workers and may_be_the_workers_fault(outcome, wire):
             earlier = (outcome,)
-            spec, outcome, wire = await self._execute(self._spec(key, fresh=True))
+            spec, outcome, wire, outside = await self._execute(self._spec(key, fresh=True))
         outcome = classify(outcome, wire, in_process=key.framework in self.live)
         timing = compute_timing(outcome.wall_time, wire)
         started = time.perf_counter()
         scores = await self._scores(key, outcome, wire, timing)
+        integrity = await self._integrity(key, outcome, wire, outside)
         return TrialResult(
             trial=spec.trial,
             key=key,
@@ -96,18 +101,25 @@ class TrialRunner:
             evaluation_time=time.perf_counter() - started,
             attempt=attempt,
             earlier=earlier,
+            integrity=integrity,
             adapter_digest=self.run.config.adapter_digests.get(key.framework, ""),
         )
 
-    async def _execute(self, spec: TrialSpec) -> tuple[TrialSpec, Outcome, WireLog]:
-        """Have a trial run and observed. A failure of the server costs this trial only."""
+    async def _execute(self, spec: TrialSpec) -> tuple[TrialSpec, Outcome, WireLog, Sequence[ModelCall | ApiCall]]:
+        """Have a trial run and observed; also returns the requests outside of the agent's time.
+
+        A failure of the server costs this trial only.
+        """
+        before = datetime.now(UTC)
         self.callbacks.open(spec.trial, self.queries[spec.key.query_id])
         try:
             await self.control.open_trial(self._registration(spec), spec.key.query_id)
         except NothingMeasured as error:
             self.callbacks.close(spec.trial)
             failure = Failure(kind="server", message=f"the trial could not be opened: {error}")
-            return spec, Outcome(started_at=datetime.now(UTC), wall_time=0.0, failure=failure), _empty_log(spec.trial)
+            outcome = Outcome(started_at=datetime.now(UTC), wall_time=0.0, failure=failure)
+            return spec, outcome, _empty_log(spec.trial), ()
+        opening = before, datetime.now(UTC)
         closing: asyncio.Task[tuple[WireLog, NothingMeasured | None]] | None = None
         try:
             async with self.slots:
@@ -125,11 +137,11 @@ class TrialRunner:
         # The agent may repeat the endpoint's words; from here on, they are shown and stored.
         outcome = self._redaction.record(outcome)
         wire = wire if state is None else wire.model_copy(update={"state": state})
-        return (
-            spec,
-            _with_known_claims(outcome, wire, spec.tools) if loss is None else _without_log(outcome, loss),
-            wire,
-        )
+        if loss is not None:
+            return spec, _without_log(outcome, loss), wire, ()
+        outside = outside_clock(outcome, wire, opening)
+        outcome = with_outside_time(_with_known_claims(outcome, wire, spec.tools), outside, opening)
+        return spec, outcome, wire, outside
 
     async def _close(self, trial: str) -> tuple[WireLog, NothingMeasured | None]:
         """Close a trial and return the server's log; an empty one and the reason where it is lost."""
@@ -194,6 +206,13 @@ class TrialRunner:
     def _redaction(self) -> Redaction:
         """Masks the secrets of the environment, which is not read again for every trial."""
         return redaction_of(secret_values())
+
+    async def _integrity(
+        self, key: TrialKey, outcome: Outcome, wire: WireLog, outside: Sequence[ModelCall | ApiCall]
+    ) -> tuple[IntegrityFinding, ...]:
+        """Read the trial's requests in a thread: they are long."""
+        query, tools, live = self.queries[key.query_id], self.tools[key.query_id], key.framework in self.live
+        return await asyncio.to_thread(integrity_findings, query, tools, outcome, wire, outside, in_process=live)
 
     async def _scores(self, key: TrialKey, outcome: Outcome, wire: WireLog, timing: Timing) -> tuple[Score, ...]:
         if outcome.answer is None or outcome.failure is not None:

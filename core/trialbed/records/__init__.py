@@ -21,6 +21,7 @@ from trialbed.records._frameworks import (
     meant_labels,
     with_profile,
 )
+from trialbed.records._integrity import IntegrityFinding, IntegrityKind
 from trialbed.records._models import SCRIPTED, SCRIPTED_NAME, Limits, ModelEndpoint, Usage, told_name
 from trialbed.records._queries import GoldCall, Query, ScriptedCall, ToolSpec
 from trialbed.records._runs import EndpointInfo, Run, RunConfig, RunKind, RunStatus
@@ -89,6 +90,8 @@ __all__ = [
     "FrameworkInfo",
     "GoldAnswer",
     "GoldCall",
+    "IntegrityFinding",
+    "IntegrityKind",
     "Json",
     "LimitName",
     "Limits",

@@ -11,6 +11,7 @@ from trialbed.records._answers import Answer
 from trialbed.records._apis import Api, ApiRef
 from trialbed.records._base import Json, Record
 from trialbed.records._faults import FaultPlan
+from trialbed.records._integrity import IntegrityFinding
 from trialbed.records._models import Limits, ModelEndpoint
 from trialbed.records._queries import ScriptedCall, ToolSpec
 from trialbed.records._scores import NOT_MEASURED, Failure, Score
@@ -66,6 +67,8 @@ class Outcome(Record):
         wall_time: seconds from binding the tools to the end of ``answer()``, on the executor's clock.
         first: whether it was the first trial of its worker process, which does once what later trials find done; never
             where the agent is an object of the caller's process.
+        ended_at: when the executor was told that ``answer()`` had ended, on its own clock; None where it was not, and
+            where the agent is an object of the caller's process.
         cpu_time: processor seconds of the worker in that time, user and system, in all threads, and those of children
             that it waited for in it; as the worker itself says. None where it did not say, where the agent is an object
             of the caller's process.
@@ -76,6 +79,7 @@ class Outcome(Record):
     answer: Answer | None = None
     failure: Failure | None = None
     first: bool = False
+    ended_at: datetime | None = None
     cpu_time: float | None = None
 
 
@@ -107,6 +111,8 @@ class TrialResult(Record):
         earlier: how the trial ended in a worker that had run others, before it was repeated in a fresh one: it failed
             there without a single model request, which may have been the fault of an earlier trial.
         topped_up_tools: those of ``selected_tools`` that fill up a model's choice, which was too short.
+        integrity: what the wire shows that bears on whether its scores are the framework's and the model's; None where
+            that was not looked for, as before this was a field.
         verified: a verification's findings about the endpoint's answer, by the keys of its results file; None where the
             subject is a framework.
     """
@@ -124,6 +130,7 @@ class TrialResult(Record):
     adapter_digest: str = ""
     earlier: tuple[Outcome, ...] = ()
     topped_up_tools: tuple[str, ...] = ()
+    integrity: tuple[IntegrityFinding, ...] | None = None
     verified: dict[str, Json] | None = None
 
     @property

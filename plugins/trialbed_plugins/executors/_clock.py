@@ -82,6 +82,11 @@ class Stopwatch:
         if self._began is not None and self._ended is None:
             self._ended = self._now()
 
+    @property
+    def since_end(self) -> float | None:
+        """Seconds since the work ended; None while it goes on."""
+        return None if self._ended is None else self._now() - self._ended
+
     def seconds(self, held: float = 0.0, claimed: float = 0.0) -> float:
         """The seconds between start and stop, or until now; 0 if the work never began.
 

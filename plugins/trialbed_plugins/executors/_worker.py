@@ -10,7 +10,7 @@ import shutil
 import signal
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Self
@@ -261,7 +261,9 @@ class Worker:
         """The outcome with the wall time of this process's clock: the worker's can be changed by what runs in it."""
         seconds = self._pipes.stopwatch.seconds(self._held, outcome.wall_time)
         self._trial_seconds += seconds
-        return outcome.model_copy(update={"wall_time": seconds})
+        since = self._pipes.stopwatch.since_end
+        ended = None if since is None else datetime.now(UTC) - timedelta(seconds=since)
+        return outcome.model_copy(update={"wall_time": seconds, "ended_at": ended})
 
     async def _begin(self, spec: TrialSpec) -> None:
         self._pipes.forget()

@@ -115,6 +115,7 @@ def runner_of(executor, control):
     config = SimpleNamespace(
         model="scripted:gold",
         told_model="gpt-4o",
+        allowed_models=(),
         max_trial_tokens=None,
         faults=None,
         temperature=0.0,

@@ -1,0 +1,122 @@
+"""The findings of one trial."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from trialbed.records import ApiCall, IntegrityFinding, IntegrityKind, ModelCall, Outcome, Query, ToolSpec, WireLog
+from trialbed.tool_calls import call_origins, compare_calls, is_forced, replaced, unsourced
+from trialbed.wire import OfferedTool, recorded_request
+from trialbed.wire.offers import Offers
+from trialbed.wire_log import failed
+
+EXAMPLES = 5
+"""Names of one kind that are kept."""
+
+LONGEST = 100
+"""Characters of one of them."""
+
+CALLS: dict[str, IntegrityKind] = {
+    "forced": "forced_call",
+    "dictated": "dictated_call",
+    "changed": "changed_call",
+    "none": "unasked_call",
+}
+"""Origin of a call that does not count -> kind of finding."""
+
+
+def integrity_findings(
+    query: Query,
+    tools: Sequence[ToolSpec],
+    outcome: Outcome,
+    wire: WireLog,
+    outside: Sequence[ModelCall | ApiCall] = (),
+    *,
+    in_process: bool = False,
+) -> tuple[IntegrityFinding, ...]:
+    """Return what bears on the integrity of a trial, by kinds.
+
+    Args:
+        outside: the requests outside of the agent's time.
+        in_process: the agent is an object of the caller's process, which may ask a model that the gateway does not see:
+            nothing is said of its calls and its answer.
+    """
+    found: list[IntegrityFinding] = [*_models(wire), *_requests(wire, tools)]
+    if not in_process:
+        found += _calls(wire, tools)
+    if outside:
+        names = ("the model" if isinstance(call, ModelCall) else call.api.title for call in outside)
+        found.append(_finding("outside_clock", len(outside), names))
+    answer = outcome.answer
+    if answer is not None and outcome.failure is None:
+        if not in_process and wire.model_calls:
+            found += _of_answer(query, answer.final_answer, wire, tools)
+        invented = compare_calls(answer, wire).invented if answer.reports_calls else ()
+        if invented:
+            found.append(
+                _finding("invented_claim", len(invented), (": ".join(filter(None, pair)) for pair in invented))
+            )
+    return tuple(found)
+
+
+def _models(wire: WireLog) -> Iterator[IntegrityFinding]:
+    named = [call for call in wire.model_calls if call.other_model]
+    refused = [call.other_model for call in named if failed(call)]
+    answered = [call.other_model for call in named if not failed(call)]
+    if refused:
+        yield _finding("other_model", len(refused), refused)
+    if answered:
+        yield _finding("other_model_answered", len(answered), answered)
+
+
+def _requests(wire: WireLog, tools: Sequence[ToolSpec]) -> Iterator[IntegrityFinding]:
+    """Yield the choices that requests leave the model, and the tools that they add."""
+    forced, required, added = [], 0, dict[str, None]()
+    seen: dict[frozenset[str], list[str]] = {}
+    for turn in wire.model_calls:
+        request = recorded_request(turn)
+        if request is None or failed(turn):
+            continue
+        if is_forced(request, len(tools)):
+            forced.append(request.tool_choice.name or next(iter(request.names), ""))
+        elif request.tool_choice.mode in ("required", "any"):
+            required += 1
+        if request.names not in seen:
+            seen[request.names] = _own_tools(request.tools, tools)
+        added.update(dict.fromkeys(seen[request.names]))
+    if required:
+        yield _finding("required_choice", required)
+    if forced:
+        yield _finding("forced_choice", len(forced), forced)
+    if added:
+        yield _finding("added_tool", len(added), added)
+
+
+def _own_tools(functions: Sequence[OfferedTool], tools: Sequence[ToolSpec]) -> list[str]:
+    """Return the names of the functions that stand for none of the trial's tools."""
+    names = {tool.name for tool in tools}
+    others = [function.name for function in functions if function.name not in names]
+    offers = Offers(tools, functions) if others else None
+    return [name for name in others if offers is not None and offers.tool(name) is None]
+
+
+def _calls(wire: WireLog, tools: Sequence[ToolSpec]) -> Iterator[IntegrityFinding]:
+    origins = call_origins(wire, tools)
+    for origin, kind in CALLS.items():
+        titles = [call.api.title for call, found in zip(wire.api_calls, origins, strict=True) if found == origin]
+        if titles:
+            yield _finding(kind, len(titles), titles)
+
+
+def _of_answer(query: Query, answer: str, wire: WireLog, tools: Sequence[ToolSpec]) -> Iterator[IntegrityFinding]:
+    origins = call_origins(wire, tools)
+    counted = tuple(call for call, origin in zip(wire.api_calls, origins, strict=True) if origin not in CALLS)
+    if unsourced(query, answer, wire.model_copy(update={"api_calls": counted})):
+        yield _finding("unsourced_answer", 1)
+    elif replaced(answer, wire):
+        yield _finding("unwritten_answer", 1)
+
+
+def _finding(kind: IntegrityKind, count: int, names: Iterable[str] = ()) -> IntegrityFinding:
+    examples = tuple(name[:LONGEST] for name in dict.fromkeys(names))[:EXAMPLES]
+    return IntegrityFinding(kind=kind, count=count, examples=examples)
