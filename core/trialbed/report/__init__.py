@@ -4,6 +4,7 @@ from trialbed.report._build import build_report, read_report
 from trialbed.report._conclusion import Conclusion, conclusion_text, conclusions, percent
 from trialbed.report._document import legacy_document, legacy_documents, legacy_metadata, legacy_summary
 from trialbed.report._files import check_folder, document_path, document_text, kept_path, safe_name, write_document
+from trialbed.report._integrity import Integrity, IntegrityTally
 from trialbed.report._reasons import reason_lines
 from trialbed.report._records import (
     LEVEL,
@@ -46,6 +47,8 @@ __all__ = [
     "Counts",
     "Figures",
     "FrameworkComparison",
+    "Integrity",
+    "IntegrityTally",
     "Interval",
     "Reason",
     "Repeated",

@@ -178,7 +178,7 @@ def _add_comparisons(
     margin: float,
 ) -> tuple[Summary, ...]:
     """The summaries with their comparisons and ranks; without where trials are missing and that is not accepted."""
-    sides = {summary.framework: summary.side for summary in summaries}
+    sides = {summary.framework: summary.side for summary in summaries if not summary.integrity.void}
     incomplete = any(summary.incomplete for summary in summaries)
     comparisons: Mapping[str, tuple[FrameworkComparison, ...]] = {}
     if not incomplete or all(summary.common for summary in summaries):
@@ -194,10 +194,15 @@ def _add_comparisons(
         replace(
             summary,
             comparisons=comparisons.get(summary.framework, ()),
-            ranks=None if ranks is None else {score: found[summary.framework] for score, found in ranks.items()},
+            ranks=None if ranks is None else _ranks_of(summary.framework, ranks),
         )
         for summary in summaries
     )
+
+
+def _ranks_of(framework: str, ranks: Mapping[str, Mapping[str, tuple[int, int]]]) -> dict[str, tuple[int, int]]:
+    """The ranks of a framework; none where it is not compared, as its row is void."""
+    return {score: found[framework] for score, found in ranks.items() if framework in found}
 
 
 def _answered_scores(trials: Iterable[ReportedTrial]) -> Iterator[tuple[QueryId, Sequence[str]]]:

@@ -9,6 +9,7 @@ from typing import Any
 from trialbed.errors import DataError
 from trialbed.records import TrialResult
 from trialbed.report._entries import entry
+from trialbed.report._integrity import Integrity
 from trialbed.report._metadata import metadata
 from trialbed.report._records import LEVEL, ClaimTotals, Figures, Reason, ScoreMean, Summary
 from trialbed.report._report import Report
@@ -151,10 +152,23 @@ def _found_beside(summary: Summary) -> dict[str, Any]:
     lost = summary.attribution
     if lost is not None:
         found["attribution"] = {"gold_calls": lost.gold_calls, "counts": dict(lost.counts), "shares": lost.shares}
+    if summary.integrity.trials:
+        found["integrity"] = _integrity(summary.integrity)
     found["comparisons"] = list(map(_comparison, summary.comparisons))
     if summary.ranks is not None:
         found["ranks"] = {score: list(rank) for score, rank in summary.ranks.items()}
     return found
+
+
+def _integrity(integrity: Integrity) -> dict[str, Any]:
+    return {
+        "trials": integrity.trials,
+        "void": integrity.void or None,
+        "findings": {
+            kind: {"count": tally.count, "trials": tally.trials, "examples": list(tally.examples)}
+            for kind, tally in integrity.found.items()
+        },
+    }
 
 
 def _comparison(comparison: FrameworkComparison) -> dict[str, Any]:

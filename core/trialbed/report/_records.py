@@ -12,6 +12,7 @@ from trialbed.records import (
     ScoreDescription,
     framework_profile,
 )
+from trialbed.report._integrity import Integrity
 from trialbed.report._trials import QueryId, ReportedTrial
 from trialbed.report.attribution import Attribution
 from trialbed.report.comparison import FrameworkComparison, Side, run_side
@@ -254,6 +255,7 @@ class Summary:
         common: the means over the queries and repeats that were measured for every framework, if some were not.
         failures: why trials failed or were not measured, the most frequent first; ``untold``: why scores have no value.
         attribution: what became of the gold calls; None where the queries are not known.
+        integrity: the facts of the wire that bear on whether the row can be compared with others.
         ranks: score -> the best and the worst rank that the comparisons leave open; None in an incomplete run.
         extra: figures of plugins.
         absent: the scores that trials of a query cannot have.
@@ -277,6 +279,7 @@ class Summary:
     repeated: Repeated
     trials: tuple[ReportedTrial, ...] = field(repr=False)
     attribution: Attribution | None = None
+    integrity: Integrity = field(default_factory=Integrity)
     comparisons: tuple[FrameworkComparison, ...] = ()
     ranks: Mapping[str, tuple[int, int]] | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)

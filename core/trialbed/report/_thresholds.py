@@ -32,7 +32,8 @@ def check_thresholds(frameworks: Iterable[Summary], thresholds: Mapping[str, flo
     """Check the mean of each score of each framework.
 
     Failed trials are in the means of quality as 0. Where such a score could not be determined for some trials, the mean
-    is taken as it is at worst: with 0 for each of them. A mean that is not known is below every threshold.
+    is taken as it is at worst: with 0 for each of them. A mean that is not known is below every threshold, and so is
+    that of a row that is void.
 
     Raises:
         UsageError: there is no such score; lists those that exist.
@@ -40,10 +41,12 @@ def check_thresholds(frameworks: Iterable[Summary], thresholds: Mapping[str, flo
     for summary in frameworks:
         for given, least in thresholds.items():
             name = score_key(given)
+            void = summary.integrity.void
             mean, condition = _mean(summary, name)
             is_below = mean is None or mean < least
             shown = "not measured" if mean is None else f"{mean:.4g}{condition}"
             problem = f"{shown_name(name)} is {shown}, below {least:g}" if is_below else ""
+            problem = f"{shown_name(name)} is not shown, as the row is void: {void}" if void else problem
             yield ThresholdCheck(summary.framework, name, least, problem)
 
 

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from trialbed.records import (
     Failure,
+    IntegrityFinding,
     Score,
     SentCall,
     TrialKey,
@@ -83,6 +84,7 @@ class ReportedTrial:
         first: whether it was the first of its worker.
         reason: the judge's words, or why it gave no verdict.
         finished: whether the agent ended by itself, with an answer.
+        integrity: the findings of the trial; None where none were recorded.
         gold_calls: what became of the query's gold calls; None where that is not known or the trial was not measured.
     """
 
@@ -102,6 +104,7 @@ class ReportedTrial:
     finished: bool
     wire: WireCounts
     claimed: Claimed
+    integrity: tuple[IntegrityFinding, ...] | None = None
     gold_calls: tuple[AttributedCall, ...] | None = None
 
     @property
@@ -168,6 +171,7 @@ class Shortener:
             finished=is_finished(result),
             wire=_counts(result.wire),
             claimed=_read_claims(result),
+            integrity=result.integrity,
             gold_calls=gold_calls,
         )
 

@@ -44,12 +44,17 @@ def comparable(report: Report) -> list[Column]:
     Where trials of one of several frameworks are missing, their figures are over different queries: then those over
     common trials take their place, if the run was allowed to be incomplete, and otherwise nothing does.
     """
-    if len(report.frameworks) == 1 or not report.incomplete:
-        return [Column(summary, summary.scores, report.described) for summary in report.frameworks]
+    whole = len(report.frameworks) == 1 or not report.incomplete
     return [
-        Column(summary, _over_common(summary, summary.common), report.described, whole=False)
-        for summary in report.frameworks
+        Column(summary, _shown(summary, whole=whole), report.described, whole=whole) for summary in report.frameworks
     ]
+
+
+def _shown(summary: Summary, *, whole: bool) -> Mapping[str, ScoreSummary]:
+    """Return the scores that are shown of a framework; none of a row that is void."""
+    if summary.integrity.void:
+        return {}
+    return summary.scores if whole else _over_common(summary, summary.common)
 
 
 def _over_common(summary: Summary, common: Figures | None) -> dict[str, ScoreSummary]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from trialbed.records import Run, shown_name
-from trialbed.report import LEVEL, Claims, Repeated, ScoreMean, Success, Summary, reason_lines
+from trialbed.report import LEVEL, Claims, Integrity, Repeated, ScoreMean, Success, Summary, reason_lines
 from trialbed.scoring import JUDGED, judge_note
 from trialbed.views import compact, counts, estimate
 from trialbed_plugins.reporters._columns import Column, telling_names
@@ -94,10 +94,13 @@ def _own(column: Column) -> Iterator[str]:
     deviations = [deviation.text for deviation in summary.info.deviations] if summary.info else []
     if deviations:
         yield f"declared deviations: {'; '.join(deviations)}"
+    if summary.integrity.void:
+        yield f"VOID: {summary.integrity.void}; no score is shown, and nothing is compared with it"
     yield from reason_lines(summary)
     yield from _on_answered(summary)
     yield from _on_repeats(summary.success)
     yield from _on_claims(summary.claims)
+    yield from _on_integrity(summary.integrity)
     yield from _on_wire(summary)
     yield from _on_first_trials(column)
     yield from _on_repeated(summary.repeated)
@@ -140,6 +143,12 @@ def _on_claims(claims: Claims) -> Iterator[str]:
         yield f"{_number(claims.unasked, 'call')} of Apis that no answer of the model asked for; they score nothing"
 
 
+def _on_integrity(integrity: Integrity) -> Iterator[str]:
+    lines = list(integrity.lines())
+    if lines:
+        yield f"integrity: {'; '.join(lines)}"
+
+
 def _on_wire(summary: Summary) -> Iterator[str]:
     wire, max_tokens = summary.wire, summary.run.config.max_tokens
     said = sum(found.count for found in summary.failures if found.kind == "limit")
@@ -167,7 +176,7 @@ def _on_wire(summary: Summary) -> Iterator[str]:
     if wire.text_calls.count:
         yield (
             f"the model wrote {_number(wire.text_calls.count, 'call')} as text instead of sending them, in "
-            f"{_number(wire.text_calls.trials, 'trial')}; such calls count for nothing"
+            f"{_number(wire.text_calls.trials, 'trial')}; they count only where the request offered no tools"
         )
 
 

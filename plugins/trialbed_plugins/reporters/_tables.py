@@ -185,6 +185,8 @@ def _all_verdicts(columns: Sequence[Column]) -> list[TableRow]:
 
 
 def _verdicts(column: Column) -> str:
+    if column.summary.integrity.void:
+        return UNKNOWN
     ends = column.summary.counts
     return f"{ends.solved}/{ends.unsure}/{ends.unsolved}" + _other_n(column, ends.judged, quality=True)
 

@@ -9,6 +9,8 @@ import pytest
 from support.run_reports import document, reason, reported
 
 from trialbed.records import ScoreDescription
+from trialbed.report import Integrity, IntegrityTally, check_thresholds
+from trialbed.views import UNKNOWN
 from trialbed_plugins.reporters import TableReporter
 
 Show = Callable[..., str]
@@ -243,7 +245,7 @@ def test_the_wires_facts_are_noted(show: Show) -> None:
         "2 trials stopped by the limit: 5 requests past --max-steps or --max-trial-tokens refused",
         "2 answers of the model cut by max_tokens (64), in 1 trial",
         "finish_reason of the model's answers: 18 stop, 2 length",
-        "the model wrote 1 call as text instead of sending them, in 1 trial; such calls count for nothing",
+        "the model wrote 1 call as text instead of sending them, in 1 trial; they count only where the request offered",
         "times leave out the first trial of each worker (4), which took 3.5 s on average",
     ):
         assert note in text
@@ -331,3 +333,33 @@ def test_units_are_those_that_scorers_declare() -> None:
     assert line(text, "boot_time").split() == ["boot_time,", "ms", "152", "/", "140"]
     assert line(text, "idle_time").split() == ["idle_time", "3"]
     assert "boot_time: until it was ready." in text
+
+
+def test_a_row_that_is_void_has_no_score_and_says_why(show: Show) -> None:
+    report = reported(document("reference"), document("cheat"))
+    integrity = Integrity(20, {}, "strong answered in place of the run's model")
+    report = replace(report, frameworks=(report.frameworks[0], replace(report.frameworks[1], integrity=integrity)))
+    stream = io.StringIO()
+    TableReporter().report(report, stream)
+    text = " ".join(stream.getvalue().split())
+    assert "cheat: VOID: strong answered in place of the run's model; no score is shown" in text
+    row = line(stream.getvalue(), "solved")
+    assert row.split()[-1] == UNKNOWN
+    (own, void) = (check.problem for check in check_thresholds(report.frameworks, {"sopr_score": 0.0}))
+    assert (own, void) == (
+        "",
+        "solved is not shown, as the row is void: strong answered in place of the run's model",
+    )
+
+
+def test_findings_of_integrity_are_noted_by_framework() -> None:
+    found = {"required_choice": IntegrityTally(9, 3, ()), "added_tool": IntegrityTally(3, 3, ("final_answer",))}
+    report = reported(document("smolagents"))
+    report = replace(report, frameworks=(replace(report.frameworks[0], integrity=Integrity(3, found)),))
+    stream = io.StringIO()
+    TableReporter().report(report, stream)
+    expected = (
+        "integrity: 9 requests demand a call, in 3 trials; "
+        "3 tools on offer that are not the trial's, in 3 trials (final_answer)"
+    )
+    assert expected in " ".join(stream.getvalue().split())

@@ -1,0 +1,113 @@
+"""The integrity of a framework's row: what the wire shows that bears on whether its scores can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from trialbed.records import IntegrityFinding, IntegrityKind
+
+ANY = "*"
+"""Stands for every model among those that a run allows."""
+
+EXAMPLES = 3
+"""Names of one kind that a line shows."""
+
+MOST = 10
+"""Names of one kind that are kept."""
+
+WORDS: Mapping[IntegrityKind, tuple[str, str]] = MappingProxyType(
+    {
+        "other_model": ("request for another model refused", "requests for other models refused"),
+        "other_model_answered": ("request answered by another model", "requests answered by other models"),
+        "required_choice": ("request demands a call", "requests demand a call"),
+        "forced_choice": ("request forces a call by name", "requests force a call by name"),
+        "added_tool": ("tool on offer that is not the trial's", "tools on offer that are not the trial's"),
+        "forced_call": ("forced call, which scores nothing", "forced calls, which score nothing"),
+        "dictated_call": (
+            "call that the request had already, which scores nothing",
+            "calls that the request had already, which score nothing",
+        ),
+        "changed_call": (
+            "call with arguments that the model did not write, which scores nothing",
+            "calls with arguments that the model did not write, which score nothing",
+        ),
+        "unasked_call": (
+            "call in no answer of the model, which scores nothing",
+            "calls in no answer of the model, which score nothing",
+        ),
+        "outside_clock": (
+            "request outside of the agent's time, which counts as time",
+            "requests outside of the agent's time, which count as time",
+        ),
+        "unwritten_answer": ("answer that the model never wrote", "answers that the model never wrote"),
+        "unsourced_answer": (
+            "answer without a source, which is Unsolved",
+            "answers without a source, which are Unsolved",
+        ),
+        "invented_claim": ("claimed call that was never made", "claimed calls that were never made"),
+    }
+)
+"""Kind -> words for one, and for several."""
+
+
+@dataclass(frozen=True, slots=True)
+class IntegrityTally:
+    """The findings of one kind: how many, in how many trials, and names of what was found."""
+
+    count: int
+    trials: int
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Integrity:
+    """The integrity of one framework in one run.
+
+    Attributes:
+        trials: those that were looked at; 0 of a run that was stored before findings were.
+        found: kind -> its tally, for the kinds that were found.
+        void: why the row cannot be compared with others, so that no score of it is shown; empty where it can.
+    """
+
+    trials: int = 0
+    found: Mapping[IntegrityKind, IntegrityTally] = field(default_factory=dict)
+    void: str = ""
+
+    def lines(self) -> Iterator[str]:
+        """Yield a line for each kind."""
+        for kind, tally in self.found.items():
+            names = f" ({', '.join(tally.examples[:EXAMPLES])})" if tally.examples else ""
+            trials = "1 trial" if tally.trials == 1 else f"{tally.trials:,} trials"
+            yield f"{tally.count:,} {WORDS[kind][tally.count != 1]}, in {trials}{names}"
+
+
+def sum_integrity(
+    trials: Iterable[Sequence[IntegrityFinding] | None], allowed_models: Collection[str], *, in_process: bool
+) -> Integrity:
+    """Sum up the findings of a framework's trials.
+
+    A row is void where a model answered that the run does not allow: its scores are then not those of the run's model.
+    All else either scores nothing, or is a fact that readers judge.
+
+    Args:
+        trials: the findings of each; None where none were recorded.
+        in_process: whether the agent is an object of the caller's program, which may ask for any model.
+    """
+    known = [findings for findings in trials if findings is not None]
+    kinds = [kind for kind in WORDS if any(found.kind == kind for findings in known for found in findings)]
+    tallies = {kind: _tally(kind, known) for kind in kinds}
+    others = tallies["other_model_answered"].examples if "other_model_answered" in tallies else ()
+    foreign = [name for name in others if not {name, ANY} & {*allowed_models}]
+    void = f"{', '.join(foreign)} answered in place of the run's model" if foreign and not in_process else ""
+    return Integrity(len(known), tallies, void)
+
+
+def _tally(kind: IntegrityKind, trials: Sequence[Sequence[IntegrityFinding]]) -> IntegrityTally:
+    own = [[found for found in findings if found.kind == kind] for findings in trials]
+    every = [found for findings in own for found in findings]
+    examples = dict.fromkeys(name for found in every for name in found.examples)
+    return IntegrityTally(
+        sum(found.count for found in every), sum(1 for findings in own if findings), tuple(examples)[:MOST]
+    )
