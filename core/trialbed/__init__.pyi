@@ -58,6 +58,8 @@ from .records import Finish as Finish
 from .records import FrameworkInfo as FrameworkInfo
 from .records import GoldAnswer as GoldAnswer
 from .records import GoldCall as GoldCall
+from .records import IntegrityFinding as IntegrityFinding
+from .records import IntegrityKind as IntegrityKind
 from .records import Json as Json
 from .records import LimitName as LimitName
 from .records import Limits as Limits

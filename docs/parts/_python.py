@@ -21,6 +21,7 @@ TYPES = {
     "Cause": "Whose fault a failed request to the gateway is; see `ModelCall`.",
     "FailureKind": "The [kinds of failures](errors.md#failures) of a trial or a score.",
     "Finish": "How an agent ended: `give_answer` or `give_up_and_restart`.",
+    "IntegrityKind": "What a finding of a trial's integrity is about; see `IntegrityFinding`.",
     "Json": "A JSON value: None, bool, int, float, str, list or dict with str keys.",
     "LimitName": "The settings that limit a trial: `max_steps`, `max_trial_tokens` and `timeout`.",
     "LossReason": "Why a scripted model could not make a call; see `LostCall`.",
