@@ -14,7 +14,9 @@ QUICKLY := $(PYTEST) --dist worksteal
 SLOWLY := $(PYTEST) --dist loadfile --no-loadscope-reorder
 # Where slow tests are: each worker would take seconds to import the thousands of others.
 SLOW := tests/browser tests/docs tests/functional tests/golden tests/packaging tests/suites tests/unit/core/store tests/unit/adapter_lab/cli
-SOURCES := setup.py setup.cfg pyproject.toml adapters/langgraph/pyproject.toml adapters/vendors/pyproject.toml
+# The distributions beside Trialbed's own that tests need.
+BESIDE := adapters/langgraph adapters/vendors compatibility/masbench compatibility/verifiers
+SOURCES := setup.py setup.cfg pyproject.toml $(BESIDE:=/pyproject.toml)
 
 # Without bytecode, every program that is started would compile all that it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -60,7 +62,7 @@ check: $(VENV)/.dev
 	$(BIN)/python .ci/english.py
 
 clean:
-	rm -rf $(VENV) .tox build dist *.egg-info adapters/*/build adapters/*/*.egg-info
+	rm -rf $(VENV) .tox build dist *.egg-info adapters/*/build adapters/*/*.egg-info compatibility/*/build
 
 $(BIN)/uv:
 	$(PYTHON) -m venv $(VENV)
@@ -71,9 +73,9 @@ $(VENV)/.demo: $(BIN)/uv $(SOURCES)
 	touch $@
 
 $(VENV)/.test: $(BIN)/uv $(SOURCES)
-	$(INSTALL) -e '.[test]' -e adapters/langgraph -e adapters/vendors
+	$(INSTALL) -e '.[test]' $(BESIDE:%=-e %)
 	touch $(VENV)/.demo $@
 
 $(VENV)/.dev: $(BIN)/uv $(SOURCES)
-	$(INSTALL) -e '.[test,dev]' -e adapters/langgraph -e adapters/vendors
+	$(INSTALL) -e '.[test,dev]' $(BESIDE:%=-e %)
 	touch $(VENV)/.demo $(VENV)/.test $@

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from parts._commands import commands, run_settings, settings
+from parts._commands import adopting, commands, run_settings, settings
 from parts._metrics import argument_rules, conversation_formats, conversation_names, metric_names
 from parts._notebook import notebook
 from parts._python import (
@@ -37,6 +37,7 @@ from parts._vendors import (
 __all__ = ["PARTS"]
 
 PARTS: dict[str, Callable[[], str]] = {
+    "adopting": adopting,
     "api-objects": api_objects,
     "argument-rules": argument_rules,
     "benchmark": benchmark,

@@ -22,9 +22,14 @@ def commands() -> str:
     return "\n\n".join(_command(path, command) for path, command in walk_commands())
 
 
-def walk_commands() -> Iterator[tuple[str, click.Command]]:
-    """``path -> command`` of every built-in command that is not a group, sorted."""
-    for name in own_commands():
+def adopting() -> str:
+    """The commands of ``trialbed-masbench``, likewise."""
+    return "\n\n".join(f"#{_command(path, command)}" for path, command in walk_commands(["adopt"]))
+
+
+def walk_commands(names: Iterable[str] | None = None) -> Iterator[tuple[str, click.Command]]:
+    """``path -> command`` of every command that is not a group, sorted: of these, or of the built-in ones."""
+    for name in own_commands() if names is None else names:
         command = cli.get_command(click.Context(cli), name)
         if isinstance(command, click.Group):
             if command.invoke_without_command:

@@ -1,0 +1,35 @@
+"""The commands of agent-vendor-verifier and vendor_verifier, as ``bench verify`` and ``bench compare`` have them."""
+
+from __future__ import annotations
+
+import sys
+
+from trialbed.cli import main
+
+__all__ = ["compare_results", "verify_agents", "verify_vendor"]
+
+HELP = "--help"
+
+
+def verify_agents() -> int:
+    """Run ``agent-vendor-verifier``: every request is streamed, and a verification that was begun goes on."""
+    given = sys.argv[1:]
+    return main(
+        ["verify", *_missing(given, "--stream", "--no-stream"), *_missing(given, "--incremental", "--fresh"), *given]
+    )
+
+
+def verify_vendor() -> int:
+    """Run ``python -m vendor_verifier``: without ``--incremental`` it starts over, whatever was written before."""
+    given = sys.argv[1:]
+    return main(["verify", *_missing(given, "--fresh", "--incremental"), *given])
+
+
+def compare_results() -> int:
+    """Run ``python -m vendor_verifier.compare``: the figures are printed as JSON, or written to ``--output``."""
+    return main(["compare", *_missing(sys.argv[1:], "--json"), *sys.argv[1:]])
+
+
+def _missing(given: list[str], option: str, *others: str) -> list[str]:
+    """Return an option that is to be added, unless it or one that contradicts it is given."""
+    return [] if {option, *others, HELP} & set(given) else [option]

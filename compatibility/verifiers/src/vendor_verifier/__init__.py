@@ -1,0 +1,1 @@
+"""The name under which vendor_verifier's commands are run."""
