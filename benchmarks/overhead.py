@@ -14,6 +14,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
+import secrets
 import statistics
 import subprocess
 import sys
@@ -33,6 +35,7 @@ from trialbed_selection import open_selection
 from trialbed_selection.selectors import QuerySelector
 
 CONCURRENCIES = (1, 16)
+TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"
 
 
 def main() -> None:
@@ -48,6 +51,8 @@ def main() -> None:
     if arguments.bare:
         print(asyncio.run(bare(arguments.bare, arguments.concurrency, arguments.repeat)))
         return
+    # The processes that are started below know it too.
+    os.environ.setdefault(TOKEN_VARIABLE, secrets.token_urlsafe())
     with tempfile.TemporaryDirectory() as folder:
         report(measure(Path(folder), arguments.rounds, arguments.repeat))
 
@@ -113,7 +118,11 @@ async def bare(url: str, concurrency: int, repeat: int) -> float:
     selector.prepare(dataset.apis())
     work: asyncio.Queue[tuple[str, Query, tuple[ToolSpec, ...]]] = asyncio.Queue()
     opened: list[str] = []
-    async with httpx.AsyncClient(base_url=url) as control, httpx.AsyncClient() as tools_client:
+    authorization = {"Authorization": f"Bearer {os.environ[TOKEN_VARIABLE]}"}
+    async with (
+        httpx.AsyncClient(base_url=url, headers=authorization) as control,
+        httpx.AsyncClient() as tools_client,
+    ):
         for number in range(repeat):
             for query in dataset.queries():
                 tools = stage.tools(query, selector, max_tools=120)

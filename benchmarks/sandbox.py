@@ -8,6 +8,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
+import secrets
 import statistics
 import subprocess
 import sys
@@ -29,6 +31,8 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=2, help="times that the 60 queries are run in a round")
     parser.add_argument("--framework", default="reference")
     arguments = parser.parse_args()
+    # The server and the runs are started with it.
+    os.environ.setdefault("TRIALBED_SERVER_TOKEN", secrets.token_urlsafe())
     modes = [mode for mode in SANDBOXES if available(mode)]
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "trialbed", "serve", "--port", "0", "--response-cache", f"{folder}/r.db"]

@@ -21,6 +21,12 @@ from trialbed.settings import make_folder
 KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
 CONTROL_VARIABLE = "TRIALBED_CONTROL_TOKEN"
 CALLBACK_VARIABLE = "TRIALBED_CALLBACK_URL"
+OPEN_SERVER = (
+    "--server-url: the server at {url} asks for no token, so agents could close trials there, open their own, and ask "
+    f"the model outside of them, unseen. Set {TOKEN_VARIABLE} (at least 16 characters) for the server and for this "
+    f"command, and start `bench serve` again: export {TOKEN_VARIABLE}="
+    "$(python -c 'import secrets; print(secrets.token_urlsafe())')"
+)
 LEASE = 60.0
 """Seconds for which a shared server keeps the trials of an engine that is gone."""
 
@@ -31,15 +37,19 @@ UPSTREAM_TIMEOUT = 300.0
 
 
 @asynccontextmanager
-async def server(options: RunOptions, callback_url: str | None = None) -> AsyncIterator[ControlClient]:
+async def server(
+    options: RunOptions, callback_url: str | None = None, *, workers: bool = True
+) -> AsyncIterator[ControlClient]:
     """Yield a client of the run's server; the server is stopped afterwards if it was started for the run.
 
     Args:
         callback_url: where this process answers calls of Apis.
+        workers: whether agents run in workers, which must not be able to control trials; those of this process are.
 
     Raises:
         ServerUnavailable: it cannot be reached or does not start; says why.
-        UsageError: the folder of its cache cannot be made, or a server that runs already cannot call this process.
+        UsageError: the folder of its cache cannot be made, or a server that runs already cannot call this process, or
+            would let workers control trials.
     """
     if options.server_url is not None:
         if callback_url is not None:
@@ -48,6 +58,8 @@ async def server(options: RunOptions, callback_url: str | None = None) -> AsyncI
             )
         async with ControlClient(server_root(options.server_url), lease=LEASE) as client:
             await client.health()
+            if workers and await _is_open(client.url):
+                raise UsageError(OPEN_SERVER.format(url=client.url))
             yield client
         return
     make_folder(options.response_cache.parent, "--response-cache")
@@ -56,6 +68,19 @@ async def server(options: RunOptions, callback_url: str | None = None) -> AsyncI
     async with _process(_command(options), environment) as url, ControlClient(url, token) as client:
         await client.health()
         yield client
+
+
+async def _is_open(root: str) -> bool:
+    """Return whether a server lets anyone control trials who can reach it."""
+    limit = aiohttp.ClientTimeout(total=5)
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=limit, trust_env=False) as session,
+            session.get(f"{root}/control/endpoint") as reply,
+        ):
+            return reply.status == 200
+    except (aiohttp.ClientError, TimeoutError):
+        return False  # the next request says why
 
 
 async def answers(url: str) -> bool:

@@ -171,7 +171,7 @@ class RunSession:
             open_selector = partial(prepared_selector, options, helpers, own=objects.selector)
             tools = await select_tools(self._run, prepared.apis, prepared.queries, self._store, open_selector)
             async with (
-                server(options, calls.url) as control,
+                server(options, calls.url, workers=not self._is_live) as control,
                 judge_of(helpers, control, own=objects.judge) as judge,
             ):
                 for executor in (live, workers):
@@ -198,10 +198,15 @@ class RunSession:
                 async with _meanwhile(watch.watch()):
                     yield runner
 
+    @property
+    def _is_live(self) -> bool:
+        """Return whether every agent is an object of this process."""
+        return set(self._run.config.frameworks) <= set(self._prepared.objects.agents)
+
     def _workers(self, given: Executor | None) -> Executor:
         """The executor of all frameworks that run in workers."""
         prepared, options = self._prepared, self._prepared.options
-        if set(self._run.config.frameworks) <= set(prepared.objects.agents):
+        if self._is_live:
             return LiveExecutor({})
         executor = given or cast(
             "Executor", load_driver("executors", options.executor)(environments=options.environments)

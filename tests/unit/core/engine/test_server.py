@@ -5,10 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
+from support.servers import listening
 
 from trialbed.engine._options import RunOptions
-from trialbed.engine._server import _command
+from trialbed.engine._server import _command, server
+from trialbed.errors import UsageError
+from trialbed.records import TrialRegistration
+from trialbed_server import ServerOptions, create_app
 
 
 def settings(**options: Any) -> dict[str, str]:
@@ -27,3 +32,29 @@ def test_the_gateway_gets_the_runs_patience_with_the_endpoint() -> None:
 @pytest.mark.parametrize(("timeout", "silence"), [(60.0, 300.0), (900.0, 900.0)])
 def test_a_judge_may_take_as_long_as_a_trial(timeout: float, silence: float) -> None:
     assert float(settings(base_url="http://model/v1", timeout=timeout)["--upstream-timeout"]) == silence
+
+
+TOKEN = "a-token-of-the-user"
+
+
+@pytest.mark.parametrize(("token", "workers", "refused"), [("", True, True), ("", False, False), (TOKEN, True, False)])
+async def test_a_server_that_lets_workers_control_trials_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, token: str, workers: bool, refused: bool
+) -> None:
+    app = create_app(ServerOptions(cache=str(tmp_path / "responses.db"), token=token or None))
+    monkeypatch.setenv("TRIALBED_SERVER_TOKEN", token)
+    async with listening(app, lifespan="on", http=app.protocol) as url:
+        options = RunOptions(frameworks=("reference",), server_url=f"{url}/virtual")
+
+        async def closed_trial() -> str:
+            async with server(options, workers=workers) as control:
+                await control.open_trial(TrialRegistration(trial="trial-000001", model="scripted:gold"))
+                async with aiohttp.ClientSession(url) as agent, agent.delete("/control/trials/trial-000001") as reply:
+                    closed = reply.status
+                return (await control.close_trial("trial-000001")).trial if closed == 401 else f"closed: {closed}"
+
+        if refused:
+            with pytest.raises(UsageError, match=f"server at {url} asks for no token, .*export TRIALBED_SERVER_TOKEN="):
+                await closed_trial()
+        else:
+            assert await closed_trial() == ("trial-000001" if token else "closed: 200")
