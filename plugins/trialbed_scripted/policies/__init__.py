@@ -1,7 +1,18 @@
 """Policies: scripted models over the right calls of a query."""
 
+from trialbed_scripted.policies._histories import TextHistories
 from trialbed_scripted.policies._model import PolicyModel, estimate_usage, policy
 from trialbed_scripted.policies._policies import POLICIES, Policy, PolicyInput, policy_names
 from trialbed_scripted.policies._tools import Tools
 
-__all__ = ["POLICIES", "Policy", "PolicyInput", "PolicyModel", "Tools", "estimate_usage", "policy", "policy_names"]
+__all__ = [
+    "POLICIES",
+    "Policy",
+    "PolicyInput",
+    "PolicyModel",
+    "TextHistories",
+    "Tools",
+    "estimate_usage",
+    "policy",
+    "policy_names",
+]

@@ -13,6 +13,8 @@ from trialbed.wire.dialects import Dialect
 from trialbed.wire.estimates import estimated_tokens
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted._turns import Turn
+from trialbed_scripted.policies._ending import with_demanded_call
+from trialbed_scripted.policies._histories import TextHistories
 from trialbed_scripted.policies._policies import POLICIES, PolicyInput
 from trialbed_scripted.policies._tools import Tools
 
@@ -36,11 +38,20 @@ class PolicyModel:
         turn = self.turn(request.asked)
         return replace(turn, usage=estimate_usage(request.asked, turn.answer(), request.spoken))
 
-    def turn(self, request: ModelRequest) -> Turn:
-        """Take the next turn, as far as the conversation has come."""
+    def turn(self, request: ModelRequest, histories: TextHistories | None = None) -> Turn:
+        """Take the next turn, as far as the conversation has come.
+
+        Args:
+            histories: of the trial, for frameworks that write calls and results as text.
+        """
         # Like a real model: no tool calls where the request allows none.
         offered = () if request.tool_choice.mode == "none" else request.tools
-        return self._policy(PolicyInput(self._script, Tools(self._tools, offered), request.messages))
+        messages = request.messages if histories is None else histories.read(request.messages)
+        own = self._policy(PolicyInput(self._script, Tools(self._tools, offered), messages))
+        turn = with_demanded_call(own, request, self._tools)
+        if histories is not None and turn.calls:
+            histories.note(request.messages, len(turn.calls))
+        return turn
 
 
 def policy(name: str, *calls: Call) -> PolicyModel:

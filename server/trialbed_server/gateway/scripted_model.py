@@ -40,7 +40,7 @@ async def play(trial: OpenTrial, clock: Clock, index: int, writer: ResponseWrite
         return
     registration = trial.registration
     policy = registration.model.removeprefix(SCRIPTED)
-    turn = PolicyModel(policy, registration.script, registration.tools).turn(request)
+    turn = PolicyModel(policy, registration.script, registration.tools).turn(request, trial.histories)
     trial.note_script(turn.played, turn.lost, turn.filled)
     created = int(trial.opened_at.timestamp())
     answer = answer_of(turn, f"{registration.trial}#{index}", created=created, model=trial.model_name)

@@ -22,6 +22,7 @@ from trialbed.records import (
 )
 from trialbed.tracebacks import tool_failure
 from trialbed.wire.spans import Span, covered
+from trialbed_scripted.policies import TextHistories
 from trialbed_server._clock import Clock
 from trialbed_server.trials._put_in import PutIn
 from trialbed_server.virtual.catalog import TargetCatalog
@@ -71,6 +72,7 @@ class OpenTrial:
         self._steps = 0
         self._tokens = 0
         self._deadline: float | None = None
+        self.histories = TextHistories()
         self._played: set[int] = set()
         self._lost: dict[int, LostCall] = {}
         faults = registration.faults

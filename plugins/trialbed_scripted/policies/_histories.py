@@ -1,0 +1,74 @@
+"""Conversations whose framework writes calls and results as text, read as the calls and results that they are."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from trialbed.wire import Call, ModelMessage
+
+
+@dataclass
+class TextHistories:
+    """The conversations of a trial, as far as calls went out in answer to them.
+
+    Some frameworks send a call back as a text of the assistant and its result as a text of the user, or leave a failed
+    call out. A model reads that; a scripted one counts calls. A conversation that begins with all the text of an
+    earlier one in which it sent calls goes on after these, even if no message has them.
+    """
+
+    _sent: list[tuple[int, str, int, int]] = field(default_factory=list)
+
+    def note(self, messages: Sequence[ModelMessage], calls: int) -> None:
+        """Calls are sent in answer to a conversation."""
+        text = _text(messages)
+        before, first = self._earlier(text)
+        self._sent.append((len(text), _digest(text), before + calls, first or len(text)))
+
+    def read(self, messages: Sequence[ModelMessage]) -> tuple[ModelMessage, ...]:
+        """Return a conversation with the calls that it goes on after, and what came back for them.
+
+        One that has calls or results of its own is returned as it is.
+        """
+        own = tuple(messages)
+        if any(message.calls or message.role == "tool" for message in own):
+            return own
+        text = _text(own)
+        calls, first = self._earlier(text)
+        if not calls:
+            return own
+        results = [message for message in _after(own, first) if message.role != "assistant"]
+        told = [ModelMessage(role="tool", content=_result(message.text)) for message in results]
+        asked = ModelMessage(role="assistant", calls=tuple(Call("", "{}") for _ in range(calls)))
+        return (*own, asked, *told)
+
+    def _earlier(self, text: str) -> tuple[int, int]:
+        """Return how many calls went out in the conversations that a text continues, and the length of the first."""
+        found = [one for one in self._sent if one[0] < len(text) and _digest(text[: one[0]]) == one[1]]
+        return max(((calls, first) for _, _, calls, first in found), default=(0, 0))
+
+
+def _text(messages: Sequence[ModelMessage]) -> str:
+    return "".join(message.text for message in messages)
+
+
+def _after(messages: Sequence[ModelMessage], length: int) -> list[ModelMessage]:
+    """Return the part of a conversation after so many characters of its text."""
+    found, place = [], 0
+    for message in messages:
+        text = message.text
+        if place + len(text) > length:
+            found.append(ModelMessage(role=message.role, content=text[max(0, length - place) :]))
+        place += len(text)
+    return found
+
+
+def _result(text: str) -> str:
+    """Return a result without the word that frameworks put before it."""
+    head, mark, rest = text.lstrip().partition(":")
+    return rest.lstrip() if mark and head in ("Observation", "Result", "Tool result") else text.lstrip()
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
