@@ -72,10 +72,8 @@ def test_a_named_tool_is_called_with_the_arguments_of_the_script() -> None:
 def test_a_framework_whose_history_is_text_gets_through_the_script(*, fails: bool) -> None:
     """As smolagents does: calls as text of the assistant, results as text of the user; failed calls are left out."""
     model, histories = PolicyModel("gold", SCRIPT, TOOLS), TextHistories()
-    messages = [
-        {"role": "system", "content": "s"},
-        {"role": "user", "content": [{"type": "text", "text": "New task: q"}]},
-    ]
+    task = [{"type": "text", "text": "New task: q"}]
+    messages: list[dict[str, Any]] = [{"role": "system", "content": "s"}, {"role": "user", "content": task}]
     made = []
     for number in range(5):
         body = {"model": "m", "messages": messages, "tools": [*OWN, FINISH], "tool_choice": "required"}
