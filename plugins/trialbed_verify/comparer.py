@@ -29,6 +29,9 @@ FIGURES: Mapping[str, Callable[[VendorComparison], Estimate]] = {
 }
 """Figures that --fail-under accepts."""
 
+VendorFiles = tuple[str | None, Sequence[Path]]
+"""The name that a vendor is given, if any, and the files that are its trials."""
+
 FAILING = {"different": ("different",), "not-equivalent": ("different", "inconclusive")}
 """Choice of --fail-if -> verdicts that it rejects."""
 
@@ -46,14 +49,13 @@ class VendorComparer(Comparer):
                 type=FILE,
                 multiple=True,
                 metavar="FILE",
-                help="Results to compare the others with; repeatable, for further trials.",
+                help="Results to compare the others with; repeatable, or a folder, for further trials.",
             ),
             SingleOption(
                 ["--vendor", "vendors"],
-                type=FILE,
                 multiple=True,
-                metavar="FILE",
-                help="A vendor's results; repeatable.",
+                metavar="[NAME=]FILE,…",
+                help="A vendor's results; several files, or a folder of them, are its trials; repeatable.",
             ),
             SingleOption(
                 ["--fail-under"],
@@ -91,12 +93,16 @@ class VendorComparer(Comparer):
         if options["reply"] and not (options["page"] or options.get("form") == "html"):
             raise UsageError("--reply is shown on a page; name it with --page, or print it with --format html")
         thresholds = figure_thresholds(options["fail_under"])
-        baselines, vendors = (_result_files(paths, options) for paths in _sides(values, options))
+        ours, theirs = _sides(values, options)
+        named = [vendor_files(text) for text in theirs]
+        baselines = _result_files([one for text in ours for one in vendor_files(text)[1]], options)
+        vendors = [one for name, texts in named for one in _vendors(name, texts, options)]
         if not (options["baselines"] or options["vendors"]):
-            baselines, vendors = baselines[:1], [*baselines[1:], *vendors]
+            baselines, vendors = baselines[:1], [*((None, [path]) for path in baselines[1:]), *vendors]
         if not vendors:
             raise UsageError(f"{values[0]} has one vendor; name another verification or file to compare it with")
-        for path in (*baselines, *vendors):
+        files = [*baselines, *(path for _, paths in vendors for path in paths)]
+        for path in files:
             _check_file(path)
         _check_different(baselines, vendors)
         how = CompareOptions(
@@ -106,8 +112,8 @@ class VendorComparer(Comparer):
             force=options["force"],
             gate_margins=gate_margins(options["gate_margin"]),
         )
-        files = [*baselines, *vendors]
-        found = compare(as_trials(list(map(read_one, baselines))), map(read_one, vendors), how)
+        sides = (as_trials(list(map(read_one, paths)), name) for name, paths in vendors)
+        found = compare(as_trials(list(map(read_one, baselines))), sides, how)
         if options["page"]:
             from trialbed_verify.publication import write_page
 
@@ -150,6 +156,35 @@ def gate_margins(given: Sequence[str]) -> dict[str, float]:
         except ValueError:
             raise UsageError(f"--gate-margin: {text!r} does not have the form GATE=X, such as tools=0.02") from None
     return found
+
+
+def vendor_files(text: str) -> tuple[str | None, list[str]]:
+    """Return the vendor's name, if the text begins with one, and the results that it names, a folder's in order.
+
+    Raises:
+        UsageError: a folder has no results files.
+    """
+    name, equals, listed = text.partition("=")
+    if not equals or Path(text).exists() or "/" in name:
+        name, listed = "", text
+    names = [listed] if Path(listed).is_file() else [one for one in listed.split(",") if one]
+    found: list[str] = []
+    for one in names:
+        folder = Path(one)
+        if not folder.is_dir():
+            found.append(one)
+            continue
+        inside = sorted(str(path) for path in folder.glob("*.jsonl"))
+        if not inside:
+            raise UsageError(f"{folder}: the folder has no results files (*.jsonl)")
+        found += inside
+    return name or None, found
+
+
+def _vendors(name: str | None, texts: Sequence[str], options: Mapping[str, Any]) -> list[VendorFiles]:
+    """Return one vendor, with all files as its trials; or all of a stored verification that is named alone."""
+    paths = _result_files(texts, options)
+    return [(name, paths)] if len(texts) > 1 or name else [(None, [path]) for path in paths]
 
 
 def _sides(values: Sequence[str], options: Mapping[str, Any]) -> tuple[Sequence[str], Sequence[str]]:
@@ -199,13 +234,15 @@ def _check_file(path: Path) -> None:
         )
 
 
-def _check_different(baselines: Sequence[Path], vendors: Sequence[Path]) -> None:
+def _check_different(baselines: Sequence[Path], vendors: Sequence[VendorFiles]) -> None:
     """A file that is compared with itself, or counts twice, gives figures that mean nothing."""
-    for number, path in enumerate(baselines):
-        if any(path.samefile(other) for other in vendors):
+    for path in baselines:
+        if any(path.samefile(other) for _, others in vendors for other in others):
             raise UsageError(f"{path}: named as the baseline and as a vendor; a file is not compared with itself")
-        if any(path.samefile(other) for other in baselines[:number]):
-            raise UsageError(f"{path}: named twice as the baseline, whose rows would count as trials never made")
+    for side, paths in (("the baseline", baselines), *(("one vendor", paths) for _, paths in vendors)):
+        for number, path in enumerate(paths):
+            if any(path.samefile(other) for other in paths[:number]):
+                raise UsageError(f"{path}: named twice as {side}, whose rows would count as trials never made")
 
 
 def _begins_with_json_line(path: Path) -> bool:

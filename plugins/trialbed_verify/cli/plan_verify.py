@@ -132,8 +132,8 @@ def _notes(plans: list[dict[str, Any]], source: str | None) -> Iterator[str]:
         "different in at most 5 % of verifications."
     )
     yield (
-        "different from: a vendor that goes wrong in this share of the answers that call tools, or of those that do "
-        f"not, is called different with a chance of {power:.0%}."
+        "different from: a vendor that damages this share of all answers, in whatever way breaks a caller, is called "
+        f"different with a chance of {power:.0%}."
     )
     given = plans[0]["given_cases"]
     if given is not None and given < FEWEST:

@@ -26,12 +26,12 @@ def success_rate(trials: Iterable[Trials]) -> Estimate:
 
 
 def response_validity(row: ResultRow) -> bool | None:
-    """Return whether all calls of a response fit their schemas; None if it calls no tools or they cannot be checked.
+    """Return whether all calls of a response fit their schemas; None if it calls no tools or nothing says so.
 
     A response that announces calls and has none is not valid. One whose calls cannot be checked, because the schemas
     of the test set are broken, is left out.
     """
-    if row.decision != "tool_calls" or (row.valid is None and row.calls):
+    if row.decision != "tool_calls" or (row.valid is None and row.calls != ()):
         return None
     return row.valid is True
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,7 +27,7 @@ class Results:
         path: the file.
         vendor: as named by the rows, otherwise by the file's name.
         model: as named by the rows, otherwise the model of their requests if they agree.
-        rows: the last row of each key, in the order of the test set.
+        rows: one per case and trial, in the order of the test set.
         notes: remarks about the file for readers of the figures.
     """
 
@@ -68,15 +68,50 @@ def read_results(path: Path) -> list[Results]:
         DataError: the file cannot be read, or is not a results file.
     """
     reader = RowReader(path, measure)
-    last: dict[tuple[object, ...], dict[tuple[object, ...], ResultRow]] = {}
+    groups: dict[tuple[object, ...], _Group] = {}
     for row in reader:
-        group = last.setdefault((row.vendor, row.model, row.config), {})
-        group.pop(row.key, None)
-        group[row.key] = row
-    if not last:
+        groups.setdefault((row.vendor, row.model, row.config), _Group()).add(row)
+    if not groups:
         raise DataError(f"{path}: contains no result rows")
     notes = () if reader.torn is None else (f"{path}: line {reader.torn} is cut off and was skipped",)
-    return [_results(path, group.values(), notes) for group in last.values()]
+    return [_results(path, group.rows, (*notes, *group.notes(path))) for group in groups.values()]
+
+
+class _Group:
+    """The rows of one vendor, model and configuration, each as a trial.
+
+    A row takes the place of an earlier one of its case and trial, which failed and was asked again. But a file in which
+    any case is asked again after a success holds several runs, one after the other: there every row is a trial.
+    """
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[object, ...], list[ResultRow]] = {}
+        self._repeated = False
+
+    @property
+    def rows(self) -> Iterator[ResultRow]:
+        """Yield all rows that count."""
+        if not self._repeated:
+            yield from (rows[-1] for rows in self._rows.values())
+            return
+        taken: dict[tuple[object, ...], set[int]] = {}
+        for row in (row for rows in self._rows.values() for row in rows):
+            numbers = taken.setdefault(row.key[:-1] or row.key, set())
+            number = row.trial if row.trial not in numbers else 1 + max(numbers)
+            numbers.add(number)
+            yield replace(row, trial=number)
+
+    def add(self, row: ResultRow) -> None:
+        """Add a row."""
+        found = self._rows.setdefault(row.key, [])
+        self._repeated = self._repeated or any(one.success for one in found)
+        found.append(row)
+
+    def notes(self, path: Path) -> Iterator[str]:
+        """Yield a note if there are rows that count as trials although the file does not number them so."""
+        if self._repeated:
+            further = sum(len(rows) - 1 for rows in self._rows.values())
+            yield f"{path}: {further:,} rows repeat a case that was answered before, and count as further trials"
 
 
 def read_one(path: Path) -> Results:
@@ -95,8 +130,11 @@ def read_one(path: Path) -> Results:
     return first
 
 
-def as_trials(files: Sequence[Results]) -> Results:
+def as_trials(files: Sequence[Results], vendor: str | None = None) -> Results:
     """Combine several files of one vendor as its trials, numbered on from file to file.
+
+    Args:
+        vendor: its name, if not that of the first file.
 
     Raises:
         DataError: the files are of different models.
@@ -106,11 +144,13 @@ def as_trials(files: Sequence[Results]) -> Results:
     for file in files:
         if file.model != first.model:
             raise DataError(
-                f"{first.path} has results of {first.model}, {file.path} of {file.model}; all files of a baseline "
+                f"{first.path} has results of {first.model}, {file.path} of {file.model}; all files of one side "
                 "must be of one model"
             )
         rows += (replace(row, trial=row.trial + offset) for row in file.rows)
         offset += 1 + max(row.trial for row in file.rows)
+    if vendor is not None:
+        first = replace(first, vendor=vendor)
     if not others:
         return first
     names = ", ".join(str(file.path) for file in files)

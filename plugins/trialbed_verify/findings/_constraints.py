@@ -34,6 +34,24 @@ def examine_constraints(answer: AnsweredRow) -> Iterator[Finding]:
         yield finding("reasoning_unwanted", "there is reasoning, and the request switches it off", answer.reasoning)
 
 
+def constrained_parameters(request: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the keys of ``PARAMETERS`` that a request has, with values that constrain its answer."""
+    choice, form = request.get("tool_choice"), request.get("response_format")
+    limits = [request.get(key) for key in ("max_completion_tokens", "max_tokens")]
+    number = request.get("n")
+    has = {
+        "tool_choice": choice is not None and choice != "auto",
+        "parallel_tool_calls": request.get("parallel_tool_calls") is False,
+        "response_format": isinstance(form, dict) and form.get("type") in ("json_object", "json_schema"),
+        "max_tokens": any(isinstance(limit, int) and limit > 0 for limit in limits),
+        "stop": bool(request.get("stop")),
+        "n": isinstance(number, int) and number > 1,
+        "logprobs": bool(request.get("logprobs")),
+        "thinking": _without_reasoning(request),
+    }
+    return (name for name, constrained in has.items() if constrained)
+
+
 def _choice_of_tools(answer: AnsweredRow, choice: Any) -> Iterator[Finding]:
     if choice is None or choice == "auto":
         return

@@ -184,6 +184,20 @@ KINDS: Mapping[str, FindingKind] = MappingProxyType(
 )
 """Name -> definition."""
 
+PARAMETERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "tool_choice": ("call_forbidden", "call_not_made", "other_tool_than_chosen"),
+        "parallel_tool_calls": ("parallel_calls",),
+        "response_format": ("not_json", "not_of_response_schema"),
+        "max_tokens": ("more_than_max_tokens",),
+        "stop": ("stop_sequence_in_text",),
+        "n": ("wrong_number_of_choices",),
+        "logprobs": ("logprobs_missing", "top_logprobs_missing"),
+        "thinking": ("reasoning_unwanted",),
+    }
+)
+"""Parameter of requests -> the kinds of findings that an answer does not obey it."""
+
 UNRELIABLE_COUNT = frozenset(
     (
         "completion_tokens_zero",

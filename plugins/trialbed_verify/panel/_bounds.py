@@ -77,17 +77,20 @@ class Mean:
         return {"value": self.value, "low": self.low, "high": self.high, "n": self.n, "at_most": at_most}
 
 
-def mean_over_cases(values: Array) -> Mean | None:
+def mean_over_cases(values: Array, *, over_all: bool = True) -> Mean | None:
     """Return the mean of the known values, which lie between -1 and 1 but for costs; None if there are none.
 
     Where fewer than half of the cases have a value, the mean that decides is over half of the cases, and the missing
     ones count as 0: a subject that few requests concern can neither hold up a verdict nor decide it alone.
+
+    Args:
+        over_all: this holds; otherwise the mean that decides is over the cases that have a value.
     """
     known = values[np.isfinite(values)]
     if not len(known):
         return None
     furthest = max(1.0, float(np.abs(known).max()))
-    counted = max(len(known), math.ceil(LEAST_SHARE * len(values)))
+    counted = max(len(known), math.ceil(LEAST_SHARE * len(values)) if over_all else 0)
     value, weighed = float(known.mean()), float(known.sum()) / counted
     low, high, _ = _interval(known - value, 0.0, 0)
     if low == high:

@@ -37,6 +37,7 @@ class PanelGate:
         margin: the largest excess that does not matter.
         value: an answer's value; None where the gate does not apply to it.
         meaning: the subject, for readers.
+        stands_alone: it is judged over the cases that it applies to, however few of all these are.
     """
 
     name: str
@@ -44,6 +45,7 @@ class PanelGate:
     margin: float
     value: Callable[[Measures], Any]
     meaning: str
+    stands_alone: bool = False
 
     @property
     def distance_margin(self) -> float | None:
@@ -157,6 +159,21 @@ CATEGORIES: Mapping[str, tuple[int, ...]] = {
 WHOLE = PanelGate("whole", "signature", 0.02, everything, "everything together")
 """All subjects at once, for the permutation test of the whole; it has no part in the verdict."""
 
+PARAMETER = "constraints:"
+
+
+def parameter_gates(names: Iterable[str]) -> list[PanelGate]:
+    """Return a gate per parameter that constrains answers: those that do not obey it, of those that were to."""
+    return [
+        PanelGate(f"{PARAMETER}{name}", "fault", 0.02, _parameter(name), f"answers that do not obey {name}", True)
+        for name in names
+    ]
+
+
+def _parameter(name: str) -> Callable[[Measures], Any]:
+    return lambda found: name in found.disobeyed if found.answered and name in found.asked else None
+
+
 SUITE = "suite:"
 SUITE_MARGIN = 0.03
 
@@ -184,7 +201,7 @@ def with_margins(gates: Sequence[PanelGate], margins: Mapping[str, float]) -> li
     """
     known = {gate.name for gate in gates}
     for name, margin in margins.items():
-        if name not in known and not name.startswith(SUITE):
+        if name not in known and not name.startswith((SUITE, PARAMETER)):
             raise UsageError(f"--gate-margin: unknown gate {name!r}; choose from {', '.join(sorted(known))}")
         if not 0 < margin < 1:
             raise UsageError(f"--gate-margin: the margin of {name} is {margin:g}, but must lie between 0 and 1")

@@ -57,6 +57,7 @@ class Measures:
         prompt: the prompt tokens.
         cost: the tokens billed, in prompt tokens (``OUTPUT_PRICE``).
         schema: whether a call does not fit its schema; None if that is not known.
+        asked, disobeyed: parameters that constrain the answer, and those of them that it does not obey.
         violations: the subjects of ``SUBJECTS`` that the answer violates, as bits.
         logprobs: the probabilities of the first token's alternatives.
         suite: name of the suite and the score in it.
@@ -84,6 +85,8 @@ class Measures:
     made: int = 0
     cut: bool = False
     opening: int = 0
+    asked: frozenset[str] = frozenset()
+    disobeyed: frozenset[str] = frozenset()
     schema: bool | None = None
     violations: int = 0
     logprobs: bytes | None = None
@@ -111,7 +114,7 @@ def measure(row: Body, path: Path, offset: int) -> Measures:
     thought = message.get("reasoning_content")
     whole = f"{text}\n{thought if isinstance(thought, str) else ''}\n{_raw_calls(message)}"
     usage = _usage(response, choice)
-    violations = _violations(row, text)
+    violations, disobeyed = _violations(row, text)
     return Measures(
         path=path,
         offset=offset,
@@ -125,6 +128,8 @@ def measure(row: Body, path: Path, offset: int) -> Measures:
         cost=_number(usage.get("prompt_tokens")) + OUTPUT_PRICE * _number(usage.get("completion_tokens")),
         schema=_schema(row, calls, violations),
         violations=violations,
+        asked=_asked(row),
+        disobeyed=disobeyed,
         logprobs=first_token(choice),
         suite=suite,
         response_id=_text(response, "id"),
@@ -191,14 +196,23 @@ def _schema(row: Body, calls: list[CallDigest], violations: int) -> bool | None:
     return False if valid is True or True in verdicts else None
 
 
-def _violations(row: Body, text: str) -> int:
-    from trialbed_verify.findings import findings
+def _violations(row: Body, text: str) -> tuple[int, frozenset[str]]:
+    """Return the subjects that an answer violates, as bits, and the parameters that it does not obey."""
+    from trialbed_verify.findings import PARAMETERS, findings
 
     bits = BITS["text"] if text and leaks(text) else 0
+    kinds = set()
     for found in findings(row):
         if found.severity == "violation":
             bits |= BITS[found.gate]
-    return bits
+            kinds.add(found.kind)
+    return bits, frozenset(name for name, own in PARAMETERS.items() if not kinds.isdisjoint(own))
+
+
+def _asked(row: Body) -> frozenset[str]:
+    from trialbed_verify.findings import constrained_parameters
+
+    return frozenset(constrained_parameters({**_object(row, "request"), **_object(row, "extra_body")}))
 
 
 def _suite(row: Body) -> tuple[str, float] | None:

@@ -11,12 +11,12 @@ import numpy as np
 
 from trialbed.statistics import holm
 from trialbed_verify.panel._arguments import with_settled_arguments
-from trialbed_verify.panel._bounds import ALPHA, Mean, mean_over_cases
+from trialbed_verify.panel._bounds import ALPHA, Mean, Z, mean_over_cases
 from trialbed_verify.panel._copies import without_copies
 from trialbed_verify.panel._counts import with_settled_counts
 from trialbed_verify.panel._distances import DTYPES, Distances, distances
 from trialbed_verify.panel._examples import example
-from trialbed_verify.panel._gates import GATES, WHOLE, PanelGate, suite_gates, with_margins
+from trialbed_verify.panel._gates import GATES, WHOLE, PanelGate, parameter_gates, suite_gates, with_margins
 from trialbed_verify.panel._planning import FEWEST, cases_for_difference, cases_for_equivalence, fewest_cases
 from trialbed_verify.panel._results import GateFinding, GateResult, Panel
 from trialbed_verify.panel._samples import Samples, Trials
@@ -81,7 +81,8 @@ def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel
     kept, prompts = with_settled_counts(with_settled_arguments(kept))
     samples = Samples.of(kept)
     suites = sorted({trial.suite[0] for trial in samples.trials if trial.suite is not None})
-    gates = with_margins([*GATES, *suite_gates(suites)], chosen.margins)
+    asked = sorted(set[str]().union(*(trial.asked for trial in samples.trials)))
+    gates = with_margins([*GATES, *suite_gates(suites), *parameter_gates(asked)], chosen.margins)
     compared = [_compare_at(gate, samples, chosen, number) for number, gate in enumerate(gates)]
     corrected = holm({one.gate.name: one.p for one in compared if one.excess is not None})
     results = [settle(one, corrected.get(one.gate.name, 1.0), samples.cases) for one in compared]
@@ -124,7 +125,10 @@ def _compare_at(gate: PanelGate, samples: Samples, options: PanelOptions, number
 
 def with_means(gate: PanelGate, found: Distances) -> Compared:
     """Return a gate's distances with their means and the p-value."""
-    return Compared(gate, found, mean_over_cases(found.excess), mean_over_cases(found.distance), p_value(gate, found))
+    excess, distance = (
+        mean_over_cases(values, over_all=not gate.stands_alone) for values in (found.excess, found.distance)
+    )
+    return Compared(gate, found, excess, distance, p_value(gate, found))
 
 
 def p_value(gate: PanelGate, found: Distances) -> float:
@@ -180,7 +184,7 @@ def _finding(one: Compared, excess: Mean, p_holm: float, cases: int) -> tuple[Ga
     if beyond and p_holm <= ALPHA:
         return "different", f"its {beyond[0]} is shown to exceed the margin", None
     seems = any(mean.seems_beyond(margin, directed=directed) for _, mean, margin, directed in figures)
-    if excess.n < FEWEST:
+    if excess.n < _fewest(gate):
         if not seems:
             return "too few cases", f"{excess.n} cases have what it compares, too few to judge", None
         return (
@@ -197,6 +201,11 @@ def _finding(one: Compared, excess: Mean, p_holm: float, cases: int) -> tuple[Ga
         return "inconclusive", "one trial per case does not show a side's own spread", None
     needed = _cases_needed(one, cases)
     return "inconclusive", "not shown to be within the margin or beyond it", needed
+
+
+def _fewest(gate: PanelGate) -> int:
+    """Return the cases below which nothing can be shown of a gate."""
+    return max(FEWEST, math.ceil(Z * Z / gate.margin) + 1) if gate.stands_alone else FEWEST
 
 
 def _is_shown(excess: Mean, distance: Mean | None) -> bool:

@@ -217,13 +217,11 @@ def _cases(options: PlanOptions) -> int | None:
 
 
 def _found_share(cases: int, options: PlanOptions) -> float | None:
-    """Return the smallest share of cases or answers that is found, where it concerns half of the requests."""
-    gates = with_margins(GATES, options.margins)
-    margin = max(gate.margin for gate in gates if gate.scale in ("category", "fault"))
-    excess, _, _ = faithful_spread(options.flip_rate, options.baseline, options.vendor)
-    n = cases * LEAST_SHARE
+    """Return the smallest share of the answers whose damage is found by the gate ``any``."""
+    margin = next(gate.margin for gate in with_margins(GATES, options.margins) if gate.name == "any")
+    _, _, novelty = faithful_spread(options.flip_rate, options.baseline, options.vendor)
     for share in np.arange(margin, 1.0, 0.001):
-        spread = math.sqrt(excess**2 + share * (1 - share))
-        if cases_for_difference(spread, margin, float(share), options.power) <= n:
+        spread = math.sqrt(novelty**2 + share * (1 - share))
+        if cases_for_difference(spread, margin, float(share), options.power) <= cases:
             return float(share)
     return None

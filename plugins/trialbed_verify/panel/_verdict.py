@@ -78,7 +78,11 @@ def _conclusion(results: Sequence[GateResult], cases: int, trials: tuple[float, 
         return Verdict("inconclusive", "; ".join([*_greatest(results), reason]), needed)
     if whole is not None and whole <= ALPHA:
         return Verdict("inconclusive", _together(results, whole))
-    few = ", ".join(result.gate.name for result in results if result.finding == "too few cases")
+    few = ", ".join(
+        f"{result.gate.name} ({result.excess.n} cases)"
+        for result in results
+        if result.finding == "too few cases" and result.excess
+    )
     if few:
         return Verdict(
             "equivalent", f"every gate with enough cases is shown to be within its margin; not judged: {few}"
@@ -109,6 +113,8 @@ def _open_reason(results: Sequence[GateResult], cases: int, trials: tuple[float,
     single = [side for side, count in zip(("baseline", "vendor"), trials, strict=True) if count < 2]
     if single:
         sides = " and ".join(f"the {side}" for side in single)
+        if len(single) > 1:
+            return f"{sides} have one trial per case that counts, so their own spread is unknown; use --trials 5"
         return f"{sides} has one trial per case that counts, so its own spread is unknown; repeat it with --trials 5"
     names = ", ".join(_open_name(result, cases) for result in results)
     close = ", ".join(result.gate.name for result in results if result.needed is None)

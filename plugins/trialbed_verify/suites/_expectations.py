@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +15,9 @@ from trialbed.wire.json_schemas import JsonSchema
 
 Row = Mapping[str, Any]
 MISSING = object()
+
+SHOWN = 40
+"""Characters of a wrong value that are shown."""
 
 MARKERS = re.compile(
     r"<\|[a-zA-Z0-9_]{2,40}\|>"  # ChatML, Llama, Kimi, Qwen
@@ -139,6 +143,23 @@ EXPECTATIONS: Mapping[str, tuple[Check, str]] = {
     "logprobs": (_logprobs, "the first choice has log probabilities with at most this many alternatives"),
 }
 """Keys of ``expect`` -> their checks, and what their values mean."""
+
+
+def suite_fault(about: Any) -> str | None:
+    """Return the reason why the ``suite`` of a line of a test set cannot be scored; None if it can be."""
+    if not isinstance(about, Mapping):
+        return "suite: not an object"
+    if ("name" in about or "expect" in about) and not isinstance(about.get("name"), str):
+        return f"suite: the name is {json.dumps(about.get('name'))[:SHOWN]}, not a text"
+    expected = about.get("expect", {})
+    if not isinstance(expected, Mapping):
+        return "suite: expect is not an object with expectations"
+    unknown = next((name for name in expected if name not in EXPECTATIONS), None)
+    if unknown is None:
+        return None
+    close = get_close_matches(unknown, EXPECTATIONS, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return f"suite: unknown expectation {unknown[:SHOWN]!r}; {hint}The expectations are {', '.join(EXPECTATIONS)}"
 
 
 def score(row: Row) -> float | None:

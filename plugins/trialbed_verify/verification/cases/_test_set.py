@@ -141,6 +141,12 @@ class TestSet:
         if not isinstance(body, dict):
             self.bad_lines.append(BadLine(index, "not a JSON object"))
             return
+        if "suite" in body:
+            from trialbed_verify.suites import suite_fault
+
+            if fault := suite_fault(body["suite"]):
+                self.bad_lines.append(BadLine(index, fault))
+                return
         identity = content_digest(body, plain=self._floats.plain)
         seen[identity] = seen.get(identity, 0) + 1
         self._offsets.append(offset)

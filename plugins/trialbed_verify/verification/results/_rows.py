@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from sys import intern
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import orjson
 
 from trialbed.errors import DataError
+
+if TYPE_CHECKING:
+    from trialbed_verify.verification.cases import SchemaChecker
 
 Body = Mapping[str, Any]
 Measure = Callable[[Body, Path, int], Any]
@@ -175,6 +178,7 @@ def _parse_row(number: int, row: Body, measured: Any) -> ResultRow:
     response = _object(row, "response")
     outcome, problem = _outcome(row, response, success, finish_reason)
     usage = _usage(response)
+    valid, calls = _verdicts(row, response)
     return ResultRow(
         line=number,
         data_index=_whole(row, "data_index"),
@@ -189,8 +193,8 @@ def _parse_row(number: int, row: Body, measured: Any) -> ResultRow:
         problem=problem,
         success=success,
         finish_reason=finish_reason,
-        valid=_truth(row, "tool_calls_valid"),
-        calls=_calls(row),
+        valid=valid,
+        calls=calls,
         completion_tokens=_figure(row, "completion_tokens") or _count(usage, "completion_tokens"),
         total_tokens=_figure(row, "total_tokens") or _total(usage),
         ttft_ms=_figure(row, "ttft_ms"),
@@ -211,6 +215,36 @@ def _outcome(row: Body, response: Body, success: bool, finish_reason: str | None
     if finish_reason is None:
         return NO_FINISH_REASON, "no_finish_reason"
     return (finish_reason if finish_reason in ("tool_calls", "stop") else "other"), None
+
+
+def _verdicts(row: Body, response: Body) -> tuple[bool | None, tuple[CallRow, ...] | None]:
+    """Return whether all calls fit, and the verdict on each: as the row has them, else checked against its tools."""
+    valid, calls = _truth(row, "tool_calls_valid"), _calls(row)
+    if calls is not None or valid is not None:
+        return valid, calls
+    if "tool_calls_valid" in row:
+        # K2-style tools write null where calls are announced and there are none.
+        return (False if row.get("finish_reason") == "tool_calls" else None), None
+    made = _message(response).get("tool_calls")
+    if not isinstance(made, list) or not made:
+        return None, None
+    found = _checker().verdicts(made, _object(row, "request").get("tools"))
+    checked = tuple(CallRow(one.valid, tuple(intern(reason) for reason in one.reasons)) for one in found)
+    verdicts = {one.valid for one in checked}
+    return (False if False in verdicts else None if None in verdicts else True), _share(checked)
+
+
+@lru_cache(maxsize=1)
+def _checker() -> SchemaChecker:
+    from trialbed_verify.verification.cases import SchemaChecker
+
+    return SchemaChecker()
+
+
+def _message(response: Body) -> Body:
+    choices = response.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return _object(first, "message") if isinstance(first, dict) else {}
 
 
 def _calls(row: Body) -> tuple[CallRow, ...] | None:

@@ -184,3 +184,36 @@ def test_deals_go_on_where_few_are_as_unusual(official: Sides) -> None:
     found = judged(official, played(2, small_damages))
     assert found.deals == 10_000
     assert at(found, "any").p < 1 / 1000
+
+
+def stopping(share: float) -> Change:
+    """One case of ten asks to stop at a word, and this share of the answers does not."""
+
+    def change(row: Row, random: np.random.Generator) -> None:
+        if row["data_index"] % 10 == 0:
+            row["request"]["stop"] = ["halt"]
+            row["response"]["choices"][0]["message"] = {"role": "assistant", "content": "As I said before, no."}
+            row["response"]["choices"][0]["finish_reason"] = "stop"
+            if random.random() < share:
+                message_of(row)["content"] = "As I said before, halt and no."
+                row["findings"] = [{"gate": "constraints", "kind": "stop_sequence_in_text", "message": "it is there"}]
+        counted()(row, random)
+
+    return change
+
+
+def test_a_parameter_of_few_requests_is_judged_over_these() -> None:
+    baseline = played(1, stopping(0.0))
+    found = judged(baseline, played(2, stopping(0.5)))
+    assert "constraints:stop" in found.different
+    gate = at(found, "constraints:stop")
+    assert gate.excess is not None
+    assert gate.excess.n == CASES // 10
+    assert gate.excess.value == pytest.approx(0.5, abs=0.15)
+    assert found.at("constraints:n") is None
+
+
+def test_a_parameter_of_few_requests_that_is_obeyed_holds_up_no_verdict() -> None:
+    found = judged(played(1, stopping(0.0)), played(2, stopping(0.0)))
+    assert found.finding == "equivalent", found.reason
+    assert "not judged: constraints:stop (40 cases)" in found.reason

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from trialbed_verify.suites import EXPECTATIONS, misses, score
+from trialbed_verify.suites import EXPECTATIONS, misses, score, suite_fault
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
 
@@ -106,3 +106,22 @@ def test_odd_answers_are_wrong_and_break_nothing(response: Any) -> None:
     expect = {"calls": True, "choices": 1, "logprobs": 1, "clean": True, "json": True, "answered": True}
     assert set(expect) <= set(EXPECTATIONS)
     assert score(row(expect) | {"response": response}) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("about", "said"),
+    [
+        ({"name": "own", "expect": {"call": True}}, "did you mean 'calls'?"),
+        ({"name": 5}, "suite: the name is 5, not a text"),
+        ({"expect": {"calls": True}}, "suite: the name is null"),
+        ({"name": "own", "expect": ["calls"]}, "expect is not an object"),
+        ("own", "suite: not an object"),
+    ],
+)
+def test_a_suite_that_cannot_be_scored_is_named(about: Any, said: str) -> None:
+    assert said in str(suite_fault(about))
+
+
+def test_a_suite_that_can_be_scored_has_no_fault() -> None:
+    assert suite_fault({"name": "own", "expect": {"calls": True, "most_calls": 1}}) is None
+    assert suite_fault({"answer": {"text": "x"}}) is None

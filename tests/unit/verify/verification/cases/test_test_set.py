@@ -79,3 +79,13 @@ def test_an_identity_is_that_of_canonical_json(odd: str, tmp_path: Path) -> None
         (case,) = cases
     text = json.dumps(case.body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     assert case.identity == hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def test_a_misspelt_expectation_is_no_case_and_is_named(tmp_path: Path) -> None:
+    right = {"messages": [], "suite": {"name": "own", "expect": {"calls": True}}}
+    wrong = {"messages": [], "suite": {"name": "own", "expect": {"call": True}}}
+    cases = TestSet(written(tmp_path / "s.jsonl", right, wrong))
+    assert len(cases) == 1
+    (line,) = cases.bad_lines
+    assert line.index == 2
+    assert "unknown expectation 'call'; did you mean 'calls'?" in line.reason

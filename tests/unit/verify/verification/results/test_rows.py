@@ -156,3 +156,26 @@ def test_memory_does_not_grow_with_what_is_not_compared(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert len(rows) == 400
     assert kept / len(rows) < 2000
+
+
+@pytest.mark.parametrize(("arguments", "valid"), [('{"q": "x"}', True), ('{"q": 5}', False), ("{oops", False)])
+def test_calls_without_a_verdict_are_checked_against_their_tools(tmp_path: Path, arguments: str, valid: bool) -> None:
+    schema = {"type": "object", "properties": {"q": {"type": "string"}}}
+    tool = {"type": "function", "function": {"name": "look_up", "parameters": schema}}
+    call = {"id": "1", "type": "function", "function": {"name": "look_up", "arguments": arguments}}
+    message = {"role": "assistant", "tool_calls": [call]}
+    one = k2_row(1, "tool_calls", request=request(1, tools=[tool]), response={"choices": [{"message": message}]})
+    del one["tool_calls_valid"]
+    (row,) = read(tmp_path, one)
+    assert row.valid is valid
+    assert row.calls is not None
+    assert row.calls[0].valid is valid
+
+
+def test_without_calls_or_verdict_validity_is_not_known(tmp_path: Path) -> None:
+    one = k2_row(1, "tool_calls")
+    del one["tool_calls_valid"]
+    (row,) = read(tmp_path, one)
+    assert (row.valid, row.calls) == (None, None)
+    (row,) = read(tmp_path, k2_row(1, "tool_calls", valid=None))
+    assert row.valid is False
