@@ -24,7 +24,7 @@ EPILOG = """\b
 Examples:
   bench select --dataset mini --selector bm25 --selector keyword --k 1,5
   bench select -d stabletoolbench:G1_tool -d stabletoolbench:G1_category --selector hybrid
-  bench select -d stabletoolbench:G1_tool --catalog stabletoolbench --catalog toolenv/tools --selector bm25
+  bench select -d stabletoolbench:G1_tool --catalog stabletoolbench --catalog toolenv/tools --selector rerank
   bench select -d stabletoolbench:G1_tool --explain --query-id 588 --k 10
 """
 
@@ -61,10 +61,10 @@ def _asking(command: Any) -> Any:
     "--selector",
     "selectors",
     multiple=True,
-    default=("bm25",),
+    default=("rerank",),
     metavar="NAME",
     shell_complete=completes(drivers("selectors")),
-    help="Selector to measure; repeatable. [default: bm25]",
+    help="Selector to measure; repeatable. [default: rerank]",
 )
 @plain_option("--k", "ks", type=Numbers(), default="5,20,120", show_default=True, help="Numbers of tools offered.")
 @plain_option(

@@ -1,11 +1,11 @@
-"""The documents of an index: weighted words and a sentence for each Api and each tool."""
+"""The documents of an index: the words of each Api by place, weighted words of Apis and tools, and a sentence."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from trialbed.records import Api
 from trialbed_selection.retrieval._words import Words
@@ -20,17 +20,36 @@ MAX_SENTENCE = 400
 """Characters of a description that are embedded: a model reads no more."""
 
 
-def api_words(api: Api, words: Words) -> list[str]:
-    """The words of an Api, each as often as its place weighs."""
-    parameters = (*api.required_parameters, *api.optional_parameters)
-    return [
-        *NAME * words(api.tool_name),
-        *NAME * words(api.api_name),
-        *DESCRIPTION * words(api.description),
-        *DESCRIPTION * words(api.category),
-        *DETAIL * words("\n".join(f"{parameter.name}\n{parameter.description}" for parameter in parameters)),
-        *DETAIL * words("\n".join(islice(_keys(api.template_response), MAX_KEYS))),
-    ]
+class ApiWords(NamedTuple):
+    """The words of an Api, by where they stand."""
+
+    tool: list[str]
+    name: list[str]
+    description: list[str]
+    category: list[str]
+    parameters: list[str]
+    response: list[str]
+
+    @classmethod
+    def of(cls, api: Api, words: Words) -> ApiWords:
+        """Read an Api."""
+        parameters = (*api.required_parameters, *api.optional_parameters)
+        return cls(
+            tool=words(api.tool_name),
+            name=words(api.api_name),
+            description=words(api.description),
+            category=words(api.category),
+            parameters=words("\n".join(f"{parameter.name}\n{parameter.description}" for parameter in parameters)),
+            response=words("\n".join(islice(_keys(api.template_response), MAX_KEYS))),
+        )
+
+    def weighted(self) -> list[str]:
+        """All words, each as often as its place weighs."""
+        return [*NAME * self.tool, *DESCRIPTION * self.category, *self.own()]
+
+    def own(self) -> list[str]:
+        """The words that tell the Api from others of its tool: without the tool's name and category."""
+        return [*NAME * self.name, *DESCRIPTION * self.description, *DETAIL * self.parameters, *DETAIL * self.response]
 
 
 def tool_words(of_apis: Sequence[Sequence[str]], description: Sequence[str]) -> list[str]:
