@@ -1,4 +1,4 @@
-"""The Apis that a query's words find, and what a reranker knows about each."""
+"""The Apis that a query's words find, and the features of each that a reranker weighs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ FEATURES = (
     "tool_size",
     "category",
 )
-"""What is known about a candidate. Scores are shares of the best Api's (or tool's) score for the same words; those of
+"""The features of a candidate. Scores are shares of the best Api's (or tool's) score for the same words; those of
 sentences are of the sentence that fits best.
 
 ``query``, ``sentence``: the Api's BM25 score and 0.6 of its tool's. ``_api``: its own alone; ``_own``: that without the
@@ -84,7 +84,7 @@ class Candidates:
         self.places = _best(fused, MOST)
 
     def features(self) -> Array:
-        """What is known about each candidate: a row for each, a column for each of ``FEATURES``."""
+        """Compute the features: a row for each, a column for each of ``FEATURES``."""
         import numpy as np
 
         if not len(self.places):
@@ -150,7 +150,7 @@ def _best(scores: Array, count: int) -> Array:
 
 
 def _reciprocal_ranks(rows: Array) -> Array:
-    """The reciprocal ranks in each row, added up; what a row does not rank among its best gets nothing from it."""
+    """Add up the reciprocal ranks in each row, down to the 150th."""
     import numpy as np
 
     total = np.zeros(rows.shape[1], dtype=np.float32)
@@ -161,7 +161,7 @@ def _reciprocal_ranks(rows: Array) -> Array:
 
 
 def _behind_best(values: Array, tools: Array) -> Array:
-    """How far each value is behind the best one of its tool: zero or less."""
+    """Return the distance of each value from the best one of its tool: zero or less."""
     import numpy as np
 
     _, group = np.unique(tools, return_inverse=True)

@@ -78,7 +78,7 @@ class RerankIndex:
         category_of = [categories.setdefault(category, len(categories)) for category, _ in tools]
         vocabulary: Vocabulary = {}
         gram_vocabulary: Vocabulary = {}
-        documents = term_places((one.weighted() for one in read), vocabulary)
+        documents = term_places((one.all() for one in read), vocabulary)
         of_tools = term_places(_tool_documents(apis, tool_of, read, words), vocabulary)
         of_names = term_places((grams([*one.tool, *one.name]) for one in read), gram_vocabulary)
         own, names, tool_names = (
@@ -133,6 +133,6 @@ def _tool_documents(
     documents: list[list[list[str]]] = [[] for _ in range(max(tool_of, default=-1) + 1)]
     descriptions = [""] * len(documents)
     for api, place, one in zip(apis, tool_of, read, strict=True):
-        documents[place].append(one.weighted())
+        documents[place].append(one.all())
         descriptions[place] = descriptions[place] or api.tool_description
     return [tool_words(parts, words(text)) for parts, text in zip(documents, descriptions, strict=True)]

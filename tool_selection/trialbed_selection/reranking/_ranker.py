@@ -33,7 +33,7 @@ class LinearRanker:
         self._weights = [weights[name] for name in FEATURES]
 
     @classmethod
-    def learned(cls) -> LinearRanker:
+    def default(cls) -> LinearRanker:
         """The ranker with the weights that come with Trialbed."""
         return cls(json.loads(WEIGHTS.read_text(encoding="utf-8"))["weights"])
 

@@ -20,7 +20,7 @@ def term_places(documents: Iterable[Iterable[str]], vocabulary: Vocabulary) -> l
 
 
 def inverse_frequencies(documents: Sequence[Sequence[int]], terms: int) -> np.ndarray[Any, Any]:
-    """How rare each term is: BM25's inverse document frequency, as Lucene has it."""
+    """Return the inverse document frequency of each term, as in Lucene's BM25."""
     import numpy as np
 
     found = np.bincount([place for document in documents for place in set(document)], minlength=terms)
@@ -56,7 +56,7 @@ def weight_shares(documents: Sequence[Sequence[int]], weights: np.ndarray[Any, A
 
 
 def term_groups(groups: Sequence[Iterable[str]], vocabulary: Vocabulary) -> csr_array:
-    """Which terms of a vocabulary each group has, as rows of ones."""
+    """Mark the terms of each group that are in a vocabulary, as rows of ones."""
     import numpy as np
     from scipy.sparse import csr_array
 

@@ -43,12 +43,12 @@ class ApiWords(NamedTuple):
             response=words("\n".join(islice(_keys(api.template_response), MAX_KEYS))),
         )
 
-    def weighted(self) -> list[str]:
-        """All words, each as often as its place weighs."""
+    def all(self) -> list[str]:
+        """Return all words, each as often as its place weighs."""
         return [*NAME * self.tool, *DESCRIPTION * self.category, *self.own()]
 
     def own(self) -> list[str]:
-        """The words that tell the Api from others of its tool: without the tool's name and category."""
+        """Weigh the words of the Api itself: without the tool's name and category."""
         return [*NAME * self.name, *DESCRIPTION * self.description, *DETAIL * self.parameters, *DETAIL * self.response]
 
 

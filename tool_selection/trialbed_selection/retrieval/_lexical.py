@@ -47,7 +47,7 @@ class LexicalIndex:
         words = Words()
         tools: dict[tuple[str, str], int] = {}
         tool_of = [tools.setdefault((api.category, api.tool_name), len(tools)) for api in apis]
-        documents = [ApiWords.of(api, words).weighted() for api in apis]
+        documents = [ApiWords.of(api, words).all() for api in apis]
         of_tools: list[list[Sequence[str]]] = [[] for _ in tools]
         descriptions: list[str] = [""] * len(tools)
         for api, place, document in zip(apis, tool_of, documents, strict=True):

@@ -67,7 +67,7 @@ class RerankSelector(Bm25Selector):
 
     def _open(self, catalog: CatalogIndex) -> None:
         self._index = open_reranking(catalog)
-        self._ranker = LinearRanker.learned()
+        self._ranker = LinearRanker.default()
         self._words = Words()
 
     def _scores(self, text: str) -> np.ndarray[Any, Any]:
