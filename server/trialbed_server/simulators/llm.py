@@ -81,14 +81,13 @@ class LlmSimulator(Simulator):
             SimulationError: the model refuses, or gives no answer that can be read.
             ModelUnavailable: it cannot be asked, or its budget is used up.
         """
+        # Whether an Api does with other arguments than it documents is the model's to say.
         problems = argument_problems(api, arguments) if api is not None else ""
-        if problems:
-            return Simulation(error=f"Invalid arguments for {ref}: {problems}")
         if self.model is None:
             raise SimulationError(f"{ref}: the simulator 'llm' has no model")
         messages = [
             {"role": "system", "content": SYSTEM},
-            {"role": "user", "content": _task(api_document(api, ref), examples, arguments)},
+            {"role": "user", "content": _task(api_document(api, ref), examples, arguments, problems)},
         ]
         try:
             return await self.model.ask_for(read_simulation, messages, schema=REPLY_SCHEMA, max_tokens=MAX_TOKENS)
@@ -98,11 +97,13 @@ class LlmSimulator(Simulator):
             raise SimulationError(f"{ref}: the simulator's model gave no answer: {error}") from error
 
 
-def _task(document: dict[str, Json], examples: Sequence[Example], arguments: dict[str, Json]) -> str:
+def _task(document: dict[str, Json], examples: Sequence[Example], arguments: dict[str, Json], problems: str) -> str:
     parts = [f"Documentation:\n{json.dumps(document, ensure_ascii=False)}"]
     shown = _example_lines(examples)
     if shown:
         parts.append("Earlier answers:\n" + "\n".join(shown))
+    if problems:
+        parts.append(f"The input does not fit the documentation:\n{problems}")
     parts.append(f"Input:\n{canonical_json(arguments)}")
     return "\n\n".join(parts)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from trialbed.contracts import Simulation, Simulator
@@ -67,7 +68,20 @@ def _with_reference(response: Any, reference: str) -> Any:
 
 
 def argument_problems(api: Api, arguments: dict[str, Any]) -> str:
-    """The problem with the arguments, in one line; empty if they fit the Api's schema."""
+    """The problem with the arguments, in one line; empty if they fit the Api's schema.
+
+    A default that the documentation gives fits, also where it is not of its parameter's type.
+    """
     found = schema_problems(api.parameters_schema(), arguments, most=100)
-    named = sorted((list(map(str, problem.path)), problem.message) for problem in found)
+    defaults = {item.name: item.default for item in (*api.required_parameters, *api.optional_parameters)}
+    named = sorted(
+        (list(map(str, problem.path)), problem.message)
+        for problem in found
+        if not problem.path or not _is_default(defaults, arguments, str(problem.path[0]))
+    )
     return "; ".join(f"{'.'.join(path)}: {message}" if path else message for path, message in named[:MAX_PROBLEMS])
+
+
+def _is_default(defaults: Mapping[str, Any], arguments: Mapping[str, Any], name: str) -> bool:
+    default, given = defaults.get(name), arguments.get(name)
+    return default is not None and type(given) is type(default) and given == default

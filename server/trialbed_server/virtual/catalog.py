@@ -22,6 +22,7 @@ class CallTarget:
     Attributes:
         ref: in the dataset's spelling if it is known, else as sent.
         name: the standardised triple.
+        meant: the known Api that has this name in another case, where the Api is unknown.
         origin: whose cached answers are valid for it, in addition to authoritative ones.
     """
 
@@ -30,6 +31,7 @@ class CallTarget:
     api: Api | None
     simulator: Simulator
     origin: Origin
+    meant: ApiRef | None = None
 
     @property
     def path(self) -> str:
@@ -54,9 +56,11 @@ class TargetCatalog:
         self._default = default
         self._exact: dict[tuple[str, str, str], tuple[Api, Simulator]] = {}
         self._standard: dict[StandardName, tuple[Api, Simulator]] = {}
+        self._folded: dict[StandardName, ApiRef] = {}
         for api, simulator in apis:
             self._exact.setdefault((api.category, api.tool_name, api.api_name), (api, simulator))
             self._standard.setdefault(documented_name(api.category, api.tool_name, api.api_name), (api, simulator))
+            self._folded.setdefault(_folded(documented_name(api.category, api.tool_name, api.api_name)), api.ref)
         self.target = lru_cache(MAX_UNKNOWN + len(self._exact))(self._target)
 
     def _target(self, category: str, tool_name: str, api_name: str) -> CallTarget:
@@ -65,10 +69,16 @@ class TargetCatalog:
         found = self._exact.get((category, tool_name, api_name)) or self._standard.get(name)
         if found is None:
             ref = ApiRef(category=category, tool_name=tool_name, api_name=api_name)
-            return CallTarget(ref, name, None, self._default, _origin(self._default, None))
+            folded = _folded(requested_name(category.lower(), tool_name.lower(), api_name.lower()))
+            meant = self._folded.get(folded)
+            return CallTarget(ref, name, None, self._default, _origin(self._default, None), meant)
         api, simulator = found
         name = documented_name(api.category, api.tool_name, api.api_name)
         return CallTarget(api.ref, name, api, simulator, _origin(simulator, api))
+
+
+def _folded(name: StandardName) -> StandardName:
+    return StandardName(*(part.lower() for part in name))
 
 
 def _origin(simulator: Simulator, api: Api | None) -> Origin:

@@ -184,12 +184,17 @@ class SimulatorSource:
         """Returns the simulator's answer.
 
         Raises:
-            SimulationError: it fails, is too slow, or the input is not a JSON object.
+            SimulationError: the input is not a JSON object, the Api is a known one in another case, or the simulator
+                refuses.
+            ToolBroken: it fails, or is too slow.
         """
         target = call.target
         if not isinstance(call.tool_input, dict):
             kind = KINDS[type(call.tool_input)]
             raise SimulationError(f"{target.path}: tool_input must be a JSON object, this is {kind}")
+        if target.meant is not None:
+            meant = "/".join(filter(None, (target.meant.category, *target.meant.pair)))
+            raise SimulationError(f"{target.path}: no such Api; names are case-sensitive: did you mean {meant}?")
         try:
             async with asyncio.timeout(self._timeout):
                 simulation = await self._simulate(call)

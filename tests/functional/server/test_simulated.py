@@ -110,6 +110,15 @@ async def test_a_model_that_cannot_be_asked_is_not_the_agents_fault(serve: Serve
         assert (failure is None) if message is None else (message in failure["message"])
 
 
+async def test_the_model_decides_on_arguments_that_are_not_documented(serve: Serve, model: Model) -> None:
+    client = await serve(**options(model))
+    await client.post("/control/trials", json=registration(simulator="llm"))
+    reply = await client.post(f"/t/{TRIAL}/virtual", json=virtual({"query": "Oslo"}))
+    assert reply.json() == {"error": "", "response": {"temperature": 21}}
+    task = model.requests[-1]["messages"][1]["content"]
+    assert "The input does not fit the documentation:\n'city' is a required property\n\nInput:\n" in task
+
+
 async def test_a_spent_budget_is_an_api_error(serve: Serve, model: Model) -> None:
     client = await serve(**options(model), max_helper_requests=1)
     assert (await client.post("/virtual", json=virtual({"n": 1}))).json()["error"] == ""

@@ -190,6 +190,16 @@ async def test_what_a_simulator_says_of_calls_that_do_not_fit_is_an_answer(
     assert (await closed(client))["failure"] is None
 
 
+async def test_an_api_in_another_case_is_not_invented(serve: Serve) -> None:
+    client = await serve()
+    await client.post("/control/trials", json=registration())
+    for names in ({"category": "weather"}, {"category": "WEATHER", "tool_name": "weather_now_for_weather"}):
+        reply = await client.post(f"/t/{TRIAL}/virtual", json=virtual(**names))
+        assert "did you mean Weather/Weather Now/Current?" in reply.json()["error"]
+    other = await client.post(f"/t/{TRIAL}/virtual", json=virtual(api_name="Tomorrow"))
+    assert other.json()["error"] == ""
+
+
 async def test_a_frozen_server_answers_from_the_cache_and_names_the_nearest_inputs(serve: Serve) -> None:
     filled = await serve()
     known = (await filled.post("/virtual", json=virtual({"city": "Oslo", "days": 3}))).json()

@@ -119,3 +119,13 @@ async def test_every_api_of_the_real_data_is_answered_with_evidence_of_bounded_s
         simulation = await simulator.simulate(found, "ref", {"q": seen})
         assert evidence_values(simulation.response), api_name
         assert len(json.dumps(simulation.response)) < 200_000, api_name
+
+
+@pytest.mark.parametrize(
+    ("kind", "default"), [("NUMBER", "ten"), ("STRING", 10), ("NUMBER", True), ("ENUM", "none of them")]
+)
+async def test_a_documented_default_fits_whatever_its_type(kind: str, default: Any) -> None:
+    odd = api(required_parameters=(Parameter(name="limit", type=kind, default=default),))
+    assert (await TemplateSimulator().simulate(odd, "Data/Tool/Api", {"limit": default})).error == ""
+    for other in ([], {"limit": default}):
+        assert "limit: " in (await TemplateSimulator().simulate(odd, "Data/Tool/Api", {"limit": other})).error
