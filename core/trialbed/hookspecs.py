@@ -88,6 +88,8 @@ def score_trial(context: ScoreContext) -> Iterable[Score] | Awaitable[Iterable[S
     Every implementation is called and all scores are kept. An exception becomes a failed score of the
     plugin's name and harms nothing else. A score without a value has ``value=None`` and a ``failure``.
 
+    Plugins of other distributions score in a process of their own, within a minute of work and 4 GiB for a trial.
+
     .. versionadded:: 0.1
 
     Returns:

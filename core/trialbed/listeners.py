@@ -6,24 +6,44 @@ import asyncio
 import inspect
 import json
 import logging
-from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any, Protocol
 
 import pluggy
 
 from trialbed.errors import DataError, DriverBroken, UsageError
-from trialbed.plugins import plugin_manager
+from trialbed.plugins import foreign_plugins, plugin_manager
 from trialbed.records import Failure, Run, Score, ScoreDescription, TrialResult
-from trialbed.scoring import ScoreContext
+from trialbed.scoring import ScoreContext, ScoringStopped
 
 log = logging.getLogger("trialbed.plugins")
 
 
-class Listeners:
-    """The plugins of a run, each called on its own."""
+class Elsewhere(Protocol):
+    """Scores trials outside of this process."""
 
-    def __init__(self, manager: pluggy.PluginManager) -> None:
+    def takes(self, context: ScoreContext, *, foreign: bool) -> bool:
+        """Return whether a plugin, foreign or Trialbed's own, is to score a trial there."""
+
+    async def score(self, plugin: str, context: ScoreContext) -> Sequence[Score]:
+        """Return the scores that a plugin gives."""
+
+
+class Listeners:
+    """The plugins of a run, each called on its own.
+
+    Args:
+        manager: of the plugins.
+        objects: the names of those that are objects of this program, which score nowhere else.
+
+    Attributes:
+        elsewhere: where trials are scored that are not to be scored in this process; None scores all here.
+    """
+
+    def __init__(self, manager: pluggy.PluginManager, objects: Collection[str] = ()) -> None:
+        self.elsewhere: Elsewhere | None = None
+        self._objects = frozenset(objects)
         self._manager = manager
         self._callers: dict[str, list[tuple[str, pluggy.HookCaller]]] = {}
 
@@ -36,14 +56,39 @@ class Listeners:
                 log.exception("plugin %r failed in %s", plugin, hook)
 
     async def score(self, context: ScoreContext) -> tuple[Score, ...]:
-        """The scores of every plugin; a plugin that fails gives one failed score under its name."""
+        """The scores of every plugin; a plugin that fails gives one failed score under its name.
+
+        Raises:
+            ScoringStopped: the texts of the trial are more than Trialbed's own scorers can read within their limits.
+        """
         scores: dict[str, Score] = {}
         for plugin, caller in self._each("score_trial"):
-            for score in await _scores_of(plugin, caller, context):
+            for score in await self._scores_of(plugin, caller, context):
                 if score.name in scores:
                     score = _failed(plugin, f"the score {score.name!r} is already given by another plugin")
                 scores[score.name] = score
         return tuple(scores.values())
+
+    async def score_by(self, plugin: str, context: ScoreContext) -> list[Score]:
+        """Return the scores that one plugin gives; whatever it raises is raised."""
+        return await _given_scores(dict(self._each("score_trial"))[plugin], context)
+
+    async def _scores_of(self, plugin: str, caller: pluggy.HookCaller, context: ScoreContext) -> Sequence[Score]:
+        foreign = plugin in self._foreign
+        if self.elsewhere is None or plugin in self._objects or not self.elsewhere.takes(context, foreign=foreign):
+            return await _scores_of(plugin, caller, context)
+        try:
+            return await self.elsewhere.score(plugin, context)
+        except ScoringStopped as stopped:
+            if not foreign:
+                raise
+            return [_failed(plugin, f"it {stopped} on this trial, and was stopped; the other scores are not affected")]
+        except RuntimeError as error:
+            return [_failed(plugin, str(error))]
+
+    @cached_property
+    def _foreign(self) -> Collection[str]:
+        return foreign_plugins()
 
     def hears(self, hook: str) -> bool:
         """Return whether any plugin has the hook."""
@@ -103,7 +148,7 @@ def installed_listeners(more: Mapping[str, object] | None = None) -> Listeners:
             raise UsageError(f"scorers: an installed plugin is called {name!r}; give yours another name")
         manager.register(plugin, name)
     manager.check_pending()
-    return Listeners(manager)
+    return Listeners(manager, more or ())
 
 
 def _leave_out(error: DriverBroken) -> None:
@@ -112,12 +157,16 @@ def _leave_out(error: DriverBroken) -> None:
 
 async def _scores_of(plugin: str, caller: pluggy.HookCaller, context: ScoreContext) -> list[Score]:
     try:
-        scores: list[Score] = []
-        hooked = partial(caller, context=context)
-        for given in await asyncio.to_thread(hooked) if context.answer.is_long else hooked():
-            scores.extend(map(_checked, await given if inspect.isawaitable(given) else given))
+        return await _given_scores(caller, context)
     except Exception as error:  # noqa: BLE001 - a scorer is foreign code: its fault becomes its score's failure
         return [_failed(plugin, f"{type(error).__name__}: {error}")]
+
+
+async def _given_scores(caller: pluggy.HookCaller, context: ScoreContext) -> list[Score]:
+    scores: list[Score] = []
+    hooked = partial(caller, context=context)
+    for given in await asyncio.to_thread(hooked) if context.answer.is_long else hooked():
+        scores.extend(map(_checked, await given if inspect.isawaitable(given) else given))
     return scores
 
 

@@ -89,6 +89,12 @@ def register(manager: pluggy.PluginManager, distribution: Distribution, entry: E
         ) from error
 
 
+def foreign_plugins() -> frozenset[str]:
+    """Return the names of the plugins of other distributions than Trialbed."""
+    found = plugin_entry_points()
+    return frozenset(entry.name for distribution, entry in found if distribution.name != PROJECT_DISTRIBUTION)
+
+
 def plugin_entry_points() -> Iterable[tuple[Distribution, EntryPoint]]:
     """Every plugin's entry point with its distribution, each distribution once; imports none."""
     # One pass over file names: asking each distribution for its name would parse the metadata of all.

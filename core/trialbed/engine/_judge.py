@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from trialbed.contracts import Judge
-from trialbed.drivers import load_driver
+from trialbed.drivers import list_drivers, load_driver
 from trialbed.engine._control import ControlClient
 from trialbed.engine._models import HelperModels, direct_endpoint, is_scripted, judge_choice, with_endpoint
 from trialbed.engine._plan import new_trial_token
 from trialbed.engine._trial import DUMMY_KEY
 from trialbed.errors import NothingMeasured, UsageError
+from trialbed.plugins import PROJECT_DISTRIBUTION
 from trialbed.records import Json, ModelEndpoint, TrialRegistration
 from trialbed.scoring import calibration_of, judge_identity
+from trialbed.scoring_process import JudgeOrder
 from trialbed.settings import RunSettings
 
 if TYPE_CHECKING:
@@ -50,6 +52,15 @@ async def judge_of(
             yield judge
         finally:
             await judge.close()
+
+
+def judge_order(settings: RunSettings) -> JudgeOrder | None:
+    """Return the judge of these settings for processes that make it themselves; None if it asks a model."""
+    name, model = judge_choice(settings)
+    if model is not None:
+        return None
+    origins = {driver.distribution for driver in list_drivers("judges") if driver.name == name}
+    return JudgeOrder(name, settings.judge_votes, settings.judge_prompts, origins != {PROJECT_DISTRIBUTION})
 
 
 def made_judge(settings: RunSettings, driver: str, access: ModelAccess | None) -> Judge:

@@ -16,7 +16,7 @@ from trialbed.engine._callbacks import CallbackServer
 from trialbed.engine._control import ControlClient
 from trialbed.engine._failures import EndpointWatch, Outage
 from trialbed.engine._gold import GoldCalls
-from trialbed.engine._judge import judge_of, judge_report
+from trialbed.engine._judge import judge_of, judge_order, judge_report
 from trialbed.engine._live import LiveExecutor
 from trialbed.engine._models import HelperModels
 from trialbed.engine._options import run_sandbox
@@ -27,6 +27,7 @@ from trialbed.engine._trial import TrialRunner
 from trialbed.errors import NothingMeasured
 from trialbed.listeners import installed_listeners
 from trialbed.records import FrameworkInfo, Json, Run, RunStatus, TrialKey, TrialResult
+from trialbed.scoring_process import ScoringProcesses
 from trialbed.store import Commits, RunChanges, Store, counted_attempts
 
 
@@ -173,6 +174,7 @@ class RunSession:
             async with (
                 server(options, calls.url, workers=not self._is_live) as control,
                 judge_of(helpers, control, own=objects.judge) as judge,
+                ScoringProcesses(None if objects.judge else judge_order(options)) as scoring,
             ):
                 for executor in (live, workers):
                     executor.waited = control.time_waited
@@ -181,6 +183,7 @@ class RunSession:
                 await self._note(await described, control.url, report)
                 await self._make_gold_calls(control)
                 watch = EndpointWatch(control.endpoint, self._progress.note)
+                self._listeners.elsewhere = scoring
                 runner = TrialRunner(
                     run=self._run,
                     queries=by_id(prepared.queries),

@@ -41,7 +41,7 @@ from trialbed.records import (
     TrialSpec,
     WireLog,
 )
-from trialbed.scoring import ScoreContext, judge_label
+from trialbed.scoring import LONGEST_ANSWER, ScoreContext, ScoringStopped, judge_label
 from trialbed.settings import read_fault_plan, secret_values
 from trialbed.tool_calls import unasked_calls
 from trialbed.wire.redaction import Redaction, redaction_of
@@ -86,7 +86,10 @@ class TrialRunner:
         outcome = classify(outcome, wire, in_process=key.framework in self.live)
         timing = compute_timing(outcome.wall_time, wire)
         started = time.perf_counter()
-        scores = await self._scores(key, outcome, wire, timing)
+        try:
+            scores = await self._scores(key, outcome, wire, timing)
+        except ScoringStopped as stopped:
+            scores, outcome = (), _unscored(outcome, stopped)
         integrity = await self._integrity(key, outcome, wire, outside)
         return TrialResult(
             trial=spec.trial,
@@ -124,7 +127,7 @@ class TrialRunner:
         try:
             async with self.slots:
                 self.listeners.notify("trial_started", run=self.run, spec=spec)
-                outcome = await self.executors[spec.key.framework].execute(spec)
+                outcome = _with_readable_answer(await self.executors[spec.key.framework].execute(spec))
                 # Asked before the slot is free, the server answers this before the next trial's requests. The log is
                 # read and scored while that runs.
                 closing = asyncio.create_task(self._close(spec.trial))
@@ -230,6 +233,24 @@ class TrialRunner:
             unasked=() if key.framework in self.live else unasked_calls(wire, tools),
         )
         return await self.listeners.score(context)
+
+
+def _with_readable_answer(outcome: Outcome) -> Outcome:
+    """Return the outcome; a failure if its answer is longer than any that is judged, beside the answer's beginning."""
+    if outcome.failure is not None or outcome.answer is None:
+        return outcome
+    length = len(outcome.answer.final_answer)
+    if length <= LONGEST_ANSWER:
+        return outcome
+    message = f"the answer has {length:,} characters; answers of more than {LONGEST_ANSWER:,} are not judged"
+    answer = outcome.answer.model_copy(update={"final_answer": outcome.answer.final_answer[:LONGEST_ANSWER]})
+    return outcome.model_copy(update={"answer": answer, "failure": Failure(kind="answer", message=message)})
+
+
+def _unscored(outcome: Outcome, stopped: ScoringStopped) -> Outcome:
+    """Return the outcome of a trial whose texts are too much even for scorers that take a linear time."""
+    message = f"the answer and the results of its calls could not be scored: that {stopped}"
+    return outcome.model_copy(update={"failure": Failure(kind="answer", message=message)})
 
 
 def _empty_log(trial: str) -> WireLog:

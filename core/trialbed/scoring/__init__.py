@@ -1,5 +1,13 @@
 """Scores of a trial: the context of a scorer, the run's judge and its calibration, and the scores that mean quality."""
 
+from trialbed.scoring._bounds import (
+    LONGEST_ANSWER,
+    MEMORY,
+    PROCESSOR_SECONDS,
+    SILENT_SECONDS,
+    ScoringStopped,
+    is_large,
+)
 from trialbed.scoring._calibration import (
     MIN_CASES,
     Calibration,
@@ -29,9 +37,13 @@ from trialbed.scoring._scorers import ScoreFunction, Scorer, scorer
 __all__ = [
     "ALWAYS",
     "JUDGED",
+    "LONGEST_ANSWER",
+    "MEMORY",
     "MIN_CASES",
     "NONE_ABSENT",
     "OF_GOLD",
+    "PROCESSOR_SECONDS",
+    "SILENT_SECONDS",
     "TIMES",
     "Calibration",
     "FunctionJudge",
@@ -39,6 +51,7 @@ __all__ = [
     "ScoreContext",
     "ScoreFunction",
     "Scorer",
+    "ScoringStopped",
     "absent_by_trials",
     "absent_scores",
     "as_judge",
@@ -46,6 +59,7 @@ __all__ = [
     "calibrations_file",
     "common_pairs",
     "first_trials_apart",
+    "is_large",
     "judge_identity",
     "judge_label",
     "judge_note",

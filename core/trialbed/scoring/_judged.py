@@ -36,6 +36,8 @@ async def judged_score(context: ScoreContext) -> Score:
         verdict = await context.judge.judge(context.query, context.answer, context.asked_wire)
     except JudgeError as error:
         return _judge_failure(context, str(error))
+    except MemoryError:
+        raise
     except Exception as error:  # noqa: BLE001 - a judge is foreign code: its fault must not cost the other scores
         return _judge_failure(context, f"{type(error).__name__}: {error}")
     detail = {"method": context.judge_name, **_detail(verdict)}

@@ -1,0 +1,63 @@
+"""The bounds within which the texts of a trial are scored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trialbed.records import Answer, WireLog
+
+LONGEST_ANSWER = 500_000
+"""Characters of an answer that is judged: about a thousand pages. A trial with a longer one has failed."""
+
+LONG_ANSWER = 50_000
+"""Characters of an answer that Trialbed's own scorers read in about 50 ms; longer ones are scored in a process."""
+
+LARGE_LOG = 1_000_000
+"""Characters of a server's log and of the agent's claims, likewise."""
+
+PROCESSOR_SECONDS = 60
+"""Seconds of work for the scores of one plugin on one trial."""
+
+SILENT_SECONDS = 600.0
+"""Seconds in which a scoring process may say nothing: a plugin may wait for a model of its own."""
+
+MEMORY = 4 * 2**30
+"""Bytes of data of a scoring process."""
+
+
+class ScoringStopped(Exception):
+    """The scoring of a trial passed a limit; says which one.
+
+    Args:
+        of_judge: whether the judge was at work.
+    """
+
+    def __init__(self, limit: str, *, of_judge: bool = False) -> None:
+        super().__init__(limit)
+        self.of_judge = of_judge
+
+
+def is_large(answer: Answer, wire: WireLog) -> bool:
+    """Return whether the texts of a trial are too large to be read between two events of the engine."""
+    if len(answer.final_answer) > LONG_ANSWER:
+        return True
+    left = LARGE_LOG - sum(len(call.request) + len(call.response) for call in wire.model_calls)
+    for call in (*wire.api_calls, *answer.calls):
+        if left < 0:
+            break
+        left -= _size(call.arguments, left) + _size(call.response, left)
+    return left < 0
+
+
+def _size(value: Any, most: int) -> int:
+    """Return about as many characters as a value has, counted no further than ``most``."""
+    size, rest = 0, [value]
+    while rest and size <= most:
+        value = rest.pop()
+        size += len(value) if isinstance(value, str) else 8
+        if isinstance(value, dict):
+            size += sum(map(len, value))
+            rest.extend(value.values())
+        elif isinstance(value, list):
+            rest.extend(value)
+    return size

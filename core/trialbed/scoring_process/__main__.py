@@ -1,0 +1,145 @@
+"""A process that scores trials, one after the other: ``python -m trialbed.scoring_process``."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import signal
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from trialbed.contracts import Judge, Verdict
+from trialbed.drivers import load_driver
+from trialbed.errors import JudgeError
+from trialbed.listeners import Listeners, installed_listeners
+from trialbed.records import Answer, Query, WireLog
+from trialbed.scoring import MEMORY, PROCESSOR_SECONDS
+from trialbed.scoring_process._messages import Given, JudgeOrder, Judging, Order, Question, packed, read_message
+
+
+class Engine:
+    """The other side."""
+
+    def __init__(self, orders: BinaryIO, replies: BinaryIO) -> None:
+        self._orders = orders
+        self._replies = replies
+        self._turn = asyncio.Lock()
+
+    def read(self) -> Any:
+        """Wait for the next message."""
+        return read_message(self._orders)
+
+    def send(self, message: Any) -> None:
+        """Send a message."""
+        self._replies.write(packed(message))
+        self._replies.flush()
+
+    async def ask(self, question: Question) -> Verdict:
+        """Return a verdict of the engine's judge.
+
+        Raises:
+            JudgeError: it has none.
+        """
+        async with self._turn:
+            self.send(question)
+            reply = await asyncio.to_thread(self.read)
+        if reply.verdict is None:
+            raise JudgeError(reply.error)
+        return cast("Verdict", reply.verdict)
+
+
+class EnginesJudge(Judge):
+    """Asks the engine, whose judge has a model or is an object of the program."""
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__()
+        self._engine = engine
+
+    async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
+        """Return the verdict of the engine's judge."""
+        return await self._engine.ask(Question(query, answer, wire))
+
+
+class NotedJudge(Judge):
+    """Says when a judge begins and ends, so that the engine knows whose work passes a limit."""
+
+    def __init__(self, judge: Judge, engine: Engine) -> None:
+        super().__init__()
+        self._judge = judge
+        self._engine = engine
+
+    async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
+        """Return the verdict of the judge."""
+        self._engine.send(Judging(begins=True))
+        try:
+            return await self._judge.judge(query, answer, wire)
+        finally:
+            self._engine.send(Judging(begins=False))
+
+
+class StoppedJudge(Judge):
+    """Has passed a limit on this trial before."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__()
+        self._reason = reason
+
+    async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:  # noqa: ARG002 - it is known
+        """Raise the error.
+
+        Raises:
+            JudgeError: always.
+        """
+        raise JudgeError(self._reason)
+
+
+def main() -> None:
+    """Score until the engine closes the pipe."""
+    orders, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    # What plugins print is no message, and what they read is none of theirs.
+    os.dup2(2, 1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    limit = MEMORY if most == resource.RLIM_INFINITY else min(MEMORY, most)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    engine = Engine(orders, replies)
+    listeners = installed_listeners()
+    judges: dict[JudgeOrder, Judge] = {}
+    with suppress(EOFError), asyncio.Runner() as runner:
+        while True:
+            engine.send(_scored(engine.read(), engine, listeners, judges, runner))
+
+
+def _scored(
+    order: Order, engine: Engine, listeners: Listeners, judges: dict[JudgeOrder, Judge], runner: asyncio.Runner
+) -> Given:
+    # The system ends the process then, whatever holds the interpreter.
+    signal.setitimer(signal.ITIMER_PROF, PROCESSOR_SECONDS)
+    try:
+        context = replace(order.context, judge=_judge(order, engine, judges))
+        return Given(runner.run(listeners.score_by(order.plugin, context)))
+    except Exception as error:  # noqa: BLE001 - foreign code: its fault becomes its score's failure
+        return Given([], f"{type(error).__name__}: {error}")
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def _judge(order: Order, engine: Engine, made: dict[JudgeOrder, Judge]) -> Judge:
+    wanted = order.judge
+    if wanted is None:
+        return EnginesJudge(engine)
+    if isinstance(wanted, str):
+        return StoppedJudge(wanted)
+    if wanted not in made:
+        judge = cast("Judge", load_driver("judges", wanted.driver)(None, votes=wanted.votes))
+        if wanted.prompts is not None:
+            judge.prompts = Path(wanted.prompts)
+        made[wanted] = NotedJudge(judge, engine) if wanted.foreign else judge
+    return made[wanted]
+
+
+if __name__ == "__main__":
+    main()

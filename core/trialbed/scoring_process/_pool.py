@@ -1,0 +1,195 @@
+"""The engine's side of the scoring processes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pickle
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Self, cast
+
+from trialbed.contracts import Judge
+from trialbed.errors import JudgeError
+from trialbed.records import Score
+from trialbed.scoring import (
+    MEMORY,
+    PROCESSOR_SECONDS,
+    SILENT_SECONDS,
+    ScoreContext,
+    ScoringStopped,
+    is_large,
+)
+from trialbed.scoring_process._messages import (
+    HEADER,
+    LONGEST,
+    Given,
+    JudgeOrder,
+    Judging,
+    Order,
+    Question,
+    Reply,
+    packed,
+)
+
+MOST = 2
+"""Processes of one run."""
+
+TRIALS = 200
+"""Orders after which a process is replaced, so that what plugins leave behind is bounded."""
+
+
+_NO_JUDGE = cast("Judge", None)
+"""A process puts its own judge in this place."""
+
+
+class ScoringProcesses:
+    """Scores trials in processes of their own, started when they are first needed and used for many trials.
+
+    Each order has ``PROCESSOR_SECONDS`` of work and a process ``MEMORY``; a process that passes a limit is replaced.
+
+    Args:
+        judge: the judge that a process makes for itself; None to ask that of the trial's context, in this process.
+    """
+
+    def __init__(self, judge: JudgeOrder | None = None) -> None:
+        self._judge = judge
+        self._idle: list[_Scorer] = []
+        self._slots = asyncio.Semaphore(MOST)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        idle, self._idle = self._idle, []
+        for scorer in idle:
+            await scorer.end()
+
+    def takes(self, context: ScoreContext, *, foreign: bool) -> bool:
+        """Return whether a plugin is to score a trial here: a foreign one always, another if there is much to read.
+
+        Trialbed's own scorers and judges read every text in linear time, so that they need no process for a small one.
+        """
+        foreign_judge = self._judge is not None and self._judge.foreign
+        return foreign or foreign_judge or is_large(context.answer, context.wire)
+
+    async def score(self, plugin: str, context: ScoreContext) -> Sequence[Score]:
+        """Return the scores that a plugin gives.
+
+        Raises:
+            ScoringStopped: it passed a limit.
+            RuntimeError: it failed; the text is why.
+        """
+        judge: JudgeOrder | str | None = self._judge
+        while True:
+            try:
+                return await self._score(plugin, context, judge)
+            except ScoringStopped as stopped:
+                if not stopped.of_judge:
+                    raise
+                judge = f"stopped: it {stopped}"
+
+    async def _score(self, plugin: str, context: ScoreContext, judge: JudgeOrder | str | None) -> Sequence[Score]:
+        async with self._slots:
+            scorer = self._idle.pop() if self._idle else await _Scorer.start()
+            try:
+                given = await scorer.score(Order(plugin, replace(context, judge=_NO_JUDGE), judge), context.judge)
+            except BaseException:
+                await asyncio.shield(scorer.end())
+                raise
+            if scorer.orders < TRIALS:
+                self._idle.append(scorer)
+            else:
+                await scorer.end()
+        if given.failure is not None:
+            raise RuntimeError(given.failure)
+        return given.scores
+
+
+class _Scorer:
+    """One process."""
+
+    def __init__(self, process: Process) -> None:
+        assert process.stdin is not None  # noqa: S101 - both are pipes
+        assert process.stdout is not None  # noqa: S101
+        self._process = process
+        self._stdin, self._stdout = process.stdin, process.stdout
+        self._judges = False
+        self.orders = 0
+
+    @classmethod
+    async def start(cls) -> _Scorer:
+        # It finds what this process finds, and gets no signal from the terminal: the engine ends it.
+        folders = os.pathsep.join(folder or os.curdir for folder in sys.path)
+        arguments = (sys.executable, "-P", "-m", "trialbed.scoring_process")
+        environment = {**os.environ, "PYTHONPATH": folders}
+        return cls(
+            await asyncio.create_subprocess_exec(
+                *arguments, stdin=PIPE, stdout=PIPE, env=environment, start_new_session=True
+            )
+        )
+
+    async def score(self, order: Order, judge: Judge) -> Given:
+        """Have a trial scored; the process's questions go to the judge.
+
+        Raises:
+            ScoringStopped: a limit was passed, or the process ended.
+        """
+        self.orders += 1
+        self._judges = False
+        try:
+            await self._send(order)
+            while not isinstance(message := await self._read(), Given):
+                if isinstance(message, Judging):
+                    self._judges = message.begins
+                elif isinstance(message, Question):
+                    await self._send(await _reply(judge, message))
+        except (asyncio.IncompleteReadError, BrokenPipeError, ConnectionResetError):
+            raise ScoringStopped(_end_of(await self._process.wait()), of_judge=self._judges) from None
+        except TimeoutError:
+            raise ScoringStopped(f"was silent for {SILENT_SECONDS:.0f} s", of_judge=self._judges) from None
+        if message.failure is not None and message.failure.startswith("MemoryError"):
+            raise ScoringStopped(f"needs more than {MEMORY // 2**30} GiB of memory", of_judge=self._judges)
+        return message
+
+    async def _send(self, message: Any) -> None:
+        self._stdin.write(packed(message))
+        await self._stdin.drain()
+
+    async def _read(self) -> Any:
+        async with asyncio.timeout(SILENT_SECONDS):
+            (length,) = HEADER.unpack(await self._stdout.readexactly(HEADER.size))
+            if length > LONGEST:
+                raise ScoringStopped(f"gave scores of more than {LONGEST // 2**20} MiB")
+            return pickle.loads(await self._stdout.readexactly(length))  # noqa: S301 - plugins run there that would run here
+
+    async def end(self) -> None:
+        """End the process."""
+        with suppress(ProcessLookupError):
+            self._process.kill()
+        await self._process.wait()
+        self._stdin.close()
+
+
+async def _reply(judge: Judge, question: Question) -> Reply:
+    try:
+        return Reply(await judge.judge(*question))
+    except JudgeError as error:
+        return Reply(None, str(error))
+    except Exception as error:  # noqa: BLE001 - a judge is foreign code: its fault must not cost the other scores
+        return Reply(None, f"{type(error).__name__}: {error}")
+
+
+def _end_of(status: int) -> str:
+    if status == -signal.SIGPROF:
+        return f"takes more than {PROCESSOR_SECONDS} s of work"
+    if status < 0:
+        return f"was ended by {signal.Signals(-status).name}"
+    return f"ended its process with code {status}"

@@ -1,0 +1,75 @@
+"""An answer costs its own trial at most, however long it is and whatever it consists of."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from support.backtracking import processor_time
+from support.evaluation import trials
+from support.scoring import api_call, context
+
+from trialbed import Task, evaluate
+from trialbed.scoring import LONGEST_ANSWER
+from trialbed_evaluation.judges.rule import RuleJudge
+
+PIECES = (
+    *("7\n", ",111", " 111", "'111", ".111", "1.", "12:30 ", "1-", "-", "not ", "n't ", "is ", "the status ", "print "),
+    *("\n", " ", "\t\n", "\u00a0", "\u2009", "{", "[", '{"a":', '"', "'", "\\", '{"a": [', "<b ", "<think>", "```\n"),
+    *(
+        "&amp;",
+        "&#",
+        "\u6f22",
+        "\u0315\u0300",
+        "\ufdfa",
+        "\U0001d7d9",
+        "\x00",
+        "e5",
+        "1e",
+        "$",
+        "minus ",
+        "3 may ",
+        "W",
+    ),
+)
+"""Pieces of which an answer consists, one shape for each and one for all."""
+
+SIZE = 30_000_000
+KNOWN = "It is 42."
+
+
+def shape(piece: str, size: int) -> str:
+    return "111" + piece * (size // len(piece)) + ",1 x"
+
+
+def mixed(size: int) -> str:
+    chosen = random.Random(0).choices(PIECES, k=1000)
+    return shape("".join(chosen), size)
+
+
+@pytest.mark.parametrize("piece", [*PIECES, ""], ids=ascii)
+async def test_no_shape_takes_more_than_linear_time(piece: str) -> None:
+    text = shape(piece, 40_000) if piece else mixed(40_000)
+    asked = context(["a"], [api_call("a", {}, response={"value": "4242"})], final_answer=text)
+    # With a quadratic time it would be hundreds of times as much.
+    with processor_time(5):
+        verdict = await RuleJudge().judge(asked.query, asked.answer, asked.wire)
+    assert verdict.status == "Unsolved"
+
+
+@pytest.mark.slow(60)
+def test_forty_answers_of_thirty_megabytes_cost_their_trials_and_no_other() -> None:
+    assert len(PIECES) >= 39
+
+    def agent(query: str) -> str:
+        number = int(query)
+        return KNOWN if number < 0 else mixed(SIZE) if number == len(PIECES) else shape(PIECES[number], SIZE)
+
+    tasks = [Task(str(number), expect="42") for number in range(-1, len(PIECES) + 1)]
+    evaluate(agent, tasks, progress=False)
+    ended = {trial.key.query_id: trial for trial in trials()}
+    assert ended[1].score("sopr_score").value == 1.0
+    for number in range(2, len(tasks) + 1):
+        failure = ended[number].outcome.failure
+        assert failure.kind == "answer"
+        assert failure.message.endswith(f"characters; answers of more than {LONGEST_ANSWER:,} are not judged")

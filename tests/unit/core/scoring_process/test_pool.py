@@ -1,0 +1,166 @@
+"""Scoring in processes: equal scores, and what passes a limit ends only there."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from support.scoring import api_call, context
+
+from trialbed.contracts import Judge, Verdict
+from trialbed.listeners import Listeners, installed_listeners
+from trialbed.records import Answer, Query, Score, WireLog
+from trialbed.scoring import ScoreContext, is_large
+from trialbed.scoring_process import JudgeOrder, ScoringProcesses
+from trialbed_evaluation.judges.rule import RuleJudge
+from trialbed_plugins.scorers import score_trial
+
+RULE = JudgeOrder("rule", 1, None, False)
+
+PLUGIN = """
+import os, re, signal, sys
+from trialbed import Score, hookimpl
+
+@hookimpl
+def score_trial(context):
+    print("this is no message")
+    what = context.text
+    if what == "exponential":
+        # Not at the limit of a real run, which would take a minute.
+        signal.setitimer(signal.ITIMER_PROF, 0.3)
+        re.fullmatch("(a+)+b", "a" * 60)
+    if what == "memory":
+        kept = [bytearray(2**30) for _ in range(8)]
+    if what == "forever":
+        with open(os.environ["HEAVY_PIPE"], "w") as pipe:
+            pipe.write(str(os.getpid()))
+        signal.pause()
+    if what == "exit":
+        os._exit(3)
+    if what == "error":
+        raise KeyError("no such thing")
+    return [Score(name="process", value=float(os.getpid()), bounded=False)]
+"""
+
+METADATA = "Metadata-Version: 2.1\nName: trialbed-heavy\nVersion: 1.0\n"
+JUDGE = """
+import os
+from trialbed.contracts import Judge, Verdict
+
+class HeavyJudge(Judge):
+    async def judge(self, query, answer, wire):
+        if answer.final_answer == "heavy":
+            os._exit(4)
+        return Verdict(status="Solved", value=1.0, reason="light", votes=("Solved",))
+"""
+
+
+@pytest.fixture(scope="module")
+def distribution(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A distribution with a plugin and a judge."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "heavy_plugin.py").write_text(PLUGIN)
+    (folder / "heavy_judge.py").write_text(JUDGE)
+    info = folder / "trialbed_heavy-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(METADATA)
+    (info / "entry_points.txt").write_text(
+        "[trialbed.plugins]\nheavy = heavy_plugin\n[trialbed.judges]\nheavy = heavy_judge:HeavyJudge\n"
+    )
+    sys.path.insert(0, str(folder))
+    yield folder
+    sys.path.remove(str(folder))
+
+
+@pytest.fixture
+async def heard(distribution: Path) -> AsyncIterator[Listeners]:
+    """The installed plugins, with processes for what is not to be scored here."""
+    listeners = installed_listeners()
+    async with ScoringProcesses(RULE) as processes:
+        listeners.elsewhere = processes
+        yield listeners
+
+
+def trial(text: str, judge: Judge | None = None) -> ScoreContext:
+    return context(
+        ["a"], [api_call("a", {}, response={"value": "4242"})], judge=judge or RuleJudge(), final_answer=text
+    )
+
+
+async def by_name(listeners: Listeners, scored: ScoreContext) -> dict[str, Score]:
+    return {score.name: score for score in await listeners.score(scored)}
+
+
+async def test_what_passes_a_limit_costs_its_own_scores_alone(heard: Listeners) -> None:
+    whole = await by_name(heard, trial("light"))
+    assert whole["process"].value != os.getpid()
+    assert (await by_name(heard, trial("light")))["process"] == whole["process"], "a process serves many trials"
+    for text, reason in {
+        "exponential": "takes more than 60 s of work",
+        "memory": "needs more than 4 GiB of memory",
+        "exit": "ended its process with code 3",
+        "error": "KeyError: 'no such thing'",
+    }.items():
+        found = await by_name(heard, trial(text))
+        failure = found["heavy:failed"].failure
+        assert failure is not None
+        assert reason in failure.message
+        assert set(found) - {"heavy:failed"} == set(whole) - {"process"}
+    assert (await by_name(heard, trial("light")))["process"].value not in (os.getpid(), whole["process"].value)
+
+
+async def test_a_judge_that_passes_a_limit_costs_its_own_score_alone(distribution: Path) -> None:
+    listeners = installed_listeners()
+    async with ScoringProcesses(JudgeOrder("heavy", 1, None, True)) as processes:
+        listeners.elsewhere = processes
+        light, heavy = await by_name(listeners, trial("light")), await by_name(listeners, trial("heavy"))
+    assert light["sopr_score"].value == 1.0
+    assert heavy["sopr_score"].failure is not None
+    assert heavy["sopr_score"].failure.message == "judge rule: stopped: it ended its process with code 4"
+    assert heavy["api_call_score"] == light["api_call_score"]
+
+
+async def test_scores_are_the_same_in_a_process_and_here(heard: Listeners) -> None:
+    long = trial("It is 4242. " * 10_000)
+    assert is_large(long.answer, long.wire)
+    here = {score.name: score for score in await score_trial(long)}
+    assert (await by_name(heard, long)).items() >= here.items()
+    asked = []
+
+    class Own(Judge):
+        async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
+            asked.append(answer.final_answer)
+            return Verdict(status="Unsure", value=0.5, reason="own", votes=("Unsure",))
+
+    async with ScoringProcesses() as processes:
+        found = {score.name: score for score in await processes.score("scorers", trial(long.text, Own()))}
+    assert asked == [long.text]
+    assert (found["sopr_score"].value, found["sopr_score"].detail["reason"]) == (0.5, "own")
+
+
+async def test_small_trials_start_no_process_for_own_scorers() -> None:
+    async with ScoringProcesses(RULE) as processes:
+        assert not processes.takes(trial("It is 4242."), foreign=False)
+        assert processes.takes(trial("It is 4242."), foreign=True)
+    small = trial("x")
+    log = small.wire.model_copy(update={"api_calls": (api_call("a", {}, response=["x" * 300] * 5000),)})
+    assert is_large(small.answer, log)
+
+
+async def test_a_run_that_is_interrupted_waits_for_no_scores(
+    heard: Listeners, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    monkeypatch.setenv("HEAVY_PIPE", str(pipe))
+    scoring = asyncio.create_task(heard.score(trial("forever")))
+    process = int(await asyncio.to_thread(pipe.read_text))
+    scoring.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await scoring
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
