@@ -42,10 +42,10 @@ def is_large(answer: Answer, wire: WireLog) -> bool:
     if len(answer.final_answer) > LONG_ANSWER:
         return True
     left = LARGE_LOG - sum(len(call.request) + len(call.response) for call in wire.model_calls)
-    for call in (*wire.api_calls, *answer.calls):
-        if left < 0:
-            break
-        left -= _size(call.arguments, left) + _size(call.response, left)
+    for calls in (wire.api_calls, answer.calls):
+        for call in calls:
+            if left >= 0:
+                left -= _size(call.arguments, left) + _size(call.response, left)
     return left < 0
 
 

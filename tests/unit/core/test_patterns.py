@@ -17,9 +17,10 @@ FOLDERS = ("core", "plugins", "server", "tool_selection")
 FILES = sorted(file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py"))
 
 OWN = {
+    "trialbed_adapter_lab.hostile.agents._ends": "the attack that is an endless regular expression",
     "trialbed_evaluation.judges._installed_prompts._FUNCTION": "reads the user's own copy of prompts",
 }
-"""Pattern -> why its time does not matter."""
+"""Pattern, or module with patterns in functions -> why its time does not matter."""
 
 MADE = {
     "trialbed.cli._bash": "of the characters at which Bash splits words, for a line that is typed",
@@ -93,7 +94,7 @@ PATTERNS = {found.pattern: found for found in _found() if isinstance(found.patte
 
 @pytest.mark.parametrize("found", PATTERNS.values(), ids=lambda found: found.name)
 def test_no_pattern_takes_more_than_linear_time(found: Found) -> None:
-    if found.name in OWN:
+    if found.name.partition(":")[0] in OWN:
         return
     anchored = found.ways and set(found.ways) <= set(ANCHORED)
     for use in map(_first, found.ways) if anchored else (_all,):
@@ -116,4 +117,4 @@ def test_the_search_finds_the_patterns_that_froze_runs() -> None:
 
 
 def test_every_exception_is_needed() -> None:
-    assert set(OWN) <= {found.name for found in PATTERNS.values()}
+    assert set(OWN) <= {found.name.partition(":")[0] for found in PATTERNS.values()}
