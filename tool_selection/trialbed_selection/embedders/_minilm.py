@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +41,7 @@ class MiniLm:
             ) from error
         self._tokenizer = Tokenizer.from_file(str(TOKENIZER))
         self._tokenizer.enable_truncation(MAX_TOKENS)
-        self._tokenizer.enable_padding()
+        self._tokenizer.no_padding()
         options = onnxruntime.SessionOptions()
         # Threads that spin while they wait take the processor from what else runs here, and gain nothing.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
@@ -53,21 +54,25 @@ class MiniLm:
         import numpy as np
 
         found = np.zeros((len(texts), SIZE), dtype=np.float32)
-        # Texts of like length share a batch: the others would be filled up to the longest.
-        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
-        for start in range(0, len(order), BATCH):
-            places = order[start : start + BATCH]
-            found[places] = self._batch([texts[place] for place in places])
+        tokens = [item.ids for item in self._tokenizer.encode_batch([_encodable(text) for text in texts])]
+        # Texts of one length share a batch: the others would be filled up to the longest, at its cost.
+        order = sorted(range(len(texts)), key=lambda place: len(tokens[place]))
+        for _, group in groupby(order, key=lambda place: len(tokens[place])):
+            places = list(group)
+            for start in range(0, len(places), BATCH):
+                batch = places[start : start + BATCH]
+                found[batch] = self._batch([tokens[place] for place in batch])
         return found
 
-    def _batch(self, texts: list[str]) -> np.ndarray[Any, Any]:
+    def _batch(self, tokens: list[list[int]]) -> np.ndarray[Any, Any]:
         import numpy as np
 
-        encoded = self._tokenizer.encode_batch([text.encode(errors="replace").decode() for text in texts])
-        ids = np.array([item.ids for item in encoded], dtype=np.int64)
-        mask = np.array([item.attention_mask for item in encoded], dtype=np.int64)
-        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        hidden = self._session.run(None, inputs)[0]
-        vectors = (hidden * mask[..., None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
+        ids = np.array(tokens, dtype=np.int64)
+        inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        vectors = self._session.run(None, inputs)[0].mean(axis=1)
         unit: np.ndarray[Any, Any] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         return unit
+
+
+def _encodable(text: str) -> str:
+    return text.encode(errors="replace").decode()

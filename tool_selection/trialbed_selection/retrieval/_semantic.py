@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,9 @@ TOOL_SHARE = 0.5
 MAX_SENTENCES = 16
 """Sentences of a query that are embedded on their own."""
 
+KEPT_QUERIES = 256
+"""Queries whose embeddings are kept: the last ones, for other numbers of tools."""
+
 
 class SemanticIndex:
     """Embeddings of a catalog's Apis.
@@ -41,6 +45,7 @@ class SemanticIndex:
         self._tool_of = tool_of
         self._tools = _means(vectors, tool_of)
         self._embedder = embedder
+        self._query_vectors = lru_cache(KEPT_QUERIES)(self._embed_query)
 
     @classmethod
     def of(cls, apis: Sequence[Api], embedder: Embedder) -> SemanticIndex:
@@ -58,13 +63,17 @@ class SemanticIndex:
 
         if not len(self._vectors):
             return np.zeros(0, dtype=np.float32)
-        parts = [part for part in SENTENCE_END.split(text) if part.strip()][:MAX_SENTENCES]
-        vectors = self._embedder.embed([text, *parts])
+        vectors = self._query_vectors(text)
         whole = vectors[0]
         scores = self._vectors @ whole + TOOL_SHARE * (self._tools @ whole)[self._tool_of]
-        if parts:
-            scores = scores + BEST_SENTENCE * (self._vectors @ vectors[1:].T).max(axis=1)
+        sentences = vectors[1:] if len(vectors) > 1 else vectors
+        scores = scores + BEST_SENTENCE * (self._vectors @ sentences.T).max(axis=1)
         return np.asarray(scores)
+
+    def _embed_query(self, text: str) -> np.ndarray[Any, Any]:
+        parts = [part for part in SENTENCE_END.split(text) if part.strip()][:MAX_SENTENCES]
+        # A query of one sentence is embedded once.
+        return self._embedder.embed(list(dict.fromkeys((text, *parts))))
 
     def save(self, folder: Path) -> None:
         """Write the embeddings into an existing folder."""

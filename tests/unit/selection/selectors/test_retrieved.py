@@ -120,6 +120,16 @@ def test_embedding_ranks_every_api_and_embeds_a_catalog_once(letters: Letters) -
     assert letters.asked == asked + 1
 
 
+def test_a_query_is_embedded_once_however_often_it_is_asked(letters: Letters) -> None:
+    selector = EmbeddingSelector()
+    selector.prepare(APIS)
+    asked = letters.asked
+    found = [selector.select(query("quiz. abc."), max_tools=count) for count in (4, 2, 4)]
+    assert found[0] == found[2]
+    assert found[1] == found[0][:2]
+    assert letters.asked == asked + 1
+
+
 def test_embedding_of_an_empty_catalog_offers_nothing(letters: Letters) -> None:
     assert chosen(EmbeddingSelector(), "q", apis=[]) == []
 
