@@ -31,6 +31,7 @@ PRINTS_A_RESULT = (
     "adapter check",
     "adapter list",
     "adapter new",
+    "adopt masbench",
     "compare",
     "data export",
     "data list",
