@@ -266,6 +266,10 @@ class _Pages:
         return TrialPage(run, trial, queries.get(trial.key.query_id) if queries else None)
 
 
+LARGEST = 2**63 - 1
+"""The largest number that a store holds."""
+
+
 def _trial(run: StoredRun, framework: str, query: str, repeat: int, attempt: int | None) -> StoredTrial:
     """Return the trial that an address names.
 
@@ -275,10 +279,12 @@ def _trial(run: StoredRun, framework: str, query: str, repeat: int, attempt: int
     """
     try:
         query_id = json.loads(query)
-    except ValueError:
+    except (ValueError, RecursionError):
         query_id = query
     if not isinstance(query_id, int | str):
-        raise UsageError(f"{query} names no query")
+        raise UsageError(f"{query:.200} names no query")
+    if any(isinstance(number, int) and abs(number) > LARGEST for number in (query_id, repeat, attempt)):
+        raise DataError(f"run {run.run_id}: no trial has a number above {LARGEST}")
     if attempt is None:
         return run.trial(framework, query_id, repeat)
     for trial in run.attempts(framework=framework, query_id=query_id, repeat=repeat):

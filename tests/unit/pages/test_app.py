@@ -95,6 +95,13 @@ async def test_what_others_wrote_is_text_and_no_key_is_shown(get: Any, path: str
         (f"/runs/{NEW}/trial?framework=nosuch&query=1", 404, "no trial"),
         (f"/runs/{NEW}/trial?framework=reference&query=[]", 400, "names no query"),
         (f"/runs/{NEW}/trial?framework=reference&query=1&attempt=7", 404, "no attempt 7"),
+        (
+            f"/runs/{NEW}/trial?framework=reference&query=1&repeat=99999999999999999999",
+            404,
+            "no trial has a number above",
+        ),
+        (f"/runs/{NEW}/trial?framework=reference&query=99999999999999999999", 404, "no trial has a number above"),
+        (f"/runs/{NEW}/trial?framework=reference&query=" + "[" * 30_000, 404, "no trial"),
         (f"/runs/{NEW}/body?framework=reference&query=1&kind=request&place=99", 404, "no such request"),
         ("/static/../app.py", 404, "no such"),
     ],
