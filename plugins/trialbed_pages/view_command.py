@@ -47,7 +47,7 @@ def command(
     store: str | None,
     data_dir: Path | None,
 ) -> None:
-    """Look at runs in a browser: scores with intervals, every query and every trial as the wire saw it.
+    """Look at runs in a browser, down to each trial.
 
     Files are results of bench verify and bench fidelity, or folders of them; they get pages of their own: the answers
     of each vendor, its differences from the baseline, the ranks, and the changes that frameworks make to the traffic.

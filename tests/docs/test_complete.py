@@ -62,6 +62,20 @@ def test_every_hook_has_a_heading() -> None:
     assert all(hasattr(hookspecs, name) for name in hooks)
 
 
+def test_the_overview_of_commands_has_all_of_them() -> None:
+    overview = page("commands").partition("<!-- generated")[0]
+    named = [name.removeprefix("bench ") for name in first_cells(overview)[1:]]
+    assert sorted(named) == cli.list_commands(click.Context(cli))
+
+
+def test_the_first_page_links_to_all_others() -> None:
+    docs = ROOT / "docs"
+    links = set(re.findall(r"\]\(([\w/-]+\.md)\)", (docs / "index.md").read_text(encoding="utf-8")))
+    pages = {file.relative_to(docs).as_posix() for file in docs.rglob("*.md")} - {"index.md"}
+    # The scores have a page each, which reference/scores.md lists.
+    assert sorted(name for name in pages - links if not name.startswith("reference/scores/")) == []
+
+
 def test_every_command_and_option_is_described() -> None:
     others = {driver.name for driver in list_drivers("commands") if driver.distribution != "trialbed"}
     for name in cli.list_commands(click.Context(cli)):

@@ -72,6 +72,11 @@ def test_the_site_of_two_versions_builds_without_a_warning_and_can_be_searched(d
     assert "DataFrame with a row for each trial" in api
     texts = {page: page.read_text(encoding="utf-8") for page in site.rglob("*.html")}
     assert [page for page, text in texts.items() if LOADED.search(text)] == []
+    # What the copy button of a console block leaves out.
+    commands = texts[site / "reference" / "commands.html"]
+    assert "stylesheets/copy.css" in commands
+    assert '<span class="gp">$ </span>' in commands
+    assert ".gp" in (site / "stylesheets" / "copy.css").read_text(encoding="utf-8")
     # Each page says its version, and has the switch between those that versions.json lists.
     switch = re.compile(r'"version": \{[^}]*"provider": "mike"')
     assert [page for page, text in texts.items() if f"Documentation of Trialbed {NUMBER}" not in text] == []

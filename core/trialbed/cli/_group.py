@@ -27,6 +27,15 @@ COMMANDS = {
 }
 """Core's commands with their descriptions, for ``bench --help``."""
 
+SECTIONS = {
+    "Run and compare": ("run", "show", "compare", "view", "runs", "plan"),
+    "Frameworks": ("adapter", "env", "fidelity"),
+    "Vendors": ("verify", "rank", "history", "plan-verify"),
+    "Data, scores and judges": ("data", "score", "judge", "select", "export", "figure"),
+    "The installation": ("doctor", "plugins", "serve"),
+}
+"""The commands in the order of the help, those that most people need first. Others are of plugins."""
+
 GROUP = "trialbed.commands"
 """The entry-point group of all other commands."""
 
@@ -70,9 +79,16 @@ class LazyGroup(click.Group):
         """Write the list of commands without importing core's own."""
         # Once for all of them: to look through all installed packages takes longer than the rest of the help.
         targets = _targets()
-        rows = [(name, COMMANDS.get(name) or self._summary(name, targets)) for name in self._names(targets)]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        left = dict.fromkeys(self._names(targets))
+        sections = {title: [name for name in names if name in left] for title, names in SECTIONS.items()}
+        listed = {name for names in sections.values() for name in names}
+        sections["Commands of plugins"] = [name for name in left if name not in listed]
+        width = max(map(len, left))
+        for title, names in sections.items():
+            rows = [(f"{name:<{width}}", COMMANDS.get(name) or self._summary(name, targets)) for name in names]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
     def _names(self, targets: Targets) -> list[str]:
         return sorted({*COMMANDS, *targets, *self.commands})

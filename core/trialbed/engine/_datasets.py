@@ -23,6 +23,8 @@ def open_dataset(spec: str, data_dir: Path) -> Dataset:
     if is_file(spec):
         return dataset_driver("file").open(spec, data_dir)
     name, _, test_set = spec.partition(":")
+    if looks_like_file(name):
+        raise UsageError(f"there is no file {spec}{_close_files(spec)}")
     return dataset_driver(name).open(test_set or None, data_dir)
 
 
@@ -37,6 +39,25 @@ def is_file(spec: str) -> bool:
     if spec.partition(":")[0] in names:
         return False
     return spec.endswith(".json") or Path(spec).is_file()
+
+
+def looks_like_file(name: str) -> bool:
+    """Return whether a name that no dataset has is meant as a file: it has a folder or an ending."""
+    names = {driver.name for driver in list_drivers("datasets")}
+    return name not in names and ("/" in name or bool(Path(name).suffix))
+
+
+def _close_files(spec: str) -> str:
+    """Return the file of the same folder that may be meant, in words."""
+    from trialbed.suggestions import closest
+
+    path = Path(spec)
+    try:
+        names = [file.name for file in path.parent.iterdir() if file.is_file()]
+    except OSError:
+        return ""
+    close = closest(path.name, names)
+    return f"; did you mean {path.parent / close}?" if close else ""
 
 
 def run_queries(config: RunConfig, data_dir: Path) -> dict[int | str, Query]:

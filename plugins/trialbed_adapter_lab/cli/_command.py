@@ -186,6 +186,10 @@ def list_(deviations: bool, env_dir: Path | None, as_json: bool) -> None:
         for declared in place.deviations or ():
             click.echo(f"{declared['profile'] or place.framework}: {declared['text']}")
     for place in found:
+        if place.where == "absent":
+            # Not in a cell, which a narrow terminal would break: it is there to be copied.
+            click.echo(f"install {place.framework}: {place.get}")
+    for place in found:
         if place.problem:
             click.echo(f"{place.framework}: {place.problem}", err=True)
 

@@ -65,7 +65,7 @@ class AdapterPlace:
 
     def as_row(self) -> tuple[str, ...]:
         """Return it for the table."""
-        where = {"here": "here", "environment": self.environment, "absent": self.get}[self.where]
+        where = {"here": "with Trialbed", "environment": self.environment, "absent": "not installed"}[self.where]
         declared = "" if self.deviations is None else str(len(self.deviations))
         adapter = f"{self.adapter} {self.adapter_version}".strip()
         profiles = ", ".join(self.profiles)

@@ -14,6 +14,7 @@ from trialbed.cli.stored import store_option
 from trialbed_plugins.data._responses import export_folder, import_folder, imported_line, response_server
 
 if TYPE_CHECKING:
+    from trialbed.records import Query
     from trialbed.store import StoredRun
 
 EPILOG = """\b
@@ -25,6 +26,13 @@ Examples:
   bench data export latest --output predictions
   bench data export --responses --output tool_response_cache
 """
+
+
+FIRST = 5
+"""Tasks of a dataset that are shown."""
+
+TEXT = 80
+"""Characters of them."""
 
 
 @click.group("data", epilog=EPILOG)
@@ -218,14 +226,62 @@ def show(dataset: str, query_id: str | None, data_dir: Path | None, as_json: boo
     opened = open_dataset(dataset, _folder(data_dir))
     if query_id is not None:
         (query,) = choose_queries(opened, None, (query_id,))
-        _print_json(query.model_dump(mode="json"))
+        if as_json:
+            _print_json(query.model_dump(mode="json"))
+        else:
+            _print_query(query)
         return
     figures = _figures(opened)
     if as_json:
         _print_json(figures)
-        return
-    for key, value in figures.items():
-        click.echo(f"{key}: {value}")
+    else:
+        _print_dataset(opened, figures)
+
+
+def _print_query(query: Query) -> None:
+    """Print a query as people read it: the task, the calls that solve it, and what the answer must say."""
+    from trialbed.views import printable
+
+    def line(text: str) -> None:
+        click.echo(printable(text))
+
+    line(f"query {query.query_id}: {query.text}")
+    if not query.states_calls:
+        line("calls: the query does not say which ones solve it")
+    for place, call in enumerate(query.gold_calls, 1):
+        arguments = "any arguments" if call.arguments is None else _compact_json(call.arguments)
+        line(f"call {place}: {call.api.title} {arguments}")
+    if query.reference_answer is not None:
+        line(f"answer: {query.reference_answer}")
+    for fact in query.reference_facts:
+        line(f"must say: {fact}")
+    names = ", ".join(api.ref.title for api in query.apis)
+    line(f"on offer: {len(query.apis)} Apis{f': {names}' if names else ''}")
+    line("All of it, schemas included: the same command with --json")
+
+
+def _print_dataset(dataset: Any, figures: dict[str, Any]) -> None:
+    """Print the size of a dataset, and the first of its tasks."""
+    from trialbed.views import printable
+
+    title = figures["name"] if figures["name"] == figures["test_set"] else f"{figures['name']}, {figures['test_set']}"
+    click.echo(printable(f"{title}: {figures['queries']:,} queries, sha256 {figures['digest'][:12]}"))
+    click.echo(
+        f"Apis on offer: {figures['apis']:,}, of {figures['tools']:,} tools in {figures['categories']:,} categories"
+    )
+    most = figures["most_gold_apis_of_a_query"]
+    click.echo(f"calls that solve the queries: {figures['gold_apis']:,}, at most {most} for one")
+    for query in dataset.queries()[:FIRST]:
+        line = " ".join(query.text.split())
+        click.echo(printable(f"query {query.query_id}: {line if len(line) <= TEXT else line[: TEXT - 1] + '…'}"))
+    if figures["queries"] > FIRST:
+        click.echo(f"… and {figures['queries'] - FIRST:,} more; one of them: --query-id ID")
+
+
+def _compact_json(value: Any) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _figures(dataset: Any) -> dict[str, Any]:

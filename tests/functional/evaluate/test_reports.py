@@ -66,14 +66,12 @@ def test_a_report_is_held_against_thresholds_and_an_earlier_run() -> None:
     assert good.below(sopr_score=0.8) == []
     assert bad.below({"pass^1": 0.5}, sopr_score=0.8) == [
         "mine: pass^1 is not measured, below 0.5",
-        "mine: sopr_score is 0, below 0.8",
+        "mine: solved is 0, below 0.8",
     ]
     with pytest.raises(UsageError, match="there is no score 'sopr'; the scores are "):
         good.below(sopr=1.0)
     (line,) = bad.worse_than(good.run.run_id)
-    assert line.startswith(
-        f"mine ({bad.run.run_id}) is worse than mine ({good.run.run_id}): sopr_score differs by -1.0"
-    )
+    assert line.startswith(f"mine ({bad.run.run_id}) is worse than mine ({good.run.run_id}): solved differs by -1.0")
     assert good.worse_than(bad.run.run_id) == []
 
 

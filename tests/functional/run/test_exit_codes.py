@@ -89,5 +89,5 @@ def test_a_model_that_is_not_there_is_3_and_nothing_is_kept(bench: Bench, tmp_pa
 
 def test_an_unknown_score_is_found_before_anything_is_run(bench: Bench, tmp_path: Path) -> None:
     done = bench("run", "--limit", 1, "--fail-under", "satisfaction=1", code=2)
-    assert "sopr_score" in done.err
+    assert "solved" in done.err
     assert not (tmp_path / ".trialbed").exists()

@@ -101,6 +101,9 @@ def test_what_is_known_and_nowhere_is_listed_with_the_command_that_gets_it(
     place = listed(capsys)["unheard-of"]
     assert (place["where"], place["get"]) == ("absent", "bench env add unheard-of")
     assert (place["version"], place["adapter"], place["deviations"]) == ("", "", None)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["adapter", "list"]) == 0
+    assert "install unheard-of: bench env add unheard-of" in capsys.readouterr().out.splitlines()
 
 
 @pytest.mark.usefixtures("shelf", "acme")
@@ -171,7 +174,7 @@ def test_the_table_shows_what_is_known(
     fake_distribution("trialbed-bad", "3.1", entry_points=entry_points, modules={})
     assert main(["adapter", "list"]) == 0
     shown = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert ["acme", "7.8", "trialbed-acme", "0.3", "here"] in shown
+    assert ["acme", "7.8", "trialbed-acme", "0.3", "with", "Trialbed"] in shown
     assert ["bad", "trialbed-bad", "3.1", "here"] in shown
     assert ["unheard-of", "bench", "env", "add", "unheard-of"] in shown
 
@@ -189,7 +192,7 @@ def test_an_adapter_that_cannot_be_loaded_is_broken_and_hides_no_other(
     assert main(["adapter", "list", "--deviations"]) == 0
     out, err = capsys.readouterr()
     shown = [line.split() for line in out.splitlines()]
-    assert ["bad", "trialbed-bad", "3.1", "here", "broken"] in shown
+    assert ["bad", "trialbed-bad", "3.1", "with", "Trialbed", "broken"] in shown
     assert ["acme", "7.8", "(with", "core", "9)", "trialbed-acme", "0.3", "here", "2"] in shown
     assert "acme: adds a line" in out
     assert "bad: frameworks: 'bad' of trialbed-bad 3.1 cannot be loaded" in err

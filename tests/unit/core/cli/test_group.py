@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from trialbed.cli import cli
-from trialbed.cli._group import COMMANDS
+from trialbed.cli._group import COMMANDS, SECTIONS
 
 FOLDER = Path(str(import_module("trialbed.cli").__file__)).parent
 SHARED = {
@@ -59,6 +60,15 @@ PRINTS_A_RESULT = (
     "show",
     "verify",
 )
+
+
+def test_the_help_has_each_command_in_a_section_and_the_first_ones_first() -> None:
+    named = [name for names in SECTIONS.values() for name in names]
+    assert sorted(named) == cli.list_commands(click.Context(cli))
+    shown = CliRunner().invoke(cli, ["--help"], prog_name="bench").output
+    first = [line.split()[0] for line in shown.splitlines() if re.match(r"  [a-z][a-z-]*  ", line)]
+    assert first == named
+    assert "..." not in shown.partition("Run and compare:")[2]
 
 
 def command(path: str) -> click.Command:

@@ -39,6 +39,32 @@ def test_show_counts_what_is_in_a_dataset(capsys: pytest.CaptureFixture[str]) ->
     assert len(figures["digest"]) == 64
 
 
+def test_show_says_in_words_what_a_dataset_and_a_query_hold(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["data", "show", "mini"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("mini: 60 queries, sha256 ")
+    assert lines[1] == "Apis on offer: 110, of 41 tools in 10 categories"
+    assert lines[-1] == "… and 55 more; one of them: --query-id ID"
+    assert main(["data", "show", "mini", "--query-id", "5"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == 'call 1: Peaks and Rivers_v2_Find river {"name": "Lisk"}'
+    assert "must say: Fenna Birkwold" in lines
+    assert len(lines) < 12
+
+
+def test_a_file_that_is_not_there_is_no_dataset_that_is_not_installed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "desk.json").write_text("{}")
+    assert main(["data", "show", "desk.jsn"]) == 2
+    assert capsys.readouterr().err == "Error: there is no file desk.jsn; did you mean desk.json?\n"
+    assert main(["data", "show", "elsewhere/desk"]) == 2
+    assert capsys.readouterr().err == "Error: there is no file elsewhere/desk\n"
+
+
 def test_show_shows_a_query_whole(capsys: pytest.CaptureFixture[str]) -> None:
     query = printed(capsys, "show", "mini", "--query-id", "1")
     assert query["query_id"] == 1
