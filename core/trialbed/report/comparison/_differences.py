@@ -235,7 +235,7 @@ def _notes_on_times(sides: Sequence[Side]) -> Iterator[str]:
             "others"
         )
     elif count:
-        trials = "1 trial was" if count == 1 else f"{count} trials were"
+        trials = "1 trial" if count == 1 else f"{count} trials"
         yield f"times leave out the first trial of each worker ({trials})"
 
 
