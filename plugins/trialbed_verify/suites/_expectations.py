@@ -116,6 +116,14 @@ def _clean(_: Any, answer: SuiteAnswer) -> bool:
     return not any(MARKERS.search(text) for text in texts)
 
 
+def _without(expected: list[str], answer: SuiteAnswer) -> bool:
+    return not any(text in answer.text for text in expected)
+
+
+def _refusal(expected: bool, answer: SuiteAnswer) -> bool:
+    return not expected
+
+
 def _choices(expected: int, answer: SuiteAnswer) -> bool:
     listed = answer.response.get("choices")
     indices = [choice.get("index") for choice in listed if isinstance(choice, dict)] if isinstance(listed, list) else []
@@ -139,6 +147,8 @@ EXPECTATIONS: Mapping[str, tuple[Check, str]] = {
     "json": (_json, "the text is a JSON object; a schema that it matches, or true"),
     "most_tokens": (_most_tokens, "the greatest number of completion tokens, as reported"),
     "clean": (_clean, "no marks of templates, tools or thoughts in text, names and arguments"),
+    "without": (_without, "texts, such as those of `stop`, that are not in the text"),
+    "refusal": (_refusal, "true: the request is refused (HTTP 400 and the like), as its parameters are wrong"),
     "choices": (_choices, "the number of choices"),
     "logprobs": (_logprobs, "the first choice has log probabilities with at most this many alternatives"),
 }
@@ -179,7 +189,8 @@ def misses(row: Row) -> list[str] | None:
     if not isinstance(expected, Mapping) or not expected:
         return None
     if row.get("status") != "success":
-        return _failure(row)
+        missed = _failure(row)
+        return [] if expected.get("refusal") is True and missed == ["refused"] else missed
     answer = SuiteAnswer(row)
     found = {name: EXPECTATIONS[name][0](value, answer) for name, value in expected.items() if name in EXPECTATIONS}
     if all(held is None for held in found.values()):

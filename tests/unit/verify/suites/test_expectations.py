@@ -125,3 +125,16 @@ def test_a_suite_that_cannot_be_scored_is_named(about: Any, said: str) -> None:
 def test_a_suite_that_can_be_scored_has_no_fault() -> None:
     assert suite_fault({"name": "own", "expect": {"calls": True, "most_calls": 1}}) is None
     assert suite_fault({"answer": {"text": "x"}}) is None
+
+
+def test_a_request_that_must_be_refused_is_right_if_it_is() -> None:
+    refused = {"status": "failed", "problem": {"kind": "http_400"}}
+    assert misses({**row({"refusal": True}), **refused}) == []
+    assert misses({**row({"calls": True}), **refused}) == ["refused"]
+    assert misses(row({"refusal": True}, text="Here you are.")) == ["refusal"]
+    assert misses({**row({"refusal": True}), "status": "failed", "problem": {"kind": "http_503"}}) is None
+
+
+def test_a_stop_sequence_in_the_text_is_a_miss() -> None:
+    assert misses(row({"without": ["halt"]}, text="halt and go")) == ["without"]
+    assert misses(row({"without": ["halt"]}, text="go")) == []
