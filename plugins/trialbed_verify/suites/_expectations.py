@@ -120,7 +120,7 @@ def _without(expected: list[str], answer: SuiteAnswer) -> bool:
     return not any(text in answer.text for text in expected)
 
 
-def _refusal(expected: bool, answer: SuiteAnswer) -> bool:
+def _refusal(expected: bool, _: SuiteAnswer) -> bool:
     return not expected
 
 
