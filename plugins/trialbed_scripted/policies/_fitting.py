@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from trialbed.wire.json_schemas import part_at
+from trialbed.wire.json_schemas import JsonSchema, UnusableSchema, part_at
 from trialbed.wire.offers import plain_name
 from trialbed_scripted.schemas import first_problem, least_values
 
@@ -122,7 +121,7 @@ class _Schemas:
     ) -> dict[str, Any]:
         if not _has_properties(offered):
             return value
-        properties = offered.get("properties") or {}
+        properties = _named_schemas(offered)
         names = _names({*value, *_properties(own, self._own)}, properties)
         result: dict[str, Any] = {}
         for key, item in value.items():
@@ -130,7 +129,7 @@ class _Schemas:
             where = f"{path}.{key}".lstrip(".")
             schema = properties[name] if name in properties else _extra(offered, name, where)
             result[name] = self._value(item, schema, _property(own, key, self._own), where, filled, depth - 1)
-        for name in offered.get("required") or ():
+        for name in _required(offered):
             if name not in result:
                 self._fill(result, name, offered, (own, names), path, filled)
         return result
@@ -149,7 +148,7 @@ class _Schemas:
         where = f"{path}.{key}".lstrip(".")
         if _requires(own[0], key, self._own):
             return
-        schema = (offered.get("properties") or {}).get(name, {})
+        schema = _named_schemas(offered).get(name, {})
         if not self.problem(None, schema):
             result[name] = None
             return
@@ -190,7 +189,7 @@ def _parts(schema: Any, root: Any, depth: int = MAX_DEPTH) -> Iterator[Mapping[s
 def _properties(schema: Any, root: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for part in _parts(schema, root):
-        found = {**(part.get("properties") or {}), **found}
+        found = {**_named_schemas(part), **found}
     return found
 
 
@@ -203,7 +202,7 @@ def _property(schema: Any, name: str, root: Any) -> Any:
 
 
 def _requires(schema: Any, name: str, root: Any) -> bool:
-    return any(name in (part.get("required") or ()) for part in _parts(schema, root))
+    return any(name in _required(part) for part in _parts(schema, root))
 
 
 def _item(schema: Any, place: int, root: Any) -> Any:
@@ -220,15 +219,35 @@ def _has_properties(schema: Mapping[str, Any]) -> bool:
     return any(key in schema for key in ("properties", "required", "additionalProperties", "patternProperties"))
 
 
+def _named_schemas(schema: Mapping[str, Any], keyword: str = "properties") -> Mapping[str, Any]:
+    """Return the schemas of properties by name; none where a framework offers something else in their place."""
+    found = schema.get(keyword)
+    return found if isinstance(found, dict) else {}
+
+
+def _required(schema: Mapping[str, Any]) -> list[str]:
+    """Return the names of required properties; what is not a name is left out."""
+    found = schema.get("required")
+    return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+
+
 def _extra(schema: Mapping[str, Any], name: str, where: str) -> Any:
     """Return the schema of a property that is not named."""
-    for pattern, found in (schema.get("patternProperties") or {}).items():
-        if re.search(pattern, name):
+    for pattern, found in _named_schemas(schema, "patternProperties").items():
+        if _matches(pattern, name):
             return found
     extra = schema.get("additionalProperties", True)
     if extra is False:
         raise Inexpressible(f"{where}: the offered schema has no such property, and allows no others")
     return extra
+
+
+def _matches(pattern: str, name: str) -> bool:
+    """Return whether a framework's pattern matches a name, within a bounded number of steps."""
+    try:
+        return JsonSchema({"pattern": pattern}).is_valid(name)
+    except UnusableSchema:
+        return False
 
 
 def _names(own: set[str], offered: Mapping[str, Any]) -> dict[str, str]:

@@ -193,3 +193,23 @@ def test_what_is_made_up_is_the_default_of_the_tool_where_it_has_one() -> None:
     own = {"type": "object", "properties": properties}
     found = fit({}, own, strict(own, nullable=False))
     assert found.filled == {"days": 7, "unit": "C", "at": ""}
+
+
+ODD = (None, 1, True, "x", [], {}, ["x"], [["x"]], [1], {"a": 1}, [None])
+
+
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+@pytest.mark.parametrize("keyword", ["properties", "required", "patternProperties", "additionalProperties", "type"])
+def test_what_is_no_schema_is_no_exception(keyword: str, odd: Any) -> None:
+    try:
+        fitted = fit({"city": "Oslo"}, {"type": "object", keyword: odd}, CITY)
+    except Inexpressible:
+        return
+    assert fitted is not None
+
+
+def test_a_pattern_of_a_framework_takes_bounded_steps() -> None:
+    """With a backtracking engine and no bound, this one takes longer than the universe has existed."""
+    endless = {"type": "object", "patternProperties": {"^(\\w+)+!$": {"type": "integer"}}}
+    name = "x" * 60
+    assert fit({name: "Oslo"}, endless, {"type": "object", "properties": {name: {}}}).arguments == {name: "Oslo"}
