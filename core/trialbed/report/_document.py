@@ -230,6 +230,7 @@ def _estimate(found: ScoreMean) -> dict[str, Any]:
 def _denominators(summary: Summary) -> dict[str, int]:
     counts, times = summary.counts, summary.times
     return {
+        **dict.fromkeys(ALWAYS_THERE, 0),
         **{name: found.denominator for name, found in summary.scores.items()},
         **dict.fromkeys(STATUSES, counts.judged),
         "finish": counts.finish_known,

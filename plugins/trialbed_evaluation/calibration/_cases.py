@@ -93,8 +93,11 @@ def read_cases(path: Path) -> list[LabelledCase]:
 
 
 def labels_digest(cases: Sequence[LabelledCase]) -> str:
-    """SHA-256 over the cases, by which calibrations of the same ones are known."""
-    text = "\n".join(case.model_dump_json() for case in cases)
+    """Return the SHA-256 over the cases, by which calibrations of the same ones are known.
+
+    Fields that have their defaults are left out, so that a new field of a record changes no digest.
+    """
+    text = "\n".join(case.model_dump_json(exclude_defaults=True) for case in cases)
     return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()
 
 

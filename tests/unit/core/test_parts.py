@@ -14,7 +14,8 @@ PARTS = {
         "checks": ("conformance", "differences", "errors", "harness"),
         "fidelity": ("differences", "errors", "harness"),
         "scaffolding": (),
-        "cli": ("", "conformance", "scaffolding"),
+        "hostile": (),
+        "cli": ("", "conformance", "hostile", "scaffolding"),
     },
     "trialbed_adapter_lab.fidelity": {
         "reading": (),
