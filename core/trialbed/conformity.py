@@ -1,4 +1,4 @@
-"""Checks that a class does what its contract says: what it must have, what is ``async``, and how it is called."""
+"""Checks that a class fulfils its contract: its methods, which of them are ``async``, and their parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Integrity: what the wire shows of a trial that bears on whether its scores are the framework's and the model's."""
+"""Finds on a trial's wire all that bears on whether its scores are the framework's and the model's."""
 
 from trialbed.integrity._clock import outside_clock, with_outside_time
 from trialbed.integrity._findings import integrity_findings

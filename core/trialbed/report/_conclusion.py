@@ -26,7 +26,7 @@ LOSSES = {
 
 @dataclass(frozen=True)
 class Conclusion:
-    """The result of one framework: what was found, by how much, how sure it is, and what most losses are due to.
+    """The result of one framework: the finding, by how much, how sure it is, and what most losses are due to.
 
     Attributes:
         score: the measure that leads: the dataset's own, else ``sopr_score``.

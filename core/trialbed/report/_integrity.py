@@ -1,4 +1,4 @@
-"""The integrity of a framework's row: what the wire shows that bears on whether its scores can be compared."""
+"""The integrity of a framework's row: findings on the wire that bear on whether its scores can be compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run the attack suite beside an adapter, and show what each attack cost in each sandbox."""
+"""Run the attack suite beside an adapter, and show the cost of each attack in each sandbox."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The attacks of the hostile agents, and what each may cost its own trial."""
+"""The attacks of the hostile agents, and the failure that each may cost its own trial."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Attack:
         name: the query that makes the agent carry it out.
         kind: the kind of failure that its own trial ends with, if not by running out of time; None if it is answered.
         message: a part of the failure's message.
-        refused: kinds of failures that its own trial may end with instead in a sandbox, which refuses what it needs.
+        refused: kinds of failures that its own trial may end with instead in a sandbox, which denies them the means.
     """
 
     name: str

@@ -33,7 +33,7 @@ class AttackResult:
         own: of the trial that attacked.
         next: of the next trial of the hostile adapter.
         neighbour: of the innocent framework's trials beside these two.
-        held: whether the attack cost what it may, and no other trial anything.
+        held: whether the attack cost its own trial no more than it may, and no other trial anything.
     """
 
     attack: str
@@ -118,7 +118,7 @@ def _after(attack: Attack) -> str:
 
 
 def _environment(site: Path) -> dict[str, str]:
-    """Return this process's environment without settings of runs, with the hostile adapter and what it is held to."""
+    """Return this process's environment without settings of runs, with the hostile adapter and its limits."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TRIALBED_")}
     path = os.pathsep.join(filter(None, (str(site), kept.get("PYTHONPATH"))))
     return kept | {"PYTHONPATH": path, "HOSTILE_ASKS": "1", "TRIALBED_MEMORY_LIMIT": MEMORY}

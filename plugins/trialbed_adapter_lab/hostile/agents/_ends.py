@@ -1,4 +1,4 @@
-"""How a trial can fail to end well: it crashes, hangs, raises, or answers with what is no answer."""
+"""Agents whose trials crash, hang, raise, or answer with something else than an answer."""
 
 # ruff: noqa: ASYNC251 - blocking the event loop is what some of them are for
 

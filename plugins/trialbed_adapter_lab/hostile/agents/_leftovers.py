@@ -1,4 +1,4 @@
-"""What an agent leaves behind in its worker, for the next trial to find."""
+"""Agents that leave things behind in their worker, for the next trial to find."""
 
 # ruff: noqa: ASYNC251 - blocking the event loop is what some of them are for
 
@@ -21,7 +21,7 @@ from typing import Any
 from trialbed_adapter_lab.hostile.agents._base import NAP, done
 
 keep: list[object] = []
-"""What is to outlive its trial."""
+"""Objects that are to outlive their trial."""
 
 
 class Leftovers:
