@@ -67,7 +67,7 @@ def test_the_commands_were_found() -> None:
 
 def test_commands_parse(subtests: pytest.Subtests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for folder in ("StableToolBench", "tool_response_cache"):
+    for folder in ("StableToolBench", "tool_response_cache", "MASBench"):
         (tmp_path / folder).mkdir()
     (tmp_path / "FOLDER").mkdir()
     for file in (

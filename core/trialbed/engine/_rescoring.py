@@ -138,6 +138,7 @@ class _Contexts:
             judge=self.judge or _Kept(result.score(JUDGED)),
             judge_name=self.judge_name,
             unasked=() if live else unasked_calls(result.wire, tools),
+            in_process=live,
         )
 
 

@@ -231,6 +231,7 @@ class TrialRunner:
             judge_name=judge_label(self.run.config),
             # An agent in process may be led by a model that the gateway does not see.
             unasked=() if key.framework in self.live else unasked_calls(wire, tools),
+            in_process=key.framework in self.live,
         )
         return await self.listeners.score(context)
 

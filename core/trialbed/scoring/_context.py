@@ -23,6 +23,7 @@ class ScoreContext:
         judge: the run's judge.
         judge_name: ``rule`` or the judge model's name.
         unasked: the calls of Apis that no answer of the model asked for; they give no points.
+        in_process: whether the agent is an object of the caller's program, which may answer by itself.
     """
 
     query: Query
@@ -33,6 +34,7 @@ class ScoreContext:
     judge: Judge
     judge_name: str
     unasked: tuple[ApiCall, ...] = ()
+    in_process: bool = False
 
     @property
     def text(self) -> str:

@@ -24,12 +24,13 @@ async def judged_score(context: ScoreContext) -> Score:
 
     Solved is 1, Unsure 0.5, Unsolved 0, averaged over the votes (Solvable Pass Rate, Guo et al. 2024). A judge
     that gives no usable verdict is a failure, never a guess. An answer that rests on Apis that the model never asked
-    for, or that says what has no source in the trial, is not the model's, and is Unsolved.
+    for, or that says what has no source in the trial, is not the model's, and is Unsolved; an object of the caller's
+    program may answer by itself.
     """
     foreign = _foreign(context)
     if foreign:
         return _unsolved("calls", _not_asked_for(sorted(": ".join(filter(None, pair)) for pair in foreign)))
-    without_source = unsourced(context.query, context.text, context.asked_wire)
+    without_source = "" if context.in_process else unsourced(context.query, context.text, context.asked_wire)
     if without_source:
         return _unsolved("sources", without_source)
     try:

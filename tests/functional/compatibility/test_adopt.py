@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[3]
 def test_agents_run_unaltered_and_what_they_claim_stands_beside_what_came(
     bench: Bench, checkout: Path, tmp_path: Path
 ) -> None:
-    done = bench("adopt", "masbench", checkout, "--test-set", "G1_tiny")
+    done = bench("adopt", "masbench", checkout, "--test-set", "G1_tiny", COLUMNS="200")
     lines = [line.split() for line in done.out.splitlines() if line.startswith(("steady ", "boasting "))]
     rows = {line[0]: line[1:] for line in lines}
     # published: solved and api_call_score; seen: the same, invented calls, and failed trials

@@ -66,7 +66,7 @@ def test_an_agent_that_posts_by_itself_is_counted_and_scored(
     assert document["summary"]["error_count"] == 0
     for result in document["results"]:
         assert result["scores"]["api_call_score"] == 1.0
-        assert result["scores"]["answer_status"] == "Solved"
+        assert result["scores"]["answer_status"] == "Solved", result["scores"]
         assert result["scores"]["has_finish"] is True
         assert result["scores"]["claimed_vs_observed"] == 1.0
         assert result["scores"]["model_turns"] == 1

@@ -260,7 +260,8 @@ def test_every_output_begins_with_the_same_sentences(walk: Walk) -> None:
     sentences = list(map(str, conclusions(walk.report)))
     assert len(sentences) == len(walk.run.config.frameworks)
     table, page, junit = (written(one, walk) for one in (TableReporter(), HtmlReporter(), JunitReporter()))
-    assert table.splitlines()[: len(sentences)] == sentences
+    # Lines are broken where the terminal ends.
+    assert " ".join(table.split()).startswith(" ".join(sentences))
     markdown = [re.sub(r"\\(.)", r"\1", line) for line in written(MarkdownReporter(), walk).splitlines()]
     assert [line.removeprefix("* ") for line in markdown[: len(sentences)]] == sentences
     for sentence in sentences:

@@ -79,7 +79,7 @@ async def test_a_trial_whose_worker_is_lost_before_it_begins_gets_a_new_one(make
 async def test_a_fresh_worker_that_does_not_begin_its_trial_fails_it(make_spec):
     async with LocalExecutor() as executor, asyncio.timeout(60):
         outcome = await executor.execute(make_spec("pid", "ending"))
-    assert (outcome.failure.kind, outcome.first) == ("crash", True)
+    assert (outcome.failure.kind, outcome.first) == ("crash", True), outcome.failure
     assert "exit code 9" in outcome.failure.message
 
 

@@ -175,8 +175,9 @@ def test_the_table_shows_what_is_known(
     assert main(["adapter", "list"]) == 0
     shown = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["acme", "7.8", "trialbed-acme", "0.3", "with", "Trialbed"] in shown
-    assert ["bad", "trialbed-bad", "3.1", "here"] in shown
-    assert ["unheard-of", "bench", "env", "add", "unheard-of"] in shown
+    assert ["bad", "trialbed-bad", "3.1", "with", "Trialbed"] in shown
+    assert ["unheard-of", "not", "installed"] in shown
+    assert "install unheard-of: bench env add unheard-of".split() in shown
 
 
 @pytest.mark.slow(20)
