@@ -177,7 +177,7 @@ def test_the_table_shows_what_is_known(
     assert ["acme", "7.8", "trialbed-acme", "0.3", "with", "Trialbed"] in shown
     assert ["bad", "trialbed-bad", "3.1", "with", "Trialbed"] in shown
     assert ["unheard-of", "not", "installed"] in shown
-    assert "install unheard-of: bench env add unheard-of".split() in shown
+    assert ["install", "unheard-of:", "bench", "env", "add", "unheard-of"] in shown
 
 
 @pytest.mark.slow(20)
