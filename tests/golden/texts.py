@@ -34,7 +34,8 @@ MACHINE = re.compile(r"Python \d\S+ on \S+|\bconfiguration +\w+|time=\"[^\"]*\"|
 TIMED = re.compile(r"_time\b|TTFT|ttft|duration|tokens/s|\btps\b|\blag\b|seed \d+;")
 """Lines of tables whose numbers are times."""
 
-PROGRESS = re.compile(r"\[\d+/\d+\]")
+PASSING = re.compile(r"\[\d+/\d+\]|this machine was delayed")
+"""Lines of progress, and of how busy the machine was."""
 
 TIMES = re.compile(r"_time|^time|_ms|duration|seconds|latency|tps|ttft|lag$")
 WHOLE = re.compile(r"_ms|milliseconds")
@@ -44,6 +45,7 @@ PARTS_OF_TIMES = {"wall", "model", "tool", "framework", "waiting", "started", "f
 MACHINES = {
     "packages", "python", "environment", "environment_digest", "config_digest", "adapter_digest", "lock_digest",
     "config", "configuration_digest", "version", "trialbed_version", "trial", "platform", "id", "first", "cached",
+    "client_saturated",
 }  # fmt: skip
 """Names of what differs between machines, or that is drawn anew."""
 
@@ -99,7 +101,7 @@ def without_measurements(text: str) -> str:
         except ValueError:
             continue
         return json.dumps(_steady(value), indent=1, ensure_ascii=False) + "\n"
-    lines = [_steady_line(line) for line in text.splitlines() if not PROGRESS.search(line)]
+    lines = [_steady_line(line) for line in text.splitlines() if not PASSING.search(line)]
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -230,8 +230,8 @@ def _estimate(found: ScoreMean) -> dict[str, Any]:
 def _denominators(summary: Summary) -> dict[str, int]:
     counts, times = summary.counts, summary.times
     return {
-        **dict.fromkeys(ALWAYS_THERE, 0),
         **{name: found.denominator for name, found in summary.scores.items()},
+        **{name: 0 for name in ALWAYS_THERE if name not in summary.scores},
         **dict.fromkeys(STATUSES, counts.judged),
         "finish": counts.finish_known,
         "system_answer_time": times.timed,
