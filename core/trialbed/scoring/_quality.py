@@ -11,7 +11,7 @@ ALWAYS = ("sopr_score", "api_call_score", "api_precision", "api_f1", "has_finish
 """Scores of quality that a summary has even where no trial ended with an answer."""
 
 
-class ScoredTrial(Protocol):
+class TrialScores(Protocol):
     """A trial with its scores, as a result, a store or a report has it."""
 
     @property
@@ -23,7 +23,7 @@ class ScoredTrial(Protocol):
         """Its scores."""
 
 
-def quality_scores(trials: Iterable[ScoredTrial]) -> tuple[str, ...]:
+def quality_scores(trials: Iterable[TrialScores]) -> tuple[str, ...]:
     """Return the scores that say how good an answer is: 0 for each trial that failed."""
     given = [score for trial in trials if trial.status == "answered" for score in trial.scores]
     other = {score.name for score in given if not (score.bounded and score.quality)}

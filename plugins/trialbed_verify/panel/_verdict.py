@@ -13,7 +13,7 @@ NARROW = 0.002
 """Width of an interval of costs below which they are given with two decimals of a percent."""
 
 
-class Verdict(NamedTuple):
+class PanelVerdict(NamedTuple):
     """The verdict, its reason, and the cases that would settle it; None if none is needed, or if no number would."""
 
     finding: Conclusion
@@ -21,7 +21,9 @@ class Verdict(NamedTuple):
     needed: int | None = None
 
 
-def conclude(results: Sequence[GateResult], cases: int, trials: tuple[float, float], whole: float | None) -> Verdict:
+def conclude(
+    results: Sequence[GateResult], cases: int, trials: tuple[float, float], whole: float | None
+) -> PanelVerdict:
     """Return the verdict; its reason begins with the damage and the cost.
 
     Args:
@@ -62,7 +64,9 @@ def _excess(results: Sequence[GateResult], gate: str) -> Mean | None:
     return next((result.excess for result in results if result.gate.name == gate), None)
 
 
-def _conclusion(results: Sequence[GateResult], cases: int, trials: tuple[float, float], whole: float | None) -> Verdict:
+def _conclusion(
+    results: Sequence[GateResult], cases: int, trials: tuple[float, float], whole: float | None
+) -> PanelVerdict:
     different = [result.gate.name for result in results if result.finding == "different"]
     unsettled = [result for result in results if result.finding == "inconclusive"]
     open_ended = any(result.needed is None for result in unsettled)
@@ -70,24 +74,26 @@ def _conclusion(results: Sequence[GateResult], cases: int, trials: tuple[float, 
     if cases < FEWEST:
         least = fewest_cases(min(result.gate.distance_margin or result.gate.margin for result in results))
         needed = max(needed or 0, least)
-        return Verdict("inconclusive", f"{cases} cases are too few for a verdict; about {needed:,} would do", needed)
+        return PanelVerdict(
+            "inconclusive", f"{cases} cases are too few for a verdict; about {needed:,} would do", needed
+        )
     if different:
-        return Verdict("different", f"it differs from the baseline in {', '.join(different)}")
+        return PanelVerdict("different", f"it differs from the baseline in {', '.join(different)}")
     if unsettled:
         reason = _open_reason(unsettled, cases, trials, needed)
-        return Verdict("inconclusive", "; ".join([*_greatest(results), reason]), needed)
+        return PanelVerdict("inconclusive", "; ".join([*_greatest(results), reason]), needed)
     if whole is not None and whole <= ALPHA:
-        return Verdict("inconclusive", _together(results, whole))
+        return PanelVerdict("inconclusive", _together(results, whole))
     few = ", ".join(
         f"{result.gate.name} ({result.excess.n} cases)"
         for result in results
         if result.finding == "too few cases" and result.excess
     )
     if few:
-        return Verdict(
+        return PanelVerdict(
             "equivalent", f"every gate with enough cases is shown to be within its margin; not judged: {few}"
         )
-    return Verdict("equivalent", "every gate is shown to be within its margin")
+    return PanelVerdict("equivalent", "every gate is shown to be within its margin")
 
 
 def _greatest(results: Sequence[GateResult]) -> Iterator[str]:
