@@ -172,6 +172,7 @@ def test_the_original_form_of_the_guide_runs(tmp_path: Path) -> None:
     assert document["summary"]["average_has_finish"] == 1.0
 
 
+@pytest.mark.slow
 def test_the_scripted_models_of_the_guide_answer(tmp_path: Path) -> None:
     *examples, conftest = blocks(DOCS / "how-to" / "test-with-a-scripted-model.md", "python")
     (tmp_path / "conftest.py").write_text(conftest)

@@ -13,6 +13,7 @@ from support.bench import Bench
 ROOT = Path(__file__).parents[3]
 
 
+@pytest.mark.slow
 def test_agents_run_unaltered_and_what_they_claim_stands_beside_what_came(
     bench: Bench, checkout: Path, tmp_path: Path
 ) -> None:
@@ -49,6 +50,7 @@ def test_an_agent_whose_framework_is_not_installed_says_how_it_is_run(
     assert "name a checkout of MASBench" in bench("adopt", "masbench", tmp_path / "other" / "agents", code=2).err
 
 
+@pytest.mark.slow
 def test_the_real_checkout_runs(bench: Bench, tmp_path: Path) -> None:
     git = Path(os.environ.get("TRIALBED_MASBENCH", ROOT.parent / ".mirror" / "aorogat+MASBench" / "repo"))
     if not (git / "HEAD").is_file():

@@ -91,6 +91,7 @@ for result in document["results"]:
 """
 
 
+@pytest.mark.slow
 def test_tools_go_into_langchain_as_they_are(server_url: str, tmp_path: Path) -> None:
     ended = subprocess.run([sys.executable, "-c", LANGCHAIN, server_url], cwd=tmp_path, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
@@ -121,6 +122,7 @@ for result in document["results"]:
 """
 
 
+@pytest.mark.slow
 def test_agents_may_take_the_function_and_the_fields_out_of_structured_tools(server_url: str, tmp_path: Path) -> None:
     ended = subprocess.run([sys.executable, "-c", STRUCTURED, server_url], cwd=tmp_path, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
