@@ -41,7 +41,7 @@ MOST_GOLD = 5
 
 FOLDS = 5
 PENALTY = 1e-3
-"""Of the squared weights, for features of unit variance."""
+"""The weight of the squared weights in the loss, for features of unit variance."""
 
 SEED = 11
 DROPPED = ("category", "tool_size", "name_grams", "sentence_ranks")
