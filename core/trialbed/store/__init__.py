@@ -6,8 +6,9 @@ from trialbed.store._commits import Commits
 from trialbed.store._reader import StoreReader, open_run, open_store, require_frameworks, run_kind
 from trialbed.store._runs import RunChanges, new_run
 from trialbed.store._store import Store
-from trialbed.store._stored import StoredRun, StoredTrial, VerifiedCase, verified_cases
+from trialbed.store._stored import StoredRun, StoredTrial
 from trialbed.store._verification import StoreReport, verify_store
+from trialbed.store._verified_cases import VerifiedCase, verified_cases
 
 __all__ = [
     "AttemptSummary",

@@ -1,16 +1,16 @@
-"""A run in a store, its trials, and the cases of a verification."""
+"""A run in a store, and its trials."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Collection, Container, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from trialbed.errors import DataError, UsageError
 from trialbed.records import (
@@ -33,10 +33,9 @@ from trialbed.records import (
 )
 from trialbed.store._attempts import counted_attempts
 from trialbed.store._columns import RunColumns, RunVersion, read_columns, read_version, trial_frame
-from trialbed.store._rows import decode_id, encode_id
+from trialbed.store._rows import encode_id
 from trialbed.store._runs import read_gold_answers, read_selection
-from trialbed.store._schema import trials
-from trialbed.store._trials import each_result, read_exchanges, read_trials, read_wire
+from trialbed.store._trials import each_result, read_trials, read_wire
 
 ReadStore = Callable[[], AbstractContextManager[Connection]]
 """Begins a transaction that sees one state of the store."""
@@ -361,49 +360,3 @@ class StoredRun:
     def _read_wire(self, row_id: int, wire: WireLog) -> WireLog:
         with self._read() as connection:
             return read_wire(connection, row_id, wire)
-
-
-CASES_IN_ONE = 200
-"""Cases that are read in one go."""
-
-Place = tuple[int, int]
-"""The case's line in the test set, and the number of the trial."""
-
-
-class VerifiedCase(NamedTuple):
-    """A case of a verification as it is stored: the findings, and the JSON of its request and of its response."""
-
-    verified: dict[str, Any]
-    request: str
-    response: str
-
-
-def verified_cases(
-    run: StoredRun, label: str, known: Container[Place] = ()
-) -> Iterator[tuple[Place, VerifiedCase | None]]:
-    """Return the cases of an endpoint in the order of the test set, each as its last session left it.
-
-    They are read a part at a time.
-
-    Args:
-        known: the cases that are not read, since the caller has them: None stands for each that the store has.
-    """
-    with run._read() as connection:
-        rows = _rows(connection, run.run_id, label)
-        places = sorted(rows)
-        for first in range(0, len(places), CASES_IN_ONE):
-            part = places[first : first + CASES_IN_ONE]
-            missing = [place for place in part if place not in known]
-            exchanges = read_exchanges(connection, [rows[place] for place in missing]) if missing else []
-            read = {
-                place: VerifiedCase(record["verified"], request, response)
-                for place, (record, request, response) in zip(missing, exchanges, strict=True)
-            }
-            for place in part:
-                yield place, read.pop(place, None)
-
-
-def _rows(connection: Connection, run_id: str, label: str) -> dict[Place, int]:
-    chosen = select(trials.c.id, trials.c.query_id, trials.c.repeat)
-    own = chosen.where(trials.c.run_id == run_id, trials.c.framework == label).order_by(trials.c.id)
-    return {(int(decode_id(query_id)), repeat): row for row, query_id, repeat in connection.execute(own)}

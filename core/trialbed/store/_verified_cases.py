@@ -1,0 +1,58 @@
+"""The cases of a verification in a store."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, select
+
+from trialbed.store._rows import decode_id
+from trialbed.store._schema import trials
+from trialbed.store._stored import StoredRun
+from trialbed.store._trials import read_exchanges
+
+CASES_IN_ONE = 200
+"""Cases that are read in one go."""
+
+Place = tuple[int, int]
+"""The case's line in the test set, and the number of the trial."""
+
+
+class VerifiedCase(NamedTuple):
+    """A case of a verification as it is stored: the findings, and the JSON of its request and of its response."""
+
+    verified: dict[str, Any]
+    request: str
+    response: str
+
+
+def verified_cases(
+    run: StoredRun, label: str, known: Container[Place] = ()
+) -> Iterator[tuple[Place, VerifiedCase | None]]:
+    """Return the cases of an endpoint in the order of the test set, each as its last session left it.
+
+    They are read a part at a time.
+
+    Args:
+        known: the cases that are not read, since the caller has them: None stands for each that the store has.
+    """
+    with run._read() as connection:
+        rows = _rows(connection, run.run_id, label)
+        places = sorted(rows)
+        for first in range(0, len(places), CASES_IN_ONE):
+            part = places[first : first + CASES_IN_ONE]
+            missing = [place for place in part if place not in known]
+            exchanges = read_exchanges(connection, [rows[place] for place in missing]) if missing else []
+            read = {
+                place: VerifiedCase(record["verified"], request, response)
+                for place, (record, request, response) in zip(missing, exchanges, strict=True)
+            }
+            for place in part:
+                yield place, read.pop(place, None)
+
+
+def _rows(connection: Connection, run_id: str, label: str) -> dict[Place, int]:
+    chosen = select(trials.c.id, trials.c.query_id, trials.c.repeat)
+    own = chosen.where(trials.c.run_id == run_id, trials.c.framework == label).order_by(trials.c.id)
+    return {(int(decode_id(query_id)), repeat): row for row, query_id, repeat in connection.execute(own)}
