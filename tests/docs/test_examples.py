@@ -143,7 +143,7 @@ def test_the_programs_of_the_guides_run(tmp_path: Path) -> None:
     for program in found:
         (tmp_path / "program.py").write_text(program)
         printed = python(tmp_path, *(["cell.py"] if "await " in program else []), "program.py")
-        assert "sopr_score" in printed or re.search(r"^scripted:wrong-args +0\.00 of 20 trials$", printed, re.MULTILINE)
+        assert re.search(r"^solved +[01]\.\d\d|^scripted:wrong-args +0\.00 of 20 trials$", printed, re.MULTILINE), printed
 
 
 CELL = """
@@ -332,5 +332,7 @@ def test_the_workflow_of_the_guide_runs(tmp_path: Path) -> None:
         command, cwd=tmp_path, env=environment(tmp_path) | own, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert summary.read_text().startswith("## mini: 2 queries, model scripted:retry")
+    said, title = summary.read_text().splitlines()[:3:2]
+    assert re.fullmatch(r"reference solves .* of 2 queries\.", said)
+    assert title.startswith("## mini: 2 queries, model scripted:retry")
     assert '<testsuites name="bench run" tests="2" failures="0"' in (tmp_path / "junit.xml").read_text()

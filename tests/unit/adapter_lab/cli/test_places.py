@@ -194,7 +194,7 @@ def test_an_adapter_that_cannot_be_loaded_is_broken_and_hides_no_other(
     out, err = capsys.readouterr()
     shown = [line.split() for line in out.splitlines()]
     assert ["bad", "trialbed-bad", "3.1", "with", "Trialbed", "broken"] in shown
-    assert ["acme", "7.8", "(with", "core", "9)", "trialbed-acme", "0.3", "here", "2"] in shown
+    assert ["acme", "7.8", "(with", "core", "9)", "trialbed-acme", "0.3", "with", "Trialbed", "2"] in shown
     assert "acme: adds a line" in out
     assert "bad: frameworks: 'bad' of trialbed-bad 3.1 cannot be loaded" in err
     assert "no licence" in err
