@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -75,7 +76,8 @@ def test_what_holds_prompts_and_answers_is_private(tmp_path: Path) -> None:
     state, results = tmp_path / "state", tmp_path / "results"
     Store.open(str(state / "runs.db")).close()
     ResponseStore(str(state / "responses.db")).close()
-    CompletionCache(state / "completions.db").keep("origin", {"a": 1}, "reply")
+    with contextlib.closing(CompletionCache(state / "completions.db")) as completions:
+        completions.keep("origin", {"a": 1}, "reply")
     about = {"agent_name": "a", "test_set": "t", "model": "m", "run_id": "r"}
     write_document({"metadata": about}, results)
     files = [path for folder in (state, results) for path in folder.rglob("*") if path.is_file()]
