@@ -67,6 +67,7 @@ class RunComparer(Comparer):
             comparison_tables,
             read_sides,
             regression_lines,
+            void_notes,
         )
         from trialbed.settings import MARGIN
 
@@ -85,7 +86,9 @@ class RunComparer(Comparer):
             document=[one.as_json() for one in found],
             tables=[_conclusions(found), *comparison_tables(found, described_scores()[0])],
             records=comparison_records(found),
-            failed=list(regression_lines(found)) if options["fail_on_regression"] else (),
+            failed=[*void_notes(side for group in groups for side in group), *regression_lines(found)]
+            if options["fail_on_regression"]
+            else (),
         )
 
 

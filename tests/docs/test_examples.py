@@ -143,7 +143,9 @@ def test_the_programs_of_the_guides_run(tmp_path: Path) -> None:
     for program in found:
         (tmp_path / "program.py").write_text(program)
         printed = python(tmp_path, *(["cell.py"] if "await " in program else []), "program.py")
-        assert re.search(r"^solved +[01]\.\d\d|^scripted:wrong-args +0\.00 of 20 trials$", printed, re.MULTILINE), printed
+        assert re.search(r"^solved +[01]\.\d\d|^scripted:wrong-args +0\.00 of 20 trials$", printed, re.MULTILINE), (
+            printed
+        )
 
 
 CELL = """

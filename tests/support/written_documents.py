@@ -30,7 +30,7 @@ Write = Callable[..., Path]
 def write(tmp_path: Path) -> Write:
     """Write a document: ``query id -> scores of its trials, or its failure's kind and, as newer documents, status``."""
 
-    def write(name: str, found: Mapping[Any, Any], **about: Any) -> Path:
+    def write(name: str, found: Mapping[Any, Any], void: str = "", **about: Any) -> Path:
         results = [
             _entry(query_id, trial)
             for query_id, trials in found.items()
@@ -41,6 +41,7 @@ def write(tmp_path: Path) -> Write:
             "summary": {
                 "intervals": {"sopr_score": [0, 1], "api_f1": [0, 1], "gold_offered": [0, 1]},
                 "quality_scores": ["sopr_score", "api_f1"],
+                "integrity": {"trials": 1, "void": void or None, "findings": {}},
             },
             "results": results,
         }

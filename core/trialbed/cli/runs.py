@@ -18,7 +18,7 @@ from trialbed.cli.options import json_option, plain_option
 from trialbed.cli.stored import Since, print_json, store_option
 
 if TYPE_CHECKING:
-    from trialbed.records import RunStatus
+    from trialbed.records import RunConfig, RunStatus
     from trialbed.store import RunColumns, StoredRun
 
 JUDGED = "sopr_score"
@@ -129,16 +129,23 @@ def _row(run: StoredRun) -> dict[str, Any]:
         "overall_time": run.overall_time,
         "tags": list(run.tags),
         "note": run.note,
-        "sopr_score": dict.fromkeys(config.frameworks) if uneven else {n: _mean(n, columns) for n in config.frameworks},
+        "sopr_score": {name: None if uneven else _mean(name, config, columns) for name in config.frameworks},
     }
 
 
-def _mean(framework: str, columns: RunColumns) -> float | None:
-    """Return the mean of ``sopr_score`` over the trials of a framework that were measured; failed ones are 0."""
+def _mean(framework: str, config: RunConfig, columns: RunColumns) -> float | None:
+    """Return the mean of ``sopr_score`` over the trials of a framework that were measured; failed ones are 0.
+
+    None of a row that is void.
+    """
     from statistics import fmean
+
+    from trialbed.report import framework_integrity
 
     known = columns.values.get(JUDGED, {})
     own = [trial for trial in columns.trials if trial.key.framework == framework]
+    if framework_integrity(config, framework, (trial.integrity for trial in own)).void:
+        return None
     values = [known[trial.row] for trial in own if trial.status == "answered" and trial.row in known]
     values += [0.0 for trial in own if trial.status == "failed"]
     return fmean(values) if values else None

@@ -178,7 +178,7 @@ def _add_comparisons(
     margin: float,
 ) -> tuple[Summary, ...]:
     """The summaries with their comparisons and ranks; without where trials are missing and that is not accepted."""
-    sides = {summary.framework: summary.side for summary in summaries if not summary.integrity.void}
+    sides = {summary.framework: summary.side for summary in summaries}
     incomplete = any(summary.incomplete for summary in summaries)
     comparisons: Mapping[str, tuple[FrameworkComparison, ...]] = {}
     if not incomplete or all(summary.common for summary in summaries):

@@ -36,6 +36,7 @@ class Conclusion:
         finding: on this measure, against the run's baseline; None for the baseline itself.
         lost: what became of the gold calls, where that is known.
         missing: trials that were not measured.
+        void: why there is no result that can be compared; empty where there is.
     """
 
     framework: str
@@ -46,9 +47,12 @@ class Conclusion:
     finding: ScoreFinding | None = None
     lost: Attribution | None = None
     missing: int = 0
+    void: str = ""
 
     def __str__(self) -> str:
         """The sentence."""
+        if self.void:
+            return f"{self.framework} has no result that counts, as its row is void: {self.void}."
         if self.mean is None or self.mean.value is None:
             return f"{self.framework} has no result yet: {_trials(self.missing)} not measured."
         parts = [f"{self._achievement(self.mean)}{self._difference()}", self._loss(), self._incomplete()]
@@ -131,6 +135,7 @@ def _conclusion(report: Report, summary: Summary) -> Conclusion:
         finding=_finding(summary, name),
         lost=summary.attribution if whole else None,
         missing=counts.not_measured if report.incomplete else 0,
+        void=summary.integrity.void,
     )
 
 

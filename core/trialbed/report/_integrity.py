@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from trialbed.records import IntegrityFinding, IntegrityKind
+from trialbed.records import IntegrityFinding, IntegrityKind, RunConfig
 
 ANY = "*"
 """Stands for every model among those that a run allows."""
@@ -78,9 +78,17 @@ class Integrity:
     def lines(self) -> Iterator[str]:
         """Yield a line for each kind."""
         for kind, tally in self.found.items():
-            names = f" ({', '.join(tally.examples[:EXAMPLES])})" if tally.examples else ""
             trials = "1 trial" if tally.trials == 1 else f"{tally.trials:,} trials"
-            yield f"{tally.count:,} {WORDS[kind][tally.count != 1]}, in {trials}{names}"
+            yield f"{tally.count:,} {WORDS[kind][tally.count != 1]}, in {trials}{_names(tally)}"
+
+
+def finding_text(found: IntegrityFinding) -> str:
+    """Return a finding on one trial in words."""
+    return f"{found.count:,} {WORDS[found.kind][found.count != 1]}{_names(found)}"
+
+
+def _names(found: IntegrityFinding | IntegrityTally) -> str:
+    return f" ({', '.join(found.examples[:EXAMPLES])})" if found.examples else ""
 
 
 def sum_integrity(
@@ -102,6 +110,13 @@ def sum_integrity(
     foreign = [name for name in others if not {name, ANY} & {*allowed_models}]
     void = f"{', '.join(foreign)} answered in place of the run's model" if foreign and not in_process else ""
     return Integrity(len(known), tallies, void)
+
+
+def framework_integrity(
+    config: RunConfig, framework: str, trials: Iterable[Sequence[IntegrityFinding] | None]
+) -> Integrity:
+    """Sum up the findings of a framework's trials in a run."""
+    return sum_integrity(trials, config.allowed_models, in_process=framework not in config.adapter_versions)
 
 
 def _tally(kind: IntegrityKind, trials: Sequence[Sequence[IntegrityFinding]]) -> IntegrityTally:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import fmean
 
 from trialbed.records import GoldAnswer, Run, Score, ScoreDescription, Usage
-from trialbed.report._integrity import sum_integrity
+from trialbed.report._integrity import framework_integrity
 from trialbed.report._metadata import framework_info
 from trialbed.report._reasons import failure_reasons, untold_reasons
 from trialbed.report._records import (
@@ -76,11 +76,7 @@ def summarise(
         tokens=_tokens([*trials, *earlier]),
         claims=_claims(answered),
         wire=_wire(trials),
-        integrity=sum_integrity(
-            (trial.integrity for trial in trials),
-            run.config.allowed_models,
-            in_process=framework not in run.config.adapter_versions,
-        ),
+        integrity=framework_integrity(run.config, framework, (trial.integrity for trial in trials)),
         times=_times(trials, answered, gold or {}, first_apart),
         success=success(measured),
         repeated=_count_repeated(trials, earlier),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import JSON, Connection, cast, func, select, type_coerce
 
 from trialbed.errors import UsageError
-from trialbed.records import FailureKind, RunConfig, Score, TrialResult, TrialStatus
+from trialbed.records import FailureKind, IntegrityFinding, RunConfig, Score, TrialResult, TrialStatus
 from trialbed.scoring import TIMES, absent_by_trials, first_trials_apart, quality_scores, zero_scores
 from trialbed.store._attempts import counted_attempts
 from trialbed.store._rows import decode_id, decode_record
@@ -40,6 +40,7 @@ class TrialColumns:
         row: identifies the attempt in its store.
         wall_time: seconds.
         first: whether it was the first trial of its worker.
+        integrity: what bears on whether its scores are the framework's and the model's.
     """
 
     row: int
@@ -50,6 +51,7 @@ class TrialColumns:
     adapter_digest: str
     wall_time: float
     first: bool = False
+    integrity: tuple[IntegrityFinding, ...] = ()
 
     @property
     def pair(self) -> tuple[int | str, int]:
@@ -118,10 +120,11 @@ def _trials(connection: Connection, run_id: str) -> Iterable[TrialColumns]:
     # SQLite reads a text as JSON as it is; a cast would make a number of it.
     record = (cast if connection.dialect.name == "postgresql" else type_coerce)(trials.c.record, JSON)
     first = func.coalesce(record["outcome"]["first"].as_boolean(), False)
-    chosen = select(*(trials.c[name] for name in columns), first).where(trials.c.run_id == run_id)
+    chosen = select(*(trials.c[name] for name in columns), first, record["integrity"]).where(trials.c.run_id == run_id)
     query_of = lru_cache(maxsize=None)(decode_id)
-    for row, framework, query, repeat, *rest in connection.execute(chosen.order_by(trials.c.id)):
-        yield TrialColumns(row, TrialPlace(framework, query_of(query), repeat), *rest)
+    for row, framework, query, repeat, *rest, findings in connection.execute(chosen.order_by(trials.c.id)):
+        found = TrialColumns(row, TrialPlace(framework, query_of(query), repeat), *rest)
+        yield replace(found, integrity=tuple(map(IntegrityFinding.model_validate, findings))) if findings else found
 
 
 def _values(

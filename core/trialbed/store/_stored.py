@@ -19,6 +19,7 @@ from trialbed.records import (
     FailureKind,
     FrameworkInfo,
     GoldAnswer,
+    IntegrityFinding,
     Run,
     RunConfig,
     RunStatus,
@@ -119,6 +120,11 @@ class StoredTrial:
     def pair(self) -> tuple[int | str, int]:
         """The query and the repeat."""
         return self._record.pair
+
+    @property
+    def integrity(self) -> tuple[IntegrityFinding, ...] | None:
+        """What bears on whether the scores are the framework's and the model's; None where that was not looked at."""
+        return self._record.integrity
 
     @property
     def timing(self) -> Timing:

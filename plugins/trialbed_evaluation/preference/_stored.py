@@ -9,6 +9,7 @@ from typing import Any
 
 from trialbed.contracts import Comparison, Judge
 from trialbed.errors import UsageError
+from trialbed.report import framework_integrity
 from trialbed.scoring import judge_label
 from trialbed.settings import RunSettings
 from trialbed.store import StoredRun, StoreReader, open_store, require_frameworks
@@ -38,8 +39,8 @@ def compare_by_preference(
         allow_incomplete: whether runs may lack trials.
 
     Raises:
-        UsageError: a value is not a stored run, a single run has one framework only, a run lacks trials, or the runs'
-            queries differ.
+        UsageError: a value is not a stored run, a single run has one framework only, a run lacks trials, a row is void,
+            or the runs' queries differ.
     """
     with open_store(store) as reader:
         for value in values:
@@ -61,7 +62,20 @@ def _side(reader: StoreReader, value: str) -> Side:
     """Return a run with its frameworks, or with the one that is named after a slash."""
     name, _, framework = value.partition("/")
     run = require_frameworks(reader.run(name))
-    return run, ((run.framework(framework),) if framework else run.config.frameworks)
+    labels = (run.framework(framework),) if framework else run.config.frameworks
+    _check_not_void(run, labels)
+    return run, labels
+
+
+def _check_not_void(run: StoredRun, labels: Sequence[str]) -> None:
+    trials = run.columns(()).trials
+    for label in labels:
+        own = (trial.integrity for trial in trials if trial.key.framework == label)
+        if void := framework_integrity(run.config, label, own).void:
+            raise UsageError(
+                f"the row of {label} in run {run.run_id} is void, so that it is not compared: {void}; name the "
+                "frameworks to compare, as RUN/FRAMEWORK"
+            )
 
 
 def _check_complete(runs: Sequence[StoredRun]) -> None:

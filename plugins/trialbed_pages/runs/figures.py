@@ -19,7 +19,15 @@ from trialbed.drivers import load_driver
 from trialbed.engine import run_queries
 from trialbed.errors import TrialbedError
 from trialbed.records import Query, Run, TrialStatus
-from trialbed.report import LEVEL, ScoreSummary, conclusions, read_report, score_summaries
+from trialbed.report import (
+    LEVEL,
+    Integrity,
+    ScoreSummary,
+    conclusions,
+    framework_integrity,
+    read_report,
+    score_summaries,
+)
 from trialbed.report.comparison import leading_scores
 from trialbed.scoring import (
     ALWAYS,
@@ -155,8 +163,19 @@ class RunFigures:
         """Whether there are first trials that times leave out."""
         return self.first_apart and any(trial.first for trial in self.columns.trials if trial.status == "answered")
 
+    def integrity(self, framework: str) -> Integrity:
+        """Return the findings of a framework's trials, and whether they make its row void: then it has no figures."""
+
+        def read() -> Integrity:
+            trials = self.by_framework.get(framework, ())
+            return framework_integrity(self.run.config, framework, (trial.integrity for trial in trials))
+
+        return self.once(("integrity", framework), read)
+
     def timed(self, framework: str) -> Sequence[TrialColumns]:
         """Return the trials of a framework whose times count."""
+        if self.integrity(framework).void:
+            return ()
         counted = [trial for trial in self.by_framework.get(framework, ()) if self._is_counted(trial)]
         return timed_trials(counted, first_apart=self.first_apart)
 
@@ -178,6 +197,8 @@ class RunFigures:
 
     def value(self, trial: TrialColumns, score: str) -> float | None:
         """Return the value of a score that counts: 0 for quality of a failed trial, None where there is none."""
+        if self.integrity(trial.key.framework).void:
+            return None
         if trial.status == "answered":
             found = self.columns.values.get(score, {}).get(trial.row)
             return found if found is None or math.isfinite(found) else None
@@ -209,6 +230,8 @@ class RunFigures:
         return self.once(("summaries", framework), lambda: self._summarise(framework))
 
     def _summarise(self, framework: str) -> Mapping[str, ScoreSummary]:
+        if self.integrity(framework).void:
+            return {}
         trials = [
             _ScoredTrial(trial.pair, trial.status, trial.first, self._scores(trial))
             for trial in self.by_framework.get(framework, ())

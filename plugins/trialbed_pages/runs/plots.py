@@ -93,7 +93,8 @@ def waterfall_plot(figures: RunFigures) -> BarPlot:
     Raises:
         UsageError: the stages are not known, as the dataset is out of reach or has no gold calls.
     """
-    summaries = read_report(figures.run, figures.queries).frameworks
+    every = read_report(figures.run, figures.queries).frameworks
+    summaries = [summary for summary in every if not summary.integrity.void]
     shares = {
         summary.framework: summary.attribution.shares
         for summary in summaries

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from trialbed.report import Integrity
 from trialbed.report.comparison import (
     ComparedRun,
     ComparedTrial,
@@ -41,6 +42,7 @@ class FrameworkRow:
         headline: the other scores that every run has.
         tokens, times: medians.
         failures: kinds of failures with their counts, the most frequent first.
+        integrity: what the wire shows that bears on whether it can be compared.
     """
 
     name: str
@@ -53,6 +55,7 @@ class FrameworkRow:
     tokens: float | None
     times: Mapping[str, float | None]
     failures: Sequence[tuple[str, int]]
+    integrity: Integrity
 
     @property
     def not_measured(self) -> int:
@@ -239,6 +242,7 @@ def _row(figures: RunFigures, name: str, score: str) -> FrameworkRow:
         tokens=figures.median(name, TOKENS),
         times={time: figures.median(name, time) for time in TIMES},
         failures=figures.failures(name).most_common(),
+        integrity=figures.integrity(name),
     )
 
 
@@ -269,4 +273,5 @@ def _side(figures: RunFigures, name: str) -> Side:
         bounded,
         missing,
         described=figures.run.record.scores,
+        void=figures.integrity(name).void,
     )

@@ -25,18 +25,21 @@ LEGEND = {
 def attribution_tables(report: Report) -> list[Table]:
     """The waterfall of each framework's gold calls, from all to those whose results were used; none if none were lost.
 
+    Rows that are void have none.
+
     An incomplete run of several frameworks has none, as their gold calls would be those of different queries.
     """
-    found = [summary.attribution for summary in report.frameworks]
+    summaries = [summary for summary in report.frameworks if not summary.integrity.void]
+    found = [summary.attribution for summary in summaries]
     counts = [one.counts for one in found if one is not None]
     lost = [stage for stage in STAGES if any(one.get(stage) for one in counts)]
     if not lost or len(counts) < len(found) or (report.incomplete and len(found) > 1):
         return []
-    names = [summary.framework for summary in report.frameworks]
+    names = [summary.framework for summary in summaries]
     columns = [_column(one, lost) for one in counts]
     labels = ["gold calls", *(f"  {stage}" for stage in lost), "used"]
     rows = [TableRow(label, tuple(cells)) for label, *cells in zip(labels, *columns, strict=True)]
-    table = Table(TITLE, ("", *names), rows, list(_examples(report, lost)), legend=list(_legend(lost)))
+    table = Table(TITLE, ("", *names), rows, list(_examples(summaries, lost)), legend=list(_legend(lost)))
     return [replace(table, narrow=table.transpose())]
 
 
@@ -62,9 +65,9 @@ def _legend(lost: Sequence[str]) -> Iterator[str]:
     yield from (f"{stage}: {LEGEND[stage]}." for stage in lost)
 
 
-def _examples(report: Report, lost: Sequence[str]) -> Iterator[str]:
+def _examples(summaries: Sequence[Summary], lost: Sequence[str]) -> Iterator[str]:
     """Yield the stage at which each framework lost most, with its first call."""
-    for summary in report.frameworks:
+    for summary in summaries:
         counts = summary.attribution.counts if summary.attribution else {}
         most = max(lost, key=lambda stage: counts.get(stage, 0))
         example = _first(summary, most)

@@ -23,6 +23,7 @@ def _suite(summary: Summary, conclusion: str, queries: Mapping[int | str, Query]
     """The trials of a framework as tests.
 
     One that failed, or whose answer is Unsolved, is a failure; one that was not measured or has no verdict is an error.
+    A row that is void is one error.
     """
     run, config = summary.run, summary.run.config
     properties = {
@@ -41,6 +42,9 @@ def _suite(summary: Summary, conclusion: str, queries: Mapping[int | str, Query]
 
 def _cases(summary: Summary, queries: Mapping[int | str, Query]) -> Iterator[TestCase]:
     classname = f"{summary.run.config.test_set}.{summary.framework}"
+    if void := summary.integrity.void:
+        yield TestCase(classname, "row is void", outcome="error", kind="void", message=void)
+        return
     for trial in summary.trials:
         name = trial_name(summary.framework, trial.query_id, trial.repeat)
         text = _short(queries[trial.query_id].text) if trial.query_id in queries else ""

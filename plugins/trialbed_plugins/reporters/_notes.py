@@ -94,11 +94,12 @@ def _own(column: Column) -> Iterator[str]:
     deviations = [deviation.text for deviation in summary.info.deviations] if summary.info else []
     if deviations:
         yield f"declared deviations: {'; '.join(deviations)}"
+    yield from reason_lines(summary)
     if summary.integrity.void:
         yield f"VOID: {summary.integrity.void}; no score is shown, and nothing is compared with it"
-    yield from reason_lines(summary)
-    yield from _on_answered(summary)
-    yield from _on_repeats(summary.success)
+    else:
+        yield from _on_answered(summary)
+        yield from _on_repeats(summary.success)
     yield from _on_claims(summary.claims)
     yield from _on_integrity(summary.integrity)
     yield from _on_wire(summary)

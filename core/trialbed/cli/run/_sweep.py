@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from trialbed.report.attribution import AttributedCall
     from trialbed.views import Table
 
+SCORES = ("sopr_score", "api_call_score", "gold_offered")
+
 LOSERS = ("selector", "model", "framework", "rig")
 """The parties that can lose a gold call; the rig is the virtual API and Trialbed itself."""
 
@@ -69,10 +71,11 @@ def _loser(call: AttributedCall, trial: ReportedTrial) -> str:
 
 def sweep_table(reports: Sequence[Report]) -> Table:
     """Score against the number of tools, framework by framework."""
+    from trialbed.records import shown_name
     from trialbed.views import Table
 
     summaries = [summary for report in reports for summary in report.frameworks]
-    columns = ["framework", "tools", "sopr_score", "api_call_score", "gold_offered", *LOSERS]
+    columns = ["framework", "tools", *map(shown_name, SCORES), *LOSERS]
     notes = (
         "tools: the most that were offered. selector to rig: gold calls that each lost, of all. "
         "selector: not offered; model: not called, with wrong arguments or without use of the result; "
@@ -88,8 +91,9 @@ def _rows(summaries: Sequence[Summary]) -> Iterator[tuple[str, ...]]:
 
     names = list(dict.fromkeys(summary.framework for summary in summaries))
     for summary in sorted(summaries, key=lambda item: (names.index(item.framework), _tools(item))):
-        lost = losers(summary)
-        found = [summary.scores.get(name) for name in ("sopr_score", "api_call_score", "gold_offered")]
+        void = bool(summary.integrity.void)
+        lost = Counter({"calls": 0}) if void else losers(summary)
+        found = [None if void else summary.scores.get(name) for name in SCORES]
         scores = [number(score.value if score else None, 3) for score in found]
         shares = [f"{lost[name]} {lost[name] / lost['calls']:.0%}" if lost["calls"] else "-" for name in LOSERS]
         yield summary.framework, f"{_tools(summary):,}", *scores, *shares

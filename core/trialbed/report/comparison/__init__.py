@@ -27,6 +27,7 @@ from trialbed.report.comparison._sides import (
     incomplete_note,
     missing_trials,
     unique_names,
+    void_notes,
 )
 from trialbed.report.comparison._stored import is_run_name, read_sides, run_side
 from trialbed.report.comparison._tables import (
@@ -79,4 +80,5 @@ __all__ = [
     "run_side",
     "unique_names",
     "verdict_notes",
+    "void_notes",
 ]

@@ -96,6 +96,7 @@ def _side(source: str, document: Mapping[str, Any]) -> Side:
         },
         first_apart=not first.get("count") or bool(first.get("kept_apart")),
         is_claimed=is_claimed,
+        void=str((summary.get("integrity") or {}).get("void") or ""),
     )
 
 

@@ -11,7 +11,7 @@ from trialbed.report.comparison._differences import ComparisonOptions, RunCompar
 from trialbed.report.comparison._findings import headline_scores
 from trialbed.report.comparison._ranks import open_ranks
 from trialbed.report.comparison._run import run_pairs
-from trialbed.report.comparison._sides import Side, are_same_trials, unique_names
+from trialbed.report.comparison._sides import Side, are_same_trials, unique_names, void_notes
 from trialbed.report.comparison._stored import read_sides
 
 
@@ -19,14 +19,20 @@ def compare_groups(groups: Sequence[Sequence[Side]], how: ComparisonOptions) -> 
     """Compare the sides of later runs with the first run's side of the same framework, or with its only one.
 
     Raises:
-        UsageError: they cannot be compared, such as over different datasets.
+        UsageError: they cannot be compared, such as over different datasets, or as all of them are void.
     """
-    found = compare_pairs(list(_pairs(groups)), how)
-    every = unique_names([side for group in groups for side in group])
+    pairs, _ = _split_void(_pairs(groups))
+    every = [side for group in groups for side in group]
+    void = list(void_notes(every))
+    if not pairs:
+        raise UsageError("; ".join(void))
+    found = compare_pairs(pairs, how)
+    every = unique_names(every)
     # A score that cannot be compared between some of them ranks none, and so do figures over different queries.
     is_complete = not any(side.missing for side in every)
     shared = [name for name in headline_scores(*every) if is_complete and all(name in one.findings for one in found)]
     ranks = open_ranks(every, how.margin, shared)
+    found[-1] = replace(found[-1], notes=[*found[-1].notes, *void])
     return [replace(one, ranks=ranks) for one in found]
 
 
@@ -42,14 +48,15 @@ def complete_sides(value: str, store: str | None) -> list[Side]:
 
 
 def regressions(baseline: Sequence[Side], sides: Sequence[Side], margin: float) -> list[str]:
-    """Return a line for each framework and score of a run that is worse than in a baseline.
+    """Return a line for each framework and score of a run that is worse than in a baseline, and each void row.
 
     Raises:
         UsageError: they cannot be compared, such as over different datasets.
     """
     # The figures of a run that lacks trials were accepted by --allow-incomplete, or its exit code says so.
     how = ComparisonOptions(margin=margin, allow_incomplete=True)
-    return list(regression_lines(compare_pairs(list(_pairs([baseline, sides])), how)))
+    pairs, void = _split_void(_pairs([baseline, sides]))
+    return [*void, *regression_lines(compare_pairs(pairs, how))]
 
 
 def regression_lines(comparisons: Iterable[RunComparison]) -> Iterator[str]:
@@ -60,6 +67,13 @@ def regression_lines(comparisons: Iterable[RunComparison]) -> Iterator[str]:
                 names = f"{comparison.candidate.name} is worse than {comparison.baseline.name}"
                 interval = f"{finding.difference:.4f} [{finding.interval.low:.4f}, {finding.interval.high:.4f}]"
                 yield f"{names}: {shown_name(score)} differs by {interval} over {finding.n} queries"
+
+
+def _split_void(pairs: Iterable[tuple[Side, Side]]) -> tuple[list[tuple[Side, Side]], list[str]]:
+    """Return the pairs that can be compared, and why the others cannot."""
+    every = list(pairs)
+    notes = dict.fromkeys(void_notes(side for pair in every for side in pair))
+    return [pair for pair in every if not any(side.void for side in pair)], list(notes)
 
 
 def _pairs(groups: Sequence[Sequence[Side]]) -> Iterator[tuple[Side, Side]]:

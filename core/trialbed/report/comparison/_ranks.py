@@ -19,13 +19,15 @@ LEAST = 3
 def open_ranks(sides: Sequence[Side], margin: float, scores: Sequence[str] | None = None) -> Ranks:
     """The ranks of each side by each score, from the findings on every pair; empty for fewer than three sides.
 
-    The best rank of a side is behind all that are better, the worst is before all that are worse. All sides with a rank
-    in common are tied: where no difference is shown, none is claimed. The p-values are adjusted over all pairs.
+    A side that is void has none. The best rank of a side is behind all that are better, the worst is before all that
+    are worse. All sides with a rank in common are tied: where no difference is shown, none is claimed. The p-values are
+    adjusted over all pairs.
 
     Args:
         sides: with names that differ.
         margin: as ``paired_findings`` takes it.
     """
+    sides = [side for side in sides if not side.void]
     if len(sides) < LEAST:
         return {}
     found = paired_findings(list(combinations(sides, 2)), margin, scores)

@@ -91,7 +91,7 @@ def compare_frameworks(
 
 
 def run_pairs(sides: Sequence[Side], against: str | None) -> list[RunPair]:
-    """Return the pairs of a run that are compared at once, whichever command asks: each pair once.
+    """Return the pairs of a run that are compared at once, whichever command asks: each pair once, none that is void.
 
     Raises:
         UsageError: the framework to compare with is not in the run.
@@ -104,7 +104,8 @@ def run_pairs(sides: Sequence[Side], against: str | None) -> list[RunPair]:
             kinds.setdefault((baseline, name), []).append("reference")
     for pair in _with_controlled(list(by_name)):
         kinds.setdefault(pair, []).append("profile")
-    return [RunPair(by_name[one], by_name[other], tuple(own)) for (one, other), own in kinds.items()]
+    pairs = [RunPair(by_name[one], by_name[other], tuple(own)) for (one, other), own in kinds.items()]
+    return [pair for pair in pairs if not (pair.baseline.void or pair.candidate.void)]
 
 
 def _causes(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from statistics import fmean
@@ -142,6 +142,7 @@ class Side:
         first_apart: whether times leave out each worker's first trial, as they do for all frameworks of the run.
         is_claimed: whether it is a result file of MASBench: its calls are those that the agent named, and settings
             that it does not record are None.
+        void: why it cannot be compared with anything; empty where it can.
     """
 
     source: str
@@ -155,6 +156,7 @@ class Side:
     described: Mapping[str, ScoreDescription] = field(default_factory=dict)
     is_claimed: bool = False
     first_apart: bool = True
+    void: str = ""
 
     @property
     def first_trials(self) -> int:
@@ -221,6 +223,13 @@ class Side:
             for trial in self.trials
         ]
         return replace(self, trials=trials, quality=self.quality - {score})
+
+
+def void_notes(sides: Iterable[Side]) -> Iterator[str]:
+    """Yield a note on each side that cannot be compared."""
+    for side in sides:
+        if side.void:
+            yield f"the row of {side.about.framework} in {side.source} is void, so that it is not compared: {side.void}"
 
 
 def unique_names(sides: Sequence[Side]) -> list[Side]:

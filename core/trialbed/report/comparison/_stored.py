@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from trialbed.records import Run
+from trialbed.report._integrity import framework_integrity
 from trialbed.report._metadata import framework_info, shown_settings
 from trialbed.report._trials import ReportedTrial
 from trialbed.report.comparison._documents import document_file, read_documents
@@ -100,6 +101,7 @@ def run_side(
         missing=missing_trials(run.status, len(run.config.query_ids), run.config.repeat, own),
         described=run.scores,
         first_apart=first_apart,
+        void=framework_integrity(run.config, framework, (trial.integrity for trial in trials)).void,
     )
 
 

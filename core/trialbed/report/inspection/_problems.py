@@ -8,12 +8,20 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from trialbed.report._integrity import finding_text
 from trialbed.report.attribution import attribute, unrequested_calls
 from trialbed.tool_calls import asked_calls, compare_calls
 from trialbed.wire_log import failed
 
 if TYPE_CHECKING:
     from trialbed.records import ApiCall, Json, ModelCall, Query, ToolSpec, TrialResult
+
+
+HARMLESS = frozenset({"required_choice", "added_tool", "unwritten_answer"})
+"""Findings that lower no score."""
+
+TOLD = frozenset({"unasked_call", "invented_claim"})
+"""Findings that stand among the calls and the claims."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +59,7 @@ def problems(result: TrialResult, tools: Sequence[ToolSpec], query: Query | None
         *_missing(result, tools, query),
         *_of_answer(result),
         *_of_claims(result),
+        *_of_integrity(result),
     ]
 
 
@@ -174,6 +183,13 @@ def _of_claims(result: TrialResult) -> Iterator[TrialProblem]:
         yield TrialProblem("claims", f"{'/'.join(filter(None, pair))} is claimed, and was never called in this way")
     for pair in found.unreported:
         yield TrialProblem("claims", f"{'/'.join(filter(None, pair))} was called, and is not claimed in this way")
+
+
+def _of_integrity(result: TrialResult) -> Iterator[TrialProblem]:
+    """Yield the findings by which the trial scores less, as far as no other problem is about them."""
+    for found in result.integrity or ():
+        if found.kind not in HARMLESS and found.kind not in TOLD:
+            yield TrialProblem("trial", finding_text(found))
 
 
 def api_name(call: ApiCall) -> str:

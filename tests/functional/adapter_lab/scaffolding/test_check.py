@@ -103,7 +103,10 @@ def test_only_the_levels_that_are_asked_for_are_checked(bench: Bench) -> None:
         ),
         (("reference", "--check", "seed_is_sent", "--level", "must"), "not of level 'must' or above"),
         (("reference", "--level", "most"), "Invalid value for '--level'"),
-        (("nowhere",), "nowhere: not published with Trialbed; its adapter would be the third-party package trialbed-nowhere"),
+        (
+            ("nowhere",),
+            "nowhere: not published with Trialbed; its adapter would be the third-party package trialbed-nowhere",
+        ),
         (("langraph",), "did you mean 'langgraph'"),
         (("reference==",), "the version after '==' is missing"),
     ],

@@ -13,7 +13,18 @@ from support.trials import NOW, run_config
 
 from trialbed.engine import config_digest, open_dataset
 from trialbed.errors import UsageError
-from trialbed.records import Answer, Failure, Outcome, Run, Score, Timing, TrialKey, TrialResult, WireLog
+from trialbed.records import (
+    Answer,
+    Failure,
+    IntegrityFinding,
+    Outcome,
+    Run,
+    Score,
+    Timing,
+    TrialKey,
+    TrialResult,
+    WireLog,
+)
 from trialbed.store import Store
 from trialbed_evaluation.run_comparer import RunComparer
 from trialbed_scripted import Turn, say
@@ -117,6 +128,16 @@ async def test_runs_are_compared(model: JudgeEndpoint, tmp_path: Path) -> None:
     found = await asyncio.to_thread(RunComparer().compare, runs, options(model, tmp_path, judge_votes=2))
     assert (found.document[0]["wins"], found.document[0]["losses"], found.document[0]["ties"]) == (1, 2, 1)
     assert runs[1] in found.document[0]["candidate"]
+
+
+def test_a_void_row_is_not_compared(tmp_path: Path) -> None:
+    run = stored(tmp_path, {"mine": MINE, "theirs": THEIRS})
+    with Store.open(str(tmp_path / "trials.db")) as store:
+        done = trial("theirs", "another", "text", "Solved")
+        found = IntegrityFinding(kind="other_model_answered", count=1, examples=("strong",))
+        store.add_trial(run, done.model_copy(update={"integrity": (found,)}))
+    with pytest.raises(UsageError, match=f"the row of theirs in run {run} is void, .* strong answered in place"):
+        RunComparer().compare([run], {"preference": True, "store": str(tmp_path / "trials.db"), "force": False})
 
 
 async def test_a_framework_of_a_run_is_named_after_a_slash(model: JudgeEndpoint, tmp_path: Path) -> None:

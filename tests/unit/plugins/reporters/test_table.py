@@ -4,6 +4,7 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from xml.etree import ElementTree as Xml
 
 import pytest
 from support.run_reports import document, reason, reported
@@ -11,7 +12,7 @@ from support.run_reports import document, reason, reported
 from trialbed.records import ScoreDescription
 from trialbed.report import Integrity, IntegrityTally, check_thresholds
 from trialbed.views import UNKNOWN
-from trialbed_plugins.reporters import TableReporter
+from trialbed_plugins.reporters import JunitReporter, TableReporter
 
 Show = Callable[..., str]
 
@@ -343,8 +344,14 @@ def test_a_row_that_is_void_has_no_score_and_says_why(show: Show) -> None:
     TableReporter().report(report, stream)
     text = " ".join(stream.getvalue().split())
     assert "cheat: VOID: strong answered in place of the run's model; no score is shown" in text
+    assert "cheat has no result that counts, as its row is void: strong answered in place" in text
+    assert "cheat: over the" not in text
     row = line(stream.getvalue(), "solved")
     assert row.split()[-1] == UNKNOWN
+    stream = io.StringIO()
+    JunitReporter().report(report, stream)
+    cheat = next(suite for suite in Xml.fromstring(stream.getvalue()) if suite.get("name") == "cheat")
+    assert [(case.get("name"), case[0].get("type")) for case in cheat.iter("testcase")] == [("row is void", "void")]
     (own, void) = (check.problem for check in check_thresholds(report.frameworks, {"sopr_score": 0.0}))
     assert (own, void) == (
         "",

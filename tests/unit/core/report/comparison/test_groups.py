@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -249,3 +250,29 @@ def test_what_is_worse_than_a_baseline_is_told_for_each_score(write) -> None:
     lacking = write("a", {1: scores(1.0)}, run_id="lacking", status="incomplete", num_queries=2)
     with pytest.raises(UsageError, match="1 of 2 trials of a measured"):
         complete_sides(str(lacking), None)
+
+
+VOID = "strong answered in place of the run's model"
+
+
+def test_a_void_row_is_not_compared_and_the_gate_for_regressions_says_why(write) -> None:
+    run = {"run_id": "20260102T000000-bbbbbb"}
+    before, cheat = write("a", {1: scores(1.0)}), write("b", {1: scores(1.0)}, VOID, **run)
+    line = f"the row of b in {cheat} is void, so that it is not compared: {VOID}"
+    with pytest.raises(UsageError, match=re.escape(line)):
+        compared(before, cheat)
+    beside = compared(before, cheat, write("c", {1: scores(1.0)}, **run))
+    assert [one["candidate"]["agent_name"] for one in beside.document] == ["c"]
+    assert beside.document[0]["notes"][-1] == line
+    assert f"T{line[1:]}" in text(beside)
+    assert beside.failed == ()
+    gated = compared(before, cheat, write("c", {1: scores(1.0)}, **run), fail_on_regression=True)
+    assert gated.failed == [line]
+    for baseline, sides in ((before, cheat), (cheat, before)):
+        assert regressions(read_sides(str(baseline), None), read_sides(str(sides), None), 0.05) == [line]
+
+
+def test_a_void_row_has_no_rank(write) -> None:
+    given = [write(name, {query: scores(value) for query in range(30)}) for name, value in (("a", 1.0), ("b", 0.0))]
+    given += [write("c", {query: scores(1.0) for query in range(30)}), write("d", {0: scores(1.0)}, VOID)]
+    assert compared(*given).document[0]["ranks"]["sopr_score"] == {"a": [1, 2], "b": [3, 3], "c": [1, 2]}

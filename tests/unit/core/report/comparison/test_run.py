@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -74,6 +75,13 @@ def test_a_pair_is_tested_once_although_it_is_compared_for_two_reasons() -> None
 
 def test_one_framework_has_nothing_to_be_compared_with() -> None:
     assert against(side("acme")) == {"acme": []}
+
+
+def test_nothing_is_compared_with_a_row_that_is_void() -> None:
+    cheat, others = replace(side("cheat"), void="strong answered"), (side("acme"), side("other"))
+    assert against(cheat, *others) == {"cheat": [], "acme": [], "other": []}
+    assert against(cheat, *others, against="acme")["other"] == [("reference", "acme")]
+    assert against(cheat, *others, against="acme")["cheat"] == []
 
 
 def test_the_baseline_can_be_named_by_the_framework_alone() -> None:

@@ -1,0 +1,74 @@
+"""The findings on the integrity of frameworks, in every page that shows their scores."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from support.stored_runs import run, trial
+
+from trialbed.cli.runs import command
+from trialbed.records import IntegrityFinding
+from trialbed.report import read_report
+from trialbed.store import Store, open_store
+from trialbed.views import UNKNOWN
+from trialbed_pages import create_app, run_report
+from trialbed_pages.runs import FigureCache, GridFilter, differences, grid_page
+
+RUN = "20260303T120000-cccccc"
+VOID = "strong answered in place of the run&#39;s model"
+FOUND = {
+    "reference": (IntegrityFinding(kind="forced_call", count=2, examples=("<b>now</b>",)),),
+    "cheat": (IntegrityFinding(kind="other_model_answered", count=1, examples=("strong",)),),
+    "other": (),
+    "late": (),
+}
+
+
+@pytest.fixture
+def cheated(tmp_path: Path) -> Path:
+    """A store with a run in which the row of one framework is void."""
+    path = tmp_path / "cheated.db"
+    with Store.open(str(path)) as store:
+        store.create_run(run(RUN, datetime(2026, 3, 3, 12, tzinfo=UTC), tuple(FOUND)))
+        for framework, findings in FOUND.items():
+            for query_id in (1, "a/b"):
+                done = trial(framework, query_id, wrong=framework != "cheat")
+                store.add_trial(RUN, done.model_copy(update={"integrity": findings}))
+    return path
+
+
+async def test_a_void_row_has_its_reason_in_place_of_scores(cheated: Path, clients: Any) -> None:
+    async with clients(create_app(str(cheated), cheated.parent)) as client:
+        page, listing = (await client.get(f"/runs/{RUN}")).text, (await client.get("/")).text
+        trial_page = (await client.get(f"/runs/{RUN}/trial?framework=reference&query=1")).text
+    with open_store(str(cheated)) as reader:
+        report = run_report(reader.run(RUN), data_dir=cheated.parent)
+    for text in (page, report):
+        row = re.search(r'<tr><th scope="row">cheat .*?</tr>', text, re.DOTALL)
+        assert row is not None
+        assert f"void: {VOID}" in row[0]
+        assert not re.search(r"\b[01]\.\d\d\b|>120<", row[0])
+        assert f"cheat has no result that counts, as its row is void: {VOID}." in text
+        assert "Integrity of reference: 4 forced calls, which score nothing, in 2 trials (&lt;b&gt;now" in text
+    assert re.search(rf"<div><span>cheat</span>.*?<b>{UNKNOWN}</b></div>", listing, re.DOTALL)
+    assert "2 forced calls, which score nothing (&lt;b&gt;now&lt;/b&gt;)" in trial_page
+
+
+def test_a_void_row_is_in_no_comparison_rank_or_list(cheated: Path) -> None:
+    with open_store(str(cheated)) as reader:
+        figures = FigureCache(cheated.parent).of(reader.run(RUN))
+        found = differences(figures)
+        (rows, ranks) = (read_report(reader.run(RUN)).frameworks, found.ranks["sopr_score"])
+    assert {finding.candidate for finding in found.findings} == {"other", "late"}
+    assert set(ranks) == {"reference", "other", "late"}
+    assert [set(row.ranks or {}) for row in rows] == [{"sopr_score", "api_call_score"}, set(), *2 * [set(found.ranks)]]
+    grid = grid_page(figures, "sopr_score", GridFilter())
+    assert [[cell.value for cell in row.cells] for row in grid.rows] == [[0.0, None, 0.0, 0.0]] * 2
+    listed = CliRunner().invoke(command, ["--store", str(cheated), "--json"])
+    assert json.loads(listed.stdout)[0]["sopr_score"] == {"reference": 0.0, "cheat": None, "other": 0.0, "late": 0.0}
