@@ -54,13 +54,20 @@ async def judge_of(
             await judge.close()
 
 
-def judge_order(settings: RunSettings) -> JudgeOrder | None:
-    """Return the judge of these settings for processes that make it themselves; None if it asks a model."""
+def judge_order(settings: RunSettings, judge: Judge) -> JudgeOrder | None:
+    """Return the judge of these settings for processes that make it themselves; None if it is asked in this process.
+
+    That is Trialbed's own where it asks a model: it reads every text in linear time, and waits for the model otherwise.
+
+    Args:
+        judge: as it was made here, with its model.
+    """
     name, model = judge_choice(settings)
-    if model is not None:
-        return None
     origins = {driver.distribution for driver in list_drivers("judges") if driver.name == name}
-    return JudgeOrder(name, settings.judge_votes, settings.judge_prompts, origins != {PROJECT_DISTRIBUTION})
+    foreign = origins != {PROJECT_DISTRIBUTION}
+    if model is not None and not foreign:
+        return None
+    return JudgeOrder(name, settings.judge_votes, settings.judge_prompts, foreign, judge.endpoint)
 
 
 def made_judge(settings: RunSettings, driver: str, access: ModelAccess | None) -> Judge:

@@ -9,12 +9,13 @@ from functools import partial
 
 from trialbed.contracts import AnswerStatus, Judge, Verdict
 from trialbed.engine._gold import GoldAnswers
-from trialbed.engine._judge import judge_report, standing_judge
+from trialbed.engine._judge import judge_order, judge_report, standing_judge
 from trialbed.engine._plan import config_digest
 from trialbed.errors import JudgeError
 from trialbed.listeners import installed_listeners
-from trialbed.records import Answer, Query, Run, Score, TrialResult, WireLog
-from trialbed.scoring import JUDGED, ScoreContext, judge_label, judged_score
+from trialbed.records import Answer, Failure, Query, Run, Score, TrialResult, WireLog
+from trialbed.scoring import JUDGED, ScoreContext, ScoringStopped, judge_label
+from trialbed.scoring_process import ScoringProcesses
 from trialbed.settings import RunSettings
 from trialbed.store import Store, counted_attempts
 from trialbed.tool_calls import unasked_calls
@@ -58,12 +59,15 @@ async def rejudge(store: Store, run: Run, queries: Queries, settings: RunSetting
     Raises:
         UsageError: the judge does not exist, or its model cannot be asked.
     """
-    async with standing_judge(settings) as (judge, completed):
+    async with (
+        standing_judge(settings) as (judge, completed),
+        ScoringProcesses(judge_order(completed, judge)) as processes,
+    ):
         label = judge_label(completed)
         name = f"{JUDGED}@{label}"
 
         async def give(context: ScoreContext, _result: TrialResult) -> Sequence[Score]:
-            return [(await judged_score(context)).model_copy(update={"name": name})]
+            return [(await _judged(processes, context)).model_copy(update={"name": name})]
 
         contexts = _Contexts(store, run, queries, judge, label)
         rescored = await _score_again(store, run, contexts, give, completed.concurrency)
@@ -84,14 +88,33 @@ async def rescore(store: Store, run: Run, queries: Queries, *, concurrency: int 
     listeners = installed_listeners()
 
     async def give(context: ScoreContext, result: TrialResult) -> Sequence[Score]:
-        return [score for score in await listeners.score(context) if result.score(score.name) is None]
+        try:
+            given = await listeners.score(context)
+        except ScoringStopped as stopped:
+            given = (_unscored(stopped),)
+        return [score for score in given if result.score(score.name) is None]
 
     contexts = _Contexts(store, run, queries, None, judge_label(run.config))
-    rescored = await _score_again(store, run, contexts, give, concurrency)
+    async with ScoringProcesses() as listeners.elsewhere:
+        rescored = await _score_again(store, run, contexts, give, concurrency)
     described = {**run.scores, **listeners.descriptions()}
     await asyncio.to_thread(partial(store.update_run, run.run_id, scores=described))
     run = run.model_copy(update={"scores": described})
     return Rescored(run, rescored.attempts, rescored.before, rescored.after, None, rescored.gold)
+
+
+async def _judged(processes: ScoringProcesses, context: ScoreContext) -> Score:
+    """Return the judge's score; a failure where the trial's texts cannot be judged within the limits."""
+    try:
+        return await processes.judged(context)
+    except (ScoringStopped, RuntimeError) as stopped:
+        failure = Failure(kind="judge", message=f"judge {context.judge_name}: stopped: it {stopped}")
+        return Score(name=JUDGED, value=None, detail={"method": context.judge_name}, failure=failure)
+
+
+def _unscored(stopped: ScoringStopped) -> Score:
+    message = f"the answer and the results of its calls could not be scored: that {stopped}"
+    return Score(name="scorers:failed", value=None, failure=Failure(kind="scorer", message=message))
 
 
 class _Kept(Judge):

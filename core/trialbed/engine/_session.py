@@ -174,7 +174,7 @@ class RunSession:
             async with (
                 server(options, calls.url, workers=not self._is_live) as control,
                 judge_of(helpers, control, own=objects.judge) as judge,
-                ScoringProcesses(None if objects.judge else judge_order(options)) as scoring,
+                ScoringProcesses(None if objects.judge else judge_order(options, judge)) as scoring,
             ):
                 for executor in (live, workers):
                     executor.waited = control.time_waited
@@ -197,6 +197,7 @@ class RunSession:
                     judge=judge,
                     slots=asyncio.Semaphore(options.concurrency),
                     ambient=self._ambient,
+                    processes=scoring,
                 )
                 async with _meanwhile(watch.watch()):
                     yield runner

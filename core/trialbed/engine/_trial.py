@@ -24,6 +24,7 @@ from trialbed.integrity import integrity_findings, outside_clock, with_outside_t
 from trialbed.listeners import Listeners
 from trialbed.records import (
     NOT_MEASURED,
+    Answer,
     ApiCall,
     Failure,
     IntegrityFinding,
@@ -41,7 +42,8 @@ from trialbed.records import (
     TrialSpec,
     WireLog,
 )
-from trialbed.scoring import LONGEST_ANSWER, ScoreContext, ScoringStopped, judge_label
+from trialbed.scoring import LONGEST_ANSWER, ScoreContext, ScoringStopped, is_large, judge_label
+from trialbed.scoring_process import ScoringProcesses
 from trialbed.settings import read_fault_plan, secret_values
 from trialbed.tool_calls import unasked_calls
 from trialbed.wire.redaction import Redaction, redaction_of
@@ -61,6 +63,7 @@ class TrialRunner:
         callbacks: answers the calls of Apis that are functions of this process.
         slots: bounds how many agents work at once; what comes before and after an agent's work needs no slot.
         ambient: whether requests without a token belong to the trial that is open (agents that run in process).
+        processes: read logs that are large; None reads all in this process.
     """
 
     run: Run
@@ -75,6 +78,7 @@ class TrialRunner:
     live: frozenset[str] = frozenset()
     callbacks: CallbackServer = field(default_factory=lambda: CallbackServer(NO_OBJECTS))
     ambient: bool = False
+    processes: ScoringProcesses | None = None
 
     async def __call__(self, key: TrialKey, attempt: int = 0) -> TrialResult:
         """Run, observe, classify and score one attempt of a trial."""
@@ -86,11 +90,12 @@ class TrialRunner:
         outcome = classify(outcome, wire, in_process=key.framework in self.live)
         timing = compute_timing(outcome.wall_time, wire)
         started = time.perf_counter()
+        integrity: tuple[IntegrityFinding, ...] = ()
         try:
             scores = await self._scores(key, outcome, wire, timing)
+            integrity = await self._integrity(key, outcome, wire, outside)
         except ScoringStopped as stopped:
             scores, outcome = (), _unscored(outcome, stopped)
-        integrity = await self._integrity(key, outcome, wire, outside)
         return TrialResult(
             trial=spec.trial,
             key=key,
@@ -213,9 +218,15 @@ class TrialRunner:
     async def _integrity(
         self, key: TrialKey, outcome: Outcome, wire: WireLog, outside: Sequence[ModelCall | ApiCall]
     ) -> tuple[IntegrityFinding, ...]:
-        """Read the trial's requests in a thread: they are long."""
+        """Read the trial's requests in a thread, and very long ones in a process: they would hold this one up.
+
+        Raises:
+            ScoringStopped: they are more than can be read within the limits.
+        """
         query, tools, live = self.queries[key.query_id], self.tools[key.query_id], key.framework in self.live
-        return await asyncio.to_thread(integrity_findings, query, tools, outcome, wire, outside, in_process=live)
+        if self.processes is None or not is_large(outcome.answer or Answer(final_answer=""), wire):
+            return await asyncio.to_thread(integrity_findings, query, tools, outcome, wire, outside, in_process=live)
+        return await self.processes.call(integrity_findings, query, tools, outcome, wire, outside, in_process=live)
 
     async def _scores(self, key: TrialKey, outcome: Outcome, wire: WireLog, timing: Timing) -> tuple[Score, ...]:
         if outcome.answer is None or outcome.failure is not None:
@@ -249,7 +260,9 @@ def _with_readable_answer(outcome: Outcome) -> Outcome:
 
 
 def _unscored(outcome: Outcome, stopped: ScoringStopped) -> Outcome:
-    """Return the outcome of a trial whose texts are too much even for scorers that take a linear time."""
+    """Return the outcome of a trial whose texts are too much even for what reads them in a linear time."""
+    if outcome.failure is not None:
+        return outcome
     message = f"the answer and the results of its calls could not be scored: that {stopped}"
     return outcome.model_copy(update={"failure": Failure(kind="answer", message=message)})
 

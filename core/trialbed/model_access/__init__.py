@@ -3,6 +3,16 @@
 from trialbed.model_access._access import ModelAccess
 from trialbed.model_access._budget import ModelBudget, ModelUse
 from trialbed.model_access._cache import CompletionCache
+from trialbed.model_access._relayed import RelayedModel, relayed_step
 from trialbed.model_access._replies import Unreadable, read_object
 
-__all__ = ["CompletionCache", "ModelAccess", "ModelBudget", "ModelUse", "Unreadable", "read_object"]
+__all__ = [
+    "CompletionCache",
+    "ModelAccess",
+    "ModelBudget",
+    "ModelUse",
+    "RelayedModel",
+    "Unreadable",
+    "read_object",
+    "relayed_step",
+]

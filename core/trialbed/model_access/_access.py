@@ -113,16 +113,16 @@ class ModelAccess:
             ModelFailed: as ``ask`` says, or two replies in a row cannot be read. Such a reply is not kept.
         """
         request = self._request(messages, seed, settings)
-        kept = await self._look_up(request, schema)
+        kept = await self.kept_reply(request, schema)
         if kept is not None:
             try:
                 found = read(kept)
             except ValueError:  # kept for another reader
                 pass
             else:
-                self.budget.add_cached()
+                await self.count_kept()
                 return found
-        reply = await self._reply(request, schema)
+        reply = await self.reply(request, schema)
         try:
             found = read(reply)
         except ValueError as problem:
@@ -131,10 +131,9 @@ class ModelAccess:
                 {"role": "assistant", "content": reply},
                 {"role": "user", "content": correction.replace("{problem}", str(problem))},
             ]
-            reply = await self._reply(self._request(again, seed, settings), schema)
+            reply = await self.reply(self._request(again, seed, settings), schema)
             found = _read_again(read, reply)
-        if self._cache is not None:
-            await asyncio.to_thread(self._cache.keep, self._origin, _key(request, schema), reply)
+        await self.keep_reply(request, schema, reply)
         return found
 
     def ask_blocking(self, messages: Messages, *, seed: int | None = None, **settings: Any) -> str:
@@ -146,7 +145,7 @@ class ModelAccess:
 
         async def alone() -> T:
             # Connections belong to the loop in which they are made.
-            own = self._copy()
+            own = self.copy()
             try:
                 return await own.ask_for(read, messages, **settings)
             finally:
@@ -160,7 +159,8 @@ class ModelAccess:
         if client is not None:
             await client.close()
 
-    def _copy(self) -> ModelAccess:
+    def copy(self) -> ModelAccess:
+        """Return an access with connections of its own, and the same budget and cache."""
         made = ModelAccess(
             self.endpoint,
             budget=self.budget,
@@ -184,12 +184,27 @@ class ModelAccess:
         spoken = dialect(endpoint.dialect)
         return spoken.write_request(endpoint.model, [_sendable(message) for message in messages], own | settings)
 
-    async def _look_up(self, request: dict[str, Any], schema: Mapping[str, Any] | None) -> str | None:
+    async def kept_reply(self, request: dict[str, Any], schema: Mapping[str, Any] | None) -> str | None:
+        """Return the reply that is kept for a request."""
         if self._cache is None:
             return None
         return await asyncio.to_thread(self._cache.find, self._origin, _key(request, schema))
 
-    async def _reply(self, request: dict[str, Any], schema: Mapping[str, Any] | None) -> str:
+    async def count_kept(self) -> None:
+        """Count a kept reply that was used."""
+        self.budget.add_cached()
+
+    async def keep_reply(self, request: dict[str, Any], schema: Mapping[str, Any] | None, reply: str) -> None:
+        """Keep the reply to a request, which could be read."""
+        if self._cache is not None:
+            await asyncio.to_thread(self._cache.keep, self._origin, _key(request, schema), reply)
+
+    async def reply(self, request: dict[str, Any], schema: Mapping[str, Any] | None) -> str:
+        """Send a request, and return the text of its reply.
+
+        Raises:
+            ModelFailed: the budget is used up, or the model cannot be reached, or refuses.
+        """
         formats = [*dialect(self.endpoint.dialect).reply_formats(schema), {}] if schema is not None else [{}]
         while True:
             self.budget.take_request()

@@ -9,46 +9,67 @@ import signal
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 from typing import Any, BinaryIO, cast
 
 from trialbed.contracts import Judge, Verdict
 from trialbed.drivers import load_driver
 from trialbed.errors import JudgeError
 from trialbed.listeners import Listeners, installed_listeners
+from trialbed.model_access import RelayedModel
 from trialbed.records import Answer, Query, WireLog
-from trialbed.scoring import MEMORY, PROCESSOR_SECONDS
-from trialbed.scoring_process._messages import Given, JudgeOrder, Judging, Order, Question, packed, read_message
+from trialbed.scoring import MEMORY, PROCESSOR_SECONDS, judged_score
+from trialbed.scoring_process._messages import (
+    Given,
+    JudgeOrder,
+    Judging,
+    ModelStep,
+    Order,
+    Question,
+    StepDone,
+    Work,
+    packed,
+    read_message,
+)
 
 
 class Engine:
-    """The other side."""
+    """The other side; may be spoken to in any thread."""
 
     def __init__(self, orders: BinaryIO, replies: BinaryIO) -> None:
         self._orders = orders
         self._replies = replies
-        self._turn = asyncio.Lock()
+        self._reading, self._writing = Lock(), Lock()
 
     def read(self) -> Any:
-        """Wait for the next message."""
-        return read_message(self._orders)
+        """Wait for the next order."""
+        # A question whose asker no longer waits gets its reply first.
+        with self._reading:
+            return read_message(self._orders)
 
     def send(self, message: Any) -> None:
         """Send a message."""
-        self._replies.write(packed(message))
-        self._replies.flush()
+        sent = packed(message)
+        with self._writing:
+            self._replies.write(sent)
+            self._replies.flush()
 
-    async def ask(self, question: Question) -> Verdict:
-        """Return a verdict of the engine's judge.
+    def ask(self, question: Any) -> Any:
+        """Return the reply to a question."""
+        with self._reading:
+            self.send(question)
+            return read_message(self._orders)
+
+    def ask_model(self, name: str, arguments: tuple[Any, ...]) -> Any:
+        """Return the result of a step of the engine's access to the judge's model.
 
         Raises:
-            JudgeError: it has none.
+            ModelFailed: as the step says.
         """
-        async with self._turn:
-            self.send(question)
-            reply = await asyncio.to_thread(self.read)
-        if reply.verdict is None:
-            raise JudgeError(reply.error)
-        return cast("Verdict", reply.verdict)
+        done: StepDone = self.ask(ModelStep(name, arguments))
+        if done.error is not None:
+            raise done.error
+        return done.result
 
 
 class EnginesJudge(Judge):
@@ -59,8 +80,15 @@ class EnginesJudge(Judge):
         self._engine = engine
 
     async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
-        """Return the verdict of the engine's judge."""
-        return await self._engine.ask(Question(query, answer, wire))
+        """Return the verdict of the engine's judge.
+
+        Raises:
+            JudgeError: it has none.
+        """
+        reply = await asyncio.to_thread(self._engine.ask, Question(query, answer, wire))
+        if reply.verdict is None:
+            raise JudgeError(reply.error)
+        return cast("Verdict", reply.verdict)
 
 
 class NotedJudge(Judge):
@@ -110,16 +138,20 @@ def main() -> None:
     judges: dict[JudgeOrder, Judge] = {}
     with suppress(EOFError), asyncio.Runner() as runner:
         while True:
-            engine.send(_scored(engine.read(), engine, listeners, judges, runner))
+            engine.send(_done(engine.read(), engine, listeners, judges, runner))
 
 
-def _scored(
-    order: Order, engine: Engine, listeners: Listeners, judges: dict[JudgeOrder, Judge], runner: asyncio.Runner
+def _done(
+    order: Order | Work, engine: Engine, listeners: Listeners, judges: dict[JudgeOrder, Judge], runner: asyncio.Runner
 ) -> Given:
     # The system ends the process then, whatever holds the interpreter.
     signal.setitimer(signal.ITIMER_PROF, PROCESSOR_SECONDS)
     try:
+        if isinstance(order, Work):
+            return Given(order.function(*order.arguments, **order.named))
         context = replace(order.context, judge=_judge(order, engine, judges))
+        if order.plugin is None:
+            return Given(runner.run(judged_score(context)))
         return Given(runner.run(listeners.score_by(order.plugin, context)))
     except Exception as error:  # noqa: BLE001 - foreign code: its fault becomes its score's failure
         return Given([], f"{type(error).__name__}: {error}")
@@ -134,7 +166,9 @@ def _judge(order: Order, engine: Engine, made: dict[JudgeOrder, Judge]) -> Judge
     if isinstance(wanted, str):
         return StoppedJudge(wanted)
     if wanted not in made:
-        judge = cast("Judge", load_driver("judges", wanted.driver)(None, votes=wanted.votes))
+        judge = cast("Judge", load_driver("judges", wanted.driver)(wanted.endpoint, votes=wanted.votes))
+        if wanted.endpoint is not None:
+            judge.model = RelayedModel(wanted.endpoint, engine.ask_model)
         if wanted.prompts is not None:
             judge.prompts = Path(wanted.prompts)
         made[wanted] = NotedJudge(judge, engine) if wanted.foreign else judge

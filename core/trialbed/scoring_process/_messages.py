@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pickle
 import struct
+from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO, NamedTuple
 
 from trialbed.contracts import Verdict
-from trialbed.records import Answer, Query, Score, WireLog
+from trialbed.records import Answer, ModelEndpoint, Query, WireLog
 from trialbed.scoring import ScoreContext
 
 HEADER = struct.Struct(">Q")
@@ -16,29 +17,40 @@ LONGEST = 64 * 2**20
 
 
 class JudgeOrder(NamedTuple):
-    """A judge that a scoring process makes for itself: a driver that asks no model.
+    """A judge that a scoring process makes for itself.
 
     Attributes:
         foreign: whether it comes from another distribution than Trialbed.
+        endpoint: of the model that it asks, through the engine; None if it asks none.
     """
 
     driver: str
     votes: int
     prompts: str | None
     foreign: bool
+    endpoint: ModelEndpoint | None = None
 
 
 class Order(NamedTuple):
     """A trial to score by one plugin.
 
     Attributes:
+        plugin: None for the judge's score alone.
         context: without its judge.
         judge: the one to make; None to ask the engine for verdicts, text for a judge that has failed.
     """
 
-    plugin: str
+    plugin: str | None
     context: ScoreContext
     judge: JudgeOrder | str | None
+
+
+class Work(NamedTuple):
+    """A function of Trialbed to call, which reads foreign texts."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    named: Mapping[str, Any]
 
 
 class Question(NamedTuple):
@@ -55,10 +67,17 @@ class Judging(NamedTuple):
     begins: bool
 
 
-class Given(NamedTuple):
-    """The scores of a plugin, or why it gave none."""
+class ModelStep(NamedTuple):
+    """Asks the engine for a step of its access to the judge's model."""
 
-    scores: list[Score]
+    name: str
+    arguments: tuple[Any, ...]
+
+
+class Given(NamedTuple):
+    """The result of an order, or why there is none."""
+
+    result: Any
     failure: str | None = None
 
 
@@ -67,6 +86,13 @@ class Reply(NamedTuple):
 
     verdict: Verdict | None
     error: str = ""
+
+
+class StepDone(NamedTuple):
+    """The result of a step, or the error that it raised."""
+
+    result: Any
+    error: Exception | None = None
 
 
 def packed(message: Any) -> bytes:

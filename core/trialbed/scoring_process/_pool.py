@@ -8,14 +8,15 @@ import pickle
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, Self, TypeVar, cast
 
 from trialbed.contracts import Judge
-from trialbed.errors import JudgeError
+from trialbed.errors import JudgeError, ModelFailed, TrialbedError
+from trialbed.model_access import relayed_step
 from trialbed.records import Score
 from trialbed.scoring import (
     MEMORY,
@@ -24,6 +25,7 @@ from trialbed.scoring import (
     ScoreContext,
     ScoringStopped,
     is_large,
+    judged_score,
 )
 from trialbed.scoring_process._messages import (
     HEADER,
@@ -31,14 +33,22 @@ from trialbed.scoring_process._messages import (
     Given,
     JudgeOrder,
     Judging,
+    ModelStep,
     Order,
     Question,
     Reply,
+    StepDone,
+    Work,
     packed,
 )
 
+T = TypeVar("T")
+
 MOST = 2
 """Processes of one run."""
+
+MOST_WAITING = 8
+"""Processes of one run whose judge asks a model, for which they wait most of the time."""
 
 TRIALS = 200
 """Orders after which a process is replaced, so that what plugins leave behind is bounded."""
@@ -49,7 +59,7 @@ _NO_JUDGE = cast("Judge", None)
 
 
 class ScoringProcesses:
-    """Scores trials in processes of their own, started when they are first needed and used for many trials.
+    """Scores trials, and reads foreign texts, in processes: started when they are first needed, used for many trials.
 
     Each order has ``PROCESSOR_SECONDS`` of work and a process ``MEMORY``; a process that passes a limit is replaced.
 
@@ -60,7 +70,7 @@ class ScoringProcesses:
     def __init__(self, judge: JudgeOrder | None = None) -> None:
         self._judge = judge
         self._idle: list[_Scorer] = []
-        self._slots = asyncio.Semaphore(MOST)
+        self._slots = asyncio.Semaphore(MOST if judge is None or judge.endpoint is None else MOST_WAITING)
 
     async def __aenter__(self) -> Self:
         return self
@@ -87,20 +97,47 @@ class ScoringProcesses:
             ScoringStopped: it passed a limit.
             RuntimeError: it failed; the text is why.
         """
+        found: Sequence[Score] = await self._scored(plugin, context)
+        return found
+
+    async def judged(self, context: ScoreContext) -> Score:
+        """Return the judge's score.
+
+        Raises:
+            ScoringStopped: the trial's texts are more than can be read within the limits, whoever judges them.
+            RuntimeError: it failed; the text is why.
+        """
+        if not self.takes(context, foreign=False):
+            return await judged_score(context)
+        score: Score = await self._scored(None, context)
+        return score
+
+    async def call(self, function: Callable[..., T], *arguments: Any, **named: Any) -> T:
+        """Return the result of a function of Trialbed that reads foreign texts.
+
+        Raises:
+            ScoringStopped: it passed a limit.
+            RuntimeError: it failed; the text is why.
+        """
+        result: T = await self._result_of(Work(function, arguments, named), _NO_JUDGE)
+        return result
+
+    async def _scored(self, plugin: str | None, context: ScoreContext) -> Any:
         judge: JudgeOrder | str | None = self._judge
         while True:
+            order = Order(plugin, replace(context, judge=_NO_JUDGE), judge)
             try:
-                return await self._score(plugin, context, judge)
+                return await self._result_of(order, context.judge)
             except ScoringStopped as stopped:
                 if not stopped.of_judge:
                     raise
                 judge = f"stopped: it {stopped}"
 
-    async def _score(self, plugin: str, context: ScoreContext, judge: JudgeOrder | str | None) -> Sequence[Score]:
+    async def _result_of(self, order: Order | Work, judge: Judge) -> Any:
         async with self._slots:
             scorer = self._idle.pop() if self._idle else await _Scorer.start()
             try:
-                given = await scorer.score(Order(plugin, replace(context, judge=_NO_JUDGE), judge), context.judge)
+                given = await scorer.do(order, judge)
             except BaseException:
                 await asyncio.shield(scorer.end())
                 raise
@@ -110,7 +147,7 @@ class ScoringProcesses:
                 await scorer.end()
         if given.failure is not None:
             raise RuntimeError(given.failure)
-        return given.scores
+        return given.result
 
 
 class _Scorer:
@@ -136,8 +173,8 @@ class _Scorer:
             )
         )
 
-    async def score(self, order: Order, judge: Judge) -> Given:
-        """Have a trial scored; the process's questions go to the judge.
+    async def do(self, order: Order | Work, judge: Judge) -> Given:
+        """Have an order done; the process's questions go to the judge, or to its model.
 
         Raises:
             ScoringStopped: a limit was passed, or the process ended.
@@ -151,6 +188,8 @@ class _Scorer:
                     self._judges = message.begins
                 elif isinstance(message, Question):
                     await self._send(await _reply(judge, message))
+                elif isinstance(message, ModelStep):
+                    await self._send(await _step(judge, message))
         except (asyncio.IncompleteReadError, BrokenPipeError, ConnectionResetError):
             raise ScoringStopped(_end_of(await self._process.wait()), of_judge=self._judges) from None
         except TimeoutError:
@@ -167,7 +206,7 @@ class _Scorer:
         async with asyncio.timeout(SILENT_SECONDS):
             (length,) = HEADER.unpack(await self._stdout.readexactly(HEADER.size))
             if length > LONGEST:
-                raise ScoringStopped(f"gave scores of more than {LONGEST // 2**20} MiB")
+                raise ScoringStopped(f"gave a result of more than {LONGEST // 2**20} MiB")
             return pickle.loads(await self._stdout.readexactly(length))  # noqa: S301 - plugins run there that would run here
 
     async def end(self) -> None:
@@ -185,6 +224,17 @@ async def _reply(judge: Judge, question: Question) -> Reply:
         return Reply(None, str(error))
     except Exception as error:  # noqa: BLE001 - a judge is foreign code: its fault must not cost the other scores
         return Reply(None, f"{type(error).__name__}: {error}")
+
+
+async def _step(judge: Judge, step: ModelStep) -> StepDone:
+    if judge.model is None:
+        return StepDone(None, ModelFailed("the judge has no model"))
+    try:
+        return StepDone(await relayed_step(judge.model, step.name, step.arguments))
+    except TrialbedError as error:
+        return StepDone(None, error)
+    except Exception as error:  # noqa: BLE001 - whatever the request is, its fault is the judge's
+        return StepDone(None, ModelFailed(f"{type(error).__name__}: {error}"))
 
 
 def _end_of(status: int) -> str:

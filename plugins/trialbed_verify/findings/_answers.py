@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
@@ -58,6 +59,18 @@ class AnsweredRow:
         self.made = answered_calls(self.response)
         reason = row.get("finish_reason")
         self.reason = reason if isinstance(reason, str) else ""
+        self._asked: dict[str, bool] = {}
+
+    def is_asked(self, token: str) -> bool:
+        """Return whether a text occurs in the request; an answer may have it millions of times."""
+        if token not in self._asked:
+            sent = self._request_text
+            self._asked[token] = token in sent or json.dumps(token, ensure_ascii=False)[1:-1] in sent
+        return self._asked[token]
+
+    @cached_property
+    def _request_text(self) -> str:
+        return json.dumps(self.request, ensure_ascii=False)
 
     @property
     def is_raw(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
@@ -93,8 +94,8 @@ def _repeated_key(text: str) -> str | None:
     def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(found)
         if len(made) < len(found):
-            names = [name for name, _ in found]
-            repeated.append(next(name for name in names if names.count(name) > 1))
+            counts = Counter(name for name, _ in found)
+            repeated.append(next(name for name, count in counts.items() if count > 1))
         return made
 
     try:

@@ -34,6 +34,12 @@ MARKS = ("<", "[", "\u25c1", "]", "\u0120", "\u2581", "\u273f", "functions.")
 CUT = ("length", "content_filter", "tool_calls")
 """Finish reasons of answers that may be empty, or whose emptiness is another finding."""
 
+EXAMINED = 500_000
+"""Characters of the text, of the reasoning, and of all calls in which leaks and odd characters are looked for.
+
+No answer of a model has as many; an answer of the largest size that is read would take minutes.
+"""
+
 WORDS = {
     "leaked_tool_call": "the markup of a tool call",
     "leaked_thinking": "a tag of thinking",
@@ -43,7 +49,7 @@ WORDS = {
 
 def examine_text(answer: AnsweredRow) -> Iterator[Finding]:
     """Yield faults in the text, and in that of calls."""
-    content = answer.content
+    content = answer.content[:EXAMINED]
     if not (content.strip() or answer.calls or answer.message.get("function_call") or answer.message.get("refusal")):
         if answer.reason not in CUT:
             yield finding("empty_answer", "the answer has no text, no calls and no refusal", answer.message)
@@ -52,14 +58,17 @@ def examine_text(answer: AnsweredRow) -> Iterator[Finding]:
         if not answer.is_raw and any(mark in content for mark in MARKS):
             yield from _leaks(answer, content, "the text")
         yield from _characters(answer, content)
-        yield from _written_calls(answer)
+        yield from _written_calls(answer, content)
     if answer.reasoning and not answer.is_raw:
-        yield from _reasoning(answer, answer.reasoning)
+        yield from _reasoning(answer, answer.reasoning[:EXAMINED])
+    left = EXAMINED
     for call in answer.listed_calls:
         for key in ("name", "arguments"):
             text = function_of(call).get(key)
             if not isinstance(text, str):
                 continue
+            text = text[: max(left, 0)]
+            left -= len(text) + 1
             if "<" in text or not text.isascii():
                 yield from (
                     found for found in _leaks(answer, text, f"a call's {key}") if found.kind != "leaked_thinking"
@@ -82,7 +91,7 @@ def _leaks(answer: AnsweredRow, text: str, where: str) -> Iterator[Finding]:
     for kind, pattern in LEAKS.items():
         for match in pattern.finditer(text):
             # A conversation about templates has them in its questions.
-            if not _is_asked(answer, match[0]):
+            if not answer.is_asked(match[0]):
                 yield finding(kind, f"{where} has {WORDS[kind]}: {match[0]}", text[match.start() :])
                 break
         else:
@@ -93,7 +102,7 @@ def _leaks(answer: AnsweredRow, text: str, where: str) -> Iterator[Finding]:
 
 
 def _characters(answer: AnsweredRow, text: str) -> Iterator[Finding]:
-    if "\ufffd" in text and not _is_asked(answer, "\ufffd"):
+    if "\ufffd" in text and not answer.is_asked("\ufffd"):
         yield finding("replacement_characters", f"the text has U+FFFD {text.count(chr(0xFFFD))} times", text)
     if text.isascii():
         if not text.isprintable() and (match := CONTROL.search(text)):
@@ -101,7 +110,7 @@ def _characters(answer: AnsweredRow, text: str) -> Iterator[Finding]:
         return
     if SURROGATE.search(text):
         yield finding("lone_surrogate", "the text has half of a character", text)
-    elif (meant := _redecode(text)) is not None and not _is_asked(answer, text[:40]):
+    elif (meant := _redecode(text)) is not None and not answer.is_asked(text[:40]):
         yield finding("wrong_encoding", f"the text was decoded wrongly; it begins with {meant[:40]!r}", text)
     if match := CONTROL.search(text):
         yield finding("control_characters", f"the text has the control character U+{ord(match[0]):04X}", repr(text))
@@ -126,16 +135,9 @@ def _redecode(text: str) -> str | None:
     return None
 
 
-def _written_calls(answer: AnsweredRow) -> Iterator[Finding]:
-    content = answer.content
+def _written_calls(answer: AnsweredRow, content: str) -> Iterator[Finding]:
     if answer.calls or answer.is_raw or not ("{" in content or "(" in content or "<" in content or "Action" in content):
         return
     names = [name for name in answer.tool_names if name in content]
     for call in text_calls(content, names)[:1] if names else ():
         yield finding("call_in_text", f"a call of {call.name} is in the text", content)
-
-
-def _is_asked(answer: AnsweredRow, token: str) -> bool:
-    """Return whether a text occurs in the request."""
-    asked = json.dumps(answer.request, ensure_ascii=False)
-    return token in asked or json.dumps(token, ensure_ascii=False)[1:-1] in asked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,6 +28,8 @@ from trialbed.records import (
     WireLog,
 )
 from trialbed.report import build_report, document_schema, legacy_document
+from trialbed.scoring import ScoreContext, ScoringStopped
+from trialbed.scoring_process import ScoringProcesses
 from trialbed.store import Store, new_run, open_store
 from trialbed_scripted import Response
 
@@ -160,6 +163,78 @@ async def test_rescoring_adds_what_is_missing_and_asks_no_model(store: Store, ru
     assert first.score("sopr_score") == rescored.before[0].score("sopr_score")
     again = await rescore(store, run, queries(run))
     assert again.before == again.after
+
+
+PLUGIN = """
+import os
+from trialbed import Score, hookimpl
+from trialbed.contracts import Judge, Verdict
+
+@hookimpl
+def score_trial(context):
+    if context.text == "bad":
+        os._exit(3)
+    return [Score(name="process", value=float(os.getpid()), bounded=False)]
+
+class EndingJudge(Judge):
+    async def judge(self, query, answer, wire):
+        if answer.final_answer == "bad":
+            os._exit(4)
+        return Verdict(status="Unsure", value=0.5, reason=str(os.getpid()), votes=("Unsure",))
+"""
+
+
+@pytest.fixture
+def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A distribution with a plugin and a judge that end their process at one answer."""
+    info = tmp_path / "site" / "trialbed_ending-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info.parent / "ending_plugin.py").write_text(PLUGIN)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: trialbed-ending\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[trialbed.plugins]\nending = ending_plugin\n[trialbed.judges]\nending = ending_plugin:EndingJudge\n"
+    )
+    monkeypatch.syspath_prepend(info.parent)
+
+
+@pytest.mark.usefixtures("foreign")
+async def test_a_plugin_that_a_text_ends_costs_its_score_of_that_trial_alone(store: Store, run: Run) -> None:
+    rescored = await rescore(store, run, queries(run))
+    first, second, _ = rescored.after
+    process, ended = first.score("process"), second.score("ending:failed")
+    assert process is not None
+    assert process.value not in (None, os.getpid())
+    assert ended is not None
+    assert ended.failure is not None
+    assert "ended its process with code 3" in ended.failure.message
+    assert second.score("has_finish") is not None
+
+
+@pytest.mark.usefixtures("foreign")
+async def test_a_judge_that_a_text_ends_costs_its_verdict_on_that_trial_alone(store: Store, run: Run) -> None:
+    rescored = await rejudge(store, run, queries(run), RunOptions(judge="ending"))
+    first, second, _ = (result.score("sopr_score@ending") for result in rescored.after)
+    assert first is not None
+    assert (first.value, first.detail["reason"] == str(os.getpid())) == (0.5, False)
+    assert second is not None
+    assert second.failure is not None
+    assert second.failure.message == "judge ending: stopped: it ended its process with code 4"
+
+
+async def test_texts_that_are_too_much_for_the_scorers_cost_their_trial_alone(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def stops(self: ScoringProcesses, plugin: str, context: ScoreContext) -> Any:
+        raise ScoringStopped("takes more than 60 s of work")
+
+    monkeypatch.setattr(ScoringProcesses, "score", stops)
+    monkeypatch.setattr(ScoringProcesses, "takes", lambda self, context, foreign: context.text == "bad")
+    first, second, _ = (await rescore(store, run, queries(run))).after
+    assert first.score("has_finish") is not None
+    failed = second.score("scorers:failed")
+    assert failed is not None
+    assert failed.failure is not None
+    assert "takes more than 60 s of work" in failed.failure.message
 
 
 async def test_a_judge_that_plays_agents_only_is_refused(store: Store, run: Run) -> None:

@@ -14,6 +14,7 @@ from trialbed.records import (
     Answer,
     Failure,
     FrameworkInfo,
+    IntegrityFinding,
     Limits,
     ModelCall,
     Outcome,
@@ -22,6 +23,7 @@ from trialbed.records import (
     TrialSpec,
     WireLog,
 )
+from trialbed.scoring import ScoringStopped
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ASKED = ModelCall(started=0, duration=0, status=200, request="", response="", request_bytes=0, response_bytes=0)
@@ -104,13 +106,13 @@ class NotedControl(Control):
         return await super().close_trial(trial)
 
 
-async def run(executor, control):
-    return await runner_of(executor, control)(TrialKey(framework="f", query_id=1))
+async def run(executor, control, scored=None, processes=None):
+    return await runner_of(executor, control, scored, processes)(TrialKey(framework="f", query_id=1))
 
 
-def runner_of(executor, control):
+def runner_of(executor, control, scored=None, processes=None):
     async def score(context):
-        return ()
+        return scored(context) if scored else ()
 
     config = SimpleNamespace(
         model="scripted:gold",
@@ -123,6 +125,7 @@ def runner_of(executor, control):
         seed=0,
         limits=Limits(),
         judge="rule",
+        judge_model=None,
         adapter_digests={},
     )
     return TrialRunner(
@@ -135,6 +138,7 @@ def runner_of(executor, control):
         listeners=SimpleNamespace(notify=lambda *event, **details: None, score=score),
         judge=None,
         slots=asyncio.Semaphore(1),
+        processes=processes,
     )
 
 
@@ -190,6 +194,59 @@ async def test_a_tool_that_breaks_in_the_server_leaves_the_trial_not_measured():
             executor.let_go.set()
         result = await run(executor, Server(ASKED))
         assert (result.status, result.outcome.failure, result.scores) == ("not measured", broken, ())
+
+
+class Answering(Workers):
+    """Answers at once."""
+
+    def __init__(self, text) -> None:
+        super().__init__()
+        self.text = text
+
+    async def execute(self, spec):
+        return Outcome(started_at=NOW, wall_time=1, answer=Answer(final_answer=self.text), first=True)
+
+
+async def test_an_answer_of_more_than_half_a_million_characters_has_failed_and_keeps_its_beginning():
+    longest = await run(Answering("x" * 500_000), Control(ASKED))
+    assert longest.status == "answered"
+    longer = await run(Answering("x" * 500_000 + "y"), Control(ASKED), pytest.fail)
+    message = "the answer has 500,001 characters; answers of more than 500,000 are not judged"
+    assert (longer.status, longer.outcome.failure) == ("failed", Failure(kind="answer", message=message))
+    assert longer.outcome.answer.final_answer == "x" * 500_000
+
+
+async def test_texts_that_cannot_be_scored_within_the_limits_cost_their_trial():
+    def stops(context):
+        raise ScoringStopped("takes more than 60 s of work")
+
+    result = await run(Answering("42"), Control(ASKED), stops)
+    message = "the answer and the results of its calls could not be scored: that takes more than 60 s of work"
+    assert (result.status, result.scores) == ("failed", ())
+    assert result.outcome.failure == Failure(kind="answer", message=message)
+    assert result.outcome.answer.final_answer == "42"
+
+
+async def test_a_large_log_is_read_for_integrity_in_a_process_and_costs_its_trial_at_most():
+    class Processes:
+        stops = False
+
+        async def call(self, function, *arguments, **named):
+            if self.stops:
+                raise ScoringStopped("takes more than 60 s of work")
+            return (*function(*arguments, **named), IntegrityFinding(kind="other_model", count=7))
+
+    processes = Processes()
+    large = ASKED.model_copy(update={"response": "x" * 1_000_001})
+    assert (await run(Answering("42"), Control(ASKED), processes=processes)).integrity == ()
+    (found,) = (await run(Answering("42"), Control(large), processes=processes)).integrity
+    assert found.count == 7
+    processes.stops = True
+    stopped = await run(Answering("42"), Control(large), processes=processes)
+    assert (stopped.status, stopped.scores, stopped.integrity) == ("failed", (), ())
+    assert stopped.outcome.failure.message.endswith("takes more than 60 s of work")
+    crashed = await run(Workers(first=True), Control(large), processes=processes)
+    assert crashed.outcome.failure.kind == "crash"
 
 
 @pytest.mark.parametrize(

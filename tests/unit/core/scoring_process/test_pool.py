@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.scoring import api_call, context
 
 from trialbed.contracts import Judge, Verdict
+from trialbed.errors import ModelUnavailable
 from trialbed.listeners import Listeners, installed_listeners
-from trialbed.records import Answer, Query, Score, WireLog
-from trialbed.scoring import ScoreContext, is_large
+from trialbed.model_access import ModelAccess
+from trialbed.records import Answer, ModelEndpoint, Query, Score, WireLog
+from trialbed.scoring import ScoreContext, ScoringStopped, is_large
 from trialbed.scoring_process import JudgeOrder, ScoringProcesses
 from trialbed_evaluation.judges.rule import RuleJudge
 from trialbed_plugins.scorers import score_trial
@@ -53,6 +56,9 @@ from trialbed.contracts import Judge, Verdict
 
 class HeavyJudge(Judge):
     async def judge(self, query, answer, wire):
+        if self.model is not None:
+            reply = await self.model.ask([{"role": "user", "content": answer.final_answer}])
+            return Verdict(status="Solved", value=1.0, reason=f"{reply} {os.getpid()}", votes=("Solved",))
         if answer.final_answer == "heavy":
             os._exit(4)
         return Verdict(status="Solved", value=1.0, reason="light", votes=("Solved",))
@@ -122,6 +128,40 @@ async def test_a_judge_that_passes_a_limit_costs_its_own_score_alone(distributio
     assert heavy["sopr_score"].failure is not None
     assert heavy["sopr_score"].failure.message == "judge rule: stopped: it ended its process with code 4"
     assert heavy["api_call_score"] == light["api_call_score"]
+
+
+class Asked(ModelAccess):
+    """A model of this process."""
+
+    async def reply(self, request: dict[str, Any], schema: Mapping[str, Any] | None) -> str:
+        text = request["messages"][0]["content"]
+        if text == "dear":
+            raise ModelUnavailable("the budget of 1 requests is used up")
+        return f"reply to {text}"
+
+
+async def test_a_foreign_judge_asks_its_model_from_a_process(distribution: Path) -> None:
+    endpoint = ModelEndpoint(base_url="http://nowhere/v1", api_key="", model="m")
+    judge = RuleJudge()
+    judge.model = Asked(endpoint)
+    async with ScoringProcesses(JudgeOrder("heavy", 1, None, True, endpoint)) as processes:
+        light, dear = [await processes.judged(trial(text, judge)) for text in ("light", "dear")]
+    reply, _, process = light.detail["reason"].rpartition(" ")
+    assert (reply, light.value) == ("reply to light", 1.0)
+    assert process != str(os.getpid())
+    assert dear.failure is not None
+    assert dear.failure.message == "judge rule: ModelUnavailable: the budget of 1 requests is used up"
+
+
+async def test_a_function_that_passes_a_limit_is_stopped() -> None:
+    async with ScoringProcesses() as processes:
+        assert await processes.call(len, "text") == 4
+        with pytest.raises(RuntimeError, match="TypeError: object of type 'int'"):
+            await processes.call(len, 4)
+        with pytest.raises(ScoringStopped, match="needs more than 4 GiB of memory"):
+            await processes.call(bytearray, 5 * 2**30)
+        with pytest.raises(ScoringStopped, match="ended its process with code 5"):
+            await processes.call(os._exit, 5)
 
 
 async def test_scores_are_the_same_in_a_process_and_here(heard: Listeners) -> None:

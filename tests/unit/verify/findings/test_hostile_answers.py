@@ -1,0 +1,76 @@
+"""However long an answer of a vendor is, and whatever it consists of, it is examined in a short time."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from support.backtracking import processor_time
+
+from trialbed_verify.findings import examine
+
+ASKED = "what do <think>, <|im_end|>, [INST] and \ufffd mean?"
+PIECES = (
+    "<think>",
+    "<|im_end|>",
+    "[INST]",
+    "<",
+    "[",
+    '{"a":',
+    "```python\nlook(",
+    "\ufffd",
+    "\u2581a",
+    "functions.",
+    "\ud800",
+)
+SIZE = 1_000_000
+
+
+def row(message: dict[str, Any], reason: str = "stop") -> dict[str, Any]:
+    tool = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
+    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": reason}
+    return {
+        "status": "success",
+        "finish_reason": reason,
+        "request": {"model": "m", "messages": [{"role": "user", "content": ASKED * 10_000}], "tools": [tool]},
+        "response": {"id": "x", "model": "m", "choices": [choice]},
+    }
+
+
+def calls(*arguments: str) -> dict[str, Any]:
+    made = [
+        {"id": str(i), "type": "function", "function": {"name": "look", "arguments": text}}
+        for i, text in enumerate(arguments)
+    ]
+    return row({"content": None, "tool_calls": made}, "tool_calls")
+
+
+@pytest.mark.parametrize("piece", PIECES, ids=ascii)
+@pytest.mark.parametrize("place", ["text", "reasoning", "calls"])
+def test_no_text_takes_long(place: str, piece: str) -> None:
+    text = piece * (SIZE // len(piece))
+    part = len(text) // 30
+    answers = {
+        "text": row({"content": text}),
+        "reasoning": row({"content": "hi", "reasoning_content": text}),
+        "calls": calls(*(text[start : start + part] for start in range(0, len(text), part))),
+    }
+    # Ten times as long as on an idle machine; if each token were looked for in the request, it would be minutes.
+    with processor_time(20):
+        examine(answers[place])
+
+
+def test_a_key_that_is_there_twice_among_many_is_found_in_a_short_time() -> None:
+    keys = {f"k{number}": 1 for number in range(100_000)}
+    text = json.dumps(keys)[:-1] + ', "k99999": 2}'
+    with processor_time(20):
+        found = {one.kind: one.message for one in examine(calls(text))}
+    assert "'k99999' twice" in found["duplicate_keys"]
+
+
+def test_leaks_are_looked_for_in_the_first_half_million_characters() -> None:
+    early, late = ("<tool_call>" + "a" * SIZE, "a" * SIZE + "<tool_call>")
+    for answer in (lambda text: row({"content": text}), calls):
+        assert "leaked_tool_call" in [one.kind for one in examine(answer(early))]
+        assert "leaked_tool_call" not in [one.kind for one in examine(answer(late))]
