@@ -67,7 +67,7 @@ async def rejudge(store: Store, run: Run, queries: Queries, settings: RunSetting
         name = f"{JUDGED}@{label}"
 
         async def give(context: ScoreContext, _result: TrialResult) -> Sequence[Score]:
-            return [(await _judged(processes, context)).model_copy(update={"name": name})]
+            return [(await _verdict_score(processes, context)).model_copy(update={"name": name})]
 
         contexts = _Contexts(store, run, queries, judge, label)
         rescored = await _score_again(store, run, contexts, give, completed.concurrency)
@@ -91,7 +91,7 @@ async def rescore(store: Store, run: Run, queries: Queries, *, concurrency: int 
         try:
             given = await listeners.score(context)
         except ScoringStopped as stopped:
-            given = (_unscored(stopped),)
+            given = (_failed_score(stopped),)
         return [score for score in given if result.score(score.name) is None]
 
     contexts = _Contexts(store, run, queries, None, judge_label(run.config))
@@ -103,16 +103,16 @@ async def rescore(store: Store, run: Run, queries: Queries, *, concurrency: int 
     return Rescored(run, rescored.attempts, rescored.before, rescored.after, None, rescored.gold)
 
 
-async def _judged(processes: ScoringProcesses, context: ScoreContext) -> Score:
+async def _verdict_score(processes: ScoringProcesses, context: ScoreContext) -> Score:
     """Return the judge's score; a failure where the trial's texts cannot be judged within the limits."""
     try:
-        return await processes.judged(context)
+        return await processes.judge_score(context)
     except (ScoringStopped, RuntimeError) as stopped:
         failure = Failure(kind="judge", message=f"judge {context.judge_name}: stopped: it {stopped}")
         return Score(name=JUDGED, value=None, detail={"method": context.judge_name}, failure=failure)
 
 
-def _unscored(stopped: ScoringStopped) -> Score:
+def _failed_score(stopped: ScoringStopped) -> Score:
     message = f"the answer and the results of its calls could not be scored: that {stopped}"
     return Score(name="scorers:failed", value=None, failure=Failure(kind="scorer", message=message))
 

@@ -3,7 +3,7 @@
 from trialbed.model_access._access import ModelAccess
 from trialbed.model_access._budget import ModelBudget, ModelUse
 from trialbed.model_access._cache import CompletionCache
-from trialbed.model_access._relayed import RelayedModel, relayed_step
+from trialbed.model_access._relayed import RelayedModel, run_step
 from trialbed.model_access._replies import Unreadable, read_object
 
 __all__ = [
@@ -14,5 +14,5 @@ __all__ = [
     "RelayedModel",
     "Unreadable",
     "read_object",
-    "relayed_step",
+    "run_step",
 ]

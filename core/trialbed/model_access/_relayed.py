@@ -54,7 +54,7 @@ class RelayedModel(ModelAccess):
         return self
 
 
-async def relayed_step(access: ModelAccess, name: str, arguments: tuple[Any, ...]) -> Any:
+async def run_step(access: ModelAccess, name: str, arguments: tuple[Any, ...]) -> Any:
     """Do a step for another process.
 
     Raises:

@@ -138,10 +138,10 @@ def main() -> None:
     judges: dict[JudgeOrder, Judge] = {}
     with suppress(EOFError), asyncio.Runner() as runner:
         while True:
-            engine.send(_done(engine.read(), engine, listeners, judges, runner))
+            engine.send(_carry_out(engine.read(), engine, listeners, judges, runner))
 
 
-def _done(
+def _carry_out(
     order: Order | Work, engine: Engine, listeners: Listeners, judges: dict[JudgeOrder, Judge], runner: asyncio.Runner
 ) -> Given:
     # The system ends the process then, whatever holds the interpreter.

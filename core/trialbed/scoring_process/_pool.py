@@ -16,7 +16,7 @@ from typing import Any, Self, TypeVar, cast
 
 from trialbed.contracts import Judge
 from trialbed.errors import JudgeError, ModelFailed, TrialbedError
-from trialbed.model_access import relayed_step
+from trialbed.model_access import run_step
 from trialbed.records import Score
 from trialbed.scoring import (
     MEMORY,
@@ -97,10 +97,10 @@ class ScoringProcesses:
             ScoringStopped: it passed a limit.
             RuntimeError: it failed; the text is why.
         """
-        found: Sequence[Score] = await self._scored(plugin, context)
+        found: Sequence[Score] = await self._score_of(plugin, context)
         return found
 
-    async def judged(self, context: ScoreContext) -> Score:
+    async def judge_score(self, context: ScoreContext) -> Score:
         """Return the judge's score.
 
         Raises:
@@ -109,7 +109,7 @@ class ScoringProcesses:
         """
         if not self.takes(context, foreign=False):
             return await judged_score(context)
-        score: Score = await self._scored(None, context)
+        score: Score = await self._score_of(None, context)
         return score
 
     async def call(self, function: Callable[..., T], *arguments: Any, **named: Any) -> T:
@@ -122,7 +122,7 @@ class ScoringProcesses:
         result: T = await self._result_of(Work(function, arguments, named), _NO_JUDGE)
         return result
 
-    async def _scored(self, plugin: str | None, context: ScoreContext) -> Any:
+    async def _score_of(self, plugin: str | None, context: ScoreContext) -> Any:
         judge: JudgeOrder | str | None = self._judge
         while True:
             order = Order(plugin, replace(context, judge=_NO_JUDGE), judge)
@@ -230,7 +230,7 @@ async def _step(judge: Judge, step: ModelStep) -> StepDone:
     if judge.model is None:
         return StepDone(None, ModelFailed("the judge has no model"))
     try:
-        return StepDone(await relayed_step(judge.model, step.name, step.arguments))
+        return StepDone(await run_step(judge.model, step.name, step.arguments))
     except TrialbedError as error:
         return StepDone(None, error)
     except Exception as error:  # noqa: BLE001 - whatever the request is, its fault is the judge's

@@ -145,7 +145,7 @@ async def test_a_foreign_judge_asks_its_model_from_a_process(distribution: Path)
     judge = RuleJudge()
     judge.model = Asked(endpoint)
     async with ScoringProcesses(JudgeOrder("heavy", 1, None, True, endpoint)) as processes:
-        light, dear = [await processes.judged(trial(text, judge)) for text in ("light", "dear")]
+        light, dear = [await processes.judge_score(trial(text, judge)) for text in ("light", "dear")]
     reply, _, process = light.detail["reason"].rpartition(" ")
     assert (reply, light.value) == ("reply to light", 1.0)
     assert process != str(os.getpid())
