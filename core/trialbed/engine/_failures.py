@@ -214,8 +214,9 @@ def _says_something(result: TrialResult) -> bool:
         return False
     if result.outcome.failure is None or result.outcome.failure.kind != "model":
         return True
-    # A request for another model than the run's is refused whatever the endpoint does.
-    return any(cause_of(call) is None or call.other_model for call in result.wire.model_calls)
+    # A request for another model than the run's, or one that is refused where a plain one is not, says nothing of the
+    # endpoint.
+    return any(cause_of(call) is None or call.other_model or call.provoked for call in result.wire.model_calls)
 
 
 def _party(failure: Failure) -> str:

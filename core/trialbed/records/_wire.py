@@ -131,6 +131,7 @@ class ModelCall(Record):
         dialect: of the request and its answer; empty for chat completions.
         other_model: the model that it asked for, where that is not the trial's; ``(none)`` where it named none,
             ``(unreadable)`` where the body cannot be read. Empty where it is the trial's.
+        provoked: whether the endpoint refused it, and answered a plain request of the gateway's own in its place.
     """
 
     started: float
@@ -154,6 +155,7 @@ class ModelCall(Record):
     fault: str = ""
     dialect: str = ""
     other_model: str = ""
+    provoked: bool = False
 
 
 class ApiCall(Record):

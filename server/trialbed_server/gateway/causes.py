@@ -13,20 +13,29 @@ OVERLOADED = frozenset({503, 529})
 KEY_REFUSED = frozenset({401, 402, 403, 407})
 """Statuses that concern the key and its account."""
 
+PLAINLY_ASKED = frozenset({401, 403, 404, 405, 407, 410})
+"""Statuses that a header, a path or a content of the request may be to blame for: a plain request shows it.
+
+Not that an account has too little left (402), which is enough for a short request and not for a long one.
+"""
+
 NOT_THERE = frozenset({404, 405, 410})
 """Statuses of a wrong address or model, which a framework can only have sent if others reach it."""
 
 
-def cause_of_status(status: int, *, others_answered: bool) -> Cause | None:
+def cause_of_status(status: int, *, others_answered: bool, provoked: bool = False) -> Cause | None:
     """The cause for the last status of a request, after all its repetitions; None for a success.
 
     Args:
+        provoked: whether the endpoint answered a plain request after each of its refusals.
         status: 0 if none came: no connection, or no answer.
         others_answered: whether the endpoint answered other requests; for a status of 5xx, such as are as far in their
             conversations, while every attempt of this one, and there were several, failed in this way.
     """
     if 200 <= status < 300:
         return None
+    if provoked:
+        return "request"
     if status < 400 or status in KEY_REFUSED | OVERLOADED:
         return "endpoint"
     if status >= 500 or status in NOT_THERE:

@@ -39,6 +39,7 @@ class ProxiedRequest:
         path: below the endpoint's URL, with its query.
         silence: seconds without a byte after which it is given up.
         read: the request as its dialect reads it.
+        model: that a plain request asks for in its place; empty where none is known.
     """
 
     method: str
@@ -47,6 +48,7 @@ class ProxiedRequest:
     body: bytes
     silence: float
     read: ModelRequest
+    model: str = ""
 
     @property
     def digest(self) -> bytes:

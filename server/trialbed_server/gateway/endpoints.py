@@ -150,7 +150,9 @@ class Gateway:
             target = f"/{path}?{query}" if query else f"/{path}"
             silence = self._silence if trial is None else trial.timeout(self._silence)
             sent = body if trial is None else with_model(body, trial.model_name, trial.registration.model)
-            request = ProxiedRequest(scope["method"], target, scope["headers"], sent, silence, writer.exchange.request)
+            read = writer.exchange.request
+            model = "" if trial is None else trial.registration.model
+            request = ProxiedRequest(scope["method"], target, scope["headers"], sent, silence, read, model)
             await self._upstream.forward(request, writer)
 
     async def _puts_in(self, trial: OpenTrial | None, writer: ResponseWriter) -> bool:

@@ -41,6 +41,7 @@ class RecordedExchange:
         limit: the limit of the trial for which it is refused; None if it is not.
         fault: the fault that was put in on purpose; empty without one.
         other_model: the model that it names, where that is not the trial's; empty where it is.
+        provoked: whether the endpoint, which refused it, answers plain requests.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class RecordedExchange:
         self.limit: LimitName | None = None
         self.fault = ""
         self.other_model = ""
+        self.provoked = False
         self._ended: ModelCall | None = None
         self._attempts: list[Attempt] = []
         self._attempted: float | None = None
@@ -156,6 +158,7 @@ class RecordedExchange:
             limit=self.limit,
             fault=self.fault,
             other_model=self.other_model[:LONGEST_NAME],
+            provoked=self.provoked,
             dialect="" if self.dialect.NAME == CHAT else self.dialect.NAME,
             attempts=tuple(self._attempts),
             waited=self._waited_until(now, cause),

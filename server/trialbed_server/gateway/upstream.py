@@ -19,12 +19,14 @@ from trialbed_server._clock import Clock
 from trialbed_server.gateway.causes import (
     KEY_REFUSED,
     NOT_THERE,
+    PLAINLY_ASKED,
     blames_request,
     cause_of_status,
     repeats_a_broken_call,
 )
 from trialbed_server.gateway.circuit import Circuit, EndpointDown, Liveness
 from trialbed_server.gateway.connection import Connection, ProxiedRequest
+from trialbed_server.gateway.plain import PlainRequests
 from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.response import FINAL, Header, ResponseWriter
 from trialbed_server.gateway.retries import GatewayRetries, RetryBudget
@@ -34,6 +36,9 @@ SHOWN = 300
 
 CONNECTIONS = 3
 """Attempts to connect to an endpoint that never answered; a wrong address should be reported soon."""
+
+REFUSALS = 3
+"""Attempts that an endpoint refuses while it answers plain requests, before the request is to blame."""
 
 REMEMBERED = 10_000
 """Requests that are remembered because the endpoint failed at them."""
@@ -49,6 +54,7 @@ class FailedAttempt:
         asked: the seconds of the endpoint's ``Retry-After``.
         transient: whether another attempt may succeed.
         absent: whether there was no connection, and never an answer before: the address is probably wrong.
+        provoked: whether the endpoint answered a plain request of the gateway's own after it.
     """
 
     status: int
@@ -57,6 +63,7 @@ class FailedAttempt:
     asked: float | None = None
     transient: bool = True
     absent: bool = False
+    provoked: bool = False
 
 
 class Upstream:
@@ -73,6 +80,7 @@ class Upstream:
         self, connection: Connection, clock: Clock, policy: GatewayRetries, on_attempt: Callable[[int], None]
     ) -> None:
         self._connection = connection
+        self._plain = PlainRequests(connection)
         self._clock = clock
         self._policy = policy
         self._on_attempt = on_attempt
@@ -159,7 +167,8 @@ class Upstream:
             self._waiting -= 1
 
     def _wait(self, failure: FailedAttempt, number: int, elapsed: float) -> float | None:
-        if not failure.transient or (failure.absent and number >= CONNECTIONS):
+        again = failure.transient or (failure.provoked and failure.status in PLAINLY_ASKED and number < REFUSALS)
+        if not again or (failure.absent and number >= CONNECTIONS):
             return None
         wait = self._policy.wait(number, elapsed, failure.asked)
         return wait if wait is not None and self._budget.take() else None
@@ -226,9 +235,23 @@ class Upstream:
             answer=(answer.status, headers, body),
             asked=retry_after(answer.headers),
             transient=answer.status in TRANSIENT and answer.headers.get("x-should-retry") != "false",
+            provoked=await self._is_provoked(request, answer.status),
         )
         self._count(request, failure)
         return failure
+
+    async def _is_provoked(self, request: ProxiedRequest, status: int) -> bool:
+        """Return whether the endpoint answers a plain request in place of one that it refused.
+
+        Of a status that blames the request anyway, that only shows that the endpoint works, and so is asked once.
+        """
+        if not request.model:
+            return False
+        if status in PLAINLY_ASKED:
+            return await self._plain.works(request.model)
+        if cause_of_status(status, others_answered=False) != "request":
+            return False
+        return bool(self.circuit.answered or self._plain.answered) or await self._plain.works(request.model)
 
     def _fail(self, request: ProxiedRequest, writer: ResponseWriter, error: Exception) -> FailedAttempt | None:
         silent = isinstance(error, TimeoutError)
@@ -253,8 +276,9 @@ class Upstream:
                 del self._blamed[next(iter(self._blamed))]
         else:
             self._blamed.pop(request.digest, None)
-        there = failure.status in NOT_THERE and self.circuit.answered > 0
-        if cause_of_status(failure.status, others_answered=there) == "request" or self._chokes(request, failure.status):
+        there = failure.status in NOT_THERE and not request.model and self.circuit.answered > 0
+        cause = cause_of_status(failure.status, others_answered=there, provoked=failure.provoked)
+        if cause == "request" or self._chokes(request, failure.status):
             self.circuit.completed(answered=False)
         else:
             useless = failure.absent or failure.status in KEY_REFUSED | NOT_THERE
@@ -275,13 +299,14 @@ class Upstream:
         if self._chokes(request, status):
             return True
         if status in NOT_THERE:
-            return self.circuit.answered > 0
+            return not request.model and self.circuit.answered > 0
         answered = self._answered_alike(request)
         return answered > self._blamed.get(request.digest, answered)
 
     async def _give_up(self, request: ProxiedRequest, writer: ResponseWriter, failure: FailedAttempt) -> None:
         others = self._others_answered(request, failure.status)
-        cause = cause_of_status(failure.status, others_answered=others) or "endpoint"
+        cause = cause_of_status(failure.status, others_answered=others, provoked=failure.provoked) or "endpoint"
+        writer.exchange.provoked = failure.provoked
         status, headers, body = failure.answer
         if body is None:
             await writer.error(failure.message, status, "upstream_error", cause)

@@ -30,6 +30,8 @@ class Endpoint:
     def respond(self, request: ReceivedRequest) -> Turn | Response:
         self.keys.add(request.headers["authorization"])
         self.requests.append(request.document)
+        if "x-own-key" in request.headers:
+            return fail(401, "no such key", "authentication_error")
         if self.status != 200:
             return fail(self.status, f"the key {KEY} is not good here", "invalid_request_error")
         if not request.asked.tools:

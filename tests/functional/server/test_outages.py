@@ -204,15 +204,14 @@ async def test_a_request_that_waits_to_be_repeated_as_its_trial_ends_is_the_endp
     await asking
 
 
-@pytest.mark.parametrize(("others", "state"), [(False, "down"), (True, "closed")])
-async def test_an_unknown_model_is_the_requests_fault_only_if_others_are_answered(
-    serve: Serve, endpoint: Endpoint, clock: SleepingClock, others: bool, state: str
+@pytest.mark.parametrize(("known", "state"), [(False, "down"), (True, "closed")])
+async def test_an_unknown_model_is_the_requests_fault_only_if_the_trials_own_is_known(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock, known: bool, state: str
 ) -> None:
     client = await opened(serve, endpoint.url, clock)
-    endpoint.plans = {model: [says(404)] for model in "ab"}
-    if others:
-        assert (await client.post(CHAT, json=body("fine"))).status_code == 200
+    endpoint.plans = {model: [says(404)] for model in ("a", "b", *(() if known else ("m",)))}
+    assert (await client.post(CHAT, json=body("fine"))).status_code == 200
     for number in range(FAILURES):
         assert (await client.post(CHAT, json=body("ab"[number % 2]))).status_code == 404
     assert (await status(client))["state"] == state
-    assert (await closed(client))["model_calls"][-1]["cause"] == ("request" if others else "endpoint")
+    assert (await closed(client))["model_calls"][-1]["cause"] == ("request" if known else "endpoint")

@@ -8,7 +8,9 @@ from trialbed.errors import NothingMeasured
 from trialbed.records import FailureKind, ModelCall, TrialResult
 
 
-def refused(status: int = 400, *, earlier_answer: bool = False, other_model: str = "") -> TrialResult:
+def refused(
+    status: int = 400, *, earlier_answer: bool = False, other_model: str = "", provoked: bool = False
+) -> TrialResult:
     """A trial that ended as the endpoint refused a request."""
     call = ModelCall(
         started=0,
@@ -20,6 +22,7 @@ def refused(status: int = 400, *, earlier_answer: bool = False, other_model: str
         response_bytes=0,
         cause="request" if status in (400, 404) else "endpoint",
         other_model=other_model,
+        provoked=provoked,
     )
     calls = (call.model_copy(update={"status": 200, "cause": None}), call) if earlier_answer else (call,)
     result = ended("model")
@@ -70,6 +73,12 @@ def test_an_endpoint_that_refuses_everything_measures_nothing() -> None:
 
 def test_a_framework_that_asks_for_another_model_fails_itself_and_stops_no_run() -> None:
     own = refused(404, other_model="strong")
+    after(own).check()
+    assert not after(*[own] * LIMIT).over
+
+
+def test_a_framework_that_is_refused_where_a_plain_request_is_not_fails_itself_and_stops_no_run() -> None:
+    own = refused(provoked=True)
     after(own).check()
     assert not after(*[own] * LIMIT).over
 
