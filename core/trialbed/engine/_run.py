@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from contextlib import suppress
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -21,9 +22,7 @@ from trialbed.engine._session import NoProgress, RunProgress, RunSession
 from trialbed.engine._tools import selector_driver
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Run
-from trialbed.settings import secret_values
-from trialbed.store import Store, new_run
-from trialbed.wire.redaction import redact
+from trialbed.store import RunChanges, Store, hold_run, record_run
 
 
 async def run(
@@ -39,15 +38,11 @@ async def run(
     Raises:
         TrialbedError: nothing ran; says why. Trials that had ended before stay in the store.
     """
-    shown = progress or NoProgress()
-    with await asyncio.to_thread(Store.open, prepared.options.store) as store, ExitStack() as locks:
-        # Looked up under the locks: another process may be at this very run, which must not be discarded or doubled.
-        locks.enter_context(store.lock(config_digest(prepared.config)))
-        found = await asyncio.to_thread(find_run, store, prepared)
-        if found is not None:
-            locks.enter_context(store.lock(found.run_id))
-        run_ = await asyncio.to_thread(_continue_or_create, store, prepared, found, shown)
-        return await RunSession(prepared, store, run_, shown, ambient=ambient).run(executor)
+    shown, digest = progress or NoProgress(), config_digest(prepared.config)
+    with await asyncio.to_thread(Store.open, prepared.options.store) as store:
+        async with hold_run(store, digest, partial(find_run, store, prepared)) as found:
+            run_ = await asyncio.to_thread(_record, store, prepared, found, digest, shown)
+            return await RunSession(prepared, store, run_, shown, ambient=ambient).run(executor)
 
 
 def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: Executor | None = None) -> Prepared:
@@ -103,43 +98,19 @@ def _check_executor(
         )
 
 
-def _continue_or_create(store: Store, prepared: Prepared, found: Run | None, progress: RunProgress) -> Run:
+def _record(store: Store, prepared: Prepared, found: Run | None, digest: str, progress: RunProgress) -> Run:
     """Return the run to continue: the one found, or a new one.
 
     Args:
         found: the run that the command continues; it is locked.
     """
-    if found is not None and prepared.options.fresh:
+    options = prepared.options
+    if found is not None and options.fresh:
         store.discard_run(found.run_id)
         found = None
-    config, digest = prepared.config, config_digest(prepared.config)
-    tags, note = _names(prepared.options, found)
-    against, margin = prepared.options.against, prepared.options.margin
     if found is None:
         with suppress(DataError):  # of another run, which need not keep this one from starting
             for remark in remarks(store, prepared):
                 progress.note(remark)
-        named = {"tags": tags, "note": note, "against": against, "margin": margin}
-        begun = new_run(config, digest).model_copy(update=named)
-        store.create_run(begun)
-        return begun
-    store.update_run(
-        found.run_id,
-        status="running",
-        config=config,
-        config_digest=digest,
-        tags=tags,
-        note=note,
-        against=against,
-        margin=margin,
-    )
-    # Read again: before it was locked, another process may have been at it.
-    return store.run(found.run_id)
-
-
-def _names(options: RunOptions, found: Run | None) -> tuple[tuple[str, ...], str]:
-    """Return the tags and the note of a run: those that it has, and those that are given now."""
-    known = found.tags if found else ()
-    note = options.note if options.note is not None else found.note if found else ""
-    given = (tag.strip() for tag in options.tags if tag.strip())
-    return tuple(dict.fromkeys((*known, *given))), redact(note, secret_values())
+    own = RunChanges(against=options.against, margin=options.margin)
+    return record_run(store, found, prepared.config, digest, tags=options.tags, note=options.note, own=own)

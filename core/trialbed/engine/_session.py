@@ -95,11 +95,6 @@ def _frozen_heap() -> Iterator[None]:
         gc.unfreeze()
 
 
-def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    error = errors.exceptions[0]
-    return _first(error) if isinstance(error, BaseExceptionGroup) else error
-
-
 class RunSession:
     """Runs the remaining trials of a run, N at a time, and commits them as they end.
 
@@ -248,16 +243,9 @@ class RunSession:
         # Ambient trials are open one at a time, so for them there is nothing to overlap.
         lanes = self._prepared.options.concurrency * (1 if self._ambient else 2)
         commits = Commits(self._store, self._run.run_id, self._note_committed)
-        try:
-            async with asyncio.TaskGroup() as all_of_it:
-                all_of_it.create_task(commits.run())
-                async with asyncio.TaskGroup() as group:
-                    for _ in range(lanes):
-                        group.create_task(self._lane(runner, queue, commits))
-                commits.close()
-        except BaseExceptionGroup as errors:
-            # One lane's error ends all; the user needs that error, not the groups it came in.
-            raise _first(errors) from None
+        async with commits.open(), asyncio.TaskGroup() as group:
+            for _ in range(lanes):
+                group.create_task(self._lane(runner, queue, commits))
 
     async def _lane(self, runner: TrialRunner, queue: Iterator[tuple[TrialKey, int]], commits: Commits) -> None:
         for key, attempt in queue:

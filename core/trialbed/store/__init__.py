@@ -3,6 +3,7 @@
 from trialbed.store._attempts import AttemptSummary, counted_attempts
 from trialbed.store._columns import RunColumns, RunVersion, ScoreKind, TrialColumns, TrialPlace
 from trialbed.store._commits import Commits
+from trialbed.store._continuation import hold_run, record_run
 from trialbed.store._reader import StoreReader, open_run, open_store, require_frameworks, run_kind
 from trialbed.store._runs import RunChanges, new_run
 from trialbed.store._store import Store
@@ -26,9 +27,11 @@ __all__ = [
     "TrialPlace",
     "VerifiedCase",
     "counted_attempts",
+    "hold_run",
     "new_run",
     "open_run",
     "open_store",
+    "record_run",
     "require_frameworks",
     "run_kind",
     "verified_cases",

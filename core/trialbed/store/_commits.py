@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 
+from trialbed.errors import TrialbedError
 from trialbed.records import TrialResult
 from trialbed.store._store import Store
 
@@ -66,17 +67,25 @@ class Commits:
         """Wait while many trials wait to be committed."""
         await self._room.wait()
 
-    def close(self) -> None:
-        """No more trials end."""
-        self._closed.set()
-        self._wake.set()
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        """Commit trials while the body runs, and in the end all that have ended, however it ends.
 
-    async def run(self) -> None:
-        """Commit trials until this is closed or cancelled, and in either case all that have ended until then.
+        Of the errors of task groups in the body, the most informative one is raised in place of the groups.
 
         Raises:
-            DataError: the store refuses a trial.
+            DataError: the store refuses a trial; the body is cancelled.
         """
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._run())
+                yield
+                self._closed.set()
+                self._wake.set()
+        except BaseExceptionGroup as errors:
+            raise _most_informative(errors) from None
+
+    async def _run(self) -> None:
         try:
             while not self._closed.is_set():
                 await self._wake.wait()
@@ -108,3 +117,17 @@ class Commits:
             self._room.clear()
         else:
             self._room.set()
+
+
+def _most_informative(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the first of Trialbed's own errors, else the first."""
+    leaves = list(_leaves(group))
+    return next((error for error in leaves if isinstance(error, TrialbedError)), leaves[0])
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _leaves(error)
+        else:
+            yield error

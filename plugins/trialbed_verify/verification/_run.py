@@ -18,7 +18,7 @@ from trialbed_verify.verification._queue import Key, TargetQueue, round_robin
 from trialbed_verify.verification._retries import RetryPolicy, VendorCircuit
 from trialbed_verify.verification._sender import Sender
 from trialbed_verify.verification._sessions import exchange_with, new_session
-from trialbed_verify.verification._stored_run import Kept, VerificationRun, opened_run
+from trialbed_verify.verification._stored_run import Kept, VerificationRun, open_run
 from trialbed_verify.verification.cases import Case, TestSet
 from trialbed_verify.verification.results import (
     LineCache,
@@ -123,18 +123,12 @@ class Verification:
             TrialbedError: a file could not be written completely, or a case was lost.
         """
         check_files(target_files(self.targets), [("the test set", self.cases.path)])
-        try:
-            with (
-                await asyncio.to_thread(Store.open, self.options.store) as store,
-                opened_run(store, self.cases, self.targets, self.options) as record,
-                self._files,
-            ):
+        with await asyncio.to_thread(Store.open, self.options.store) as store, self._files:
+            async with open_run(store, self.cases, self.targets, self.options) as record:
                 self.run_id = record.run.run_id
                 problems = await self._keep_answers(record)
                 if self.run_id is not None:
                     await asyncio.to_thread(self._notify_finished, record.run.run_id)
-        except BaseExceptionGroup as group:
-            raise _first(group) from group
         if problems:
             raise problems[0]
         return self._summaries
@@ -169,7 +163,8 @@ class Verification:
                 ]
                 if any(part.queue.left for part in parts):
                     self._listeners.notify("run_started", run=record.run)
-                await self._send(parts, commits)
+                async with commits.open():
+                    await self._serve([part.queue for part in parts])
                 status = "incomplete" if any(part.missing for part in parts) else "finished"
         finally:
             problems = await self._finish(record, parts, status)
@@ -215,19 +210,6 @@ class Verification:
             for trial in range(self.options.trials_of(target))
             for number in range(len(self.cases))
         )
-
-    async def _send(self, parts: Sequence[Part], commits: Commits) -> None:
-        serving = asyncio.create_task(self._serve([part.queue for part in parts]))
-        committing = asyncio.create_task(commits.run())
-        try:
-            # Commits end first only by an error of the store.
-            await asyncio.wait((serving, committing), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            serving.cancel()
-            await asyncio.wait((serving,))
-            commits.close()
-            await committing
-        serving.result()
 
     async def _serve(self, queues: Sequence[TargetQueue]) -> None:
         """Serve targets in turn, a block at a time, so that what changes over time affects all of them alike."""
@@ -318,17 +300,3 @@ def target_files(targets: Sequence[Target]) -> Iterator[tuple[str, Any]]:
     for target in targets:
         yield f"the results of {target.name}", target.output
         yield f"the summary of {target.name}", target.summary
-
-
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the most informative error: the first of Trialbed's own, otherwise the first."""
-    leaves = list(_leaves(group))
-    return next((error for error in leaves if isinstance(error, TrialbedError)), leaves[0])
-
-
-def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
-    for error in group.exceptions:
-        if isinstance(error, BaseExceptionGroup):
-            yield from _leaves(error)
-        else:
-            yield error

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
 from trialbed.errors import UsageError
 from trialbed.records import EndpointInfo, Run, RunConfig, RunStatus
-from trialbed.store import Store, new_run
-from trialbed.wire.redaction import redact
+from trialbed.store import RunChanges, Store, hold_run, record_run
 from trialbed_verify.verification._queue import Key
 from trialbed_verify.verification.cases import TestSet
 from trialbed_verify.verification.results import endpoint_info
@@ -75,10 +74,10 @@ class VerificationRun:
         self.store.update_run(self.run.run_id, status=status, overall_time=self.run.overall_time + seconds)
 
 
-@contextmanager
-def opened_run(
+@asynccontextmanager
+async def open_run(
     store: Store, cases: TestSet, targets: Sequence[Target], options: VerifyOptions
-) -> Iterator[VerificationRun]:
+) -> AsyncIterator[VerificationRun]:
     """Find the run that the command continues, or begin one, and hold its lock.
 
     Raises:
@@ -87,61 +86,26 @@ def opened_run(
     labels = endpoint_labels(targets)
     endpoints = [endpoint_info(target, label, cases, options) for label, target in zip(labels, targets, strict=True)]
     digest = _digest(cases, endpoints)
-    with ExitStack() as locks:
-        # Looked up under the locks: another process may be at this very run, which must not be discarded or doubled.
-        locks.enter_context(store.lock(digest))
-        found = _last(store, cases, endpoints) if options.incremental else store.unfinished_run(digest)
-        if found is not None:
-            locks.enter_context(store.lock(found.run_id))
-            found = store.run(found.run_id)
+
+    def find() -> Run | None:
+        return _last(store, cases, endpoints) if options.incremental else store.unfinished_run(digest)
+
+    async with hold_run(store, digest, find) as found:
         _check_replaceable(store, [] if options.fresh else targets)
         if found is not None and options.fresh:
             store.discard_run(found.run_id)
             found = None
-        yield VerificationRun(store, _run(store, cases, endpoints, digest, found, options), is_new=found is None)
+        known = {endpoint.label: endpoint for endpoint in found.endpoints} if found else {}
+        merged = tuple(_merge(endpoint, known.get(endpoint.label)) for endpoint in endpoints)
+        own = RunChanges(endpoints=merged)
+        run = record_run(store, found, _config(cases, merged), digest, tags=options.tags, note=options.note, own=own)
+        yield VerificationRun(store, run, is_new=found is None)
 
 
 def endpoint_labels(targets: Sequence[Target]) -> list[str]:
     """Return the names of endpoints in their run: those of the vendors, with the model where several are verified."""
     several = len({target.settings.model for target in targets}) > 1
     return [f"{target.settings.model}@{target.name}" if several else target.name for target in targets]
-
-
-def _run(
-    store: Store,
-    cases: TestSet,
-    endpoints: Sequence[EndpointInfo],
-    digest: str,
-    found: Run | None,
-    options: VerifyOptions,
-) -> Run:
-    """Return the run as this session begins."""
-    known = {endpoint.label: endpoint for endpoint in found.endpoints} if found else {}
-    merged = tuple(_merge(endpoint, known.get(endpoint.label)) for endpoint in endpoints)
-    tags, note = _tags_and_note(options, found)
-    config = _config(cases, merged)
-    if found is None:
-        run = new_run(config, digest).model_copy(update={"endpoints": merged, "tags": tags, "note": note})
-        store.create_run(run)
-        return run
-    store.update_run(
-        found.run_id,
-        status="running",
-        config=config,
-        config_digest=digest,
-        endpoints=merged,
-        tags=tags,
-        note=note,
-    )
-    return store.run(found.run_id)
-
-
-def _tags_and_note(options: VerifyOptions, found: Run | None) -> tuple[tuple[str, ...], str]:
-    """Return the tags and the note of a run: those that it has, and those that are given now."""
-    known = found.tags if found else ()
-    note = options.note if options.note is not None else found.note if found else ""
-    given = (tag.strip() for tag in options.tags if tag.strip())
-    return tuple(dict.fromkeys((*known, *given))), redact(note)
 
 
 def _merge(endpoint: EndpointInfo, known: EndpointInfo | None) -> EndpointInfo:

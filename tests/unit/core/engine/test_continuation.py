@@ -13,8 +13,7 @@ from support.trials import ended, run_config
 
 from trialbed.engine._options import RunOptions
 from trialbed.engine._plan import Prepared, config_digest, find_run, remarks, trials_to_run, why_not_extended
-from trialbed.engine._run import _continue_or_create, prepare
-from trialbed.engine._session import NoProgress
+from trialbed.engine._run import prepare
 from trialbed.errors import DataError, UsageError
 from trialbed.records import FailureKind, Run, RunConfig, RunStatus, TrialKey, TrialStatus
 from trialbed.store import AttemptSummary, Store, new_run
@@ -259,11 +258,3 @@ def test_an_edited_adapter_is_another_one_though_its_version_stays(
     (said,) = remarks(store, after)
     assert said.startswith(f"the adapter of edited or its environment changed since run {run.run_id}")
     assert find_run(store, replace(after, options=replace(options, retry_failed=True))) == run
-
-
-def test_a_run_has_its_tags_and_those_of_the_commands_that_continue_it(store: Store) -> None:
-    first = _continue_or_create(store, prepared(tags=("a", "b", " "), note="first"), None, NoProgress())
-    assert (store.run(first.run_id).tags, store.run(first.run_id).note) == (("a", "b"), "first")
-    again = _continue_or_create(store, prepared(tags=("c", "a")), first, NoProgress())
-    assert (again.tags, again.note) == (("a", "b", "c"), "first")
-    assert _continue_or_create(store, prepared(note="second"), again, NoProgress()).note == "second"

@@ -33,10 +33,9 @@ def committing(store: StoreDouble) -> tuple[Commits, list[str]]:
 async def test_what_ends_together_is_committed_together_and_in_order() -> None:
     store = StoreDouble()
     commits, told = committing(store)
-    for result in RESULTS[:5]:
-        await commits.add(result)  # type: ignore[arg-type]
-    commits.close()
-    await commits.run()
+    async with commits.open():
+        for result in RESULTS[:5]:
+            await commits.add(result)  # type: ignore[arg-type]
     assert store.transactions == [RESULTS[:5]]
     assert told == RESULTS[:5]
 
@@ -44,20 +43,24 @@ async def test_what_ends_together_is_committed_together_and_in_order() -> None:
 async def test_all_are_committed_even_if_more_end_than_may_wait() -> None:
     store = StoreDouble()
     commits, told = committing(store)
-    running = asyncio.create_task(commits.run())
-    for result in RESULTS:
-        await commits.add(result)  # type: ignore[arg-type]
-    commits.close()
-    await running
+    async with commits.open():
+        for result in RESULTS:
+            await commits.add(result)  # type: ignore[arg-type]
     assert told == RESULTS == [result for transaction in store.transactions for result in transaction]
 
 
 async def test_what_has_ended_is_committed_when_the_run_is_cancelled() -> None:
-    store = StoreDouble()
-    commits, told = committing(store)
-    running = asyncio.create_task(commits.run())
-    await asyncio.sleep(0)
-    await commits.add(RESULTS[0])  # type: ignore[arg-type]
+    commits, told = committing(StoreDouble())
+    added = asyncio.Event()
+
+    async def run() -> None:
+        async with commits.open():
+            await commits.add(RESULTS[0])  # type: ignore[arg-type]
+            added.set()
+            await asyncio.Event().wait()
+
+    running = asyncio.create_task(run())
+    await added.wait()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
@@ -66,8 +69,27 @@ async def test_what_has_ended_is_committed_when_the_run_is_cancelled() -> None:
 
 async def test_an_error_of_the_store_is_raised_and_nothing_counts_as_ended() -> None:
     commits, told = committing(StoreDouble(DataError("the disk is full")))
-    await commits.add(RESULTS[0])  # type: ignore[arg-type]
-    commits.close()
+
+    async def run() -> None:
+        async with commits.open():
+            await commits.add(RESULTS[0])  # type: ignore[arg-type]
+            await asyncio.Event().wait()
+
     with pytest.raises(DataError, match="the disk is full"):
-        await commits.run()
+        await run()
     assert told == []
+
+
+async def test_the_most_informative_error_is_raised_in_place_of_groups() -> None:
+    commits, _ = committing(StoreDouble())
+
+    async def fail(error: Exception) -> None:
+        raise error
+
+    async def run() -> None:
+        async with commits.open(), asyncio.TaskGroup() as group:
+            group.create_task(fail(ValueError("a consequence")))
+            group.create_task(fail(DataError("the answer is lost")))
+
+    with pytest.raises(DataError, match="the answer is lost"):
+        await run()
