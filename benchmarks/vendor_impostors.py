@@ -1,10 +1,11 @@
 """The panel's verdicts on played vendors whose damage is known, and on the same model.
 
     python benchmarks/vendor_impostors.py --cases 1500 --trials 5
-    python benchmarks/vendor_impostors.py --same 400 --cases 300
+    python benchmarks/vendor_impostors.py --cases 1500 --trials 5 --same 400
 
 Prints the tables of docs/explanation/vendor-panel.md: for each vendor the share of its answers that are damaged, what
-it bills, and the verdict with the gates that differ. With ``--same``, how often the same model is called what.
+it bills, and the verdict with the gates that differ. With ``--same``, how often the same model is called what; its
+answers are drawn, for each comparison anew, from a hundred of each case.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ OUTPUT_PRICE = 4.0
 
 BREAKING, DEARER = 0.03, 0.02
 """Damage with which no vendor may be called equivalent."""
+
+POOL = 100
+"""Answers of each case from which those of the same model are drawn."""
 
 
 def main() -> None:
@@ -56,16 +60,26 @@ def main() -> None:
 
 def _same(runs: int, cases: int, trials: int) -> None:
     counted, small = Counter[str](), 0
+    pool, _, _ = played(cases, max(POOL, 4 * trials), 1, faithful)
     for run in range(runs):
-        baseline, _, _ = played(cases, trials, 2 * run, faithful)
-        vendor, _, _ = played(cases, trials, 2 * run + 1, faithful)
-        found = judged(baseline, vendor, run)
+        found = judged(*drawn(pool, trials, run), run)
         counted[found.finding] += 1
         small += found.whole is not None and found.whole <= 0.05
     shares = ", ".join(f"{finding} {count / runs:.1%}" for finding, count in counted.most_common())
     print(
         f"the same model, {runs} comparisons of {cases} cases with {trials} trials: {shares}; p_whole <= 0.05: {small}"
     )
+
+
+def drawn(pool: Sides, trials: int, seed: int) -> tuple[Sides, Sides]:
+    """Return answers of a baseline and of the same model as a vendor, drawn from a pool without replacement."""
+    random = np.random.default_rng([seed, 17])
+    sides: tuple[Sides, Sides] = ({}, {})
+    for case, made in pool.items():
+        chosen = random.permutation(len(made))[: 2 * trials]
+        for side, places in zip(sides, (chosen[:trials], chosen[trials:]), strict=True):
+            side[case] = [made[place] for place in places]
+    return sides
 
 
 def played(cases: int, trials: int, seed: int, fault: Fault) -> tuple[Sides, float, float]:

@@ -45,6 +45,11 @@ class Case:
         """Whether tool_choice demands a call."""
         return self.parameters.get("tool_choice") is not None
 
+    @property
+    def fixed(self) -> bool:
+        """Whether its parameters ask for the same answer each time."""
+        return not {"seed", "temperature"}.isdisjoint(self.parameters)
+
     @staticmethod
     def _parameters(random: Random) -> Row:
         rare: dict[int, Row] = {
@@ -67,12 +72,16 @@ def answers(cases: int, trials: int, seed: int) -> Iterator[tuple[Case, int, Row
         for trial in range(trials):
             flips = 0.02 if case.certain else 0.3
             calls = case.calls != bool(random.random() < flips and not case.forced and not case.parameters)
-            yield case, trial, row(case, trial, calls=calls, random=random)
+            # Neither a seed nor a temperature of 0 leaves anything to chance.
+            chance = np.random.default_rng([number, 3]) if case.fixed else random
+            one = row(case, trial, calls=calls, random=chance)
+            one["response"]["id"] = f"chatcmpl-{random.integers(1 << 60):x}"
+            yield case, trial, one
 
 
 def row(case: Case, trial: int, *, calls: bool, random: Random) -> Row:
     """Return the row of one answer."""
-    made = [_call(case, place, random) for place in range(1 + case.several)] if calls else None
+    made = [call_of(case, place, random) for place in range(1 + case.several)] if calls else None
     return {
         "data_index": case.number,
         "request": {
@@ -145,7 +154,8 @@ def arguments_of(call: Row) -> Row:
     return arguments
 
 
-def _call(case: Case, place: int, random: Random) -> Row:
+def call_of(case: Case, place: int, random: Random) -> Row:
+    """Return the call in this place of an answer."""
     given: Row = {"city": case.place, "account": case.account + place, "days": case.number % 7}
     if case.unit:
         given["unit"] = case.unit

@@ -19,13 +19,16 @@ from vendors.faults import (
     in_calls,
     in_text,
     invalid,
+    late,
     mangled,
     more,
     named,
     not_json,
     off_by_one,
+    one_more,
     refused,
     renamed,
+    repeated,
     rounded,
     said_instead,
     set_argument,
@@ -33,6 +36,7 @@ from vendors.faults import (
     stops_at,
     times,
     twice,
+    varies_anyway,
     where,
     without,
     wrong_tool,
@@ -139,6 +143,18 @@ REPORTED: Vendors = {
         sometimes(0.008, required), sometimes(0.018, twice), sometimes(0.012, leaked), sometimes(0.03, cut),
     ),
     "worse from the middle of the run": where(lambda case: case.number > 750, sometimes(0.2, wrong_value)),
+    "a cache of whole answers": repeated(ids=True),
+    "ignores the temperature: greedy": repeated(ids=False),
+    "greedy in half of the cases": where(lambda case: case.number % 2 == 0, repeated(ids=False)),
+    "ignores `strict`, 20 %": sometimes(
+        0.2, invalid(changed(lambda case, given, random: {**given, "verbose": True}))
+    ),
+    "ignores temperature 0": varies_anyway("temperature"),
+    "ignores `seed`": varies_anyway("seed"),
+    "ignores `parallel_tool_calls: false`": one_more,
+    "worse above eight in flight, asked at five": faithful,
+    "worse above eight in flight, asked at 30": sometimes(0.2, wrong_value),
+    "silent retries: 10 % are late": sometimes(0.1, late),
 }  # fmt: skip
 """Vendors at fault that users and reviewers have described."""
 

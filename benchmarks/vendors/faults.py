@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 
-from vendors.answers import TOOLS, Case, Random, Row, arguments_of, calls_of, message_of
+from vendors.answers import TOOLS, Case, Random, Row, arguments_of, call_of, calls_of, message_of, row
 
 Fault = Callable[[Case, Row, Random], bool]
 """Changes a row; returns whether what it did breaks a caller."""
@@ -194,6 +195,46 @@ def stops_at(case: Case, one: Row, random: Random) -> bool:
         return False
     message_of(one)["content"] = text.replace("lake", "river")
     return "lake" in text
+
+
+def repeated(*, ids: bool) -> Fault:
+    """Give the first answer to a case each time, with its id or with a new one."""
+    first: dict[int, Row] = {}
+
+    def fault(case: Case, one: Row, random: Random) -> bool:
+        if case.number not in first:
+            first.clear()
+            first[case.number] = deepcopy(one["response"])
+        kept = first[case.number]
+        one["response"] = deepcopy(kept if ids else {**kept, "id": one["response"]["id"]})
+        return False
+
+    return fault
+
+
+def varies_anyway(parameter: str) -> Fault:
+    """Sample, although a parameter asks for the same answer each time."""
+
+    def fault(case: Case, one: Row, random: Random) -> bool:
+        if parameter in case.parameters:
+            one["response"] = row(case, one["trial"], calls=bool(calls_of(one)), random=random)["response"]
+        return False
+
+    return fault
+
+
+def one_more(case: Case, one: Row, random: Random) -> bool:
+    """Call a second tool where only one may be called."""
+    if not calls_of(one) or "parallel_tool_calls" not in case.parameters:
+        return False
+    message_of(one)["tool_calls"].append(call_of(case, 1, random))
+    return True
+
+
+def late(case: Case, one: Row, random: Random) -> bool:
+    """Answer three seconds later."""
+    one["duration_ms"] += 3000
+    return False
 
 
 def set_argument(name: str, value: Callable[[Row], object]) -> Fault:
