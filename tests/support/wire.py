@@ -36,8 +36,14 @@ class Spoken:
 
 
 @asynccontextmanager
-async def saying(answer: bytes, *, linger: bool = False) -> AsyncIterator[Spoken]:
-    """Serve: whatever is asked gets these bytes; then the connection is closed, or left open."""
+async def saying(
+    answer: bytes, *, linger: bool = False, later: bytes = b"", seen: asyncio.Event | None = None
+) -> AsyncIterator[Spoken]:
+    """Serve: whatever is asked gets these bytes; then the connection is closed, or left open.
+
+    Args:
+        later: bytes that follow when the first ones were ``seen``.
+    """
     ended = asyncio.Event()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -47,6 +53,10 @@ async def saying(answer: bytes, *, linger: bool = False) -> AsyncIterator[Spoken
             await reader.readexactly(_length(head))
             writer.write(answer)
             await writer.drain()
+            if seen is not None:
+                await seen.wait()
+                writer.write(later)
+                await writer.drain()
             if linger:
                 await ended.wait()
         writer.close()

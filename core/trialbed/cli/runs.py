@@ -130,6 +130,8 @@ def _row(run: StoredRun) -> dict[str, Any]:
         "tags": list(run.tags),
         "note": run.note,
         "sopr_score": {name: None if uneven else _mean(name, config, columns) for name in config.frameworks},
+        # A verification asks endpoints, whose answers nothing judges.
+        "success_rate": {endpoint.label: endpoint.success_rate for endpoint in run.record.endpoints},
     }
 
 
@@ -207,6 +209,8 @@ def _print(rows: list[dict[str, Any]], place: str, *, more: bool) -> None:
         "trials: those that ended with an answer, of all. solved: the mean over measured trials; failed ones count "
         "as 0.",
     ]
+    if any(row["success_rate"] for row in rows):
+        notes.append("answered: of a verification, the share of its requests that got a valid answer.")
     if more:
         notes.append("There are more runs; --limit shows them.")
     notes.append(f"Show one with `bench show {rows[0]['run_id']}`, or the newest with `bench show latest`.")
@@ -244,5 +248,7 @@ def _lines(row: dict[str, Any]) -> list[tuple[str, ...]]:
         row["model"],
         f"{row['answered']}/{row['trials']}",
     )
-    means = [(name, UNKNOWN if value is None else f"{value:.2f}") for name, value in row["sopr_score"].items()]
+    rates = {name: f"{rate:.2f} answered" for name, rate in row["success_rate"].items() if rate is not None}
+    solved = {name: f"{value:.2f}" for name, value in row["sopr_score"].items() if value is not None}
+    means = [(name, rates.get(name, solved.get(name, UNKNOWN))) for name in row["frameworks"]]
     return [(*(own if not place else ("",) * len(own)), *figures) for place, figures in enumerate(means)]

@@ -14,17 +14,18 @@ def k2_figures(pairing: Pairing) -> K2Figures:
     """Return the K2-style figures of two files.
 
     Pairs with a failed row are left out, a finish reason other than ``tool_calls`` is a negative, a ratio without a
-    denominator is 0, and figures have four decimals. Unlike in those tools, rows are paired by content, and only rows
-    with equal trial numbers.
+    denominator is 0, and figures have four decimals. Unlike in those tools, rows are paired by content; all trials
+    count, those with equal numbers as pairs, where those tools keep the last row of a request.
     """
     rows = [rows for pair in pairing.pairs for rows in pair.rows()]
-    both = [(ours, theirs) for ours, theirs in rows if ours.success and theirs.success]
-    counted = Counter((ours.finish_reason == TRIGGER, theirs.finish_reason == TRIGGER) for ours, theirs in both)
-    triggered = [theirs for _, theirs in both if theirs.finish_reason == TRIGGER]
+    both = [(one, other) for one, other in rows if one.success and other.success]
+    counted = Counter((one.finish_reason == TRIGGER, other.finish_reason == TRIGGER) for one, other in both)
+    triggered = [other for _, other in both if other.finish_reason == TRIGGER]
+    ours, theirs = (side.cases(by_name=pairing.by_name) for side in (pairing.baseline, pairing.vendor))
     return K2Figures(
-        total_baseline=len(pairing.baseline.rows),
-        total_vendor=len(pairing.vendor.rows),
-        common_indices=len(rows),
+        total_baseline=len(ours),
+        total_vendor=len(theirs),
+        common_indices=len(pairing.cases),
         matched_success=len(both),
         skipped_failures=len(rows) - len(both),
         tool_call_trigger_similarity=trigger_similarity(

@@ -10,7 +10,7 @@ import aiohttp
 from trialbed.errors import DriverBroken, TrialbedError
 from trialbed.wire.answer_limits import answer_limits
 from trialbed.wire.redaction import redact
-from trialbed_verify.verification.targets import HEADER_NAME, Proxy, Target, VerifyOptions
+from trialbed_verify.verification.targets import HEADER_NAME, Proxy, Target, VerifyOptions, is_secret_header
 from trialbed_verify.verification.wire import Exchange, trace
 
 ENCODINGS = "gzip, deflate"
@@ -66,6 +66,8 @@ def _headers(target: Target) -> dict[str, str]:
             raise DriverBroken(f"{target.name}: the vendor's driver makes a header {name} that is not one line of text")
     # Names of headers do not depend on the case of letters.
     own = {name.lower() for name in target.headers}
+    if not target.api_key:
+        headers = {name: value for name, value in headers.items() if not is_secret_header(name)}
     return {**{name: value for name, value in headers.items() if name.lower() not in own}, **target.headers}
 
 

@@ -49,8 +49,8 @@ def _tables(found: VendorComparison) -> Iterator[Table]:
 
 
 def _pairing_notes(found: VendorComparison) -> Iterator[str]:
-    pairing = found.pairing
-    yield f"{pairing.cases} cases, paired by {pairing.by}; {found.k2.common_indices} pairs of rows."
+    pairing, rows = found.pairing, found.k2.matched_success + found.k2.skipped_failures
+    yield f"{pairing.cases} cases, paired by {pairing.by}; {rows} pairs of rows."
     left_out = pairing.only_baseline + pairing.only_vendor
     if left_out:
         yield f"Left out because only one file has them: {left_out} rows."

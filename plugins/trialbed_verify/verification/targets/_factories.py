@@ -167,6 +167,8 @@ def _key(path: Path, entry: VendorEntry, vendor: Vendor, variables: Mapping[str,
     key = vendor_key(entry.name, vendor.key_variable, variables)
     if key is None and entry.api_key and entry.key_line:
         key = key_from_file(path, entry.key_line, entry.api_key, entry.name)
+    if key is None and any(map(is_secret_header, entry.headers)):
+        return ""
     if key is None:
         names = ", ".join(key_variables(entry.name, vendor.key_variable))
         raise UsageError(

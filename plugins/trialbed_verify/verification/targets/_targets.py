@@ -26,7 +26,7 @@ class Target:
     Attributes:
         name: the vendor's, as shown in results and tables.
         driver_name, adapter_name: names of the drivers, for the configuration's digest.
-        api_key: never recorded.
+        api_key: never recorded; empty where ``headers`` hold what the vendor asks for.
         is_baseline: whether the model's other vendors are compared with this one.
         proxy: between this machine and the vendor, if any.
         trials, concurrency: of this target; None for those of the options.
@@ -53,7 +53,9 @@ class Target:
     @property
     def secrets(self) -> tuple[str, ...]:
         """Texts that must not be recorded: the key, the environment's secrets, secret headers and fields."""
-        headers = (value for name, value in self.headers.items() if is_secret_header(name))
+        # The key alone, too, of a header such as "Token KEY".
+        secret = (value for name, value in self.headers.items() if is_secret_header(name))
+        headers = (part for value in secret for part in (value, *value.split()[-1:]))
         return self.api_key, *secret_values(), *headers, *_secret_fields(self.settings.extra_body)
 
     @property

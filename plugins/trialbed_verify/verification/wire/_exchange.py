@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -95,19 +96,23 @@ class Exchange:
             **self._through,
         )
         async with request as response:
-            run.status = response.status
-            if response.status // 100 != 2:
-                run.retry_after = retry_after(response.headers)
-                return await _read_refusal(response)
-            kind = response.headers.get("Content-Type", "").lower()
-            decoder = Decoder(",".join(response.headers.getall("Content-Encoding", [])))
-            if run.stream is not None and kind.startswith(EVENTS_TYPE):
-                reading = await self._events(response, decoder, run, run.stream)
-            else:
-                body = await _whole(response, decoder)
-                reading = _read_whole(self._dialect, body, kind, stream=prepared.stream, cut=decoder.is_cut)
-            run.finished = run.finished or self._clock()
-            return _with_surplus(reading, decoder)
+            with _noticing_malformed_chunks(response):
+                return await self._read(response, prepared, run)
+
+    async def _read(self, response: aiohttp.ClientResponse, prepared: PreparedRequest, run: _Run) -> Reading:
+        run.status = response.status
+        if response.status // 100 != 2:
+            run.retry_after = retry_after(response.headers)
+            return await _read_refusal(response)
+        kind = response.headers.get("Content-Type", "").lower()
+        decoder = Decoder(",".join(response.headers.getall("Content-Encoding", [])))
+        if run.stream is not None and kind.startswith(EVENTS_TYPE):
+            reading = await self._events(response, decoder, run, run.stream)
+        else:
+            body = await _whole(response, decoder)
+            reading = _read_whole(self._dialect, body, kind, stream=prepared.stream, cut=decoder.is_cut)
+        run.finished = run.finished or self._clock()
+        return _with_surplus(reading, decoder)
 
     async def _events(
         self, response: aiohttp.ClientResponse, decoder: Decoder, run: _Run, stream: EventStream
@@ -146,6 +151,40 @@ class Exchange:
             _cancel_later()
 
 
+class MalformedChunks(aiohttp.ClientPayloadError):
+    """A body whose chunks are none."""
+
+
+@contextmanager
+def _noticing_malformed_chunks(response: aiohttp.ClientResponse) -> Iterator[None]:
+    """End the body where its chunks are malformed: aiohttp then closes the connection, but lets the reader wait."""
+    connection = response.connection
+    closed = None if connection is None else getattr(connection.protocol, "closed", None)
+    if closed is None:
+        yield
+        return
+    body = response.content
+
+    def end(_: asyncio.Future[None]) -> None:
+        if body.exception() is None and not body.is_eof():
+            body.set_exception(MalformedChunks("the body's chunks are malformed, so the connection was closed"))
+
+    closed.add_done_callback(end)
+    # Once per connection, which outlives the exchange.
+    closed.remove_done_callback(_retrieve)
+    closed.add_done_callback(_retrieve)
+    try:
+        yield
+    finally:
+        closed.remove_done_callback(end)
+
+
+def _retrieve(closed: asyncio.Future[None]) -> None:
+    """Look at the error that a connection was lost by; asyncio warns of those that nobody sees."""
+    if not closed.cancelled():
+        closed.exception()
+
+
 def _cancel_later() -> None:
     """Let the task's cancellation take effect at its next wait: the answer is whole, and is handed over first."""
     task = asyncio.current_task()
@@ -172,7 +211,7 @@ class _Run:
     def broken(self, error: Exception) -> Reading:
         """End the attempt by an error: of the connection, of HTTP, or of the body's."""
         text = _text(error)
-        if isinstance(error, aiohttp.ClientPayloadError) and not RESET.search(str(error)):
+        if isinstance(error, aiohttp.ClientPayloadError) and _kind(error) == "reset" and not RESET.search(str(error)):
             return self._cut()
         return self.ended("transport_error", Problem(_kind(error), text))
 
@@ -280,7 +319,7 @@ def _kind(error: Exception) -> str:
         return "connect"
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return "disconnected"
-    if isinstance(error, aiohttp.ClientResponseError):
+    if isinstance(error, (aiohttp.ClientResponseError, MalformedChunks)):
         return "malformed_http"
     if isinstance(error, aiohttp.ClientPayloadError):
         return "reset"

@@ -113,7 +113,9 @@ def test_several_files_of_a_baseline_are_its_trials(bench: Bench, tmp_path: Path
     itself = document["self_consistency"]["baseline"]
     assert (itself["trials"], itself["cases"], itself["pairs_of_trials"]["n"]) == (3, 200, 3)
     assert document["verdict"]["finding"] == "equivalent"
-    assert document["total_baseline"] == 600
+    # As in K2-style tools, these are of requests; all else is of their answers.
+    assert [document[key] for key in ("total_baseline", "total_vendor", "common_indices")] == [200, 200, 200]
+    assert document["matched_success"] == 200
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 from support.distributions import FakeDistribution
+from support.verification import verify, written_set
+from support.wire import BODY, reply, saying
 
 from trialbed.errors import DriverError, UsageError
 from trialbed_verify.verification import RequestSettings, Target, config_targets, endpoint_target
@@ -127,3 +129,17 @@ def test_a_secret_is_in_no_configuration(tmp_path: Path) -> None:
 def test_a_wrong_url_is_named_with_its_line(url: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"config\.yaml, line 3: the url of other: "):
         configured(tmp_path, f"    - {{name: other, url: '{url}'}}\n", other="k")
+
+
+async def test_a_vendor_that_wants_a_header_of_its_own_needs_no_other_key(tmp_path: Path) -> None:
+    async with saying(reply(f"Content-Length: {len(BODY)}")) as server:
+        # In a folder outside of git, a file may hold keys.
+        entry = f"    - {{name: acme, url: '{server.url}', headers: {{X-Api-Token: Token sk-acme-0123}}}}\n"
+        (target,) = configured(tmp_path, entry)
+        await verify(written_set(tmp_path / "set.jsonl", 1), target, retries=0)
+    (request,) = server.requests
+    assert "X-Api-Token: Token sk-acme-0123" in request
+    assert "authorization" not in request.lower()
+    assert {"Token sk-acme-0123", "sk-acme-0123"} <= set(target.secrets)
+    with pytest.raises(UsageError, match="no key found for acme"):
+        configured(tmp_path, entry.replace("X-Api-Token", "X-Region"))
