@@ -57,6 +57,11 @@ AVAILABLE = "available"
     type=FiniteRange(0, 1),
     help="F1 below which a vendor is placed last. [default: the F1 of chance; for a table 0.5]",
 )
+@plain_option(
+    "--rank-different",
+    is_flag=True,
+    help="Rank by their figures also vendors that differ from the baseline in what callers rely on.",
+)
 @resamples_option
 @seed_option
 @store_option
@@ -67,13 +72,16 @@ def command(files: tuple[str, ...], **given: Any) -> None:
 
     The input is verifications in the store (RUN, or RUN/VENDOR for one vendor), result files, or a table with the
     columns model, vendor, success_rate, f1, tps, schema_accuracy, ttft_ms and avg_token. A vendor that fails too often
-    or lacks a metric is not ranked (--metrics chooses those that count); one whose decisions are no better than chance
-    is placed last. Ranks from results have intervals.
+    or lacks a metric is not ranked (--metrics chooses those that count); one that is shown to differ from the baseline
+    in what callers rely on, or whose decisions are no better than chance, is placed last. Ranks from results have
+    intervals.
     """
     from trialbed_verify.ranking import Gates, RankOptions, rank
 
     form = chosen_format(given["form"], as_json=given["as_json"])
-    gates = Gates(given["min_success"], given["max_protocol_errors"], given["min_f1"])
+    gates = Gates(
+        given["min_success"], given["max_protocol_errors"], given["min_f1"], rank_different=given["rank_different"]
+    )
     metrics = _metrics(given["metrics"])
     found = _table(files, given, metrics) if _is_table(files) else _results(files, given)
     _write(rank(found, RankOptions(given["k"], gates, given["resamples"], given["seed"], metrics)), form)

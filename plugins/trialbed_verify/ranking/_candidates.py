@@ -18,6 +18,12 @@ TABLE_MIN_F1 = 0.5
 """For a table, which has no F1 of chance: below it, more calls are wrong or missing than right."""
 
 
+MANNER = frozenset(
+    ("text-opening", "text-length", "text-words", "usage", "tokens", "prompt-tokens", "bill", "logprobs")
+)
+"""Gates of the panel at which a vendor can differ without a caller's being broken: manner, and what it costs."""
+
+
 @dataclass(frozen=True)
 class Metric:
     """A metric: its label, whether more is better, and the range of its values."""
@@ -84,11 +90,13 @@ class Gates:
         min_success: least success rate.
         max_protocol_errors: largest share of answers that break the protocol.
         min_f1: least F1; None for the F1 of chance or, for a table, one half.
+        rank_different: rank by their figures also those that the panel shows to break what callers rely on.
     """
 
     min_success: float = 0.9
     max_protocol_errors: float = 0.05
     min_f1: float | None = None
+    rank_different: bool = False
 
     def exclusions(self, candidate: VendorMetrics, metrics: Collection[str] = METRICS) -> list[str]:
         """Return the reasons why a candidate is not ranked at all, if these metrics count."""
@@ -101,8 +109,13 @@ class Gates:
 
     def failings(self, candidate: VendorMetrics) -> list[str]:
         """Return the reasons why a candidate is placed last, after all ranked ones."""
+        if candidate.is_baseline:
+            return []
+        return self._by_f1(candidate) or ([] if self.rank_different else list(_differences(candidate)))
+
+    def _by_f1(self, candidate: VendorMetrics) -> list[str]:
         value = candidate.metrics["f1"].value
-        if candidate.is_baseline or value is None:
+        if value is None:
             return []
         least = self.min_f1
         if least is None and candidate.columns is None:
@@ -123,6 +136,15 @@ class Gates:
         errors = candidate.protocol_errors
         if errors is not None and errors > self.max_protocol_errors:
             yield f"{errors:.1%} of its answers break the protocol, more than {self.max_protocol_errors:.1%}"
+
+
+def _differences(candidate: VendorMetrics) -> Iterator[str]:
+    """Yield a reason if the panel shows a difference that breaks callers: no speed or price makes up for that."""
+    if candidate.panel is None or candidate.panel.finding != "different":
+        return
+    broken = [gate for gate in candidate.panel.different if gate not in MANNER]
+    if broken:
+        yield f"it differs in what callers rely on ({', '.join(broken)})"
 
 
 def _by_chance(candidate: VendorMetrics) -> Iterator[str]:

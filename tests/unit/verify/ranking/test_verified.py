@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from support.vendor_rows import own_file, own_row, write_rows
 
 from trialbed_verify.documents import as_document
-from trialbed_verify.ranking import VerifiedFile, compare_and_rank
+from trialbed_verify.ranking import Gates, RankOptions, VerifiedFile, compare_and_rank, rank
 from trialbed_verify.views import verified_tables
 
 CASES = 180
@@ -50,6 +52,27 @@ def test_vendors_stand_beside_their_baseline_and_are_ranked(tmp_path: Path) -> N
         ("turned", "different", "different"),
     ]
     json.dumps(as_document(found), allow_nan=False)
+
+
+def test_neither_speed_nor_price_makes_up_for_answers_that_break_callers(tmp_path: Path) -> None:
+    shaken = ["stop" if number % 5 == 0 else end for number, end in enumerate(DECIDED)]
+    quick = {"ttft_ms": 1.0, "tps": 999.0, "total_tokens": 10}
+    files = [official(tmp_path), verified(tmp_path, "good"), verified(tmp_path, "quick", shaken, **quick)]
+    ranking = compare_and_rank(files).ranking
+    (found,) = ranking.models.values()
+    assert {row.vendor.vendor for row in found.ranked} == {"good", "official"}
+    (last,) = found.behind
+    assert (last.vendor.vendor, last.rank, last.score) == ("quick", 3, None)
+    assert last.reasons[0].startswith("it differs in what callers rely on (any, decision")
+    by_figures = rank([row.vendor for row in found.rows], RankOptions(gates=Gates(rank_different=True)))
+    assert by_figures.models["m"].ranked[0].vendor.vendor == "quick"
+
+
+def test_a_vendor_that_differs_in_its_manner_alone_keeps_its_rank(candidate: Any) -> None:
+    for gates, last in ((("text-length", "bill"), []), (("bill", "tools"), ["other"])):
+        panel = SimpleNamespace(finding="different", different=list(gates))
+        found = rank([candidate("good"), replace(candidate("other"), panel=panel)]).models["m"]
+        assert [row.vendor.vendor for row in found.behind] == last
 
 
 def test_without_a_baseline_it_says_so(tmp_path: Path) -> None:
