@@ -110,3 +110,15 @@ def json_values(
         else:
             effort -= place - start
             yield start, place, value
+
+
+def json_leaves(value: Any) -> Iterator[Any]:
+    """Yield the parts of a JSON value that are neither objects nor lists, in their order, at any depth."""
+    # Without recursion, which values of some hundred levels would take too far.
+    left = [value]
+    while left:
+        part = left.pop()
+        if isinstance(part, dict | list):
+            left.extend(reversed([*(part.values() if isinstance(part, dict) else part)]))
+        else:
+            yield part

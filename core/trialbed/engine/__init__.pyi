@@ -5,6 +5,7 @@ from ._datasets import open_catalog as open_catalog
 from ._datasets import open_dataset as open_dataset
 from ._datasets import run_queries as run_queries
 from ._judge import identity_of as identity_of
+from ._judge import judge_order as judge_order
 from ._judge import judge_report as judge_report
 from ._judge import standing_judge as standing_judge
 from ._models import judge_drivers as judge_drivers
@@ -19,9 +20,6 @@ from ._plan import choose_queries as choose_queries
 from ._plan import config_digest as config_digest
 from ._plan import new_trial_token as new_trial_token
 from ._plan import trial_seed as trial_seed
-from ._rescoring import Rescored as Rescored
-from ._rescoring import rejudge as rejudge
-from ._rescoring import rescore as rescore
 from ._run import prepare as prepare
 from ._run import run as run
 from ._server import answers as answers

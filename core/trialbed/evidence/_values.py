@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import Any
 
+from trialbed.texts import json_leaves
+
 MIN_TEXT = 3
 MAX_TEXT = 200
 
@@ -30,20 +32,13 @@ def _parse(response: Any) -> Any:
 
 
 def _leaves(value: Any) -> Iterator[str]:
-    left = [value]
-    # Without recursion, which values of some hundred levels would take too far.
-    while left:
-        value = left.pop()
-        if isinstance(value, dict):
-            left.extend(reversed(value.values()))
-        elif isinstance(value, list):
-            left.extend(reversed(value))
-        elif isinstance(value, str):
-            text = " ".join(value.split())
+    for leaf in json_leaves(value):
+        if isinstance(leaf, str):
+            text = " ".join(leaf.split())
             if MIN_TEXT <= len(text) <= MAX_TEXT:
                 yield text
-        elif _has_digits(value):
-            yield repr(value)
+        elif _has_digits(leaf):
+            yield repr(leaf)
 
 
 def _has_digits(value: Any) -> bool:

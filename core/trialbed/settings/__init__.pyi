@@ -2,6 +2,9 @@ from ._configured import BESIDE_SETTINGS as BESIDE_SETTINGS
 from ._configured import FOR_COMMANDS as FOR_COMMANDS
 from ._configured import ConfiguredValue as ConfiguredValue
 from ._configured import configured_settings as configured_settings
+from ._declared import Declared as Declared
+from ._declared import declared_settings as declared_settings
+from ._declared import document_settings as document_settings
 from ._faults import is_fault_plan as is_fault_plan
 from ._faults import plan_text as plan_text
 from ._faults import read_fault_plan as read_fault_plan
@@ -18,12 +21,9 @@ from ._folders import state_dir as state_dir
 from ._folders import store_file as store_file
 from ._run import MARGIN as MARGIN
 from ._run import SANDBOXES as SANDBOXES
-from ._run import Declared as Declared
 from ._run import IdentitySettings as IdentitySettings
 from ._run import RunSettings as RunSettings
 from ._run import Setting as Setting
-from ._run import declared_settings as declared_settings
-from ._run import document_settings as document_settings
 from ._secrets import MIN_SECRET as MIN_SECRET
 from ._secrets import REDACTED as REDACTED
 from ._secrets import is_secret as is_secret

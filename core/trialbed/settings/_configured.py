@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.errors import SettingsError
+from trialbed.settings._declared import declared_settings
 from trialbed.settings._files import SettingsFile, read_settings_file
-from trialbed.settings._run import declared_settings
 
 BESIDE_SETTINGS = ("fresh", "retry-failed", "extend", "allow-incomplete", "gold-answers", "yes", "env-dir")
 """Options of ``bench run`` beside its settings that functions know too."""

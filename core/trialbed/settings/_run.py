@@ -9,12 +9,9 @@ Nothing heavy is imported here, as ``bench run --help`` needs this module.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
-from functools import cache
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated
 
 from annotated_types import Ge, Gt
 
@@ -331,72 +328,3 @@ class RunSettings(IdentitySettings):
         Path,
         Setting(("--data-dir",), "Folder of imported datasets. [default: the user's cache folder]", folder=True),
     ] = field(default_factory=data_dir)
-
-
-@dataclass(frozen=True)
-class Declared:
-    """A declared setting, described by its field.
-
-    Attributes:
-        name: the field's name.
-        kind: the type of a value: ``str``, ``int``, ``float``, ``bool`` or ``Path``.
-        optional: whether it may be None.
-        repeatable: whether it is a tuple of such values.
-        minimum: the least value; None for no bound.
-        above: the value that it must exceed; None for no bound.
-        default: None also where it is only known when a run is asked for, such as a folder's.
-        identity: whether it is part of a run's identity.
-    """
-
-    name: str
-    setting: Setting
-    kind: type
-    optional: bool
-    repeatable: bool
-    minimum: float | None
-    above: float | None
-    default: Any
-    identity: bool
-
-    @property
-    def key(self) -> str:
-        """Its key in a settings file: the long option without dashes."""
-        return self.setting.option[-1].removeprefix("--")
-
-    @property
-    def document(self) -> str | None:
-        """Its key in a result document's ``metadata``; None where it is not there."""
-        if not self.identity or self.setting.document == "":
-            return None
-        return self.setting.document or self.name
-
-
-@cache
-def declared_settings() -> tuple[Declared, ...]:
-    """Every setting, in the order in which they are declared."""
-    hints = get_type_hints(RunSettings, include_extras=True)
-    identity = {item.name for item in fields(IdentitySettings)}
-    return tuple(
-        _declared(item.name, hints[item.name], None if item.default is MISSING else item.default, item.name in identity)
-        for item in fields(RunSettings)
-    )
-
-
-def document_settings(values: object) -> Mapping[str, Any]:
-    """The settings that a result document has, under their keys there.
-
-    Args:
-        values: whose attributes the settings are.
-    """
-    return {item.document: getattr(values, item.name) for item in declared_settings() if item.document}
-
-
-def _declared(name: str, hint: Any, default: Any, identity: bool) -> Declared:
-    inner, *marks = get_args(hint)
-    setting = next(mark for mark in marks if isinstance(mark, Setting))
-    optional = get_origin(inner) is UnionType
-    repeatable = get_origin(inner) is tuple
-    kind = next(part for part in get_args(inner) if part is not NoneType) if optional or repeatable else inner
-    minimum: Any = next((mark.ge for mark in marks if isinstance(mark, Ge)), None)
-    above: Any = next((mark.gt for mark in marks if isinstance(mark, Gt)), None)
-    return Declared(name, setting, kind, optional, repeatable, minimum, above, default, identity)

@@ -3,7 +3,6 @@
 ``numpy`` is imported by what resamples, when it is used: a mean with its interval needs none.
 """
 
-from trialbed.statistics._equivalence import Equivalence, judge_equivalence
 from trialbed.statistics._intervals import Interval, bounded_mean_interval, clustered_interval, wilson_interval
 from trialbed.statistics._multiple import holm
 from trialbed.statistics._paired import (
@@ -24,7 +23,6 @@ __all__ = [
     "RESAMPLES",
     "UNSEEN",
     "CaseBootstrap",
-    "Equivalence",
     "Estimate",
     "Interval",
     "PairedTest",
@@ -32,7 +30,6 @@ __all__ = [
     "bounded_mean_interval",
     "clustered_interval",
     "holm",
-    "judge_equivalence",
     "lower_end",
     "mcnemar",
     "paired_interval",

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from trialbed.records import Json
+from trialbed.texts import json_leaves
 from trialbed.tool_calls._calls import parse_arguments
 
 NUMBER = re.compile(r"-?\d{1,300}(?:\.\d{1,300})?(?:[eE][+-]?\d{1,3})?")
@@ -32,7 +33,7 @@ def unwritten_values(arguments: Json, written: str, schema: Json = None) -> list
     plain, given = plain_text(text), {_key(value) for value in _given(schema)}
     numbers: set[float] | None = None
     found = []
-    for number, value in enumerate(_leaves(parse_arguments(arguments))):
+    for number, value in enumerate(json_leaves(parse_arguments(arguments))):
         if number == MOST:
             break
         if value in (None, "") or _key(value) in given:
@@ -67,16 +68,6 @@ def _numbers(text: str) -> set[float]:
     return found
 
 
-def _leaves(value: Any) -> Iterator[str | float | bool | None]:
-    left = [value]
-    while left:
-        one = left.pop()
-        if isinstance(one, dict | list):
-            left.extend(reversed([*(one.values() if isinstance(one, dict) else one)]))
-        else:
-            yield one
-
-
 def _given(schema: Any) -> Iterator[Any]:
     """Yield the values that a schema gives itself: defaults, constants and sole choices, at any depth."""
     left = [schema]
@@ -85,7 +76,7 @@ def _given(schema: Any) -> Iterator[Any]:
         if isinstance(one, dict):
             for name in ("default", "const"):
                 if name in one:
-                    yield from _leaves(one[name])
+                    yield from json_leaves(one[name])
             choices = one.get("enum")
             if isinstance(choices, list) and len(choices) == 1:
                 yield choices[0]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
 
 from trialbed.evidence import Passages, evidence_values
 from trialbed.records import Json, ModelCall, WireLog
+from trialbed.texts import json_leaves
 from trialbed.tool_calls._uses import MAX_VALUES
 from trialbed.wire import ModelRequest, recorded_answer, recorded_request
 from trialbed.wire_log import failed
@@ -65,25 +64,8 @@ def was_told(wire: WireLog, arguments: Json, response: Json, started: float) -> 
 
 def _texts(request: ModelRequest | None) -> Iterator[str]:
     """Yield every text in the messages of a request; of a text that is JSON, its values too."""
-    for text in _strings([message.source for message in request.messages] if request is not None else []):
-        yield text
-        if text.lstrip()[:1] in ("{", "["):
-            yield " ".join(evidence_values(_read(text)))
-
-
-def _strings(value: Any) -> Iterator[str]:
-    left = [value]
-    while left:
-        one = left.pop()
-        if isinstance(one, str):
-            yield one
-        elif isinstance(one, dict | list):
-            left.extend(one.values() if isinstance(one, dict) else one)
-
-
-def _read(text: str) -> Json:
-    try:
-        value: Json = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value
+    for text in json_leaves([message.source for message in request.messages] if request is not None else []):
+        if isinstance(text, str):
+            yield text
+            if text.lstrip()[:1] in ("{", "["):
+                yield " ".join(evidence_values(text))

@@ -15,10 +15,10 @@ from trialbed.errors import UsageError
 from trialbed_evaluation.score._files import OWN
 
 if TYPE_CHECKING:
-    from trialbed.engine import Rescored
     from trialbed.records import Score, TrialResult
     from trialbed.report import Report
     from trialbed.views import Table
+    from trialbed_evaluation.score._rescoring import Rescored
 
 SETTINGS = (*(name for name in JUDGE_SETTINGS if name not in OWN), "data_dir")
 """The settings of a run that are options for stored runs only."""
@@ -80,10 +80,11 @@ def score(target: str, given: Mapping[str, Any]) -> int:
 
 
 async def _rescore(target: str, given: Mapping[str, Any]) -> tuple[Rescored, Report]:
-    from trialbed.engine import rejudge, rescore, run_queries
+    from trialbed.engine import run_queries
     from trialbed.report import build_report
     from trialbed.settings import RunSettings, store_file
     from trialbed.store import Store, open_store, require_frameworks
+    from trialbed_evaluation.score._rescoring import rejudge, rescore
 
     values = {name: given[name] for name in (*OWN, *SETTINGS) if given[name] is not None}
     settings = RunSettings(**values)

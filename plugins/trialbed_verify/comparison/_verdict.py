@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from trialbed.statistics import CaseBootstrap, Equivalence, Interval, judge_equivalence
+from trialbed.statistics import CaseBootstrap, Interval
 from trialbed_verify.comparison._consistency import UNKNOWN, self_agreement
 from trialbed_verify.comparison._decisions import Decisions, agreement, f1
+from trialbed_verify.comparison._equivalence import Equivalence, judge_equivalence
 from trialbed_verify.comparison._records import F1Difference, F1Verdict
 from trialbed_verify.comparison._unvaried import f1_of
 from trialbed_verify.panel import FEWEST

@@ -7,6 +7,8 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
+from trialbed.texts import json_leaves
+
 _SPACE = re.compile(r"[ \t\n\r]*")
 _DECODER = json.JSONDecoder()
 
@@ -41,21 +43,10 @@ def foreign_model(body: bytes, allowed: Collection[str]) -> str | None:
         if name == "model" and not (isinstance(member.value, str) and member.value in allowed):
             return member.value if isinstance(member.value, str) else json.dumps(member.value)
         if name in ALTERNATIVES:
-            for model in _texts(member.value):
-                if model not in allowed:
+            for model in json_leaves(member.value):
+                if isinstance(model, str) and model not in allowed:
                     return model
     return None
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Yield the texts in a value, without the names of fields."""
-    left = [value]
-    while left:
-        one = left.pop()
-        if isinstance(one, str):
-            yield one
-        elif isinstance(one, dict | list):
-            left.extend(reversed([*(one.values() if isinstance(one, dict) else one)]))
 
 
 def with_model(body: bytes, given: str, own: str) -> bytes:

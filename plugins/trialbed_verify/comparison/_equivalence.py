@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from trialbed.statistics._intervals import Interval
+from trialbed.statistics import Interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,7 @@ import pytest
 from support.judge_endpoint import JudgeEndpoint, judge_endpoint, shown, vote
 from support.trials import run_config
 
-from trialbed.engine import RunOptions, config_digest, open_dataset, rejudge, rescore, run_queries
+from trialbed.engine import RunOptions, config_digest, open_dataset, run_queries
 from trialbed.errors import DataError, UsageError
 from trialbed.records import (
     Answer,
@@ -31,6 +31,7 @@ from trialbed.report import build_report, document_schema, legacy_document
 from trialbed.scoring import ScoreContext, ScoringStopped
 from trialbed.scoring_process import ScoringProcesses
 from trialbed.store import Store, new_run, open_store
+from trialbed_evaluation.score._rescoring import rejudge, rescore
 from trialbed_scripted import Response
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trialbed.statistics import Equivalence, judge_equivalence
+from trialbed_verify.comparison._equivalence import Equivalence, judge_equivalence
 
 
 def judged(mean: float, spread: float, margin: float = 0.02) -> Equivalence:

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from trialbed.contracts import AnswerStatus, Judge, Verdict
-from trialbed.engine._gold import GoldAnswers
-from trialbed.engine._judge import judge_order, judge_report, standing_judge
-from trialbed.engine._plan import config_digest
+from trialbed.engine import config_digest, judge_order, judge_report, standing_judge
 from trialbed.errors import JudgeError
 from trialbed.listeners import installed_listeners
-from trialbed.records import Answer, Failure, Query, Run, Score, TrialResult, WireLog
+from trialbed.records import Answer, Failure, GoldAnswer, Query, Run, Score, TrialResult, WireLog
 from trialbed.scoring import JUDGED, ScoreContext, ScoringStopped, judge_label
 from trialbed.scoring_process import ScoringProcesses
 from trialbed.settings import RunSettings
@@ -45,7 +43,7 @@ class Rescored:
     before: Sequence[TrialResult]
     after: Sequence[TrialResult]
     name: str | None
-    gold: GoldAnswers
+    gold: Mapping[int | str, GoldAnswer]
 
 
 async def rejudge(store: Store, run: Run, queries: Queries, settings: RunSettings) -> Rescored:
