@@ -21,11 +21,13 @@ class Call:
     Attributes:
         arguments: as text, which need not be JSON.
         id: empty where there is none.
+        source: the call as the dialect writes it, with further fields; empty where there is none.
     """
 
     name: str
     arguments: str
     id: str = ""
+    source: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
-from trialbed.wire._exchange import Document, ModelAnswer, ModelMessage, ModelRequest
+from trialbed.wire._exchange import Document, ModelAnswer, ModelMessage, ModelRequest, OfferedTool
 from trialbed.wire._readings import Reading
 
 
@@ -47,7 +47,13 @@ class Dialect(Protocol):
     def read_request(self, document: Mapping[str, Any], problem: str = "") -> ModelRequest:
         """Read a request; ``problem``: why its body is not a JSON object."""
 
-    def write_request(self, model: str, messages: Sequence[ModelMessage], settings: Mapping[str, Any]) -> Document:
+    def write_request(
+        self,
+        model: str,
+        messages: Sequence[ModelMessage],
+        settings: Mapping[str, Any],
+        tools: Sequence[OfferedTool] = (),
+    ) -> Document:
         """Return a request.
 
         Args:

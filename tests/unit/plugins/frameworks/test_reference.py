@@ -191,3 +191,10 @@ async def test_an_unreachable_model_is_an_error():
     with pytest.raises(ModelFailed, match="could not be reached: ConnectError"):
         await agent.answer("?")
     await agent.close()
+
+
+async def test_what_a_vendor_adds_to_a_call_goes_back_to_it():
+    signed = {**call(1), "extra_content": {"google": {"thought_signature": "s"}}}
+    rig = Rig(message(None, signed), message("done"))
+    await rig.run()
+    assert rig.requests[1][1]["messages"][2]["tool_calls"] == [signed]

@@ -121,10 +121,27 @@ def read_request(document: Mapping[str, Any], problem: str = "") -> ChatRequest:
     return ChatRequest(document, problem)
 
 
-def write_request(model: str, messages: Sequence[ModelMessage], settings: Mapping[str, Any]) -> Document:
+def write_request(
+    model: str, messages: Sequence[ModelMessage], settings: Mapping[str, Any], tools: Sequence[OfferedTool] = ()
+) -> Document:
     """Return a request; ``settings`` are its further fields."""
-    written = [{"role": message.role, "content": message.content} for message in messages]
-    return {"model": model, "messages": written, **settings}
+    request = {"model": model, "messages": list(map(_write_message, messages)), **settings}
+    return {**request, "tools": list(map(_write_tool, tools))} if tools else request
+
+
+def _write_message(message: ModelMessage) -> Document:
+    """Return a message; calls keep the further fields that a vendor wants back, such as signatures of thoughts."""
+    calls = [
+        {"id": call.id, "type": "function", **call.source, "function": {"name": call.name, "arguments": call.arguments}}
+        for call in message.calls
+    ]
+    result = {"tool_call_id": message.call_id} if message.call_id else {}
+    return {"role": message.role, **result, "content": message.content, **({"tool_calls": calls} if calls else {})}
+
+
+def _write_tool(tool: OfferedTool) -> Document:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", "function": function}
 
 
 def reply_formats(schema: Mapping[str, Any]) -> list[Document]:
@@ -206,4 +223,4 @@ def _call(call: Document) -> Call:
     if not isinstance(arguments, str):
         # Some vendors send the arguments as an object.
         arguments = "" if arguments is None else json.dumps(arguments, ensure_ascii=False)
-    return Call(name if isinstance(name, str) else "", arguments, identity if isinstance(identity, str) else "")
+    return Call(name if isinstance(name, str) else "", arguments, identity if isinstance(identity, str) else "", call)
