@@ -17,7 +17,6 @@ from trialbed.cli.setting_options import data_dir_option, setting_option
 
 if TYPE_CHECKING:
     from trialbed.catalogs import ApiCatalog
-    from trialbed.contracts import Dataset
     from trialbed.records import Query
 
 EPILOG = """\b
@@ -118,7 +117,7 @@ def _read(
     for name in dict.fromkeys(names):
         dataset = open_dataset(name, data_dir)
         datasets.append(dataset)
-        found[_title(dataset, found, name)] = [
+        found[name if dataset.test_set in found else dataset.test_set] = [
             query for query in dataset.queries() if not query_ids or str(query.query_id) in query_ids
         ][:limit]
     known = {str(query.query_id) for own in found.values() for query in own}
@@ -128,10 +127,6 @@ def _read(
     if not any(query.gold_apis for own in found.values() for query in own):
         raise UsageError(f"{', '.join(names)}: no query says which Apis solve it, so selectors cannot be measured")
     return found, open_catalog(datasets, more, data_dir)
-
-
-def _title(dataset: Dataset, taken: dict[str, list[Query]], name: str) -> str:
-    return name if dataset.test_set in taken else dataset.test_set
 
 
 def _documents(

@@ -253,7 +253,7 @@ def why_not_extended(there: RunConfig, here: RunConfig) -> str | None:
     """Return why a run of one configuration does not become one of another by more trials; None if it does."""
     for name, value in _values(there, without=(*CODE, *GROWING)).items():
         if value != getattr(here, name):
-            return f"its {_words(name)} is {value!r}, not {getattr(here, name)!r}"
+            return f"its {name.replace('_', ' ')} is {value!r}, not {getattr(here, name)!r}"
     fewer = [framework for framework in there.frameworks if framework not in here.frameworks]
     if fewer:
         return f"it has the framework {', '.join(fewer)} too; name it as well"
@@ -308,7 +308,3 @@ def _changed_adapters(there: RunConfig, here: RunConfig) -> str | None:
 
 def _values(config: RunConfig, *, without: Sequence[str]) -> dict[str, object]:
     return {name: getattr(config, name) for name in type(config).model_fields if name not in without}
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")

@@ -9,7 +9,7 @@ import re
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 from trialbed.environments._requirements import without_credentials
@@ -113,7 +113,7 @@ class Uv:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            env=_environment(os.environ),
+            env={name: value for name, value in os.environ.items() if name not in UNWANTED},
             cwd=self._folder,
             # Ctrl-C is this process's to handle: uv is ended when the build is cancelled.
             start_new_session=True,
@@ -171,7 +171,3 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         else:
             os.killpg(process.pid, signal.SIGKILL)
     await process.wait()
-
-
-def _environment(variables: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in variables.items() if name not in UNWANTED}

@@ -67,14 +67,10 @@ def process_state() -> dict[str, Any]:
     return {
         "variables": {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
         "working directory": os.getcwd(),
-        "signal handlers": {name: repr(signal.getsignal(number)) for name, number in _signals()},
+        # Not SIGINT: a running event loop installs its own handler for it.
+        "signal handlers": {"SIGTERM": repr(signal.getsignal(signal.SIGTERM))},
         "default socket timeout": socket.getdefaulttimeout(),
     }
-
-
-def _signals() -> list[tuple[str, int]]:
-    # Not SIGINT: a running event loop installs its own handler for it.
-    return [("SIGTERM", signal.SIGTERM)]
 
 
 def _open_files() -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from trialbed_evaluation.conversations import Message, ToolCall
+from trialbed_evaluation.conversations import Message
 
 
 def render(messages: Sequence[Message]) -> str:
@@ -35,9 +35,5 @@ def _ragas_message(message: Message) -> str:
     lines = [f"AI: {message.content}"] if message.content != "" else []
     if message.calls is not None:
         lines.append("Tools:")
-        lines += [_ragas_call(call) for call in message.calls]
+        lines += [f"  {call.name}: {dict(call.args or {})}" for call in message.calls]
     return "\n".join(lines)
-
-
-def _ragas_call(call: ToolCall) -> str:
-    return f"  {call.name}: {dict(call.args or {})}"

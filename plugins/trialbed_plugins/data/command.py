@@ -71,7 +71,7 @@ def import_(folder: Path, data_dir: Path | None, response_cache: str | None, as_
     """
     from trialbed.errors import UsageError
 
-    if _is_cache(folder):
+    if folder.resolve().name == "tool_response_cache":
         _import_cache(folder, response_cache, as_json=as_json)
         return
     for name, driver in _drivers():
@@ -183,11 +183,6 @@ def _say_incomplete(run: StoredRun) -> None:
     for framework in run.config.frameworks:
         if framework not in measured:
             click.echo(f"not written: no trial of {framework} was measured", err=True)
-
-
-def _is_cache(folder: Path) -> bool:
-    """Return whether a folder is by its name one of cached answers."""
-    return folder.resolve().name == "tool_response_cache"
 
 
 def _import_cache(folder: Path, response_cache: str | None, *, as_json: bool) -> None:

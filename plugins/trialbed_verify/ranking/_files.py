@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import truediv
 from pathlib import Path
 
 import numpy as np
@@ -161,7 +162,7 @@ def _candidate(pairing: Pairing, model: str, common: list[Case], options: FileOp
         **{metric: sums_and_counts([values_of(figure, rows) for rows in theirs]) for metric, figure in FIGURES.items()},
     }
     counts = {metric: int(whole.sum()) for metric, (_, whole) in columns.items()} | {"f1": found.cases}
-    metrics = {metric: bootstrap.estimate(_ratio, *pair, n=counts[metric]) for metric, pair in columns.items()}
+    metrics = {metric: bootstrap.estimate(truediv, *pair, n=counts[metric]) for metric, pair in columns.items()}
     return VendorMetrics(
         model=model,
         vendor=pairing.vendor.vendor,
@@ -184,10 +185,6 @@ def _panel(pairing: Pairing, common: list[Case], options: FileOptions) -> Panel:
 def _incomplete(pairing: Pairing) -> str:
     lacking = len(pairing.only_baseline)
     return f"{pairing.vendor.path.name} lacks {lacking} of the baseline's rows" if lacking else ""
-
-
-def _ratio(part: Column, whole: Column) -> Column:
-    return part / whole
 
 
 def _f1(found: Agreement) -> tuple[Column, Column]:

@@ -66,7 +66,8 @@ class LlmSelector(ExplainedSelector):
         Raises:
             ModelFailed: the model cannot be reached, or the budget is used up.
         """
-        asked = Asked(query.text, self._words.catalog.digest, "llm", self._model_name(), PROMPT, max_tools)
+        model = "" if self.model is None else self.model.model
+        asked = Asked(query.text, self._words.catalog.digest, "llm", model, PROMPT, max_tools)
         kept = self._cache.find(asked, self._known)
         if kept is not None:
             return self._filled_up(kept, query, max_tools)
@@ -130,9 +131,6 @@ class LlmSelector(ExplainedSelector):
         more = self._words.choices(query, max_tools=count)
         fill = [choice.model_copy(update={"topped_up": True}) for choice in more if choice.api not in have]
         return [*choices, *fill][:count]
-
-    def _model_name(self) -> str:
-        return "" if self.model is None else self.model.model
 
 
 def known_names(names: Mapping[ApiRef, str]) -> dict[str, ApiRef]:

@@ -60,7 +60,11 @@ async def _measure(harness: WorkerHarness, count: int, *, times: bool) -> ManyTo
         return _read_tools(first)
     rounds = ROUNDS if first.outcome.wall_time < SLOW_TRIAL else 1
     timed = [await harness.run(scenario) for _ in range(rounds)]
-    taken = [_framework_ms(seen) for seen in timed if not seen.failure and seen.wire.model_calls]
+    taken = [
+        seen.timing.framework * 1000 / len(seen.wire.model_calls)
+        for seen in timed
+        if not seen.failure and seen.wire.model_calls
+    ]
     return _read_tools(first).model_copy(update={"framework_ms": figure(taken)})
 
 
@@ -85,7 +89,3 @@ def _read_tools(seen: Observed) -> ManyTools:
     intact = sum(not find_changes(tool, partners[tool.name])[0] for tool in given if tool.name in partners)
     order = order_of([tool.name for tool in given], partners, tools)
     return found.model_copy(update={"sent": len(partners), "intact": intact, "order": order})
-
-
-def _framework_ms(seen: Observed) -> float:
-    return seen.timing.framework * 1000 / len(seen.wire.model_calls)

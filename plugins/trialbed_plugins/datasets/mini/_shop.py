@@ -7,7 +7,7 @@ from functools import cache
 from typing import ClassVar
 
 from trialbed.contracts import ApiRefused, Dataset, Simulation, Simulator, World
-from trialbed.records import Api, ApiRef, GoldCall, Json, Parameter, Query
+from trialbed.records import Api, GoldCall, Json, Parameter, Query
 
 NAME = "shop"
 CATEGORY = "Commerce"
@@ -228,11 +228,7 @@ def _query(number: int, text: str, steps: Sequence[Step], fact: str) -> Query:
         query_id=f"shop-{number}",
         text=text,
         apis=tuple(_apis().values()),
-        gold_calls=tuple(GoldCall(api=_ref(name), arguments=arguments) for name, arguments in steps),
+        gold_calls=tuple(GoldCall(api=_apis()[name].ref, arguments=arguments) for name, arguments in steps),
         reference_facts=(fact,),
         final_state=basket.state(),
     )
-
-
-def _ref(name: str) -> ApiRef:
-    return _apis()[name].ref

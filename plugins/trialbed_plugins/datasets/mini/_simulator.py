@@ -55,17 +55,13 @@ class MiniSimulator(Simulator):
 
     @cached_property
     def _by_path(self) -> dict[str, Api]:
-        return {_path(api): api for api in self._world.apis.values()}
+        return {f"{api.category}/{api.tool_name}/{api.api_name}": api for api in self._world.apis.values()}
 
     def _find(self, api: Api | None, ref: str) -> Api:
         known = self._by_path.get(ref) if api is None else self._world.apis.get(api.ref)
         if known is None:
             raise SimulationError(f"the dataset 'mini' has no Api {ref!r}; `bench data show mini` lists those it has")
         return known
-
-
-def _path(api: Api) -> str:
-    return f"{api.category}/{api.tool_name}/{api.api_name}"
 
 
 def _violation(api: Api, arguments: dict[str, Json]) -> str:

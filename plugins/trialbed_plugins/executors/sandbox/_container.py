@@ -86,7 +86,7 @@ def command(worker: SandboxedWorker) -> list[str]:
         "users": (0, NOBODY) if by_root else (),
         "inside": {
             "listen": listen,
-            "namespaces": _own_namespaces(),
+            "namespaces": {name: os.readlink(f"/proc/self/ns/{name}") for name in NAMESPACES},
             "version": version(bubblewrap),
             "user": NOBODY if by_root else None,
         },
@@ -165,10 +165,6 @@ def find_bubblewrap() -> str:
 def version(bubblewrap: str) -> str:
     """The version that a ``bwrap`` reports: ``bubblewrap 0.8.0``."""
     return subprocess.run([bubblewrap, "--version"], capture_output=True, text=True, check=False).stdout.strip()
-
-
-def _own_namespaces() -> dict[str, str]:
-    return {name: os.readlink(f"/proc/self/ns/{name}") for name in NAMESPACES}
 
 
 def _hosts(server: ServerAddress) -> str:
