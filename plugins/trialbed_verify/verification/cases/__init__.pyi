@@ -1,3 +1,4 @@
+from ._schemas import CallFields as CallFields
 from ._schemas import CallVerdict as CallVerdict
 from ._schemas import SchemaChecker as SchemaChecker
 from ._schemas import all_valid as all_valid

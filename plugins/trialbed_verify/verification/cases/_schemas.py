@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import orjson
 
@@ -36,6 +36,15 @@ REASONS = {
 """JSON Schema keyword -> reason; any other keyword is ``constraint``."""
 
 
+class CallFields(TypedDict):
+    """The verdict on a call in a row of results."""
+
+    name: str
+    valid: bool | None
+    reasons: list[str]
+    detail: str
+
+
 @dataclass(frozen=True, slots=True)
 class CallVerdict:
     """The verdict on one call.
@@ -52,7 +61,7 @@ class CallVerdict:
     reasons: tuple[str, ...] = ()
     detail: str = ""
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> CallFields:
         """For the results file."""
         return {"name": self.name, "valid": self.valid, "reasons": list(self.reasons), "detail": self.detail}
 

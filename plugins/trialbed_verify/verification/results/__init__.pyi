@@ -2,6 +2,7 @@ from ._completed import CompletedCase as CompletedCase
 from ._completed import result_row as result_row
 from ._files import check_files as check_files
 from ._redaction import RowRedaction as RowRedaction
+from ._row import Row as Row
 from ._rows import ANSWERS as ANSWERS
 from ._rows import Decision as Decision
 from ._rows import ResultRow as ResultRow
@@ -17,6 +18,5 @@ from ._summaries import write_summary as write_summary
 from ._tally import UNNAMED as UNNAMED
 from ._tally import CaseRate as CaseRate
 from ._tally import Tally as Tally
-from ._trials import Row as Row
 from ._trials import row_of as row_of
 from ._trials import trial_result as trial_result

@@ -10,10 +10,9 @@ from typing import Any
 from trialbed.wire import ANSWERED, Reading
 from trialbed_verify.findings import CALL_REASONS, PROTOCOL_ERRORS, UNRELIABLE_COUNT, examine
 from trialbed_verify.verification.cases import CallVerdict, Case, all_valid
+from trialbed_verify.verification.results._row import Row
 from trialbed_verify.verification.targets import Target
 from trialbed_verify.verification.wire import EndpointAttempt, PreparedRequest, milliseconds
-
-Row = dict[str, Any]
 
 SHORTEST_DECODE = 0.01
 """Least seconds from the first token to the last byte for a rate of tokens: arrivals are known to milliseconds."""
@@ -41,13 +40,13 @@ class CompletedCase:
 
 
 def result_row(target: Target, config: str, completed: CompletedCase) -> Row:
-    """The row: K2-style keys, then those of Agent Vendor Verifier, then Trialbed's own. Unknown figures are null."""
+    """Return the row of a case."""
     reading, last = completed.reading, completed.attempts[-1]
     success = reading.outcome in ANSWERED
     triggered = reading.outcome == "tool_calls"
     usage = (reading.answer.usage or {}) if success else {}
     tokens = usage.get("completion_tokens")
-    row = {
+    row: Row = {
         "data_index": completed.case.index,
         "request": completed.prepared.request,
         "extra_body": target.settings.extra_body,
@@ -76,8 +75,9 @@ def result_row(target: Target, config: str, completed: CompletedCase) -> Row:
         "queued_ms": milliseconds(completed.queued),
         "loop_lag_ms": milliseconds(completed.lag),
         "served": _served_by(reading.response),
-        **({"suite": suite} if isinstance(suite := completed.case.body.get("suite"), dict) else {}),
     }
+    if isinstance(suite := completed.case.body.get("suite"), dict):
+        row["suite"] = suite
     found = examine(row, reading.excerpts, _counter(target))
     # The kinds of problems and the reasons of invalid calls have fields of their own already.
     row["notes"] = [one.kind for one in found if one.kind not in PROTOCOL_ERRORS and one.kind not in CALL_REASONS]
@@ -102,7 +102,7 @@ def _counter(target: Target) -> Callable[[str], int | None] | None:
     return count
 
 
-def _failure(reading: Reading) -> Row:
+def _failure(reading: Reading) -> dict[str, Any]:
     problem = reading.problem
     kind, message = (problem.kind, problem.message) if problem else (reading.outcome, "")
     return {"error_type": kind, "error_message": message, "error": message, "partial": reading.response}
@@ -120,6 +120,6 @@ def _rate(hidden: int, tokens: int | None, attempt: EndpointAttempt) -> float | 
     return round(shown / seconds, 3) if seconds >= SHORTEST_DECODE and shown > 0 else None
 
 
-def _served_by(response: Row | None) -> Row:
+def _served_by(response: dict[str, Any] | None) -> dict[str, str | None]:
     values = {key: (response or {}).get(key) for key in ("id", "model", "system_fingerprint", "provider")}
     return {key: value if isinstance(value, str) else None for key, value in values.items()}

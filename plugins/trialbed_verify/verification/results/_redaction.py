@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import quote
 
 from trialbed.records import Record
 from trialbed.settings import MIN_SECRET, REDACTED
 from trialbed.wire import dump_json, parse_json
 from trialbed.wire.redaction import redaction_of
+from trialbed_verify.verification.results._row import Row
 
 R = TypeVar("R", bound=Record)
 
@@ -44,11 +45,11 @@ class RowRedaction:
             line = _without_prefixes(line, spelling)
         return line
 
-    def row(self, row: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    def row(self, row: Row) -> tuple[Row, bytes]:
         """Return the row without secrets, and its JSON; the same object if it holds none."""
         line = dump_json(row)
         redacted = self.line(line)
-        return (row, line) if redacted is line else (dict(parse_json(redacted)), redacted)
+        return (row, line) if redacted is line else (parse_json(redacted), redacted)
 
     def record(self, record: R) -> R:
         """The record without secrets; the same object if it holds none."""

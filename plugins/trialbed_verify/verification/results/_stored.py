@@ -14,9 +14,10 @@ from trialbed.files import replacing
 from trialbed.records import EndpointInfo
 from trialbed.store import StoredRun, verified_cases
 from trialbed.wire import dump_json, parse_json_fast
+from trialbed_verify.verification.results._row import Row
 from trialbed_verify.verification.results._summaries import summary
 from trialbed_verify.verification.results._tally import Tally
-from trialbed_verify.verification.results._trials import Row, row_of
+from trialbed_verify.verification.results._trials import row_of
 
 Key = tuple[int, int]
 """Line of the test set and number of the trial."""

@@ -10,8 +10,8 @@ from typing import Any
 
 from trialbed.statistics import clustered_interval, quantile
 from trialbed_verify.suites import SuiteTally
-
-Row = Mapping[str, Any]
+from trialbed_verify.verification.cases import CallFields
+from trialbed_verify.verification.results._row import Row
 
 QUANTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")
@@ -129,18 +129,19 @@ class Tally:
         }
 
     def _count_answer(self, row: Row) -> None:
-        count(self._finish, row["finish_reason"])
+        figures: Mapping[str, Any] = row
+        count(self._finish, str(row["finish_reason"]))
         if row["finish_reason"] == "tool_calls":
             self._count_response(row)
         for call in row.get("calls") or ():
             self._count_call(row, call)
         for key in TOKENS:
-            if row.get(key) is not None:
-                self._usage[key] += row[key]
+            if figures.get(key) is not None:
+                self._usage[key] += figures[key]
                 self._reporting[key] += 1
         for name in FIGURES[:-1]:
-            if row.get(name) is not None:
-                self._figures[name].append(row[name])
+            if figures.get(name) is not None:
+                self._figures[name].append(figures[name])
         served = row.get("served") or {}
         for key, counter in self._served.items():
             count(counter, served.get(key) or UNNAMED)
@@ -155,7 +156,7 @@ class Tally:
     def _rate(self, name: str, row: Row, *, success: bool) -> None:
         self._rates[name].add(row["data_index"], success=success)
 
-    def _count_call(self, row: Row, call: Mapping[str, Any]) -> None:
+    def _count_call(self, row: Row, call: CallFields) -> None:
         self._verdicts["unknown" if call["valid"] is None else "valid" if call["valid"] else "invalid"] += 1
         if call["valid"] is not None:
             self._rate("schema_accuracy_per_call", row, success=bool(call["valid"]))
@@ -164,8 +165,8 @@ class Tally:
             self._examples["calls"].add(reason, row, call.get("detail") or "", tool=call["name"])
 
     def _count_times(self, row: Row) -> None:
-        if row.get("loop_lag_ms") is not None:
-            self._figures["loop_lag_ms"].append(row["loop_lag_ms"])
+        if (lag := row.get("loop_lag_ms")) is not None:
+            self._figures["loop_lag_ms"].append(lag)
         if at := row.get("last_run_at"):
             self._first_at = min(self._first_at or at, at)
             self._last_at = max(self._last_at or at, at)

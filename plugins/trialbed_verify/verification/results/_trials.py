@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import pairwise
-from typing import Any
+from typing import cast
 
 from trialbed.records import (
     Attempt,
@@ -20,8 +20,8 @@ from trialbed.records import (
 )
 from trialbed.store import VerifiedCase
 from trialbed.wire import ANSWERED, dump_json, parse_json
-
-Row = dict[str, Any]
+from trialbed_verify.verification.results._row import Row
+from trialbed_verify.verification.wire import AttemptFields
 
 OF_THE_CALL = frozenset(("request", "response"))
 """Keys of a row that the log of the request has."""
@@ -58,7 +58,7 @@ def row_of(case: VerifiedCase) -> Row:
     rest = case.verified
     row = {"data_index": rest["data_index"], "request": parse_json(case.request.encode())}
     row |= {"extra_body": rest["extra_body"], "response": parse_json(case.response.encode())}
-    return row | rest
+    return cast("Row", row | rest)
 
 
 def _call(row: Row, waiting: float, duration: float) -> ModelCall:
@@ -88,7 +88,7 @@ def _usage(row: Row) -> Usage | None:
     return Usage(**known) if len(known) == 2 else None
 
 
-def _earlier(attempts: Sequence[Row]) -> Iterator[Attempt]:
+def _earlier(attempts: Sequence[AttemptFields]) -> Iterator[Attempt]:
     """The attempts before the last, each with the wait after it."""
     started = 0.0
     for attempt, following in pairwise(attempts):
@@ -106,8 +106,8 @@ def _earlier(attempts: Sequence[Row]) -> Iterator[Attempt]:
 
 def _failure(row: Row) -> Failure | None:
     """Return why there is no answer: one that breaks the protocol is the model's, all else the endpoint's."""
-    if row["outcome"] in ANSWERED:
-        return None
     problem = row["problem"]
+    if row["outcome"] in ANSWERED or problem is None:
+        return None
     kind = "model" if row["outcome"] == "protocol_error" else "endpoint"
     return Failure(kind=kind, message=f"{problem['kind']}: {problem['message']}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict
 
 from trialbed.wire import Reading
 
@@ -33,6 +33,18 @@ class PreparedRequest:
         return bool(self.sent.get("stream"))
 
 
+class AttemptFields(TypedDict):
+    """An attempt in a row of results."""
+
+    started_at: str
+    waited_ms: float
+    status: int | None
+    ttft_ms: float | None
+    duration_ms: float
+    problem: dict[str, str] | None
+    retry_after_s: float | None
+
+
 @dataclass(frozen=True, slots=True)
 class EndpointAttempt:
     """One request to the endpoint. Times are seconds from the moment the request was written.
@@ -53,7 +65,7 @@ class EndpointAttempt:
     reading: Reading
     retry_after: float | None = None
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> AttemptFields:
         """For the results file."""
         problem = self.reading.problem
         return {
@@ -61,7 +73,7 @@ class EndpointAttempt:
             "waited_ms": round(self.waited * 1000),
             "status": self.status,
             "ttft_ms": milliseconds(self.first_token),
-            "duration_ms": milliseconds(self.duration),
+            "duration_ms": round(self.duration * 1000, 3),
             "problem": problem.as_json() if problem else None,
             "retry_after_s": self.retry_after,
         }
