@@ -20,6 +20,7 @@ from trialbed.model_access import CompletionCache, ModelAccess, ModelBudget
 from trialbed.plugins import plugin_manager
 from trialbed.records import Api, ModelEndpoint
 from trialbed.settings import data_dir
+from trialbed.wire import RetryWaits
 from trialbed.wire.redaction import Redaction, redaction_of
 from trialbed_server._access import UNTAGGED, AccessCheck, SiteCheck, TokenCheck
 from trialbed_server._application import METHODS, Application
@@ -32,7 +33,6 @@ from trialbed_server.cache import ResponseCache
 from trialbed_server.control import Control
 from trialbed_server.gateway.connection import Connection
 from trialbed_server.gateway.endpoints import Gateway
-from trialbed_server.gateway.retries import GatewayRetries
 from trialbed_server.gateway.upstream import Upstream
 from trialbed_server.real import RealBackend
 from trialbed_server.simulators.registry import Simulators
@@ -225,7 +225,7 @@ def _upstream(options: ServerOptions, clock: Clock, metrics: Metrics) -> Upstrea
     if options.upstream is None:
         return None
     connection = Connection(options.upstream, options.upstream_key)
-    policy = GatewayRetries(options.model_retries, options.endpoint_patience)
+    policy = RetryWaits(options.model_retries, options.endpoint_patience)
     upstream = Upstream(connection, clock, policy, metrics.upstream_attempt)
     metrics.circuit = upstream.circuit
     return upstream

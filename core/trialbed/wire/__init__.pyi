@@ -27,5 +27,6 @@ from ._recorded import recorded_answer as recorded_answer
 from ._recorded import recorded_error as recorded_error
 from ._recorded import recorded_request as recorded_request
 from ._retries import TRANSIENT as TRANSIENT
+from ._retries import RetryWaits as RetryWaits
 from ._retries import retry_after as retry_after
 from ._text_calls import text_calls as text_calls

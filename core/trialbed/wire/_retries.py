@@ -1,14 +1,58 @@
-"""Rules for another attempt: after which statuses, and how long a busy endpoint asks to wait."""
+"""Rules for another attempt: after which statuses, how often, and after which waits."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from math import isfinite
+from math import inf, isfinite
 
 TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, *range(520, 600)})
 """Statuses of HTTP after which the same request may be answered."""
+
+SPREAD = 0.5
+"""Seconds over which the requests are spread that were asked to wait for the same time."""
+
+
+@dataclass(frozen=True)
+class RetryWaits:
+    """The waits between the attempts at one request: what the endpoint asks for, else exponential backoff with jitter.
+
+    Attributes:
+        retries: attempts after the first, at most.
+        patience: seconds for all attempts and waits, after which no further one begins; with 0 there is none.
+        first, longest: seconds before the first retry, doubled for each further one, and before any.
+        least: the share of these seconds that is waited at least; the rest is drawn at random (0: full jitter).
+        most_asked: seconds that an endpoint may ask to wait; where it asks for more, there is no retry.
+        draw: a random number between two others.
+    """
+
+    retries: int = 8
+    patience: float = 120.0
+    first: float = 0.5
+    longest: float = 30.0
+    least: float = 0.0
+    most_asked: float = inf
+    draw: Callable[[float, float], float] = random.uniform
+
+    def wait(self, number: int, elapsed: float, asked: float | None) -> float | None:
+        """Seconds to wait before the next attempt; None if there is none.
+
+        Args:
+            number: of the attempt that failed, from 1.
+            elapsed: seconds so far.
+            asked: the seconds of the endpoint's ``Retry-After``; 0 asks for nothing.
+        """
+        if number > self.retries or not self.patience or (asked or 0.0) > self.most_asked:
+            return None
+        if asked:
+            seconds = asked + self.draw(0.0, SPREAD)
+        else:
+            longest = min(self.longest, self.first * 2.0 ** (number - 1))
+            seconds = self.draw(self.least * longest, longest)
+        return seconds if elapsed + seconds <= self.patience else None
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:

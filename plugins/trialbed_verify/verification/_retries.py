@@ -2,64 +2,32 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from math import inf
 from time import monotonic
 
-from trialbed.wire import TRANSIENT
+from trialbed.wire import TRANSIENT, RetryWaits
 from trialbed.wire.circuit import CircuitBreaker
 from trialbed_verify.verification.wire import EndpointAttempt
 
 REFUSED_REQUEST = frozenset((400, 413, 422))
 """HTTP statuses that concern this one request, at a vendor that answers others."""
 
-SHORTEST_WAIT = 0.5
-LONGEST_WAIT = 60.0
-
 PROBE_DELAY = 1.0
 """Seconds before the first probe of a vendor that only fails; doubles with each further one."""
 
 
-@dataclass(frozen=True)
-class RetryPolicy:
-    """Decides when a case is tried again.
+def retry_waits(retries: int) -> RetryWaits:
+    """Return the waits between the attempts at a case, for which an hour is left at most."""
+    return RetryWaits(retries, patience=3600.0, longest=60.0, least=0.5, most_asked=120.0)
 
-    A protocol error is the vendor's answer and is final. A failed connection, a timeout and a transient HTTP status
-    are tried again.
 
-    Attributes:
-        retries: attempts after the first, at most.
-        deadline: seconds for a case with all its attempts and waits; no retry begins after it.
+def is_transient(attempt: EndpointAttempt) -> bool:
+    """Return whether another attempt may succeed: after a failed connection, a timeout or a transient HTTP status.
+
+    A protocol error is the vendor's answer and is final.
     """
-
-    retries: int = 3
-    deadline: float = 3600.0
-
-    def wait(self, attempt: EndpointAttempt, number: int, elapsed: float) -> float | None:
-        """Seconds to wait before the next attempt; None if this attempt was the last.
-
-        Args:
-            number: of the attempt that ended, from 1.
-            elapsed: seconds since the first attempt began.
-        """
-        if number > self.retries or not _is_transient(attempt):
-            return None
-        # A Retry-After of 0 is ignored.
-        seconds = attempt.retry_after or _backoff(number)
-        seconds += random.uniform(0, 0.25) * min(seconds, SHORTEST_WAIT)  # noqa: S311 - spreads load, guards nothing
-        return seconds if seconds <= LONGEST_WAIT * 2 and elapsed + seconds < self.deadline else None
-
-
-def _backoff(number: int) -> float:
-    longest = min(LONGEST_WAIT, SHORTEST_WAIT * 2.0 ** (number - 1))
-    return random.uniform(longest / 2, longest)  # noqa: S311 - spreads load, guards nothing
-
-
-def _is_transient(attempt: EndpointAttempt) -> bool:
-    """Return whether another attempt may succeed."""
     outcome = attempt.reading.outcome
     if outcome == "timeout":
         return True
@@ -130,4 +98,4 @@ def _could_recover(attempt: EndpointAttempt) -> bool:
     problem = attempt.reading.problem
     if problem is not None and problem.kind == "connect":
         return False
-    return _is_transient(attempt) or attempt.status in REFUSED_REQUEST
+    return is_transient(attempt) or attempt.status in REFUSED_REQUEST

@@ -15,7 +15,7 @@ from trialbed.records import Run, RunStatus, TrialResult
 from trialbed.store import Commits, Store, open_store
 from trialbed_verify.verification._event_loop import LagMeter, Pacer
 from trialbed_verify.verification._queue import Key, TargetQueue, round_robin
-from trialbed_verify.verification._retries import RetryPolicy, VendorCircuit
+from trialbed_verify.verification._retries import VendorCircuit, retry_waits
 from trialbed_verify.verification._sender import Sender
 from trialbed_verify.verification._sessions import exchange_with, new_session
 from trialbed_verify.verification._stored_run import Kept, VerificationRun, open_run
@@ -187,7 +187,7 @@ class Verification:
         exchange = exchange_with(target, session, options)
         # Where targets wait for a slot, none holds one while its circuit breaker is open.
         breaker = VendorCircuit(blocking=len(self.targets) <= options.vendor_concurrency)
-        sender = Sender(target, exchange, RetryPolicy(options.retries), breaker, lag, self._pacer)
+        sender = Sender(target, exchange, retry_waits(options.retries), breaker, lag, self._pacer)
         if todo:
             # Loads the files of a tokenizer, and finds a broken driver before anything is sent.
             await asyncio.to_thread(sender.dry_run, self.cases.case(0))

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from trialbed.errors import DriverBroken, TrialbedError
-from trialbed.wire import ANSWERED, Reading
+from trialbed.wire import ANSWERED, Reading, RetryWaits
 from trialbed.wire.circuit import CircuitOpen
 from trialbed.wire.dialects.chat_completions import answered_calls, first_choice, first_message
 from trialbed_verify.verification._event_loop import LagMeter, Pacer
-from trialbed_verify.verification._retries import RetryPolicy, VendorCircuit, VendorDown
+from trialbed_verify.verification._retries import VendorCircuit, VendorDown, is_transient
 from trialbed_verify.verification.cases import CallVerdict, Case, SchemaChecker, declared_schemas
 from trialbed_verify.verification.results import CompletedCase, Row, result_row
 from trialbed_verify.verification.targets import Target
@@ -47,14 +47,14 @@ class Sender:
         self,
         target: Target,
         exchange: Exchange,
-        policy: RetryPolicy,
+        waits: RetryWaits,
         breaker: VendorCircuit,
         lag: LagMeter,
         pacer: Pacer,
     ) -> None:
         self._target = target
         self._exchange = exchange
-        self._policy = policy
+        self._waits = waits
         self._breaker = breaker
         self._lag = lag
         self._pacer = pacer
@@ -150,7 +150,9 @@ class Sender:
             pending.queued += queued
             if len(attempts) == 1:
                 pending.started = pending.requested + queued
-            wait = self._policy.wait(attempts[-1], len(attempts), self._clock() - pending.started)
+            if not is_transient(attempts[-1]):
+                return
+            wait = self._waits.wait(len(attempts), self._clock() - pending.started, attempts[-1].retry_after)
             if wait is None:
                 return
             await asyncio.sleep(wait)

@@ -14,7 +14,7 @@ from typing import Self
 import aiohttp
 
 from trialbed.records import EndpointStatus
-from trialbed.wire import TRANSIENT, retry_after
+from trialbed.wire import TRANSIENT, RetryWaits, retry_after
 from trialbed_server._clock import Clock
 from trialbed_server.gateway.causes import (
     KEY_REFUSED,
@@ -29,7 +29,7 @@ from trialbed_server.gateway.connection import Connection, ProxiedRequest
 from trialbed_server.gateway.plain import PlainRequests
 from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.response import FINAL, Header, ResponseWriter
-from trialbed_server.gateway.retries import GatewayRetries, RetryBudget
+from trialbed_server.gateway.retries import RetryBudget
 
 SHOWN = 300
 """Bytes of an error's body that its message shows."""
@@ -77,7 +77,7 @@ class Upstream:
     """
 
     def __init__(
-        self, connection: Connection, clock: Clock, policy: GatewayRetries, on_attempt: Callable[[int], None]
+        self, connection: Connection, clock: Clock, policy: RetryWaits, on_attempt: Callable[[int], None]
     ) -> None:
         self._connection = connection
         self._plain = PlainRequests(connection)

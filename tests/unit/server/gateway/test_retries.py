@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from trialbed_server.gateway.retries import GatewayRetries, RetryBudget
+from trialbed.wire import RetryWaits
+from trialbed_server.gateway.retries import RetryBudget
 
 
 def longest(_low: float, high: float) -> float:
@@ -32,12 +33,12 @@ def longest(_low: float, high: float) -> float:
 def test_waits_double_unless_the_endpoint_asks_and_end_with_the_patience(
     number: int, elapsed: float, asked: float | None, seconds: float | None
 ) -> None:
-    assert GatewayRetries(draw=longest).wait(number, elapsed, asked) == seconds
+    assert RetryWaits(draw=longest).wait(number, elapsed, asked) == seconds
 
 
 def test_waits_are_spread() -> None:
     drawn = random.Random(1)
-    waits = {GatewayRetries(draw=drawn.uniform).wait(4, 0, None) for _ in range(50)}
+    waits = {RetryWaits(draw=drawn.uniform).wait(4, 0, None) for _ in range(50)}
     assert len(waits) == 50
     assert all(wait is not None and 0 <= wait <= 4 for wait in waits)
 

@@ -11,11 +11,11 @@ from support.verification import target
 
 from trialbed.contracts import ModelAdapter, Vendor
 from trialbed.errors import DriverBroken, UsageError
-from trialbed.wire import Problem, Reading
+from trialbed.wire import Problem, Reading, RetryWaits
 from trialbed.wire.circuit import CircuitOpen
 from trialbed_verify.verification import Case
 from trialbed_verify.verification._event_loop import LagMeter, Pacer
-from trialbed_verify.verification._retries import RetryPolicy, VendorCircuit
+from trialbed_verify.verification._retries import VendorCircuit
 from trialbed_verify.verification._sender import Sender
 from trialbed_verify.verification.wire import EndpointAttempt
 
@@ -44,8 +44,7 @@ def sender(
 
     one = target("http://h/v1", folder, tokenizer="t" if raw else None)
     one = replace(one, adapter=adapter or one.adapter, vendor=vendor or one.vendor)
-    policy = RetryPolicy(retries=2)
-    return Sender(one, exchange, policy, breaker or VendorCircuit(), LagMeter(), Pacer())  # type: ignore[arg-type]
+    return Sender(one, exchange, RetryWaits(2, first=0.001), breaker or VendorCircuit(), LagMeter(), Pacer())  # type: ignore[arg-type]
 
 
 async def sent(one: Sender) -> dict[str, Any]:
@@ -72,8 +71,7 @@ class Raw(ModelAdapter):
         return ("", [CALL]) if text == "calls" else (text, [])
 
 
-async def test_a_case_has_one_row_of_all_its_attempts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trialbed_verify.verification._retries.SHORTEST_WAIT", 0.001)
+async def test_a_case_has_one_row_of_all_its_attempts(tmp_path: Path) -> None:
     reset = Reading("transport_error", problem=Problem("reset", "gone"))
     row = await sent(sender(tmp_path, [reset, answer(message={"content": "hi"})]))
     assert (row["outcome"], len(row["attempts"])) == ("stop", 2)
@@ -81,7 +79,6 @@ async def test_a_case_has_one_row_of_all_its_attempts(tmp_path: Path, monkeypatc
 
 
 async def test_a_retry_is_a_probe_where_the_vendor_only_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trialbed_verify.verification._retries.SHORTEST_WAIT", 0.001)
     monkeypatch.setattr("trialbed_verify.verification._retries.PROBE_DELAY", 0.3)
     reset = Reading("transport_error", problem=Problem("reset", "gone"))
     breaker = VendorCircuit(threshold=1)
@@ -100,8 +97,7 @@ async def paused(one: Sender, clock: list[float]) -> None:
     clock[0] += one.pause
 
 
-async def test_a_case_goes_on_where_its_vendor_was_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trialbed_verify.verification._retries.SHORTEST_WAIT", 0.001)
+async def test_a_case_goes_on_where_its_vendor_was_left_alone(tmp_path: Path) -> None:
     reset, clock = Reading("transport_error", problem=Problem("reset", "gone")), [100.0]
     breaker = VendorCircuit(threshold=1, blocking=False, clock=lambda: clock[0])
     one = sender(tmp_path, [reset, answer(message={"content": "hi"})], breaker=breaker)
@@ -111,10 +107,7 @@ async def test_a_case_goes_on_where_its_vendor_was_left_alone(tmp_path: Path, mo
     assert [attempt["problem"] and attempt["problem"]["kind"] for attempt in row["attempts"]] == ["reset", None]
 
 
-async def test_a_case_that_has_begun_ends_though_its_vendor_is_given_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("trialbed_verify.verification._retries.SHORTEST_WAIT", 0.001)
+async def test_a_case_that_has_begun_ends_though_its_vendor_is_given_up(tmp_path: Path) -> None:
     reset, clock = Reading("transport_error", problem=Problem("reset", "gone")), [100.0]
     breaker = VendorCircuit(threshold=1, probes=1, blocking=False, clock=lambda: clock[0])
     one = sender(tmp_path, [reset], breaker=breaker)
