@@ -28,6 +28,9 @@ sys.dont_write_bytecode = False
 # Tests run beside one another: threads of linear algebra that wait for a processor take many times what they compute.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# Simulated endpoints answer by scripts, in which a run's first look at its endpoint has no line.
+os.environ.setdefault("TRIALBED_PROBE", "0")
+
 # A shell starts background jobs with SIGINT ignored, and every program that a test starts would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

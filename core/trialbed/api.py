@@ -21,6 +21,7 @@ from trialbed.environments import (
     runs_here,
 )
 from trialbed.errors import EnvironmentFailed, UsageError
+from trialbed.models import ObjectModel
 from trialbed.records import Environment, Query
 from trialbed.report import Report
 from trialbed.run_report import run_and_report
@@ -41,7 +42,7 @@ def evaluate(
     agents: Agents,
     tasks: Tasks | None = None,
     *,
-    model: str | None = None,
+    model: object = None,
     scorers: Sequence[ScoreFunction | Scorer | object] = (),
     judge: str | Judge | JudgeFunction | None = None,
     selector: str | ToolSelector | None = None,
@@ -64,7 +65,9 @@ def evaluate(
             gives agents names.
         tasks: tasks, queries, a ``Dataset``, or a dataset's name as ``bench run --dataset`` takes it; ``mini`` by
             default.
-        model: a scripted model, or a model of ``base_url``; ``scripted:gold`` by default.
+        model: a model as ``bench run --model`` takes it, ``scripted:gold`` by default; or an object: a function of a
+            ``trialbed.wire.ModelRequest``, or an object with such a method ``answer``, which returns a ``ModelAnswer``,
+            a text, a ``Call`` or several.
         scorers: functions of a trial, made by ``scorer`` or not, or objects with the hook ``score_trial``.
         judge: a judge's name, a model, a ``Judge``, or a function of query, answer and wire log; ``rule`` by default.
         selector: a selector's name, or a ``ToolSelector``; ``query`` by default: the query's own tools.
@@ -104,7 +107,7 @@ async def aevaluate(
     agents: Agents,
     tasks: Tasks | None = None,
     *,
-    model: str | None = None,
+    model: object = None,
     scorers: Sequence[ScoreFunction | Scorer | object] = (),
     judge: str | Judge | JudgeFunction | None = None,
     selector: str | ToolSelector | None = None,
@@ -138,7 +141,7 @@ async def run_agents(
     *,
     settings: Mapping[str, Any],
     progress: RunProgress,
-    model: str | None = None,
+    model: object = None,
     scorers: Sequence[ScoreFunction | Scorer | object] = (),
     judge: str | Judge | JudgeFunction | None = None,
     selector: str | ToolSelector | None = None,
@@ -162,7 +165,8 @@ async def run_agents(
     chosen |= settings
     frameworks, live = _agents(agents)
     dataset, own_dataset, bodies = _tasks(chosen.pop("dataset", "mini") if tasks is None else tasks, name)
-    named = {"model": model, "judge": _setting_of(judge), "selector": _setting_of(selector)}
+    own_model = None if model is None or isinstance(model, str) else ObjectModel(model, title="model")
+    named = {"model": _setting_of(model), "judge": _setting_of(judge), "selector": _setting_of(selector)}
     chosen |= {name: value for name, value in named.items() if value is not None}
     _check_model(chosen)
     store = EnvironmentStore(env_folder or env_dir())
@@ -183,6 +187,7 @@ async def run_agents(
         simulator=simulator,
         bodies=bodies,
         plugins=_plugins(scorers),
+        model=own_model,
     )
     return await run_and_report(
         options, objects=objects, ambient=ambient, progress=progress, documents=documents or "output" in chosen
@@ -190,7 +195,7 @@ async def run_agents(
 
 
 def _setting_of(thing: Any) -> str | None:
-    """Return the setting that names a judge or a selector."""
+    """Return the setting that names a model, a judge or a selector."""
     return thing if thing is None or isinstance(thing, str) else _name_of(thing)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 CONTRACTS = {
     "frameworks": "BaseAgent",
+    "models": "ModelDriver",
     "datasets": "DatasetDriver",
     "selectors": "ToolSelector",
     "simulators": "Simulator",

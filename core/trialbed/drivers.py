@@ -22,6 +22,7 @@ from trialbed.tracebacks import own_line
 
 GROUPS = {
     "frameworks": "trialbed.frameworks",
+    "models": "trialbed.models",
     "datasets": "trialbed.datasets",
     "selectors": "trialbed.selectors",
     "simulators": "trialbed.simulators",

@@ -21,6 +21,7 @@ UPSTREAM_KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the name of a variable, not a secret
 CONTROL_VARIABLE = "TRIALBED_CONTROL_TOKEN"
 CALLBACK_VARIABLE = "TRIALBED_CALLBACK_URL"
+SIMULATOR_KEY_VARIABLE = "TRIALBED_SIMULATOR_KEY"
 REAL_KEY_VARIABLE = "TRIALBED_REAL_KEY"
 MIN_TOKEN = 16
 """Characters of a token."""
@@ -186,6 +187,7 @@ def secrets_from(environ: Mapping[str, str]) -> dict[str, str | None]:
     """The options that come from the environment, so that they do not appear in process lists."""
     return {
         "upstream_key": environ.get(UPSTREAM_KEY_VARIABLE) or None,
+        "simulator_key": environ.get(SIMULATOR_KEY_VARIABLE) or None,
         "real_key": environ.get(REAL_KEY_VARIABLE) or None,
         "token": environ.get(TOKEN_VARIABLE) or None,
         "control_token": environ.get(CONTROL_VARIABLE) or None,
@@ -238,6 +240,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--data-dir", metavar="DIR", type=Path, help="folder of imported datasets")
     add("--simulator", metavar="NAME", help="simulator for calls outside of trials")
     add("--simulator-model", metavar="MODEL", help="model of the upstream that simulators may ask")
+    add("--simulator-upstream", metavar="URL", help="endpoint of that model, if it is not the upstream")
     add("--simulator-prompts", metavar="DIR", type=Path, help="copy of StableToolBench, for MirrorAPI's prompts")
     add("--max-helper-requests", metavar="N", type=int, help="maximum number of requests of each simulator")
     add("--max-helper-tokens", metavar="N", type=int, help="tokens after which each simulator asks no more")

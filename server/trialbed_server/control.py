@@ -16,12 +16,12 @@ from starlette.routing import Route
 from starlette.types import Scope
 
 from trialbed.errors import DriverError, UsageError
+from trialbed.models import FoundModel, installed_model
 from trialbed.records import EndpointStatus, Json, TrialOpening, TrialRegistration
 from trialbed.wire import finite_float, parse_json
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body
 from trialbed_server._immediate import Answer, ImmediateAnswer
-from trialbed_server.gateway.scripted_model import is_scripted, unknown_policy
 from trialbed_server.gateway.upstream import Upstream
 from trialbed_server.simulators.registry import Simulators
 from trialbed_server.trials import Setup, Setups, TrialConflict, TrialRefused, TrialRegistry, Untagged
@@ -183,12 +183,12 @@ class Control:
             )
             return JSONResponse({"error": problem}, 400)
         try:
-            self._check_model(registration)
+            model = self._model(registration)
             simulator = await self._simulators.load(registration.simulator)
         except (UsageError, DriverError) as error:
             return JSONResponse({"error": str(error)[:SHOWN]}, 400)
         setup = Setup(
-            registration, TargetCatalog([(api, simulator) for api in registration.apis], simulator), simulator
+            registration, TargetCatalog([(api, simulator) for api in registration.apis], simulator), simulator, model
         )
         return self._open_trial(setup, registration, document)
 
@@ -206,10 +206,11 @@ class Control:
         named = {"setup": self._setups.keep(document, setup)} if document and setup.registration.keep else {}
         return JSONResponse({"trial": asked.trial, **named}, 201)
 
-    def _check_model(self, registration: TrialRegistration) -> None:
+    def _model(self, registration: TrialRegistration) -> FoundModel:
         model, base_url = registration.model, registration.base_url
-        if is_scripted(model):
-            problem = unknown_policy(model)
+        found = installed_model(model)
+        if found.begin(registration) is not None:
+            problem = None
         elif self._upstream is None:
             problem = f"model {model!r} needs an upstream endpoint; start the server with `bench serve --base-url URL`"
         elif base_url is not None and base_url.rstrip("/") != self._upstream.url:
@@ -218,6 +219,7 @@ class Control:
             problem = None
         if problem is not None:
             raise UsageError(problem)
+        return found
 
 
 def _document(body: bytes) -> Any:

@@ -20,6 +20,7 @@ COMMANDS = {
     "compare": "Compare runs, or result files of vendors, with intervals.",
     "doctor": "Check the installation, and show how to get missing parts.",
     "env": "Build, list, lock and remove environments of frameworks.",
+    "models": "List the models that bench run --model takes.",
     "plugins": "List installed drivers, commands and plugins, and why broken ones fail.",
     "run": "Run trials and report how well frameworks use tools.",
     "runs": "List the runs in the store, newest first.",
@@ -32,7 +33,7 @@ SECTIONS = {
     "Frameworks": ("adapter", "env", "fidelity"),
     "Vendors": ("verify", "rank", "history", "plan-verify"),
     "Data, scores and judges": ("data", "adopt", "score", "judge", "select", "export", "figure"),
-    "The installation": ("doctor", "plugins", "serve"),
+    "The installation": ("doctor", "models", "plugins", "serve"),
 }
 """The commands in the order of the help, those that most people need first. Others are of plugins."""
 

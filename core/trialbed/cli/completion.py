@@ -58,10 +58,11 @@ def datasets() -> Iterable[str]:
 
 
 def models() -> Iterable[str]:
-    """Return the scripted models; those of an endpoint are not known here."""
-    from trialbed.drivers import load_driver
+    """Return the models that drivers list; those of an endpoint are not known here."""
+    from trialbed.models import list_models
+    from trialbed.settings import RunSettings
 
-    return [f"scripted:{policy}" for policy in load_driver("components", "scripted").policy_names()]
+    return [name for name, _ in list_models(RunSettings())]
 
 
 def judges() -> Iterable[str]:

@@ -13,6 +13,13 @@ from ._judge import Preference as Preference
 from ._judge import Verdict as Verdict
 from ._judge import Vote as Vote
 from ._judge import Winner as Winner
+from ._model import MODEL_CONTRACT as MODEL_CONTRACT
+from ._model import ModelDriver as ModelDriver
+from ._model import ModelInfo as ModelInfo
+from ._model import ModelQuestion as ModelQuestion
+from ._model import ModelReply as ModelReply
+from ._model import OpenedModel as OpenedModel
+from ._model import TrialModel as TrialModel
 from ._selector import SelectionFactory as SelectionFactory
 from ._selector import SelectionStage as SelectionStage
 from ._selector import ToolSelector as ToolSelector

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 from trialbed.contracts import Judge
 from trialbed.drivers import list_drivers, load_driver
 from trialbed.engine._control import ControlClient
-from trialbed.engine._models import HelperModels, direct_endpoint, is_scripted, judge_choice, with_endpoint
+from trialbed.engine._models import HelperModels, direct_endpoint, is_at_endpoint, judge_choice, with_endpoint
 from trialbed.engine._plan import new_trial_token
 from trialbed.engine._trial import DUMMY_KEY
 from trialbed.errors import NothingMeasured, UsageError
@@ -26,19 +26,26 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def judge_of(
-    helpers: HelperModels, control: ControlClient | None = None, *, own: Judge | None = None
+    helpers: HelperModels,
+    control: ControlClient | None = None,
+    *,
+    own: Judge | None = None,
+    upstream: str | None = None,
 ) -> AsyncIterator[Judge]:
     """Open the judge that the settings name.
 
     Args:
         control: of a server whose gateway its model is asked through; None asks the endpoint itself.
         own: the judge, where it is an object, which its owner closes.
+        upstream: the endpoint of that server; models of another are not asked through it.
     """
     if own is not None:
         yield own
         return
     settings = helpers.settings
     driver, model = judge_choice(settings)
+    if model is not None and is_at_endpoint(model, settings) and upstream != settings.base_url:
+        control = None
     if model is None:
         judge = made_judge(settings, driver, None)
         try:
@@ -90,7 +97,7 @@ async def standing_judge(settings: RunSettings) -> AsyncIterator[tuple[Judge, Ru
     """
     settings = with_endpoint(settings)
     _, model = judge_choice(settings)
-    if model is not None and is_scripted(model):
+    if model is not None and not is_at_endpoint(model, settings):
         raise UsageError(f"--judge: {model} plays agents only; name a judge, or a model of --base-url")
     async with HelperModels(settings) as helpers, judge_of(helpers) as judge:
         yield judge, settings
@@ -138,7 +145,7 @@ async def _access(helpers: HelperModels, control: ControlClient | None, model: s
 @asynccontextmanager
 async def _gateway(settings: RunSettings, control: ControlClient, model: str) -> AsyncIterator[ModelEndpoint]:
     trial = new_trial_token()
-    base_url = None if is_scripted(model) else settings.base_url
+    base_url = settings.base_url if is_at_endpoint(model, settings) else None
     await control.open_trial(TrialRegistration(trial=trial, model=model, base_url=base_url, seed=settings.seed))
     try:
         url = f"{control.url}/t/{trial}/v1"

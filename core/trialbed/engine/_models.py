@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Self, TypeVar
 from urllib.parse import urlsplit
 
+from trialbed.contracts import ModelDriver, ModelInfo
 from trialbed.drivers import list_drivers, load_driver
 from trialbed.errors import UsageError
-from trialbed.records import SCRIPTED, ModelEndpoint
+from trialbed.models import FoundModel, close_scheme, find_model
+from trialbed.records import ModelEndpoint
 from trialbed.settings import RunSettings, is_secret
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.wire.addresses import is_loopback
@@ -28,22 +30,23 @@ OPENAI_BASE_URL = "OPENAI_BASE_URL"
 Settings = TypeVar("Settings", bound=RunSettings)
 
 
-def with_endpoint(settings: Settings, *, own_judge: bool = False) -> Settings:
+def with_endpoint(settings: Settings, *, own_judge: bool = False, own_model: ModelDriver | None = None) -> Settings:
     """Return the settings with an endpoint for their models, as OpenAI's clients find it where none is named.
 
     That is ``OPENAI_BASE_URL``, or OpenAI's own address if there is a key for it.
 
     Args:
         own_judge: whether the judge is an object, which needs no driver and has its own model.
+        own_model: the driver of the run's model, where the model is an object.
 
     Raises:
-        UsageError: a scripted model or a judge is not known, an address is none of the web, or a model has no endpoint
+        UsageError: a model or a judge is not known, an address is none of the web, or a model has no endpoint
             or no key; says what to do.
     """
-    _check_scripted(settings.model, "--model")
     _check_address(settings.base_url, "--base-url")
+    info = model_info(settings, own_model)
     _check_address(settings.judge_base_url, "--judge-base-url")
-    real = [] if is_scripted(settings.model) else [("--model", settings.model)]
+    real = [("--model", settings.model)] if info.at_endpoint else []
     real += [] if own_judge else [("--judge", model) for model in _judge_models(settings)]
     real += _helper_models(settings)
     if real and not settings.base_url:
@@ -80,8 +83,7 @@ def _judge_models(settings: RunSettings) -> list[str]:
         if settings.judge_base_url:
             raise UsageError(f"--judge-base-url: the judge {driver} asks no model; give one as --judge-model")
         return []
-    _check_scripted(model, "--judge")
-    if is_scripted(model):
+    if not _describe(find_model(model), settings, "--judge").at_endpoint:
         return []
     if settings.judge_model is None:
         _check_judge(model)
@@ -101,14 +103,39 @@ def _helper_models(settings: RunSettings) -> list[tuple[str, str]]:
         "--simulator-model": settings.simulator_model,
     }
     for option, model in named.items():
-        if model is not None and is_scripted(model):
+        if model is not None and not is_at_endpoint(model, settings):
             raise UsageError(f"{option}: {model} plays agents only; name a model of --base-url")
     return [(option, model) for option, model in named.items() if model is not None]
 
 
-def is_scripted(model: str) -> bool:
-    """Return whether a model is one of the server's scripted models."""
-    return model.startswith(SCRIPTED)
+def run_model(settings: RunSettings, own: ModelDriver | None = None) -> FoundModel:
+    """The model of a run.
+
+    Args:
+        own: its driver, where the model is an object.
+    """
+    return find_model(settings.model) if own is None else FoundModel(own, settings.model)
+
+
+def model_info(settings: RunSettings, own: ModelDriver | None = None) -> ModelInfo:
+    """Describe the model of a run.
+
+    Raises:
+        UsageError: there is no such model.
+    """
+    return _describe(run_model(settings, own), settings, "--model")
+
+
+def is_at_endpoint(model: str, settings: RunSettings) -> bool:
+    """Return whether a model is the endpoint's, so that it can be asked outside of trials."""
+    return find_model(model).describe(settings).at_endpoint
+
+
+def _describe(model: FoundModel, settings: RunSettings, option: str) -> ModelInfo:
+    try:
+        return model.describe(settings)
+    except UsageError as error:
+        raise UsageError(f"{option}: {error}") from error
 
 
 def judge_drivers() -> frozenset[str]:
@@ -121,19 +148,6 @@ def key_hint(variable: str) -> str:
     if os.environ.get(variable):
         return f"the key in {variable} was sent; check that it is the endpoint's"
     return f"no key was sent: set {variable} in the environment or in .env, or name another variable with --api-key-env"
-
-
-def _check_scripted(model: str, option: str) -> None:
-    if not is_scripted(model):
-        return
-    policies = load_driver("components", "scripted").policy_names()
-    policy = model.removeprefix(SCRIPTED)
-    if policy not in policies:
-        close = closest(policy, policies)
-        raise UsageError(
-            f"{option}: there is no scripted model {model!r}{did_you_mean(close and SCRIPTED + close)} "
-            f"The scripted models are {', '.join(SCRIPTED + name for name in policies)}"
-        )
 
 
 def _check_judge(judge: str) -> None:
@@ -169,11 +183,13 @@ def _openai(option: str, model: str, settings: RunSettings) -> str:
     others = (
         f". The judges with names of their own are {', '.join(sorted(judge_drivers()))}" if option == "--judge" else ""
     )
+    close = close_scheme(model)
+    meant = did_you_mean(close) if close else ""
     raise UsageError(
         f"{option}: the model {model!r} needs an endpoint: give --base-url URL (OpenAI-compatible, ending in /v1) or "
         f"set {OPENAI_BASE_URL}, put {OPENAI_KEY} into the environment or .env to use OpenAI's, or use a scripted "
         "model such as scripted:gold"
-        f"{others}"
+        f"{others}{meant}"
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -13,11 +12,12 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from trialbed.agent_programs import AgentCommand, check_names
-from trialbed.contracts import Dataset, Executor, Judge, Sandbox, Simulator, ToolSelector
+from trialbed.contracts import Dataset, Executor, Judge, ModelDriver, Sandbox, Simulator, ToolSelector
 from trialbed.environments import expand_profiles
 from trialbed.errors import SettingsError, UsageError
 from trialbed.records import ApiRef, Environment
 from trialbed.settings import SANDBOXES, ConfiguredValue, RunSettings, declared_settings
+from trialbed.sources import source_of
 from trialbed.suggestions import closest, did_you_mean
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class RunObjects:
         bodies: the Apis whose calls functions of the calling program answer.
         simulator: answers for all other Apis: an object, or a driver's name; None for that of the dataset.
         plugins: name -> a plugin of this run alone, such as its scorers.
+        model: the driver of the one model; the options have its name.
     """
 
     agents: Mapping[str, Any] = field(default_factory=dict)
@@ -42,6 +43,7 @@ class RunObjects:
     simulator: str | Simulator | None = None
     bodies: Mapping[ApiRef, ToolBody] = field(default_factory=dict)
     plugins: Mapping[str, object] = field(default_factory=dict)
+    model: ModelDriver | None = None
 
     def code_digest(self) -> str | None:
         """Return the SHA-256 of the source of all of them, which a continued run shares; None without any."""
@@ -63,17 +65,6 @@ class RunObjects:
 
 
 NO_OBJECTS = RunObjects()
-
-
-def source_of(thing: Any) -> str:
-    """Return the source of a function, a class, or an object's class; its name where there is none."""
-    named = thing if hasattr(thing, "__qualname__") else type(thing)
-    try:
-        return inspect.getsource(named)
-    except (OSError, TypeError):
-        code = getattr(named, "__code__", None)
-        text = f"{named.__module__}.{named.__qualname__}"
-        return text if code is None else f"{text} {code.co_code.hex()} {code.co_consts!r}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 
 from trialbed.agent_programs import AgentCommand
 from trialbed.catalogs import ApiCatalog
-from trialbed.contracts import Dataset
+from trialbed.contracts import Dataset, ModelInfo
 from trialbed.engine._options import NO_OBJECTS, RunObjects, RunOptions
 from trialbed.environments import adapter_digest, adapter_info, runs_here
 from trialbed.errors import DriverNotFound, UsageError
@@ -23,12 +23,16 @@ SEED_BITS = 31
 """Seeds stay below 2**31: every framework and vendor accepts those."""
 
 
+TOLD = "told_as"
+"""Follows from the model, so that it tells no two configurations apart."""
+
+
 def config_digest(config: RunConfig) -> str:
     """SHA-256 of the configuration as canonical JSON; the same command resumes the run with the same digest.
 
     A setting counts only where it differs from its default, so that a run is the same as before one was added.
     """
-    values = config.model_dump(mode="json", exclude_defaults=True)
+    values = config.model_dump(mode="json", exclude_defaults=True, exclude={TOLD})
     text = json.dumps(values, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -104,6 +108,7 @@ def run_config(
     *,
     objects: RunObjects = NO_OBJECTS,
     catalog: ApiCatalog | None = None,
+    model: ModelInfo = ModelInfo(),  # noqa: B008 - it is frozen
 ) -> RunConfig:
     """The frozen configuration of these options.
 
@@ -111,6 +116,7 @@ def run_config(
         commands: the programs among the frameworks.
         objects: the parts of the run that are objects of this process, which no installed distribution answers for.
         catalog: the Apis that the selector chooses from; None if it needs none.
+        model: as its driver describes it.
     """
     adapters = [name for name in options.frameworks if name not in commands and name not in objects.agents]
     # Not the file's name: its content decides which run this is.
@@ -127,6 +133,8 @@ def run_config(
         query_ids=tuple(query.query_id for query in queries),
         trialbed_version=version,
         code_digest=objects.code_digest(),
+        model_identity=model.identity,
+        told_as=model.told_name,
     )
 
 
@@ -307,4 +315,5 @@ def _changed_adapters(there: RunConfig, here: RunConfig) -> str | None:
 
 
 def _values(config: RunConfig, *, without: Sequence[str]) -> dict[str, object]:
-    return {name: getattr(config, name) for name in type(config).model_fields if name not in without}
+    left_out = {*without, TOLD}
+    return {name: getattr(config, name) for name in type(config).model_fields if name not in left_out}

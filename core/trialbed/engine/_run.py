@@ -15,7 +15,7 @@ from trialbed.contracts import Dataset, Executor
 from trialbed.drivers import load_driver
 from trialbed.engine._datasets import open_catalog, open_dataset
 from trialbed.engine._live import LiveExecutor
-from trialbed.engine._models import with_endpoint
+from trialbed.engine._models import model_info, with_endpoint
 from trialbed.engine._options import NO_OBJECTS, RunObjects, RunOptions, check_run_sandbox, with_commands, with_profiles
 from trialbed.engine._plan import Prepared, choose_queries, config_digest, find_run, remarks, run_config
 from trialbed.engine._session import NoProgress, RunProgress, RunSession
@@ -51,7 +51,9 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: 
     Raises:
         UsageError, DataError, DriverError: something asked for is not there or not usable.
     """
-    options = with_endpoint(with_profiles(options, objects.agents), own_judge=objects.judge is not None)
+    options = with_endpoint(
+        with_profiles(options, objects.agents), own_judge=objects.judge is not None, own_model=objects.model
+    )
     LiveExecutor(objects.agents)  # refuses objects that are not agents
     if options.gold_answers and (objects.bodies or not isinstance(objects.simulator, str | None)):
         raise UsageError("gold_answers: the gold calls of tools that are functions or objects cannot be made apart")
@@ -67,6 +69,7 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: 
         commands,
         objects=objects,
         catalog=(catalog := _catalog(options, dataset, objects)),
+        model=model_info(options, objects.model),
     )
     _check_executor(options, commands, objects, executor)
     return Prepared(options, dataset, queries, config, commands, catalog, objects)

@@ -9,16 +9,19 @@ import secrets
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import aiohttp
 
+from trialbed.contracts import OpenedModel
 from trialbed.engine._control import TOKEN_VARIABLE, ControlClient
 from trialbed.engine._options import RunOptions
 from trialbed.errors import ServerUnavailable, UsageError
 from trialbed.settings import make_folder
 
 KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
+SIMULATOR_KEY_VARIABLE = "TRIALBED_SIMULATOR_KEY"
 CONTROL_VARIABLE = "TRIALBED_CONTROL_TOKEN"
 CALLBACK_VARIABLE = "TRIALBED_CALLBACK_URL"
 OPEN_SERVER = (
@@ -38,13 +41,14 @@ UPSTREAM_TIMEOUT = 300.0
 
 @asynccontextmanager
 async def server(
-    options: RunOptions, callback_url: str | None = None, *, workers: bool = True
+    options: RunOptions, callback_url: str | None = None, *, workers: bool = True, model: OpenedModel | None = None
 ) -> AsyncIterator[ControlClient]:
     """Yield a client of the run's server; the server is stopped afterwards if it was started for the run.
 
     Args:
         callback_url: where this process answers calls of Apis.
         workers: whether agents run in workers, which must not be able to control trials; those of this process are.
+        model: of the trials, where it has an endpoint of its own; None for models of the options' endpoint alone.
 
     Raises:
         ServerUnavailable: it cannot be reached or does not start; says why.
@@ -56,6 +60,11 @@ async def server(
             raise UsageError(
                 "tools and simulators of this program need a server that is started for the run: leave out server_url"
             )
+        if model is not None and model.base_url not in (None, options.base_url):
+            raise UsageError(
+                f"--server-url: the model {model.model} is served by this program, and a running server does not know "
+                "it: leave out --server-url (server_url in Python)"
+            )
         async with ControlClient(server_root(options.server_url), lease=LEASE) as client:
             await client.health()
             if workers and await _is_open(client.url):
@@ -64,8 +73,9 @@ async def server(
         return
     make_folder(options.response_cache.parent, "--response-cache")
     token = secrets.token_urlsafe(32)
-    environment = _environment(options, token, callback_url)
-    async with _process(_command(options), environment) as url, ControlClient(url, token) as client:
+    upstream = _upstream(options, model)
+    environment = _environment(options, token, callback_url, upstream)
+    async with _process(_command(options, upstream), environment) as url, ControlClient(url, token) as client:
         await client.health()
         yield client
 
@@ -101,15 +111,33 @@ def server_root(url: str) -> str:
     return url
 
 
-def _command(options: RunOptions) -> list[str]:
+class _Upstream(NamedTuple):
+    """The endpoint that the server's gateway forwards to, and its key."""
+
+    url: str | None
+    key: str | None
+
+
+def _upstream(options: RunOptions, model: OpenedModel | None) -> _Upstream:
+    """The model's own endpoint where it has one, else that of the options, where judge and simulators are."""
+    if model is not None and model.base_url is not None:
+        return _Upstream(model.base_url, model.api_key)
+    key = os.environ.get(options.api_key_env) if options.base_url else None
+    return _Upstream(options.base_url, key or None)
+
+
+def _command(options: RunOptions, upstream: _Upstream) -> list[str]:
     command = [sys.executable, "-m", "trialbed_server", "--watch-stdin", "--port", str(options.server_port)]
     command += ["--cache", str(options.response_cache)]
-    if not options.base_url:
+    if not upstream.url:
         return command
     command += ["--model-retries", str(options.model_retries), "--endpoint-patience", str(options.endpoint_patience)]
     # A trial's own requests have its time; this is for those of the judge.
     command += ["--upstream-timeout", str(max(options.timeout, UPSTREAM_TIMEOUT))]
-    return [*command, "--upstream", options.base_url, *_simulator_model(options)]
+    command += ["--upstream", upstream.url]
+    if options.base_url not in (None, upstream.url):
+        command += ["--simulator-upstream", str(options.base_url)]
+    return [*command, *_simulator_model(options)]
 
 
 def _simulator_model(options: RunOptions) -> list[str]:
@@ -124,15 +152,17 @@ def _simulator_model(options: RunOptions) -> list[str]:
     return ["--simulator-model", options.simulator_model, "--completions", str(options.completions), *given]
 
 
-def _environment(options: RunOptions, token: str, callback_url: str | None = None) -> dict[str, str]:
+def _environment(options: RunOptions, token: str, callback_url: str | None, upstream: _Upstream) -> dict[str, str]:
     # The user's own token is for servers of theirs; in this one, only the engine controls trials.
     environment = {name: value for name, value in os.environ.items() if name != TOKEN_VARIABLE}
     environment[CONTROL_VARIABLE] = token
     if callback_url is not None:
         environment[CALLBACK_VARIABLE] = callback_url
     key = environment.get(options.api_key_env)
-    if options.base_url and key:
-        environment[KEY_VARIABLE] = key
+    if upstream.key:
+        environment[KEY_VARIABLE] = upstream.key
+    if options.base_url not in (None, upstream.url) and key:
+        environment[SIMULATOR_KEY_VARIABLE] = key
     return environment
 
 

@@ -7,10 +7,11 @@ import gc
 import time
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol, TypeVar, cast
 
-from trialbed.contracts import Executor
+from trialbed.contracts import Executor, OpenedModel
 from trialbed.drivers import load_driver
 from trialbed.engine._callbacks import CallbackServer
 from trialbed.engine._control import ControlClient
@@ -18,7 +19,7 @@ from trialbed.engine._failures import EndpointWatch, Outage
 from trialbed.engine._gold import GoldCalls
 from trialbed.engine._judge import judge_of, judge_order, judge_report
 from trialbed.engine._live import LiveExecutor
-from trialbed.engine._models import HelperModels
+from trialbed.engine._models import HelperModels, run_model
 from trialbed.engine._options import run_sandbox
 from trialbed.engine._plan import Prepared, by_id, trial_keys, trials_to_run
 from trialbed.engine._server import server
@@ -139,7 +140,7 @@ class RunSession:
             return
         measured = any(attempt.status != "not measured" for attempt in attempts)
         self._outage = Outage(measured=measured, key_variable=self._prepared.options.api_key_env)
-        async with self._runner(executor) as runner:
+        async with self._model(probe=not measured) as model, self._runner(executor, model) as runner:
             self._listeners.notify("run_started", run=self._run)
             self._progress.begin(self._run, total=len(keys), done=len(keys) - len(todo))
             with _frozen_heap():
@@ -155,7 +156,21 @@ class RunSession:
             await self._lanes(runner, list(again.items()))
 
     @asynccontextmanager
-    async def _runner(self, given: Executor | None) -> AsyncIterator[TrialRunner]:
+    async def _model(self, *, probe: bool) -> AsyncIterator[OpenedModel]:
+        """Open the run's model, before anything else is started for the trials.
+
+        Args:
+            probe: whether it is looked at first; the model of a run that goes on has answered already.
+        """
+        options = self._prepared.options
+        settings = options if probe else replace(options, probe=0)
+        async with run_model(options, self._prepared.objects.model).open(settings) as model:
+            for note in model.notes:
+                self._progress.note(note)
+            yield model
+
+    @asynccontextmanager
+    async def _runner(self, given: Executor | None, model: OpenedModel) -> AsyncIterator[TrialRunner]:
         prepared, options, objects = self._prepared, self._prepared.options, self._prepared.objects
         live = LiveExecutor(objects.agents)
         workers = self._workers(given)
@@ -167,8 +182,8 @@ class RunSession:
             open_selector = partial(prepared_selector, options, helpers, own=objects.selector)
             tools = await select_tools(self._run, prepared.apis, prepared.queries, self._store, open_selector)
             async with (
-                server(options, calls.url, workers=not self._is_live) as control,
-                judge_of(helpers, control, own=objects.judge) as judge,
+                server(options, calls.url, workers=not self._is_live, model=model) as control,
+                judge_of(helpers, control, own=objects.judge, upstream=model.base_url or options.base_url) as judge,
                 ScoringProcesses(None if objects.judge else judge_order(options, judge)) as scoring,
             ):
                 for executor in (live, workers):
@@ -190,6 +205,7 @@ class RunSession:
                     callbacks=calls,
                     listeners=self._listeners,
                     judge=judge,
+                    model=model,
                     slots=asyncio.Semaphore(options.concurrency),
                     ambient=self._ambient,
                     processes=scoring,

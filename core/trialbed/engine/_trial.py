@@ -11,12 +11,11 @@ from datetime import UTC, datetime
 from functools import cached_property
 
 from trialbed.answers import look_up_claims
-from trialbed.contracts import SYSTEM_PROMPT, Executor, Judge
+from trialbed.contracts import SYSTEM_PROMPT, Executor, Judge, OpenedModel
 from trialbed.engine._callbacks import CallbackServer
 from trialbed.engine._control import ControlClient
 from trialbed.engine._failures import classify
 from trialbed.engine._gold import gold_script
-from trialbed.engine._models import is_scripted
 from trialbed.engine._options import NO_OBJECTS
 from trialbed.engine._plan import new_trial_token, trial_seed
 from trialbed.errors import NothingMeasured
@@ -61,6 +60,7 @@ class TrialRunner:
         executors: label of a framework -> what runs its trials.
         live: labels of agents that are objects of this process.
         callbacks: answers the calls of Apis that are functions of this process.
+        model: of all trials, opened.
         slots: bounds how many agents work at once; what comes before and after an agent's work needs no slot.
         ambient: whether requests without a token belong to the trial that is open (agents that run in process).
         processes: read logs that are large; None reads all in this process.
@@ -74,6 +74,7 @@ class TrialRunner:
     executors: Mapping[str, Executor]
     listeners: Listeners
     judge: Judge
+    model: OpenedModel
     slots: asyncio.Semaphore
     live: frozenset[str] = frozenset()
     callbacks: CallbackServer = field(default_factory=lambda: CallbackServer(NO_OBJECTS))
@@ -192,10 +193,10 @@ class TrialRunner:
         return {
             query_id: TrialRegistration(
                 trial="",
-                model=config.model,
+                model=self.model.model,
                 model_name=config.told_model,
                 allowed_models=config.allowed_models,
-                base_url=None if is_scripted(config.model) else config.base_url,
+                base_url=self.model.base_url,
                 tools=tools,
                 apis=self.queries[query_id].apis,
                 script=gold_script(self.queries[query_id], tools),

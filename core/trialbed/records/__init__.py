@@ -22,7 +22,7 @@ from trialbed.records._frameworks import (
     with_profile,
 )
 from trialbed.records._integrity import IntegrityFinding, IntegrityKind
-from trialbed.records._models import SCRIPTED, SCRIPTED_NAME, Limits, ModelEndpoint, Usage, told_name
+from trialbed.records._models import COMMON_NAME, Limits, ModelEndpoint, Usage
 from trialbed.records._queries import GoldCall, Query, ScriptedCall, ToolSpec
 from trialbed.records._runs import EndpointInfo, Run, RunConfig, RunKind, RunStatus
 from trialbed.records._scores import (
@@ -61,6 +61,7 @@ from trialbed.records._wire import (
 )
 
 __all__ = [
+    "COMMON_NAME",
     "CONTROLLED",
     "GIVE_UP",
     "IN_PROCESS",
@@ -68,8 +69,6 @@ __all__ = [
     "NOT_MEASURED",
     "PIN",
     "PROFILE",
-    "SCRIPTED",
-    "SCRIPTED_NAME",
     "Answer",
     "Api",
     "ApiCall",
@@ -135,7 +134,6 @@ __all__ = [
     "meant_labels",
     "score_key",
     "shown_name",
-    "told_name",
     "usable_default",
     "with_profile",
 ]

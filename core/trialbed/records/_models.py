@@ -6,27 +6,14 @@ from pydantic import Field
 
 from trialbed.records._base import Record
 
-SCRIPTED = "scripted:"
-"""Begins the name of a scripted model."""
-
-SCRIPTED_NAME = "gpt-4o"
-"""The name that frameworks are given instead of a scripted model's.
+COMMON_NAME = "gpt-4o"
+"""The name that frameworks are given for models whose own names would mislead them.
 
 Frameworks decide by a model's name: how large its context is, which roles and parameters it takes, which API it is
 asked at, even whether it is offered tools. All of them treat this one as a chat model with tools. Under a name that
 they do not know, some condense conversations; under newer names of OpenAI's, some drop the temperature or leave chat
 completions.
 """
-
-
-def told_name(model: str, chosen: str | None = None) -> str:
-    """Return the name of a model as frameworks are given it.
-
-    Args:
-        model: its own name.
-        chosen: another name that was asked for.
-    """
-    return chosen or (SCRIPTED_NAME if model.startswith(SCRIPTED) else model)
 
 
 class ModelEndpoint(Record):

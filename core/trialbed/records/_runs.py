@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 
 from trialbed.records._base import Json, Record
 from trialbed.records._frameworks import FrameworkInfo
-from trialbed.records._models import Limits, told_name
+from trialbed.records._models import Limits
 from trialbed.records._scores import ScoreDescription
 from trialbed.settings import MARGIN, IdentitySettings
 
@@ -65,6 +65,8 @@ class RunConfig(Record, IdentitySettings):
         dataset: as given on the command line; ``dataset_digest`` is the SHA-256 of its queries.
         code_digest: the SHA-256 of the source of agents, tools, scorers and the like that are objects of the program
             that made the run; None without any.
+        model_identity: changes whenever the model may answer otherwise; empty where its name says it all.
+        told_as: the name that the model's driver has frameworks told; None for the model's own.
         catalog_digest: the SHA-256 of the Apis that the selector chooses from, and ``catalog_apis`` how many they are;
             None for a selector that knows the query's own only.
     """
@@ -80,6 +82,8 @@ class RunConfig(Record, IdentitySettings):
     query_ids: tuple[int | str, ...]
     trialbed_version: str
     code_digest: str | None = None
+    model_identity: str = ""
+    told_as: str | None = None
 
     @property
     def limits(self) -> Limits:
@@ -94,7 +98,7 @@ class RunConfig(Record, IdentitySettings):
     @property
     def told_model(self) -> str:
         """The name of the model that frameworks are given."""
-        return told_name(self.model, self.model_name)
+        return self.model_name or self.told_as or self.model
 
 
 RunStatus = Literal["running", "interrupted", "incomplete", "finished"]

@@ -186,10 +186,12 @@ class TrialRegistration(Record):
 
     Attributes:
         trial: the token, ``[A-Za-z0-9_-]{8,64}``; unguessable, since it is the only protection of the trial's URLs.
-        model: ``scripted:<policy>``, or a model name that the server's upstream endpoint knows.
+        model: ``SCHEME:NAME`` of a model that answers in the gateway, such as ``scripted:gold``, or a model name that
+            the server's upstream endpoint knows.
         model_name: the name of the model that the agent is given, which its requests bear; None for its own.
         allowed_models: further models that its requests may name, ``*`` for any; others are refused.
-        base_url: the upstream endpoint expected; must be the one the server was started with. None for scripted models.
+        base_url: the upstream endpoint expected; must be the one the server was started with. None where the
+            model answers in the gateway, or for whichever the server has.
         tools: those offered to the agent. ``apis``: their documentation, for the simulator.
         script: the gold calls, for scripted models.
         simulator: name of the simulator that answers for these Apis.

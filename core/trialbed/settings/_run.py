@@ -82,7 +82,14 @@ class IdentitySettings:
         ),
     ] = ()
     dataset: Annotated[str, Setting(("-d", "--dataset"), "Queries to run.", metavar="NAME[:TEST_SET]|FILE")] = "mini"
-    model: Annotated[str, Setting(("-m", "--model"), "A scripted model, or a model of --base-url.")] = "scripted:gold"
+    model: Annotated[
+        str,
+        Setting(
+            ("-m", "--model"),
+            "Model: one of `bench models`, such as scripted:gold, an object in a file, or a model of --base-url.",
+            metavar="NAME|SCHEME:NAME|FILE.py:NAME",
+        ),
+    ] = "scripted:gold"
     model_name: Annotated[
         str | None,
         Setting(
@@ -212,6 +219,7 @@ class RunSettings(IdentitySettings):
         margin: set before the figures are seen: frameworks that are shown to differ by less are equivalent.
         model_retries: repetitions by the gateway count for no framework. The gateway of a running server keeps its own.
         endpoint_patience: for the repetitions of one request, and for an endpoint that only fails, before the run ends.
+        probe: an endpoint that refuses the model's name is found out in this way, too.
         api_key_env: the environment variable that holds the endpoint's key.
         judge_api_key_env: the variable of the judge's own endpoint.
         max_helper_requests: of each helper, such as the judge; further ones fail.
@@ -256,6 +264,15 @@ class RunSettings(IdentitySettings):
         Ge(0),
         Setting(("--endpoint-patience",), "Maximum number of seconds to wait for an endpoint that does not answer."),
     ] = 120.0
+    probe: Annotated[
+        int,
+        Ge(0),
+        Setting(
+            ("--probe",),
+            "Maximum number of requests with one tool that an endpoint gets before its first trial, to see whether it "
+            "parses calls; it gets one where it does. 0 for none.",
+        ),
+    ] = 3
     api_key_env: Annotated[
         str,
         Setting(

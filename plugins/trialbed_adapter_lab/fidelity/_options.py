@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import get_args
 
-from trialbed.records import SCRIPTED_NAME, Environment
+from trialbed.records import COMMON_NAME, Environment
 from trialbed_adapter_lab.fidelity._report import Part
 
 REFERENCE = "reference"
@@ -33,7 +33,7 @@ class FidelityOptions:
     parts: tuple[Part, ...] = PARTS
     tools: int = 20
     many: tuple[int, ...] = (120, 1000)
-    model_names: tuple[str, ...] = (SCRIPTED_NAME,)
+    model_names: tuple[str, ...] = (COMMON_NAME,)
     times: bool = True
     rounds: int = 5
     concurrencies: tuple[int, ...] = (1, 8, 32)

@@ -12,7 +12,7 @@ from trialbed.drivers import load_driver
 from trialbed.engine import DUMMY_KEY, ControlClient, RunOptions, new_trial_token, server
 from trialbed.files import temporary_folder
 from trialbed.records import (
-    SCRIPTED_NAME,
+    COMMON_NAME,
     Environment,
     ModelEndpoint,
     Outcome,
@@ -68,16 +68,14 @@ class WorkerHarness:
     """Runs scenarios with one framework.
 
     Attributes:
-        erring_url: URL of the endpoint of models that are not scripted; see ``erring_endpoint``.
         framework: its label.
         model_name: the name under which the framework knows the model.
     """
 
     control: ControlClient
     executor: Executor
-    erring_url: str
     framework: str = ""
-    model_name: str = SCRIPTED_NAME
+    model_name: str = COMMON_NAME
 
     async def run(self, scenario: Scenario) -> Observed:
         """Run a scenario with a new agent; a failure is observed like anything else."""
@@ -110,13 +108,11 @@ class WorkerHarness:
 
     async def open(self, spec: TrialSpec, scenario: Scenario) -> None:
         """Open a trial on the server."""
-        scripted = scenario.model.startswith("scripted:")
         await self.control.open_trial(
             TrialRegistration(
                 trial=spec.trial,
                 model=scenario.model,
                 model_name=self.model_name,
-                base_url=None if scripted else self.erring_url,
                 tools=scenario.tools,
                 apis=scenario.apis,
                 script=scenario.script,
@@ -155,4 +151,4 @@ async def open_worker_harness(
             )
             async with server(options) as control:
                 workers = driver(environments=environments)
-                yield WorkerHarness(control, workers, erring.url), workers
+                yield WorkerHarness(control, workers), workers

@@ -15,12 +15,12 @@ from trialbed_scripted.faults import put_in
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, error_response, read_body
 from trialbed_server._metrics import Metrics
+from trialbed_server.gateway.answering import answer
 from trialbed_server.gateway.connection import ProxiedRequest
 from trialbed_server.gateway.exchange import LONGEST_NAME, RecordedExchange
 from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.renaming import foreign_model, with_model
 from trialbed_server.gateway.response import ResponseWriter, while_connected
-from trialbed_server.gateway.scripted_model import is_scripted, play
 from trialbed_server.gateway.upstream import Upstream
 from trialbed_server.trials import OpenTrial, TrialRefused, TrialRegistry, Untagged
 
@@ -47,7 +47,7 @@ class Gateway:
     """An ASGI endpoint: finds the request's trial, and answers or forwards and records it.
 
     Args:
-        upstream: where models are; None if the server knows scripted models only.
+        upstream: where models are; None if the server knows only those that answer in the gateway.
         max_body: largest request in bytes.
         silence: seconds that the upstream may be silent where no trial says how long.
     """
@@ -141,8 +141,8 @@ class Gateway:
             return
         elif path == MODELS and trial is not None and _names_its_model(trial):
             await writer.document(_models(trial))
-        elif trial is not None and is_scripted(trial.registration.model):
-            await play(trial, self._clock, trial.model_calls.index(writer.exchange), writer)
+        elif trial is not None and trial.model is not None:
+            await answer(trial, trial.model, self._clock, writer)
         elif self._upstream is None:
             await writer.error(NO_UPSTREAM, 404, "invalid_request_error", "gateway")
         else:
@@ -178,10 +178,10 @@ def _not_admitted(trial: OpenTrial, body: bytes, exchange: RecordedExchange) -> 
     """Return why a request is not put to a model, with status and code: it asks for a model that is not the trial's.
 
     A request that cannot be read might, too. The agents of the caller's own program may ask for any model; the log says
-    for which. A scripted model that was opened without a name answers to all.
+    for which. A model in the gateway that was opened without a name answers to all.
     """
     registration = trial.registration
-    if is_scripted(registration.model) and registration.model_name is None:
+    if trial.model is not None and registration.model_name is None:
         return None
     other, problem = None, ""
     try:
@@ -208,7 +208,7 @@ def _not_admitted(trial: OpenTrial, body: bytes, exchange: RecordedExchange) -> 
 
 def _names_its_model(trial: OpenTrial) -> bool:
     """Return whether the trial's model has a name that no endpoint lists."""
-    return is_scripted(trial.registration.model) or trial.model_name != trial.registration.model
+    return trial.model is not None or trial.model_name != trial.registration.model
 
 
 def _models(trial: OpenTrial) -> dict[str, Any]:

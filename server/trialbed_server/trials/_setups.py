@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trialbed.contracts import Simulator
+from trialbed.models import FoundModel
 from trialbed.records import Json, TrialOpening, TrialRegistration
 from trialbed_server._clock import Clock
 from trialbed_server.trials._trial import OpenTrial
@@ -19,11 +20,16 @@ MAX_KEPT = 8 * 2**20
 
 @dataclass(frozen=True)
 class Setup:
-    """The common part of some trials: a registration, and all that is made of it once for all of them."""
+    """The common part of some trials: a registration, and all that is made of it once for all of them.
+
+    Attributes:
+        model: makes the model of each trial; None where an endpoint answers for all.
+    """
 
     registration: TrialRegistration
     catalog: TargetCatalog
     simulator: Simulator
+    model: FoundModel | None = None
 
     def trial(self, opening: TrialOpening | TrialRegistration, clock: Clock) -> OpenTrial:
         """A trial that is set up like this, with a world of its own.
@@ -35,7 +41,8 @@ class Setup:
         state = json.loads(json.dumps(self.registration.state))
         own = {"trial": opening.trial, "seed": opening.seed, "fault_key": opening.fault_key, "state": state}
         registration = self.registration.model_copy(update=own)
-        return OpenTrial(registration, self.catalog, clock, self.simulator.world_from(state))
+        model = None if self.model is None else self.model.begin(registration)
+        return OpenTrial(registration, self.catalog, clock, self.simulator.world_from(state), model)
 
 
 class Setups:

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
-from trialbed.contracts import World
+from trialbed.contracts import TrialModel, World
 from trialbed.records import (
     ApiCall,
     Failure,
-    FilledArgument,
     Json,
     LimitName,
-    LostCall,
     ModelCall,
     TrialRegistration,
     WireLog,
 )
 from trialbed.tracebacks import tool_failure
 from trialbed.wire.spans import Span, covered
-from trialbed_scripted.policies import TextHistories
 from trialbed_server._clock import Clock
 from trialbed_server.trials._put_in import PutIn
 from trialbed_server.virtual.catalog import TargetCatalog
@@ -53,12 +50,22 @@ class RecordedModelCall(RecordedCall[ModelCall], Protocol):
 
 
 class OpenTrial:
-    """A trial while it is open: its registration, its Apis, and its log, in order of arrival."""
+    """A trial while it is open: its registration, its Apis, and its log, in order of arrival.
+
+    Attributes:
+        model: answers its requests in the gateway; None where an endpoint does.
+    """
 
     def __init__(
-        self, registration: TrialRegistration, catalog: TargetCatalog, clock: Clock, world: World | None = None
+        self,
+        registration: TrialRegistration,
+        catalog: TargetCatalog,
+        clock: Clock,
+        world: World | None = None,
+        model: TrialModel | None = None,
     ) -> None:
         self.registration = registration
+        self.model = model
         self.world = world
         self.called_back = frozenset(registration.called_back)
         self.catalog = catalog
@@ -72,12 +79,8 @@ class OpenTrial:
         self._steps = 0
         self._tokens = 0
         self._deadline: float | None = None
-        self.histories = TextHistories()
-        self._played: set[int] = set()
-        self._lost: dict[int, LostCall] = {}
         faults = registration.faults
         self.faults = None if faults is None else PutIn(faults, registration.fault_key, clock)
-        self._filled: dict[tuple[int | None, str], FilledArgument] = {}
         self._failure: Failure | None = None
 
     @property
@@ -89,14 +92,6 @@ class OpenTrial:
         """Seconds that the trial can take."""
         limits = self.registration.limits
         return default if limits is None else limits.timeout
-
-    def note_script(self, played: Iterable[int], lost: Iterable[LostCall], filled: Iterable[FilledArgument]) -> None:
-        """Record how a scripted model went on: the places of the calls it makes, and of those it could not play."""
-        self._played.update(played)
-        for call in lost:
-            self._lost.setdefault(call.position, call)
-        for argument in filled:
-            self._filled.setdefault((argument.position, argument.argument), argument)
 
     def note_failure(self, failure: Failure) -> None:
         """Record that a tool failed by its own fault; the first failure counts."""
@@ -185,18 +180,16 @@ class OpenTrial:
     def wire_log(self) -> WireLog:
         """All that was seen; requests in flight as they stand."""
         state = self._state()
-        return WireLog(
+        log = WireLog(
             trial=self.registration.trial,
             opened_at=self.opened_at,
             model_name=self.model_name,
             model_calls=tuple(call.record() for call in self.model_calls),
             api_calls=tuple(call.record() for call in self.api_calls),
-            # A request without tools may come between others, in which every call is made.
-            lost=tuple(call for place, call in sorted(self._lost.items()) if place not in self._played),
-            filled=tuple(self._filled.values()),
             state=state,
             failure=self._failure,
         )
+        return log if self.model is None else self.model.complete(log)
 
 
 class LogBudget:

@@ -12,8 +12,8 @@ import pytest
 from openai import AsyncOpenAI
 from support.servers import OFFERED, TRIAL, Serve, closed, registration
 
+from trialbed_scripted.models import SLOW_CHUNK, SLOW_FIRST
 from trialbed_server import ServerOptions, create_app
-from trialbed_server.gateway.scripted_model import SLOW_CHUNK, SLOW_FIRST
 
 QUESTION: list[Any] = [{"role": "user", "content": "What is the weather in Oslo?"}]
 RESULT = '{"temperature": 48213, "sky": "sky bcdfgh"}'

@@ -57,6 +57,7 @@ SECTIONS = {
         "allowed_models",
         "temperature",
         "max_tokens",
+        "probe",
         "api_key_env",
         "model_retries",
         "endpoint_patience",

@@ -21,6 +21,7 @@ run_module = import_module("trialbed.cli.run._command")
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Calls ``bench run`` with a settings file and says what was asked of the engine."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TRIALBED_PROBE", raising=False)
     seen: list[Any] = []
 
     async def run(options: Any) -> Any:

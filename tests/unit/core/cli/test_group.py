@@ -49,6 +49,7 @@ PRINTS_A_RESULT = (
     "history",
     "judge calibrate",
     "judge cases",
+    "models",
     "plan",
     "plan-verify",
     "plugins",

@@ -147,6 +147,7 @@ SETTINGS = {
     "test_set": "other",
     "dataset_digest": "e",
     "code_digest": "c",
+    "model_identity": "m",
     "base_url": "http://x/v1",
     "selector": "gold",
     "max_tools": 5,
@@ -176,7 +177,7 @@ def test_a_run_with_another_setting_is_not_extended(store: Store, add_run: AddRu
 
 
 def test_every_setting_that_may_not_change_is_tested() -> None:
-    grow = {"frameworks", "commands", "query_ids", "repeat", "adapter_versions", "adapter_digests"}
+    grow = {"frameworks", "commands", "query_ids", "repeat", "adapter_versions", "adapter_digests", "told_as"}
     assert set(SETTINGS) == set(RunConfig.model_fields) - grow
 
 

@@ -10,7 +10,7 @@ import pytest
 from support.servers import listening
 
 from trialbed.engine._options import RunOptions
-from trialbed.engine._server import _command, server
+from trialbed.engine._server import _command, _upstream, server
 from trialbed.errors import UsageError
 from trialbed.records import TrialRegistration
 from trialbed_server import ServerOptions, create_app
@@ -18,7 +18,7 @@ from trialbed_server import ServerOptions, create_app
 
 def settings(**options: Any) -> dict[str, str]:
     given = RunOptions(frameworks=("reference",), response_cache=Path("responses.db"), **options)
-    words = _command(given)[4:]
+    words = _command(given, _upstream(given, None))[4:]
     return dict(zip(words[::2], words[1::2], strict=True))
 
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from trialbed.contracts import Executor
+from trialbed.contracts import Executor, OpenedModel
 from trialbed.engine._trial import TrialRunner
 from trialbed.records import (
     Answer,
@@ -137,6 +137,7 @@ def runner_of(executor, control, scored=None, processes=None):
         executors={"f": executor},
         listeners=SimpleNamespace(notify=lambda *event, **details: None, score=score),
         judge=None,
+        model=OpenedModel(model="scripted:gold"),
         slots=asyncio.Semaphore(1),
         processes=processes,
     )

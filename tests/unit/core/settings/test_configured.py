@@ -15,6 +15,7 @@ def test_variables_come_before_the_file_and_lists_are_lists(tmp_path: Path, monk
     (tmp_path / "bench.toml").write_text(
         '[run]\nlimit = 3\nrepeat = 2\nquery-id = [1]\nretry-failed = true\nformat = "csv"\n[show]\nlegend = true\n'
     )
+    monkeypatch.delenv("TRIALBED_PROBE", raising=False)
     monkeypatch.setenv("TRIALBED_REPEAT", "4")
     monkeypatch.setenv("TRIALBED_TAG", "one two")
     monkeypatch.setenv("TRIALBED_COMMAND", "a=node x.mjs\nb=node y.mjs")

@@ -12,9 +12,9 @@ from trialbed.wire import Call, ModelAnswer, usage_counts
 from trialbed.wire.dialects import dialect
 from trialbed.wire.dialects.chat_completions import write_answer, write_document, write_message
 from trialbed_scripted import Turn
+from trialbed_scripted.models import answer_of
 from trialbed_scripted.policies import estimate_usage
 from trialbed_server.gateway.observation import observe
-from trialbed_server.gateway.scripted_model import answer_of
 
 WHOLE = dialect().read_request({})
 STREAMED = dialect().read_request({"stream": True, "stream_options": {"include_usage": True}})
@@ -23,7 +23,7 @@ TEXT = Turn(text="A text of more than one piece, with ümlauts.")
 
 
 def answer(turn: Turn, identity: str = "trial#0", usage: dict[str, int] | None = None) -> ModelAnswer:
-    return replace(answer_of(turn, identity, created=1, model="scripted:gold"), usage=usage)
+    return replace(answer_of(turn, identity), model="scripted:gold", usage=usage)
 
 
 @pytest.mark.parametrize("turn", [CALLS, TEXT])

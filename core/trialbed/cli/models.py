@@ -1,0 +1,73 @@
+"""The command ``bench models``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trialbed.cli.options import json_option
+from trialbed.cli.setting_options import api_key_env_option, base_url_option
+
+if TYPE_CHECKING:
+    from trialbed.contracts import ModelInfo
+
+EPILOG = """\b
+Examples:
+  bench models
+  bench models --base-url http://localhost:11434/v1
+  bench models --json
+"""
+
+COSTS = {True: "yes", False: "no", None: "not known"}
+
+
+@click.command("models", epilog=EPILOG)
+@base_url_option
+@api_key_env_option
+@json_option
+def command(base_url: str | None, api_key_env: str, as_json: bool) -> None:
+    """List the models that bench run --model takes.
+
+    Those of the installed drivers are listed, and those of an endpoint where one is given. A model that is an object in
+    a file is named FILE.py:NAME, and not listed.
+    """
+    from pathlib import Path
+
+    from trialbed.models import list_models
+    from trialbed.settings import RunSettings, read_env_file
+
+    read_env_file(Path.cwd())
+    found = list(list_models(RunSettings(base_url=base_url, api_key_env=api_key_env)))
+    if as_json:
+        import json
+
+        click.echo(json.dumps([_entry(name, info) for name, info in found], indent=2))
+        return
+    _print([(name, COSTS[info.deterministic], COSTS[info.costs], info.needs or "nothing") for name, info in found])
+
+
+def _entry(name: str, info: ModelInfo) -> dict[str, Any]:
+    return {
+        "model": name,
+        "identity": info.identity,
+        "deterministic": info.deterministic,
+        "costs": info.costs,
+        "needs": info.needs,
+    }
+
+
+def _print(rows: Sequence[tuple[str, ...]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from trialbed.views import printable
+
+    table = Table(box=None, pad_edge=False)
+    for title in ("model", "deterministic", "costs money", "needs"):
+        table.add_column(title, overflow="fold")
+    for row in rows:
+        table.add_row(*map(printable, row))
+    console: Any = Console(highlight=False, markup=False, soft_wrap=False)
+    console.print(table)

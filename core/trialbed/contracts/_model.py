@@ -1,0 +1,160 @@
+"""The contract of a model: what names one, opens it for a run, and answers the requests of a trial."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from trialbed.records import TrialRegistration, WireLog
+from trialbed.settings import RunSettings
+from trialbed.wire import ModelAnswer, ModelRequest
+from trialbed.wire.dialects import Dialect
+
+MODEL_CONTRACT = "1"
+"""The version of ``ModelDriver``; a driver names the one it was written for as ``contract``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelInfo:
+    """A model as its driver describes it, before it is opened.
+
+    Attributes:
+        identity: changes whenever the model may answer otherwise: a digest of its weights, its template or its
+            recording, never a port or a path. Empty where its name, and the address of its endpoint, say it all.
+        told_name: the name that frameworks are given in place of its own; None for its own.
+        at_endpoint: whether it is one of the run's endpoint (``--base-url``), which must be named then.
+        costs: whether its answers cost money; None where that is not known.
+        deterministic: whether it gives equal requests of a trial equal answers; None where that is not known.
+        needs: what it needs beside its name, in words, such as a file or a key; empty for nothing.
+    """
+
+    identity: str = ""
+    told_name: str | None = None
+    at_endpoint: bool = False
+    costs: bool | None = None
+    deterministic: bool | None = None
+    needs: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenedModel:
+    """A model that is open.
+
+    Attributes:
+        model: its name where requests are put to it: at its endpoint, or as ``SCHEME:NAME`` in the gateway.
+        base_url: its endpoint, ending in ``/v1``; None where the gateway answers for it by ``ModelDriver.begin``.
+        api_key: sent to that endpoint as bearer token; None for none.
+        notes: what the user should know before the first trial, a sentence each.
+    """
+
+    model: str
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ModelQuestion:
+    """A request of a trial to its model.
+
+    Attributes:
+        request: in canonical form; its document is there too.
+        dialect: of the request and its answer.
+        place: how many requests the trial sent before.
+    """
+
+    request: ModelRequest
+    dialect: Dialect
+    place: int
+
+
+@dataclass(frozen=True)
+class ModelReply:
+    """An answer, and how fast it is given.
+
+    Attributes:
+        answer: in canonical form; where it names no model, the gateway puts in the trial's, and the time.
+        first: seconds before its first byte.
+        pause: seconds between the pieces of a stream.
+    """
+
+    answer: ModelAnswer
+    first: float = 0.0
+    pause: float = 0.0
+
+
+class TrialModel(ABC):
+    """A model as it answers one trial in the gateway; made for the trial and gone with it."""
+
+    @abstractmethod
+    async def answer(self, question: ModelQuestion) -> ModelReply:
+        """Answer one request. Requests may overlap.
+
+        Raises:
+            Exception: the model is broken: the trial is not measured.
+        """
+
+    def complete(self, log: WireLog) -> WireLog:
+        """Return the log of the trial with what the model has to say about it; it may be asked more than once."""
+        return log
+
+
+class ModelDriver(ABC):
+    """The models of one scheme; a driver of the group ``trialbed.models`` is a subclass that takes no arguments.
+
+    The name of its entry point is the scheme: ``bench run --model SCHEME:NAME``. A driver whose models are endpoints,
+    or programs that it starts, implements ``open``; one whose models answer in the gateway implements ``begin``.
+
+    Class attributes:
+        contract: the contract's version the driver was written for (``"1"``); checked at load.
+    """
+
+    contract: ClassVar[str]
+
+    def names(self, settings: RunSettings) -> Sequence[str]:  # noqa: ARG002 - drivers override it
+        """The names that can be listed, without the scheme; for completion, and for ``bench models``.
+
+        Raises:
+            TrialbedError: they cannot be listed; says why.
+        """
+        return ()
+
+    @abstractmethod
+    def describe(self, name: str, settings: RunSettings) -> ModelInfo:
+        """Describe a model; starts nothing.
+
+        Args:
+            name: without the scheme.
+
+        Raises:
+            UsageError: there is no such model, or something that it needs is missing; says what to do.
+        """
+
+    def open(self, name: str, settings: RunSettings) -> AbstractAsyncContextManager[OpenedModel]:  # noqa: ARG002
+        """Open a model for a run, before its server and its workers start; it is closed after them.
+
+        Raises:
+            TrialbedError: it cannot be opened, or would answer nothing; says why.
+        """
+        return _in_gateway(f"{self.scheme}:{name}")
+
+    def begin(self, name: str, registration: TrialRegistration) -> TrialModel | None:  # noqa: ARG002
+        """The model for one trial, which the gateway asks; None where an endpoint answers.
+
+        This runs in the server, which need not be on the machine of ``open``.
+
+        Raises:
+            UsageError: there is no such model.
+        """
+        return None
+
+    scheme: str = ""
+    """Set when the driver is found: the name of its entry point."""
+
+
+@asynccontextmanager
+async def _in_gateway(model: str) -> AsyncIterator[OpenedModel]:
+    yield OpenedModel(model=model)

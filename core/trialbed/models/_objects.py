@@ -1,0 +1,205 @@
+"""Models that are objects: of the calling program, or of a file of the user's. They answer in this process.
+
+The server forwards requests to them as to any endpoint, so that it never runs code that a request names.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import importlib.util
+import inspect
+import secrets
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trialbed.contracts import ModelDriver, ModelInfo, OpenedModel
+from trialbed.errors import UsageError
+from trialbed.records import COMMON_NAME
+from trialbed.settings import RunSettings
+from trialbed.sources import source_of
+from trialbed.suggestions import closest, did_you_mean
+from trialbed.wire import Call, ModelAnswer, ModelRequest, parse_json
+from trialbed.wire.dialects import Dialect, dialect_at
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+MAX_REQUEST = 64 * 2**20
+"""Bytes of one request."""
+
+FINAL = {"x-should-retry": "false"}
+"""Asks the gateway not to repeat a request at which the object failed: it would fail again."""
+
+
+class ObjectModel(ModelDriver):
+    """A model that is an object: a function of a ``ModelRequest``, or an object with such a method ``answer``.
+
+    Its answer is a ``ModelAnswer``, a text, a ``Call`` or several of them. An attribute ``identity`` says what changes
+    whenever it may answer otherwise; without one, its source does.
+
+    Raises:
+        UsageError: it is neither.
+    """
+
+    contract = "1"
+
+    def __init__(self, thing: Any, *, title: str = "model") -> None:
+        thing = _make(thing, title)
+        self._answer: Callable[[ModelRequest], Any] = getattr(thing, "answer", thing)
+        identity = getattr(thing, "identity", None)
+        self._identity = identity if isinstance(identity, str) else _digest(source_of(thing))
+
+    def describe(self, name: str, settings: RunSettings) -> ModelInfo:  # noqa: ARG002 - it is one model
+        """Describe it by its source."""
+        return ModelInfo(identity=self._identity, told_name=COMMON_NAME)
+
+    @asynccontextmanager
+    async def open(self, name: str, settings: RunSettings) -> AsyncIterator[OpenedModel]:  # noqa: ARG002
+        """Serve it on this machine, to those that know its key."""
+        from aiohttp import web  # takes long to import, and most runs do not need it
+
+        key = secrets.token_urlsafe(24)
+        application = web.Application(client_max_size=MAX_REQUEST)
+        application.router.add_post("/v1/{path:.+}", _Host(self._answer, key).serve)
+        runner = web.AppRunner(application, access_log=None)
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, "127.0.0.1", 0).start()
+            port = runner.addresses[0][1]
+            yield OpenedModel(model=name, base_url=f"http://127.0.0.1:{port}/v1", api_key=key)
+        finally:
+            await runner.cleanup()
+
+
+class FileModels(ModelDriver):
+    """Models that are objects in files: ``my_model.py:Name``."""
+
+    contract = "1"
+
+    def describe(self, name: str, settings: RunSettings) -> ModelInfo:
+        """Run the file, and describe its object by the file's content."""
+        described = _load(name).describe(name, settings)
+        content = Path(name.rpartition(":")[0]).read_bytes()
+        return replace(described, identity=hashlib.sha256(content).hexdigest())
+
+    def open(self, name: str, settings: RunSettings) -> AbstractAsyncContextManager[OpenedModel]:
+        """Serve the file's object."""
+        return _load(name).open(name, settings)
+
+
+class _Host:
+    """Answers requests over HTTP with what an object says."""
+
+    def __init__(self, answer: Callable[[ModelRequest], Any], key: str) -> None:
+        self._answer = answer
+        self._key = key
+
+    async def serve(self, http: web.Request) -> web.StreamResponse:
+        """Answer one request."""
+        from aiohttp import web
+
+        spoken = dialect_at(http.match_info["path"])
+        if not hmac.compare_digest(http.headers.get("Authorization", "").encode(), f"Bearer {self._key}".encode()):
+            return web.Response(status=401)
+        if spoken is None:
+            return web.Response(status=404)
+        request = _read(spoken, await http.read())
+        if request.problem:
+            return _error(spoken, request.problem, 400)
+        try:
+            answer = as_answer(await self._ask(request))
+        except Exception as error:  # noqa: BLE001 - the user's code
+            return _error(spoken, f"the model failed: {type(error).__name__}: {error}", 500)
+        parts = spoken.write_answer(replace(answer, model=answer.model or request.model), request)
+        kind = "text/event-stream" if request.stream else "application/json"
+        return web.Response(body=b"".join(parts), headers={"content-type": kind})
+
+    async def _ask(self, request: ModelRequest) -> Any:
+        if inspect.iscoroutinefunction(self._answer):
+            return await self._answer(request)
+        said = await asyncio.to_thread(self._answer, request)
+        return await said if isinstance(said, Awaitable) else said
+
+
+def as_answer(said: Any) -> ModelAnswer:
+    """Return what an object said as an answer.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if isinstance(said, str):
+        return ModelAnswer(content=said)
+    if isinstance(said, Call):
+        said = [said]
+    if isinstance(said, list | tuple) and said and all(isinstance(call, Call) for call in said):
+        said = ModelAnswer(calls=tuple(said))
+    if not isinstance(said, ModelAnswer):
+        raise TypeError(f"a model answers with a text, a Call, several, or a ModelAnswer, not {type(said).__name__}")
+    return replace(said, finish_reason="tool_calls") if said.calls and said.finish_reason == "stop" else said
+
+
+def _read(spoken: Dialect, body: bytes) -> ModelRequest:
+    try:
+        document = parse_json(body)
+    except ValueError as error:
+        return spoken.read_request({}, f"the request's body is not JSON: {error}")
+    if not isinstance(document, dict):
+        return spoken.read_request({}, "the request's body must be a JSON object")
+    return spoken.read_request(document)
+
+
+def _error(spoken: Dialect, message: str, status: int) -> web.Response:
+    from aiohttp import web
+
+    kind = "invalid_request_error" if status < 500 else "server_error"
+    return web.json_response(spoken.write_error(message, kind), status=status, headers=FINAL)
+
+
+def _make(thing: Any, title: str) -> Any:
+    """Return the object; one of the class where it is a class that has ``answer``."""
+    found = thing() if isinstance(thing, type) and hasattr(thing, "answer") else thing
+    if isinstance(found, type) or not callable(getattr(found, "answer", found)):
+        raise UsageError(f"{title}: {thing!r:.60} is neither a function nor an object with answer(request)")
+    return found
+
+
+def _load(text: str) -> ObjectModel:
+    path, _, name = text.rpartition(":")
+    module = _module(Path(path))
+    if not hasattr(module, name):
+        known = [known for known in vars(module) if not known.startswith("_")]
+        raise UsageError(f"{path} has no {name!r}{did_you_mean(closest(name, known))}")
+    return ObjectModel(getattr(module, name), title=text)
+
+
+def _module(path: Path) -> Any:
+    """Run a file once in this process, and return its module.
+
+    Raises:
+        UsageError: there is no such file, or it raises an exception.
+    """
+    place = path.resolve()
+    label = f"trialbed_model_{_digest(str(place))[:16]}"
+    if label in sys.modules:
+        return sys.modules[label]
+    if not place.is_file():
+        raise UsageError(f"there is no file {path}; a model in a file is named FILE.py:NAME")
+    spec = importlib.util.spec_from_file_location(label, place)
+    assert spec is not None and spec.loader is not None  # noqa: S101, PT018 - the file is there, and its name ends in .py
+    module = sys.modules[label] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[label]
+        raise UsageError(f"{path} cannot be run: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

@@ -1,0 +1,1 @@
+"""Models: what serves one for a run; drivers of ``trialbed.models``."""

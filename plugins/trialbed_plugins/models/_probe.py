@@ -1,0 +1,84 @@
+"""A look at an endpoint before its first trial: whether it knows the model, and parses the model's calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trialbed.errors import UsageError
+from trialbed.settings import RunSettings
+from trialbed.suggestions import closest, did_you_mean
+from trialbed.wire import ANSWERED, ChatClient, Reading, text_calls
+
+TOOL = "get_weather"
+CITIES = ("Paris", "Lima", "Oslo", "Cairo", "Tokyo")
+UNKNOWN = frozenset({"http_400", "http_404"})
+"""The problems with which endpoints refuse a name that they do not know."""
+
+SHOWN = 10
+"""Names that an error lists."""
+
+
+async def probe(name: str, listed: Sequence[str], settings: RunSettings, key: str | None) -> tuple[str, ...]:
+    """Ask the model for one call, and return what the user should know before minutes or money go into trials.
+
+    An endpoint that cannot be reached is left to the run, which waits for it.
+
+    Args:
+        listed: the endpoint's own list of its models; empty where it has none.
+
+    Raises:
+        UsageError: the endpoint refuses the name, which its list does not have.
+    """
+    readings = []
+    async with ChatClient(settings.base_url or "", key, timeout=settings.timeout, attempts=1) as client:
+        for place in range(settings.probe):
+            reading = await client.complete(_request(name, CITIES[place % len(CITIES)]))
+            _check_known(name, listed, reading)
+            readings.append(reading)
+            if reading.outcome not in ANSWERED or reading.answer.calls:
+                break
+    missing = f"the endpoint does not list the model {name!r}{_hint(name, listed)}"
+    notes = [missing] if listed and name not in listed else []
+    return (*notes, *_parsing(name, readings))
+
+
+def _check_known(name: str, listed: Sequence[str], reading: Reading) -> None:
+    refused = reading.problem is not None and reading.problem.kind in UNKNOWN
+    if refused and listed and name not in listed:
+        raise UsageError(f"--model: the endpoint has no model {name!r}{_hint(name, listed)} It lists {_few(listed)}")
+
+
+def _hint(name: str, listed: Sequence[str]) -> str:
+    return did_you_mean(closest(name, listed))
+
+
+def _few(listed: Sequence[str]) -> str:
+    more = f" and {len(listed) - SHOWN} more: `bench models --base-url URL`" if len(listed) > SHOWN else ""
+    return f"{', '.join(listed[:SHOWN])}{more}"
+
+
+def _parsing(name: str, readings: Sequence[Reading]) -> tuple[str, ...]:
+    """Return a warning where the model answered each time, and never with a call that was parsed."""
+    if not readings or any(reading.outcome not in ANSWERED or reading.answer.calls for reading in readings):
+        return ()
+    written = sum(bool(text_calls("\n".join(reading.answer.texts), {TOOL})) for reading in readings)
+    why = (
+        f"{written} came as text, which no framework makes: serve the model with a chat template whose calls the "
+        "server parses"
+        if written
+        else "it answered in words where a tool was asked for"
+    )
+    return (f"the template of {name!r} parses 0 of {len(readings)} calls: {why}",)
+
+
+def _request(name: str, city: str) -> Mapping[str, Any]:
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    function = {"name": TOOL, "description": "Return the weather of a city as it is now.", "parameters": schema}
+    text = f"What is the weather in {city} now? Call the tool {TOOL}."
+    return {
+        "model": name,
+        "messages": [{"role": "user", "content": text}],
+        "tools": [{"type": "function", "function": function}],
+        "temperature": 0,
+    }

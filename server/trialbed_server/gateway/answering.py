@@ -1,0 +1,46 @@
+"""Has a trial's model answer in the gateway, where it is none of an endpoint."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from functools import partial
+
+from trialbed.contracts import ModelQuestion, ModelReply, TrialModel
+from trialbed.wire import ModelAnswer
+from trialbed_scripted import Response
+from trialbed_server._clock import Clock
+from trialbed_server.gateway.response import ResponseWriter
+from trialbed_server.trials import OpenTrial
+
+logger = logging.getLogger(__name__)
+
+
+async def answer(trial: OpenTrial, model: TrialModel, clock: Clock, writer: ResponseWriter) -> None:
+    """Answer one request of a trial with what its model says.
+
+    A model that raises an exception is broken, which is no framework's fault.
+    """
+    request, spoken = writer.exchange.request, writer.exchange.dialect
+    if request.problem:
+        await writer.error(request.problem, 400, "invalid_request_error", "request")
+        return
+    place = trial.model_calls.index(writer.exchange)
+    try:
+        reply = await model.answer(ModelQuestion(request, spoken, place))
+    except Exception as error:
+        logger.exception("the model of trial %s failed", trial.registration.trial)
+        message = f"the model {trial.registration.model!r} failed: {type(error).__name__}: {error}"
+        await writer.error(message, 500, "server_error", "gateway")
+        return
+    # Even where it waits for nothing, another request gets its turn.
+    await clock.sleep(reply.first)
+    response = Response.answer(_sign(reply, trial), request, spoken)
+    await writer.response(response, pause=partial(clock.sleep, reply.pause) if reply.pause else None)
+
+
+def _sign(reply: ModelReply, trial: OpenTrial) -> ModelAnswer:
+    """The answer with the trial's model and time, where it names no model itself."""
+    if reply.answer.model:
+        return reply.answer
+    return replace(reply.answer, created=int(trial.opened_at.timestamp()), model=trial.model_name)

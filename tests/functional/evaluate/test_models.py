@@ -1,0 +1,49 @@
+"""Models that are objects: of the calling program, and of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.bench import bench_in
+
+from trialbed import evaluate
+from trialbed.wire import Call, ModelRequest
+
+pytestmark = pytest.mark.slow(20)
+
+FILE = """
+from trialbed.wire import Call
+
+
+class Parrot:
+    def answer(self, request):
+        if request.tools and not request.is_continued:
+            return Call(request.tools[0].name, "{}")
+        return "the model has spoken"
+"""
+
+
+def parrot(request: ModelRequest) -> str | Call:
+    """Call the first tool, then say so."""
+    return "the model has spoken" if request.is_continued or not request.tools else Call(request.tools[0].name, "{}")
+
+
+def test_a_function_of_the_program_is_the_model() -> None:
+    report = evaluate("reference", model=parrot, limit=2)
+    assert report.run.config.model == "parrot"
+    assert report.run.config.model_identity
+    for result in report.trials():
+        first, second = result.wire.model_calls
+        assert (len(first.tool_calls), second.finish_reason) == (1, "stop")
+        assert result.outcome.answer is not None
+        assert result.outcome.answer.final_answer == "the model has spoken"
+
+
+def test_an_object_of_a_file_is_the_model(tmp_path: Path) -> None:
+    bench = bench_in(tmp_path, {})
+    (tmp_path / "mine.py").write_text(FILE)
+    first = bench("run", "--model", "mine.py:Parrot", "--limit", 1)
+    assert "model mine.py:Parrot" in first.out
+    shown = bench("show", "latest", "reference/1").out
+    assert "the model has spoken" in shown

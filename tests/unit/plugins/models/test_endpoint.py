@@ -1,0 +1,105 @@
+"""Models at an endpoint: what is listed, refused and said before the first trial."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from trialbed.errors import ServerUnavailable, UsageError
+from trialbed.models import find_model, list_models
+from trialbed.settings import RunSettings
+
+CALL = {"id": "c", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Paris"}'}}
+AS_TEXT = '```json\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n```'
+
+
+@dataclass
+class Endpoint:
+    """An endpoint with these models, whose answers are this message."""
+
+    message: dict[str, Any]
+    models: Any = ("small", "large")
+    known: frozenset[str] = frozenset({"small", "large"})
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    url: str = ""
+
+    async def list(self, request: web.Request) -> web.Response:
+        if isinstance(self.models, tuple):
+            return web.json_response({"data": [{"id": name} for name in self.models]})
+        return web.Response(text=str(self.models), status=404 if self.models == "" else 200)
+
+    async def answer(self, request: web.Request) -> web.Response:
+        asked = json.loads(await request.read())
+        self.asked.append(asked)
+        if asked["model"] not in self.known:
+            return web.json_response({"error": {"message": "no such model"}}, status=404)
+        message = {"role": "assistant", **self.message}
+        return web.json_response({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
+
+    async def notes(self, model: str, **settings: Any) -> tuple[str, ...]:
+        """Open a model here; the notes that it is opened with."""
+        app = web.Application()
+        app.router.add_get("/v1/models", self.list)
+        app.router.add_post("/v1/chat/completions", self.answer)
+        runner = web.AppRunner(app)
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, "127.0.0.1", 0).start()
+            self.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+            async with find_model(model).open(RunSettings(base_url=self.url, **settings)) as opened:
+                assert (opened.model, opened.base_url) == (model, self.url)
+                return opened.notes
+        finally:
+            await runner.cleanup()
+
+
+async def test_a_model_whose_call_is_parsed_is_asked_once_and_nothing_is_said() -> None:
+    endpoint = Endpoint({"content": None, "tool_calls": [CALL]})
+    assert await endpoint.notes("small") == ()
+    assert len(endpoint.asked) == 1
+    assert endpoint.asked[0]["tools"][0]["function"]["name"] == "get_weather"
+
+
+@pytest.mark.parametrize(("said", "why"), [(AS_TEXT, "3 came as text"), ("It rains.", "it answered in words")])
+async def test_a_template_that_parses_no_call_is_reported(said: str, why: str) -> None:
+    endpoint = Endpoint({"content": said})
+    (note,) = await endpoint.notes("small")
+    assert note.startswith("the template of 'small' parses 0 of 3 calls: ")
+    assert why in note
+    assert len(endpoint.asked) == 3
+
+
+async def test_a_name_that_is_neither_listed_nor_answered_is_refused() -> None:
+    with pytest.raises(
+        UsageError, match=r"the endpoint has no model 'smal'; did you mean 'small'\? It lists large, small"
+    ):
+        await Endpoint({"content": "x"}).notes("smal")
+
+
+async def test_a_name_that_is_answered_though_not_listed_is_only_noted() -> None:
+    endpoint = Endpoint({"content": None, "tool_calls": [CALL]}, known=frozenset({"smal"}))
+    assert await endpoint.notes("smal") == ("the endpoint does not list the model 'smal'; did you mean 'small'?",)
+
+
+@pytest.mark.parametrize("models", ["", "no json", '{"data": 7}', '{"data": [7, {"id": 8}]}', "[]"])
+async def test_an_endpoint_without_a_list_is_asked_all_the_same(models: str) -> None:
+    endpoint = Endpoint({"content": None, "tool_calls": [CALL]}, models=models)
+    assert await endpoint.notes("small") == ()
+    assert len(endpoint.asked) == 1
+
+
+async def test_no_look_is_taken_where_none_is_wanted_or_nobody_is_there() -> None:
+    endpoint = Endpoint({"content": "x"})
+    assert await endpoint.notes("smal", probe=0) == ()
+    assert endpoint.asked == []
+    async with find_model("small").open(RunSettings(base_url=endpoint.url)) as opened:
+        assert opened.notes == ()
+
+
+def test_an_address_that_lists_nothing_is_an_error_of_the_listing() -> None:
+    with pytest.raises(ServerUnavailable, match="its models cannot be listed"):
+        list(list_models(RunSettings(base_url="http://127.0.0.1:9/v1")))
