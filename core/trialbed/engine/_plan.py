@@ -15,7 +15,17 @@ from trialbed.contracts import Dataset, ModelInfo
 from trialbed.engine._options import NO_OBJECTS, RunObjects, RunOptions
 from trialbed.environments import adapter_digest, adapter_info, runs_here
 from trialbed.errors import DriverNotFound, UsageError
-from trialbed.records import Api, Environment, Query, Run, RunConfig, TrialKey, framework_name, framework_package
+from trialbed.records import (
+    COMMON_NAME,
+    Api,
+    Environment,
+    Query,
+    Run,
+    RunConfig,
+    TrialKey,
+    framework_name,
+    framework_package,
+)
 from trialbed.settings import IdentitySettings, plan_text, read_fault_plan
 from trialbed.store import AttemptSummary, Store, counted_attempts
 
@@ -134,8 +144,15 @@ def run_config(
         trialbed_version=version,
         code_digest=objects.code_digest(),
         model_identity=model.identity,
-        told_as=model.told_name,
+        told_as=_told_as(options, model),
     )
+
+
+def _told_as(options: RunOptions, model: ModelInfo) -> str | None:
+    """The name that frameworks are told, where it is not the usual one."""
+    usual = COMMON_NAME if options.base_url is None else options.model
+    told = model.told_name or options.model
+    return None if told == usual else told
 
 
 def adapter_versions(frameworks: Iterable[str], environments: Mapping[str, Environment]) -> dict[str, str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from trialbed.records._base import Json, Record
 from trialbed.records._frameworks import FrameworkInfo
-from trialbed.records._models import Limits
+from trialbed.records._models import COMMON_NAME, Limits
 from trialbed.records._scores import ScoreDescription
 from trialbed.settings import MARGIN, IdentitySettings
 
@@ -53,6 +53,10 @@ class EndpointInfo(Record):
     schema_accuracy: float | None = None
 
 
+UNUSUAL: dict[str, Json] = {"model_identity": "", "told_as": None}
+"""Fields of a configuration that are written only where they have another value than this."""
+
+
 class RunConfig(Record, IdentitySettings):
     """The settings that identify a run; their digest decides which run a command resumes.
 
@@ -66,7 +70,8 @@ class RunConfig(Record, IdentitySettings):
         code_digest: the SHA-256 of the source of agents, tools, scorers and the like that are objects of the program
             that made the run; None without any.
         model_identity: changes whenever the model may answer otherwise; empty where its name says it all.
-        told_as: the name that the model's driver has frameworks told; None for the model's own.
+        told_as: the name that the model's driver has frameworks told; None for the usual one, which is the model's own
+            at an endpoint, and ``COMMON_NAME`` for a model without one.
         catalog_digest: the SHA-256 of the Apis that the selector chooses from, and ``catalog_apis`` how many they are;
             None for a selector that knows the query's own only.
     """
@@ -98,7 +103,13 @@ class RunConfig(Record, IdentitySettings):
     @property
     def told_model(self) -> str:
         """The name of the model that frameworks are given."""
-        return self.model_name or self.told_as or self.model
+        return self.model_name or self.told_as or (COMMON_NAME if self.base_url is None else self.model)
+
+    @model_serializer(mode="wrap")
+    def _without_unset(self, whole: SerializerFunctionWrapHandler) -> dict[str, Json]:
+        """Leave out what most runs do not have, so that their records are as they were."""
+        found: dict[str, Json] = whole(self)
+        return {name: value for name, value in found.items() if name not in UNUSUAL or value != UNUSUAL[name]}
 
 
 RunStatus = Literal["running", "interrupted", "incomplete", "finished"]
