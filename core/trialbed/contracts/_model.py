@@ -79,21 +79,39 @@ class ModelReply:
         answer: in canonical form; where it names no model, the gateway puts in the trial's, and the time.
         first: seconds before its first byte.
         pause: seconds between the pieces of a stream.
+        body: the whole response, sent as it is in place of the answer; a stream of events if the request asks for one.
+        recorded: seconds that the model took for it when it was recorded; None for an answer of now.
     """
 
-    answer: ModelAnswer
+    answer: ModelAnswer = field(default_factory=ModelAnswer)
     first: float = 0.0
     pause: float = 0.0
+    body: bytes | None = None
+    recorded: float | None = None
+
+
+class ReplyMissing(Exception):
+    """A recorded model has no answer to a request; the text says why.
+
+    The trial is not measured: this is neither the framework's fault nor the model's.
+    """
 
 
 class TrialModel(ABC):
-    """A model as it answers one trial in the gateway; made for the trial and gone with it."""
+    """A model as it answers one trial in the gateway; made for the trial and gone with it.
+
+    Attributes:
+        asks: the name of the model at the server's endpoint that answers where this one does not.
+    """
+
+    asks: str = ""
 
     @abstractmethod
-    async def answer(self, question: ModelQuestion) -> ModelReply:
-        """Answer one request. Requests may overlap.
+    async def answer(self, question: ModelQuestion) -> ModelReply | None:
+        """Answer one request; None leaves it to the endpoint. Requests may overlap.
 
         Raises:
+            ReplyMissing: there is no answer, and no endpoint is to be asked.
             Exception: the model is broken: the trial is not measured.
         """
 

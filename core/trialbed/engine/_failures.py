@@ -62,6 +62,9 @@ def _failure(outcome: Outcome, wire: WireLog, *, in_process: bool) -> Failure | 
     own = outcome.failure
     if own is not None and own.kind in ("server", "tool"):
         return own
+    missing = next((call for call in wire.model_calls if cause_of(call) == "replay"), None)
+    if missing is not None:
+        return _instead(own, "replay", _reason(missing))
     refused = [call.limit or "max_steps" for call in wire.model_calls if cause_of(call) == "limit"]
     if refused:
         return _past_limit(own, refused)
@@ -183,7 +186,10 @@ class Outage:
         return self._row >= LIMIT
 
     def note(self, result: TrialResult) -> None:
-        """A trial has ended."""
+        """A trial has ended; one that left its recording says nothing about the endpoint or the server."""
+        if result.outcome.failure is not None and result.outcome.failure.kind == "replay":
+            self.measured = True
+            return
         self._tried += 1
         self.measured = self.measured or _says_something(result)
         if result.status == "not measured" or not self.measured:

@@ -272,7 +272,9 @@ class RunSession:
             await commits.add(result)
 
     def _note_committed(self, result: TrialResult) -> None:
-        if result.status == "not measured":
+        failure = result.outcome.failure
+        # What was not recorded is not there at a second attempt either.
+        if result.status == "not measured" and (failure is None or failure.kind != "replay"):
             self._unmeasured[result.key] = result.attempt + 1
         self._listeners.notify("trial_finished", run=self._run, result=result)
         self._progress.advance(result)

@@ -53,7 +53,7 @@ class EndpointInfo(Record):
     schema_accuracy: float | None = None
 
 
-UNUSUAL: dict[str, Json] = {"model_identity": "", "told_as": None}
+UNUSUAL: dict[str, Json] = {"model_identity": "", "told_as": None, "on_miss": "stop"}
 """Fields of a configuration that are written only where they have another value than this."""
 
 

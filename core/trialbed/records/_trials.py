@@ -88,7 +88,7 @@ class Timing(Record):
 
     ``model`` and ``tool`` are the union of the server's intervals (parallel calls count once, and time
     in which both were waited for counts as model); ``framework`` is the rest of ``wall``. ``waiting`` is time in
-    which the gateway repeated a failed request; it is in none of the others.
+    which the gateway repeated a failed request, or gave a recorded answer; it is in none of the others.
     """
 
     wall: float

@@ -88,7 +88,7 @@ class FilledArgument(Record):
     value: Json = None
 
 
-Cause = Literal["request", "endpoint", "limit", "gateway", "gone"]
+Cause = Literal["request", "endpoint", "limit", "gateway", "gone", "replay"]
 
 LimitName = Literal["max_steps", "max_trial_tokens", "timeout"]
 """The settings that limit a trial."""
@@ -123,7 +123,7 @@ class ModelCall(Record):
         error: what went wrong, in words, and ``cause``, whose fault it is: ``request`` (refused, or answered with
             5xx every time, because of the request), ``endpoint`` (capacity, connection, no answer), ``limit``
             (past one of the trial's limits), ``gateway`` (Trialbed's own), ``gone`` (the framework closed the
-            connection). None where the call succeeded.
+            connection), ``replay`` (a recorded model has no answer to it). None where the call succeeded.
         limit: the setting past which it was refused; None where it was not.
         attempts: the earlier attempts of the gateway, which failed and were repeated.
         waited: seconds of ``duration`` spent in failed attempts and in waiting for the next; no framework's time.
@@ -132,6 +132,7 @@ class ModelCall(Record):
         other_model: the model that it asked for, where that is not the trial's; ``(none)`` where it named none,
             ``(unreadable)`` where the body cannot be read. Empty where it is the trial's.
         provoked: whether the endpoint refused it, and answered a plain request of the gateway's own in its place.
+        recorded: seconds that the model took when this answer was recorded; None for an answer of now.
     """
 
     started: float
@@ -156,6 +157,7 @@ class ModelCall(Record):
     dialect: str = ""
     other_model: str = ""
     provoked: bool = False
+    recorded: float | None = None
 
 
 class ApiCall(Record):

@@ -20,6 +20,8 @@ from trialbed.settings._folders import completion_cache, data_dir, response_cach
 MARGIN = 0.05
 """The largest difference of a score that does not matter, where the user sets none."""
 
+ON_MISS = ("stop", "ask")
+
 SANDBOXES = ("none", "process", "container")
 
 
@@ -111,6 +113,16 @@ class IdentitySettings:
         str | None,
         Setting(("--base-url",), "OpenAI-compatible endpoint of real models, ending in /v1.", metavar="URL"),
     ] = None
+    on_miss: Annotated[
+        str,
+        Setting(
+            ("--on-miss",),
+            "Treatment of a request that a recorded model has no answer to: stop the trial, or ask the model at "
+            "--base-url.",
+            document="",
+            choices=ON_MISS,
+        ),
+    ] = "stop"
     repeat: Annotated[int, Ge(1), Setting(("--repeat",), "Trials per framework and query.")] = 1
     selector: Annotated[str, Setting(("--selector",), "Selector that chooses the offered tools.", metavar="NAME")] = (
         "query"

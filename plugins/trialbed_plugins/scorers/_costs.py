@@ -84,5 +84,10 @@ def model_turns(context: ScoreContext) -> Score:
 def time_scores(context: ScoreContext) -> Iterable[Score]:
     """Split the wall time of the trial."""
     timing = context.timing
+    replayed = sum(call.recorded is not None for call in context.wire.model_calls)
     for part in ("wall", "model", "tool", "framework"):
-        yield Score(name=f"{part}_time", value=getattr(timing, part), bounded=False)
+        if replayed and part in ("wall", "model"):
+            text = f"{replayed} of {len(context.wire.model_calls)} answers of the model were recorded ones"
+            yield Score(name=f"{part}_time", value=None, bounded=False, failure=Failure(kind="replay", message=text))
+        else:
+            yield Score(name=f"{part}_time", value=getattr(timing, part), bounded=False)

@@ -6,37 +6,54 @@ import logging
 from dataclasses import replace
 from functools import partial
 
-from trialbed.contracts import ModelQuestion, ModelReply, TrialModel
-from trialbed.wire import ModelAnswer
+from trialbed.contracts import ModelQuestion, ModelReply, ReplyMissing, TrialModel
+from trialbed.wire import ModelAnswer, ModelRequest
+from trialbed.wire.dialects import Dialect
 from trialbed_scripted import Response
 from trialbed_server._clock import Clock
-from trialbed_server.gateway.response import ResponseWriter
+from trialbed_server.gateway.response import EVENTS, ResponseWriter
 from trialbed_server.trials import OpenTrial
+
+JSON = "application/json"
 
 logger = logging.getLogger(__name__)
 
 
-async def answer(trial: OpenTrial, model: TrialModel, clock: Clock, writer: ResponseWriter) -> None:
-    """Answer one request of a trial with what its model says.
+async def answer(trial: OpenTrial, model: TrialModel, clock: Clock, writer: ResponseWriter) -> bool:
+    """Answer one request of a trial with what its model says; return False where it leaves that to the endpoint.
 
     A model that raises an exception is broken, which is no framework's fault.
     """
     request, spoken = writer.exchange.request, writer.exchange.dialect
     if request.problem:
         await writer.error(request.problem, 400, "invalid_request_error", "request")
-        return
+        return True
     place = trial.model_calls.index(writer.exchange)
     try:
         reply = await model.answer(ModelQuestion(request, spoken, place))
+    except ReplyMissing as missing:
+        await writer.error(str(missing), 400, "invalid_request_error", "replay", code="not_recorded")
+        return True
     except Exception as error:
         logger.exception("the model of trial %s failed", trial.registration.trial)
         message = f"the model {trial.registration.model!r} failed: {type(error).__name__}: {error}"
         await writer.error(message, 500, "server_error", "gateway")
-        return
+        return True
+    if reply is None:
+        return False
+    writer.exchange.recorded = reply.recorded
     # Even where it waits for nothing, another request gets its turn.
     await clock.sleep(reply.first)
-    response = Response.answer(_sign(reply, trial), request, spoken)
+    response = _response(reply, trial, request, spoken)
     await writer.response(response, pause=partial(clock.sleep, reply.pause) if reply.pause else None)
+    return True
+
+
+def _response(reply: ModelReply, trial: OpenTrial, request: ModelRequest, spoken: Dialect) -> Response:
+    if reply.body is None:
+        return Response.answer(_sign(reply, trial), request, spoken)
+    kind = EVENTS if request.stream else JSON
+    return Response((reply.body,), content_type=kind, sized=not request.stream)
 
 
 def _sign(reply: ModelReply, trial: OpenTrial) -> ModelAnswer:

@@ -31,7 +31,7 @@ MODELS = "models"
 ANY = "*"
 """Stands for every model among those that a trial allows."""
 
-UNANSWERED: frozenset[Cause | None] = frozenset({"endpoint", "gateway"})
+UNANSWERED: frozenset[Cause | None] = frozenset({"endpoint", "gateway", "replay"})
 """Causes with which a request does not count as one of the trial's steps: the model was not reached."""
 
 REFUSED: tuple[str, Cause] = ("invalid_request_error", "limit")
@@ -141,17 +141,17 @@ class Gateway:
             return
         elif path == MODELS and trial is not None and _names_its_model(trial):
             await writer.document(_models(trial))
-        elif trial is not None and trial.model is not None:
-            await answer(trial, trial.model, self._clock, writer)
+        elif trial is not None and trial.model is not None and await answer(trial, trial.model, self._clock, writer):
+            return
         elif self._upstream is None:
             await writer.error(NO_UPSTREAM, 404, "invalid_request_error", "gateway")
         else:
             query = scope["query_string"].decode("latin-1")
             target = f"/{path}?{query}" if query else f"/{path}"
             silence = self._silence if trial is None else trial.timeout(self._silence)
-            sent = body if trial is None else with_model(body, trial.model_name, trial.registration.model)
+            sent = body if trial is None else with_model(body, trial.model_name, trial.own_model)
             read = writer.exchange.request
-            model = "" if trial is None else trial.registration.model
+            model = "" if trial is None else trial.own_model
             request = ProxiedRequest(scope["method"], target, scope["headers"], sent, silence, read, model)
             await self._upstream.forward(request, writer)
 

@@ -42,6 +42,7 @@ class RecordedExchange:
         fault: the fault that was put in on purpose; empty without one.
         other_model: the model that it names, where that is not the trial's; empty where it is.
         provoked: whether the endpoint, which refused it, answers plain requests.
+        recorded: seconds that the model took when its answer was recorded; None for an answer of now.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class RecordedExchange:
         self.fault = ""
         self.other_model = ""
         self.provoked = False
+        self.recorded: float | None = None
         self._ended: ModelCall | None = None
         self._attempts: list[Attempt] = []
         self._attempted: float | None = None
@@ -159,6 +161,7 @@ class RecordedExchange:
             fault=self.fault,
             other_model=self.other_model[:LONGEST_NAME],
             provoked=self.provoked,
+            recorded=self.recorded,
             dialect="" if self.dialect.NAME == CHAT else self.dialect.NAME,
             attempts=tuple(self._attempts),
             waited=self._waited_until(now, cause),

@@ -88,6 +88,11 @@ class OpenTrial:
         """The name of the model that the agent was given."""
         return self.registration.model_name or self.registration.model
 
+    @property
+    def own_model(self) -> str:
+        """The name of the model at the endpoint."""
+        return self.registration.model if self.model is None else self.model.asks
+
     def timeout(self, default: float) -> float:
         """Seconds that the trial can take."""
         limits = self.registration.limits

@@ -58,6 +58,7 @@ SECTIONS = {
         "temperature",
         "max_tokens",
         "probe",
+        "on_miss",
         "api_key_env",
         "model_retries",
         "endpoint_patience",

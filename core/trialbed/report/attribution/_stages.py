@@ -49,7 +49,7 @@ REPLACED = "the framework gave another answer than the model's last text, which 
 BY_FRAMEWORK = (ENDED, OF_THE_OFFER, UNTOLD, REPLACED)
 """The beginnings of the reasons of losses that are the framework's, at whatever stage they are."""
 
-NOT_BY_FRAMEWORK = ("limit", "model", "endpoint", "server", "tool")
+NOT_BY_FRAMEWORK = ("limit", "model", "endpoint", "server", "tool", "replay")
 """Kinds of failure that end a run without the framework's doing."""
 
 MAX_REASON = 300

@@ -54,6 +54,8 @@ PRINTS_A_RESULT = (
     "plan-verify",
     "plugins",
     "rank",
+    "record",
+    "replay",
     "run",
     "runs",
     "runs remove",

@@ -148,6 +148,7 @@ SETTINGS = {
     "dataset_digest": "e",
     "code_digest": "c",
     "model_identity": "m",
+    "on_miss": "ask",
     "base_url": "http://x/v1",
     "selector": "gold",
     "max_tools": 5,

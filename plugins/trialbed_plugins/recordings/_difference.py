@@ -1,0 +1,96 @@
+"""The first difference of two requests, in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+SHOWN = 80
+"""Characters of a value that are shown, around the place where it differs."""
+
+FIRST = ("tools", "messages")
+"""The fields whose differences explain most, before all others."""
+
+MISSING = object()
+
+
+class RequestDifference(NamedTuple):
+    """A place at which two requests differ, and what stands there.
+
+    Attributes:
+        path: such as ``tools[2].description``.
+        recorded, asked: the values, cut; ``(none)`` where there is none.
+    """
+
+    path: str
+    recorded: str
+    asked: str
+
+    @property
+    def text(self) -> str:
+        """In one line."""
+        return f"{self.path}: {self.recorded} → {self.asked}"
+
+
+def first_difference(recorded: Mapping[str, Any], asked: Mapping[str, Any]) -> RequestDifference | None:
+    """Return the first difference of two canonical requests; None where they are equal."""
+    names = [*FIRST, *sorted({*recorded, *asked} - {*FIRST})]
+    found = (_differences(recorded.get(name, MISSING), asked.get(name, MISSING), name) for name in names)
+    return next((item for items in found for item in items), None)
+
+
+def nearest(asked: Mapping[str, Any], candidates: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """Return the recorded request that is most like one that was not recorded; None where there is no candidate.
+
+    Those with the longest common beginning of the conversation come first, then those as long, then those with the
+    same tools.
+    """
+
+    def likeness(candidate: Mapping[str, Any]) -> tuple[int, int, bool]:
+        own, other = _messages(asked), _messages(candidate)
+        common = _common(own, other)
+        return common, -abs(len(own) - len(other)), asked.get("tools") == candidate.get("tools")
+
+    return max(candidates, key=likeness, default=None)
+
+
+def _common(own: Sequence[Any], other: Sequence[Any]) -> int:
+    """Return the length of the common beginning of two texts or lists."""
+    pairs = enumerate(zip(own, other, strict=False))
+    return next((place for place, (one, two) in pairs if one != two), min(len(own), len(other)))
+
+
+def _messages(request: Mapping[str, Any]) -> list[Any]:
+    found = request.get("messages")
+    return found if isinstance(found, list) else []
+
+
+def _differences(recorded: Any, asked: Any, path: str) -> Iterator[RequestDifference]:
+    if recorded is MISSING and asked is MISSING:
+        return
+    if isinstance(recorded, dict) and isinstance(asked, dict):
+        for name in [*recorded, *(name for name in asked if name not in recorded)]:
+            yield from _differences(recorded.get(name, MISSING), asked.get(name, MISSING), f"{path}.{name}")
+    elif isinstance(recorded, list) and isinstance(asked, list):
+        for place in range(max(len(recorded), len(asked))):
+            own = [items[place] if place < len(items) else MISSING for items in (recorded, asked)]
+            yield from _differences(own[0], own[1], f"{path}[{place}]")
+    elif type(recorded) is not type(asked) or recorded != asked:
+        yield RequestDifference(path, *_around(_shown(recorded), _shown(asked)))
+
+
+def _shown(value: Any) -> str:
+    return "(none)" if value is MISSING else json.dumps(value, ensure_ascii=False)
+
+
+def _around(recorded: str, asked: str) -> tuple[str, str]:
+    """Cut two texts to the part where they begin to differ."""
+    start = max(0, _common(recorded, asked) - SHOWN // 2)
+    return _cut(recorded, start), _cut(asked, start)
+
+
+def _cut(text: str, start: int) -> str:
+    before = "…" if start else ""
+    after = "…" if len(text) > start + SHOWN else ""
+    return f"{before}{text[start : start + SHOWN]}{after}"

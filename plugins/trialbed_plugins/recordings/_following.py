@@ -1,0 +1,66 @@
+"""How far trials follow a recording, and where they leave it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trialbed.records import TrialKey
+from trialbed.store import StoredRun, StoredTrial
+from trialbed_plugins.recordings._cassette import Cassette
+from trialbed_plugins.recordings._difference import RequestDifference, first_difference, nearest
+from trialbed_plugins.recordings._key import canonical_text
+from trialbed_plugins.recordings._of_run import requests_of
+
+
+@dataclass(frozen=True)
+class Following:
+    """One trial beside a recording.
+
+    Attributes:
+        requests: how many it sent.
+        left: the number of the first request that was not recorded, from 1; None if all were.
+        difference: of that request from the recorded one that is most like it; None where nothing is like it.
+    """
+
+    key: TrialKey
+    requests: int
+    left: int | None = None
+    difference: RequestDifference | None = None
+
+
+def followings(run: StoredRun, cassette: Cassette) -> Iterator[Following]:
+    """Yield how far each trial of a run follows a recording, framework by framework."""
+    for framework in run.config.frameworks:
+        yield from (_following(trial, run, cassette) for trial in run.trials(framework=framework))
+
+
+def _following(trial: StoredTrial, run: StoredRun, cassette: Cassette) -> Following:
+    requests = [request for _, request in requests_of(trial, run.config, cassette.told, cassette.model)]
+    answered: Counter[str] = Counter()
+    for number, request in enumerate(requests, 1):
+        text = canonical_text(request or {})
+        if request is None or cassette.find(text, seed=trial.seed, occurrence=answered[text]) is None:
+            return Following(trial.key, len(requests), number, _difference(request, trial.seed, cassette))
+        answered[text] += 1
+    return Following(trial.key, len(requests))
+
+
+def _difference(request: dict[str, Any] | None, seed: int, cassette: Cassette) -> RequestDifference | None:
+    if request is None:
+        return None
+    candidate = nearest(request, (reply.request for reply in cassette.of_seed(seed)))
+    return None if candidate is None else first_difference(candidate, request)
+
+
+def by_difference(trials: Sequence[Following]) -> list[tuple[Following, int]]:
+    """Return the first trial that left the recording in each way, with how many did, the most frequent way first."""
+    first: dict[RequestDifference | None, Following] = {}
+    counts: Counter[RequestDifference | None] = Counter()
+    for trial in trials:
+        if trial.left is not None:
+            first.setdefault(trial.difference, trial)
+            counts[trial.difference] += 1
+    return [(first[difference], count) for difference, count in counts.most_common()]

@@ -1,0 +1,83 @@
+"""The key of a recorded answer: which requests count as the same.
+
+The framework is not in it. Equal requests of two frameworks share one answer, so that the model's own noise is in no
+comparison. See the table in ``docs/reference/recordings.md``; a test changes each of its fields.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping
+from typing import Any
+
+VERSION = 1
+"""Of the canonical form; changes when equal requests of an earlier version would have other keys."""
+
+IGNORED = frozenset({"stream", "stream_options", "user", "metadata"})
+"""Fields that say how the answer is delivered, or who asks; the model does not see them."""
+
+MODEL = "model"
+
+
+def canonical(document: Mapping[str, Any], names: Collection[str] = ()) -> dict[str, Any]:
+    """Return a request in the form in which it is compared.
+
+    Args:
+        names: of the trial's model; the name of another model is kept.
+    """
+    kept = {name: value for name, value in document.items() if name not in IGNORED and value is not None}
+    if kept.get(MODEL) in names:
+        del kept[MODEL]
+    if isinstance(kept.get("messages"), list):
+        kept["messages"] = _with_plain_ids(kept["messages"])
+    return {name: _number(value) for name, value in kept.items()}
+
+
+def canonical_text(request: Mapping[str, Any]) -> str:
+    """Return a canonical request as JSON, equal for equal requests."""
+    return json.dumps(request, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def request_key(text: str, *, identity: str, seed: int, occurrence: int) -> str:
+    """Return the key of an answer.
+
+    Args:
+        text: the canonical request.
+        identity: of the model.
+        seed: the trial's: the same for each framework, another for each query and repeat.
+        occurrence: how often the trial asked the same before.
+    """
+    whole = json.dumps([VERSION, identity, seed, occurrence, text], ensure_ascii=False)
+    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _with_plain_ids(messages: list[Any]) -> list[Any]:
+    """Replace the ids of calls by their places in the order in which they appear: models and SDKs draw them."""
+    places: dict[str, str] = {}
+
+    def plain(value: Any) -> Any:
+        return places.setdefault(value, f"call_{len(places)}") if isinstance(value, str) else value
+
+    return [_message(message, plain) if isinstance(message, dict) else message for message in messages]
+
+
+def _message(message: Mapping[str, Any], plain: Any) -> dict[str, Any]:
+    found = dict(message)
+    calls = found.get("tool_calls")
+    if isinstance(calls, list):
+        found["tool_calls"] = [
+            {**call, "id": plain(call["id"])} if isinstance(call, dict) and "id" in call else call for call in calls
+        ]
+    if "tool_call_id" in found:
+        found["tool_call_id"] = plain(found["tool_call_id"])
+    return found
+
+
+def _number(value: Any) -> Any:
+    """Return a value in which numbers are numbers: 1 and 1.0 are the same."""
+    if isinstance(value, dict):
+        return {name: _number(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_number(one) for one in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

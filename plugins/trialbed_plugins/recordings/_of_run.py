@@ -1,0 +1,93 @@
+"""The recording that a run in the store is: every answer of its model is in the wire logs of its trials."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from trialbed.records import ModelCall, RunConfig
+from trialbed.store import StoredRun, StoredTrial
+from trialbed.wire import parse_json
+from trialbed_plugins.recordings._cassette import Cassette, RecordedReply, keyed
+from trialbed_plugins.recordings._key import canonical, canonical_text
+
+CUT = " characters kept]"
+"""The end of a body that was too long for the log."""
+
+
+@dataclass
+class Recording:
+    """A run as a cassette, and what of it could not be recorded.
+
+    Attributes:
+        conflicts: answers left out because an equal request of another framework was answered otherwise.
+        cut: requests or answers that are too long for the log. failed: requests without an answer.
+    """
+
+    conflicts: int = 0
+    cut: int = 0
+    failed: int = 0
+    cassette: Cassette = field(default_factory=lambda: Cassette("", "", "", {}))
+
+
+def recording_of(run: StoredRun) -> Recording:
+    """Return the recording that a run is.
+
+    Raises:
+        DataError: a wire log cannot be read.
+    """
+    found, config = Recording(), run.config
+    identity = config.model_identity or config.model
+    replies, found.conflicts = keyed(
+        identity, (reply for trial in run.trials() for reply in _replies(trial, config, found))
+    )
+    found.cassette = Cassette(config.model, identity, config.told_model, replies)
+    return found
+
+
+def requests_of(trial: StoredTrial, config: RunConfig, *also: str) -> Iterator[tuple[ModelCall, dict[str, Any] | None]]:
+    """Yield the requests of a trial to the run's model as they came, each in canonical form where it is whole.
+
+    Args:
+        also: further names under which its model may be asked for.
+    """
+    names = {config.told_model, config.model, *also}
+    for call in sorted(trial.wire.model_calls, key=lambda call: call.started):
+        if not (call.other_model or call.fault or call.limit):
+            yield call, None if call.request.endswith(CUT) else _canonical(call.request, names)
+
+
+def _canonical(body: str, names: set[str]) -> dict[str, Any] | None:
+    try:
+        document = parse_json(body)
+    except ValueError:
+        return None
+    return canonical(document, names) if isinstance(document, dict) else None
+
+
+def _replies(trial: StoredTrial, config: RunConfig, found: Recording) -> Iterator[RecordedReply]:
+    asked: Counter[str] = Counter()
+    for call, request in requests_of(trial, config):
+        if not _is_answered(call):
+            found.failed += 1
+        elif request is None or call.response.endswith(CUT):
+            found.cut += 1
+        else:
+            text = canonical_text(request)
+            yield RecordedReply(
+                seed=trial.seed,
+                occurrence=asked[text],
+                request=json.loads(text),
+                body=call.response,
+                stream=call.stream,
+                duration=call.duration - call.waited if call.recorded is None else call.recorded,
+                dialect=call.dialect,
+            )
+            asked[text] += 1
+
+
+def _is_answered(call: ModelCall) -> bool:
+    return call.status == 200 and call.cause is None

@@ -1,0 +1,72 @@
+"""A recorded model as it answers one trial."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from trialbed.contracts import ModelQuestion, ModelReply, ReplyMissing, TrialModel
+from trialbed.records import TrialRegistration
+from trialbed.wire import Reading
+from trialbed.wire.dialects import CHAT, Dialect
+from trialbed_plugins.recordings._cassette import Cassette, RecordedReply
+from trialbed_plugins.recordings._difference import first_difference, nearest
+from trialbed_plugins.recordings._key import canonical, canonical_text
+
+
+class ReplayedModel(TrialModel):
+    """Answers a trial's requests as they were answered when they were recorded.
+
+    Args:
+        ask: whether the endpoint is asked where nothing was recorded.
+    """
+
+    def __init__(self, cassette: Cassette, registration: TrialRegistration, *, ask: bool) -> None:
+        self.asks = cassette.model
+        self._cassette = cassette
+        self._ask = ask
+        self._seed = registration.seed
+        self._names = frozenset({registration.model_name or "", registration.model, cassette.told, cassette.model})
+        self._answered: Counter[str] = Counter()
+
+    async def answer(self, question: ModelQuestion) -> ModelReply | None:
+        """Answer as recorded.
+
+        Raises:
+            ReplyMissing: this was not asked when the model was recorded; says how it differs.
+        """
+        request = canonical(question.request.document, self._names)
+        text = canonical_text(request)
+        found = self._cassette.find(text, seed=self._seed, occurrence=self._answered[text])
+        if found is not None and (found.dialect or CHAT) == question.dialect.NAME:
+            self._answered[text] += 1
+            return _reply(found, question)
+        if self._ask:
+            return None
+        raise ReplyMissing(f"request {question.place + 1} {self._why(request, self._answered[text])}")
+
+    def _why(self, request: dict[str, object], times: int) -> str:
+        known = self._cassette.of_seed(self._seed)
+        if not known:
+            return "is of a query, repeat or seed that was not recorded"
+        if times:
+            return f"was recorded {times} times, and is asked once more"
+        candidate = nearest(request, (reply.request for reply in known))
+        difference = first_difference(candidate or {}, request)
+        return f"is not the recorded one: {difference.text}" if difference else "was answered in another dialect"
+
+
+def _reply(found: RecordedReply, question: ModelQuestion) -> ModelReply:
+    """The recorded bytes where they were asked for in this way, else the same answer, whole or in pieces."""
+    body = found.body.encode("utf-8", "surrogatepass")
+    if found.stream == question.request.stream:
+        return ModelReply(body=body, recorded=found.duration)
+    reading = _read(question.dialect, body, question, stream=found.stream)
+    return ModelReply(answer=reading.answer, recorded=found.duration)
+
+
+def _read(spoken: Dialect, body: bytes, question: ModelQuestion, *, stream: bool) -> Reading:
+    if not stream:
+        return spoken.read_body(body)
+    reader = spoken.open_stream(question.request.names)
+    reader.feed(body)
+    return reader.end()

@@ -1,0 +1,109 @@
+"""The driver of recorded models: ``replay:FILE``, ``replay:RUN``."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from functools import lru_cache
+from pathlib import Path
+
+from trialbed.contracts import ModelDriver, ModelInfo, OpenedModel, TrialModel
+from trialbed.errors import DataError, UsageError
+from trialbed.files import make_private_folder
+from trialbed.records import TrialRegistration
+from trialbed.settings import RunSettings, state_dir
+from trialbed.store import open_run, open_store
+from trialbed_plugins.recordings._cassette import Cassette, read_cassette, write_cassette
+from trialbed_plugins.recordings._of_run import recording_of
+from trialbed_plugins.recordings._replayed import ReplayedModel
+
+ENDING = ".cassette"
+ASK = "ask"
+MODES = ("stop", ASK)
+
+
+class ReplayModels(ModelDriver):
+    """Recorded models, which answer as they did and need neither a key nor the model."""
+
+    contract = "1"
+
+    def names(self, settings: RunSettings) -> Sequence[str]:  # noqa: ARG002 - they are in this folder
+        """The cassettes of this folder."""
+        return sorted(path.name for path in Path.cwd().glob(f"*{ENDING}"))
+
+    def describe(self, name: str, settings: RunSettings) -> ModelInfo:
+        """Read the recording."""
+        cassette = cassette_named(name, settings.store)
+        asks = settings.on_miss == ASK
+        return ModelInfo(
+            identity=cassette.digest,
+            told_name=cassette.told,
+            at_endpoint=asks,
+            costs=None if asks else False,
+            deterministic=None if asks else True,
+            needs=f"the model {cassette.model} at --base-url, for what was not recorded" if asks else "",
+        )
+
+    @asynccontextmanager
+    async def open(self, name: str, settings: RunSettings) -> AsyncIterator[OpenedModel]:
+        """Make a file of the recording, where it is a run's, for the server to read."""
+        path = await asyncio.to_thread(_path, name, settings.store)
+        yield OpenedModel(model=f"{self.scheme}:{settings.on_miss}:{path}")
+
+    def begin(self, name: str, registration: TrialRegistration) -> TrialModel:
+        """The recorded model for a trial; ``name`` is as ``open`` has it."""
+        mode, _, path = name.partition(":")
+        if mode not in MODES or not Path(path).is_file():
+            raise UsageError(f"there is no recording {name!r} on the server; it is named {MODES[0]}:FILE or {ASK}:FILE")
+        return ReplayedModel(_file(Path(path)), registration, ask=mode == ASK)
+
+
+def _path(name: str, store: str) -> Path:
+    """The file of a recording; one is written for that of a run."""
+    path = Path(name)
+    if not path.is_file():
+        cassette = cassette_named(name, store)
+        path = state_dir() / "cassettes" / f"{cassette.digest}{ENDING}"
+        if not path.is_file():
+            make_private_folder(path.parent)
+            write_cassette(cassette, path)
+    return path.resolve()
+
+
+def cassette_named(name: str, store: str) -> Cassette:
+    """The recording in a file, or that a run of the store is.
+
+    Raises:
+        UsageError: there is neither.
+        DataError: the file is no cassette.
+    """
+    path = Path(name)
+    if path.is_file():
+        return _file(path)
+    if not name:
+        raise UsageError("replay: names no recording; name a file or a run: replay:FILE, replay:RUN")
+    try:
+        reader = open_store(store)
+        run = reader.run(name)
+    except (DataError, UsageError) as error:
+        raise UsageError(f"there is neither a file {name!r} nor such a run: {error}") from error
+    return _run(run.run_id, store, reader.mark)
+
+
+def _file(path: Path) -> Cassette:
+    status = path.stat()
+    return _cassette(path.resolve(), status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=4)
+def _cassette(path: Path, _changed: int, _size: int) -> Cassette:
+    return read_cassette(path)
+
+
+@lru_cache(maxsize=4)
+def _run(run_id: str, store: str, _mark: object) -> Cassette:
+    recording = recording_of(open_run(run_id, store))
+    if not recording.cassette.replies:
+        raise UsageError(f"run {run_id} has no answer of a model to replay")
+    return recording.cassette

@@ -1,0 +1,58 @@
+"""The command ``bench record``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from trialbed.cli.completion import completes, runs
+from trialbed.cli.options import FILE, json_option, plain_option
+from trialbed.cli.stored import store_option
+
+EPILOG = """\b
+Examples:
+  bench record latest -o small-model.cassette
+  bench run --model replay:small-model.cassette --framework langgraph
+"""
+
+
+@click.command("record", epilog=EPILOG)
+@click.argument("run_id", metavar="RUN", shell_complete=completes(runs))
+@plain_option("-o", "--output", type=FILE, required=True, metavar="FILE", help="File of the recording.")
+@store_option
+@json_option
+def command(run_id: str, output: Path, store: str | None, as_json: bool) -> None:
+    """Write the answers of a run's model to a file.
+
+    `bench run --model replay:FILE` answers with it. The file has the requests, the answers and the times, without keys. It needs neither the model nor the store, and
+    the same run always gives the same file.
+    """
+    from trialbed.store import open_run
+    from trialbed_plugins.recordings._cassette import write_cassette
+    from trialbed_plugins.recordings._of_run import recording_of
+
+    recording = recording_of(open_run(run_id, store))
+    cassette = recording.cassette
+    write_cassette(cassette, Path(output))
+    left = {"conflicts": recording.conflicts, "cut": recording.cut, "failed": recording.failed}
+    if as_json:
+        import json
+
+        found = {"file": str(output), "model": cassette.model, "digest": cassette.digest}
+        click.echo(json.dumps(found | {"answers": len(cassette.replies)} | left, indent=2))
+        return
+    click.echo(
+        f"written: {output} ({len(cassette.replies)} answers of {cassette.model}, digest {cassette.digest[:16]})"
+    )
+    for name, count in left.items():
+        if count:
+            click.echo(LEFT_OUT[name].format(count), err=True)
+
+
+LEFT_OUT = {
+    "conflicts": "left out: {} answers to requests that another framework sent too, and got another answer to; "
+    "a replay gives both the first one",
+    "cut": "left out: {} requests whose body or answer is longer than the log keeps",
+    "failed": "left out: {} requests that the model did not answer",
+}

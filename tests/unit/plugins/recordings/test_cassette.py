@@ -1,0 +1,68 @@
+"""Cassettes: what is written is read again, and nothing else is taken for one."""
+
+from __future__ import annotations
+
+import lzma
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trialbed.errors import DataError
+from trialbed_plugins.recordings._cassette import Cassette, RecordedReply, keyed, read_cassette, write_cassette
+
+
+def reply(text: str = "hello", *, seed: int = 1, occurrence: int = 0, **fields: Any) -> RecordedReply:
+    request = {"messages": [{"role": "user", "content": text}], "tools": [{"name": "look"}], "temperature": 0}
+    return RecordedReply(
+        seed, occurrence, request, **{"body": f"answer to {text} ü\udc80", "stream": False, "duration": 0.5} | fields
+    )
+
+
+def cassette(*replies: RecordedReply) -> Cassette:
+    return Cassette("small", "weights 1", "gpt-4o", keyed("weights 1", replies)[0])
+
+
+def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+    written = cassette(reply(), reply("x" * 3_000_000), reply(occurrence=1, body="again", stream=True), reply(seed=2))
+    write_cassette(written, tmp_path / "a.cassette")
+    read = read_cassette(tmp_path / "a.cassette")
+    assert read == written
+    assert read.digest == written.digest
+    assert (tmp_path / "a.cassette").stat().st_size < 10_000
+
+
+def test_equal_recordings_are_equal_files_whatever_the_order(tmp_path: Path) -> None:
+    replies = [reply(text) for text in "abc"]
+    for name, order in (("a", replies), ("b", replies[::-1])):
+        write_cassette(cassette(*order), tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_a_part_that_many_requests_have_stands_there_once() -> None:
+    lines = b"".join(cassette(*(reply(text) for text in "abc")).lines())
+    assert lines.count(b'{"name":"look"}') == 1
+
+
+def test_the_first_of_two_answers_to_one_request_is_kept_and_the_others_are_counted() -> None:
+    found, conflicts = keyed("m", [reply(), reply(body="another"), reply()])
+    assert ([one.body for one in found.values()], conflicts) == ([reply().body], 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"no xz", "is no cassette"),
+        (lzma.compress(b"words\n"), "line 1: is not JSON"),
+        (lzma.compress(b"[]\n"), "is no cassette"),
+        (lzma.compress(b""), "is no cassette"),
+        (lzma.compress(b'{"format": "trialbed cassette", "version": 9}\n'), "of version 9"),
+        (lzma.compress(b"".join(cassette(reply()).lines()) + b'{"seed": 1}\n'), "line 5: is not as a cassette has it"),
+        (lzma.compress(b"".join(list(cassette(reply(), reply("b")).lines())[:-1])), "says 2: it was changed or cut"),
+        (lzma.compress(b"".join(cassette(reply()).lines()))[:-20], "is no cassette, or is cut"),
+    ],
+)
+def test_what_is_no_whole_cassette_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "file").write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        read_cassette(tmp_path / "file")
