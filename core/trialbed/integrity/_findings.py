@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from trialbed.records import ApiCall, IntegrityFinding, IntegrityKind, ModelCall, Outcome, Query, ToolSpec, WireLog
-from trialbed.tool_calls import call_origins, compare_calls, is_forced, replaced, unsourced
+from trialbed.tool_calls import answer_key, call_origins, compare_calls, is_forced, replaced, unsourced
 from trialbed.wire import OfferedTool, recorded_request
 from trialbed.wire.offers import Offers
 from trialbed.wire_log import failed
@@ -44,6 +44,8 @@ def integrity_findings(
     found: list[IntegrityFinding] = [*_models(wire), *_requests(wire, tools)]
     if not in_process:
         found += _calls(wire, tools)
+        key = answer_key(query, wire, tools)
+        found += [_finding("answer_key", len(key), key)] if key else []
     if outside:
         names = ("the model" if isinstance(call, ModelCall) else call.api.title for call in outside)
         found.append(_finding("outside_clock", len(outside), names))

@@ -24,6 +24,10 @@ WORDS: Mapping[IntegrityKind, tuple[str, str]] = MappingProxyType(
         "required_choice": ("request demands a call", "requests demand a call"),
         "forced_choice": ("request forces a call by name", "requests force a call by name"),
         "added_tool": ("tool on offer that is not the trial's", "tools on offer that are not the trial's"),
+        "answer_key": (
+            "gold value in a request, and in nothing of the trial before it",
+            "gold values in a request, and in nothing of the trial before it",
+        ),
         "forced_call": ("forced call, which scores nothing", "forced calls, which score nothing"),
         "dictated_call": (
             "call that the request had already, which scores nothing",

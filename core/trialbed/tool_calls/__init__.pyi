@@ -1,4 +1,5 @@
 from ._alignment import align as align
+from ._answer_key import answer_key as answer_key
 from ._asked import NOT_MADE as NOT_MADE
 from ._asked import AskedCall as AskedCall
 from ._asked import asked_calls as asked_calls

@@ -7,6 +7,7 @@ from itertools import islice
 
 from trialbed.evidence import Passages, carries_fact, evidence_values
 from trialbed.records import ModelCall, Query, WireLog
+from trialbed.tool_calls._answer_key import answer_key
 from trialbed.tool_calls._telling import last_turn, replaced, said
 from trialbed.tool_calls._uses import MAX_VALUES
 from trialbed.wire import recorded_answer
@@ -24,10 +25,13 @@ def unsourced(query: Query, answer: str, wire: WireLog) -> str:
 
     A reference fact needs an Api's result, or the model's own words. Where the model ended with words of its own, and
     the answer is another text, the model's words alone count: where the model gave up, a framework answers by itself.
+    Words that repeat what only a request had told the model are no source.
 
     Args:
         wire: with the calls that count.
     """
+    if given := _given_away(query, answer, wire):
+        return f"the answer says {given!r}, which no Api returned, and which a request gave the model"
     if _is_said(answer, wire) or any(CUT in turn.response for turn in wire.model_calls):
         return ""
     own = replaced(answer, wire) and not _is_program(last_turn(wire))
@@ -41,6 +45,14 @@ def unsourced(query: Query, answer: str, wire: WireLog) -> str:
     if own and not query.reference_facts and _only_results(query, answer, wire, words):
         return "the answer has the Apis' results, but the model ended with other words, which have none of them"
     return ""
+
+
+def _given_away(query: Query, answer: str, wire: WireLog) -> str:
+    """Return a fact in the answer that the model knows from the framework alone; empty where there is none."""
+    results = Passages([query.text, *(" ".join(evidence_values(call.response)) for call in wire.api_calls)])
+    facts = [fact for fact in query.reference_facts if carries_fact(answer, fact) and not results.mention(fact)]
+    key = answer_key(query, wire) if facts else ()
+    return next((fact for fact in facts if fact in key), "")
 
 
 def _is_said(answer: str, wire: WireLog) -> bool:

@@ -1,0 +1,71 @@
+"""Requests outside of the time for which an agent's clock ran, and the time that they add."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from trialbed.integrity import outside_clock, with_outside_time
+from trialbed.integrity._clock import ALLOWANCE
+from trialbed.records import ApiCall, ApiRef, ModelCall, Outcome, WireLog
+
+OPENED = datetime(2026, 1, 2, tzinfo=UTC)
+API = ApiRef(category="C", tool_name="T", api_name="a")
+LATEST = 0.5
+"""Seconds after the earliest moment at which the server's clock of the trial may have begun."""
+
+
+def at(seconds: float) -> datetime:
+    return OPENED + timedelta(seconds=seconds)
+
+
+def asked(started: float, duration: float = 0.1) -> ModelCall:
+    return ModelCall(
+        started=started, duration=duration, status=200, request="", response="", request_bytes=0, response_bytes=0
+    )
+
+
+def called(started: float) -> ApiCall:
+    return ApiCall(started=started, duration=0.1, api=API, offered=True, arguments={})
+
+
+def outcome(begun: float = 1.0, ended: float = 3.0) -> Outcome:
+    return Outcome(started_at=at(begun), ended_at=at(ended), wall_time=ended - begun)
+
+
+def outside(*calls: ModelCall | ApiCall, run: Outcome | None = None) -> list[float]:
+    wire = WireLog(
+        trial="t",
+        opened_at=OPENED,
+        model_calls=tuple(call for call in calls if isinstance(call, ModelCall)),
+        api_calls=tuple(call for call in calls if isinstance(call, ApiCall)),
+    )
+    return [call.started for call in outside_clock(run or outcome(), wire, (OPENED, at(LATEST)))]
+
+
+def test_requests_after_the_end_and_before_the_beginning_are_found_in_order() -> None:
+    assert outside(asked(5.0), called(4.0), asked(2.0), called(0.0)) == [0.0, 4.0, 5.0]
+
+
+@pytest.mark.parametrize(
+    ("started", "found"),
+    [(3.0 + ALLOWANCE, False), (3.01 + ALLOWANCE, True), (0.15, False), (0.14, True)],
+    ids=["in time", "late", "begun before and still under way", "early"],
+)
+def test_a_request_counts_as_outside_only_where_that_is_certain(started: float, found: bool) -> None:
+    # The clock began at 0.5 at the latest, so that 1.0 of the worker is 0.5 of it, less the allowance.
+    assert bool(outside(asked(started))) is found
+
+
+def test_nothing_is_outside_where_no_end_was_seen() -> None:
+    killed = Outcome(started_at=at(1), wall_time=2)
+    assert outside(asked(100.0), run=killed) == []
+    assert with_outside_time(killed, [asked(100.0)], (OPENED, OPENED)) == killed
+
+
+def test_the_time_reaches_from_the_first_request_to_the_last() -> None:
+    opening = (OPENED, OPENED)
+    assert with_outside_time(outcome(), [], opening).wall_time == 2
+    assert with_outside_time(outcome(), [asked(6.0, 0.5)], opening).wall_time == pytest.approx(5.5)
+    assert with_outside_time(outcome(), [asked(0.2), called(4.0)], opening).wall_time == pytest.approx(3.9)
