@@ -18,7 +18,9 @@ def outside_clock(outcome: Outcome, wire: WireLog, opening: Opening) -> list[Mod
     """Return the requests that were sent after the agent's time had ended, or answered before it began, in order.
 
     An agent that works when its answer is read, or when it is closed, works after its time. Where it is not certain
-    on which side of the two messages a request lies, it is within. None are where the executor saw no end.
+    on which side of the two messages a request lies, it is within: an executor that is held up reads both messages
+    late, so that the agent may have begun as much earlier as its last request ended before the second one was read.
+    None are where the executor saw no end.
     """
     if outcome.ended_at is None:
         return []
@@ -27,7 +29,9 @@ def outside_clock(outcome: Outcome, wire: WireLog, opening: Opening) -> list[Mod
     began = (_begun(outcome) - latest).total_seconds() - ALLOWANCE
     every: list[ModelCall | ApiCall] = [*wire.model_calls, *wire.api_calls]
     calls = sorted(every, key=lambda call: call.started)
-    return [call for call in calls if call.started > ended or call.started + call.duration < began]
+    last = max((_end(call) for call in calls if call.started <= ended), default=ended)
+    began = min(began, last - outcome.wall_time - ALLOWANCE)
+    return [call for call in calls if call.started > ended or _end(call) < began]
 
 
 def with_outside_time(outcome: Outcome, calls: Sequence[ModelCall | ApiCall], opening: Opening) -> Outcome:
@@ -36,8 +40,12 @@ def with_outside_time(outcome: Outcome, calls: Sequence[ModelCall | ApiCall], op
         return outcome
     begun = (_begun(outcome) - opening[0]).total_seconds()
     first = min(begun, *(call.started for call in calls))
-    last = max(begun + outcome.wall_time, *(call.started + call.duration for call in calls))
+    last = max(begun + outcome.wall_time, *map(_end, calls))
     return outcome.model_copy(update={"wall_time": last - first})
+
+
+def _end(call: ModelCall | ApiCall) -> float:
+    return call.started + call.duration
 
 
 def _begun(outcome: Outcome) -> datetime:

@@ -88,7 +88,7 @@ def new(name: str, output: Path, as_json: bool) -> None:
 @plain_option(
     "--hostile",
     is_flag=True,
-    help="Instead of the checks, run hostile agents beside the adapter: no attack may cost it a trial.",
+    help="Instead of the checks, run hostile agents beside it: no attack may cost it a trial, and no cheat may pay.",
 )
 @plain_option(
     "--sandbox",
@@ -119,8 +119,9 @@ def check(
     it is a finding. Exits with 1 if the adapter does not conform: a check fails that its deviations do not declare, or
     a check passes that they do declare.
 
-    With --hostile, hostile agents crash, hang, forge, flood and leave things behind beside the adapter. Exits with 1 if
-    an attack costs anything but its own trial.
+    With --hostile, hostile agents crash, hang, forge, flood and leave things behind beside the adapter, and others try
+    to be scored for answers that they know. Exits with 1 if an attack costs anything but its own trial, or a cheat
+    gains anything or is not named.
     """
     from trialbed.cli.environments import chosen_environments
     from trialbed.environments import expand_profiles

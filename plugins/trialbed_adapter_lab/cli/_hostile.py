@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -11,7 +12,8 @@ from trialbed.cli.stored import print_json
 from trialbed.contracts import Executor, Sandbox
 from trialbed.drivers import load_driver
 from trialbed.errors import SandboxUnavailable
-from trialbed_adapter_lab.hostile import HostileReport, run_attacks
+from trialbed.records import shown_name
+from trialbed_adapter_lab.hostile import CheatResult, HostileReport, run_attacks, run_cheats
 
 SANDBOXES = ("none", "process", "container")
 
@@ -27,7 +29,8 @@ def attack(name: str, sandboxes: Sequence[str], *, yes: bool, env_dir: Path | No
     reports = []
     for sandbox in sandboxes or _usable():
         click.echo(f"sandbox {sandbox}:", err=True)
-        reports.append(run_attacks(name, sandbox, options=options))
+        report = run_attacks(name, sandbox, options=options)
+        reports.append(replace(report, cheats=run_cheats(name, sandbox, options=options)))
     if as_json:
         print_json([report.as_json() for report in reports])
     else:
@@ -68,4 +71,24 @@ def _show(reports: Sequence[HostileReport]) -> None:
     held, tried = (
         sum(found) for found in zip(*((one.held, 1) for all_ in reports for one in all_.results), strict=True)
     )
-    click.echo(f"\n{held} of {tried} attacks cost their own trial at most, and {reports[0].framework} nothing")
+    click.echo(f"\n{held} of {tried} attacks cost their own trial at most, and {reports[0].framework} nothing\n")
+    _show_cheats(reports)
+
+
+def _show_cheats(reports: Sequence[HostileReport]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("cheat", "model", *(report.sandbox for report in reports), box=None, pad_edge=False)
+    for results in zip(*(report.cheats for report in reports), strict=True):
+        table.add_row(results[0].cheat, results[0].model, *map(_cheat_text, results))
+    Console(highlight=False, markup=False).print(table)
+    every = [result for report in reports for result in report.cheats]
+    held = sum(result.held for result in every)
+    click.echo(f"\n{held} of {len(every)} cheats gained nothing, and are named where they leave a trace")
+
+
+def _cheat_text(result: CheatResult) -> str:
+    named = ", ".join(result.named) or "worth nothing"
+    gained = ", ".join(f"{shown_name(name)} {value:.2f}" for name, (value, _) in result.gained.items())
+    return named if result.held else f"NOT HELD: {'; '.join(filter(None, (gained, named, result.neighbour)))}"

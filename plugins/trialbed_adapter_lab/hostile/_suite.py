@@ -14,6 +14,7 @@ from typing import Any
 from trialbed.errors import NothingMeasured
 from trialbed.files import temporary_folder
 from trialbed_adapter_lab.hostile._attacks import ATTACKS, Attack
+from trialbed_adapter_lab.hostile._cheats import CheatResult
 
 API = {"category": "Crafts", "tool_name": "Kiln", "api_name": "fire"}
 TIMEOUT = 10
@@ -45,20 +46,21 @@ class AttackResult:
 
 @dataclass(frozen=True)
 class HostileReport:
-    """The results of the attacks in one sandbox."""
+    """The results of the attacks and of the cheats in one sandbox."""
 
     framework: str
     sandbox: str
     results: tuple[AttackResult, ...]
+    cheats: tuple[CheatResult, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Return whether every attack was held."""
-        return all(result.held for result in self.results)
+        """Return whether every attack and every cheat was held."""
+        return all(result.held for result in self.results) and all(cheat.held for cheat in self.cheats)
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as a document."""
-        return {"framework": self.framework, "sandbox": self.sandbox, "results": [asdict(one) for one in self.results]}
+        return asdict(self)
 
 
 def run_attacks(
@@ -84,7 +86,12 @@ def run_attacks(
         command += ["--dataset", "attacks.json", "--timeout", str(TIMEOUT), "--concurrency", "2", "--json"]
         command += ["--sandbox", sandbox, *options]
         done = subprocess.run(
-            command, cwd=folder, env=_environment(folder / "site"), stdout=subprocess.PIPE, text=True, check=False
+            command,
+            cwd=folder,
+            env=hostile_environment(folder / "site"),
+            stdout=subprocess.PIPE,
+            text=True,
+            check=False,
         )
     try:
         innocent, hostile = map(_failures, json.loads(done.stdout))
@@ -117,7 +124,7 @@ def _after(attack: Attack) -> str:
     return f"after {attack.name}"
 
 
-def _environment(site: Path) -> dict[str, str]:
+def hostile_environment(site: Path) -> dict[str, str]:
     """Return this process's environment without settings of runs, with the hostile adapter and its limits."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TRIALBED_")}
     path = os.pathsep.join(filter(None, (str(site), kept.get("PYTHONPATH"))))

@@ -45,7 +45,7 @@ def outside(*calls: ModelCall | ApiCall, run: Outcome | None = None) -> list[flo
 
 
 def test_requests_after_the_end_and_before_the_beginning_are_found_in_order() -> None:
-    assert outside(asked(5.0), called(4.0), asked(2.0), called(0.0)) == [0.0, 4.0, 5.0]
+    assert outside(asked(5.0), called(4.0), asked(2.9), called(0.0)) == [0.0, 4.0, 5.0]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,14 @@ def test_requests_after_the_end_and_before_the_beginning_are_found_in_order() ->
 )
 def test_a_request_counts_as_outside_only_where_that_is_certain(started: float, found: bool) -> None:
     # The clock began at 0.5 at the latest, so that 1.0 of the worker is 0.5 of it, less the allowance.
-    assert bool(outside(asked(started))) is found
+    assert bool(outside(asked(started), asked(2.9))) is found
+
+
+def test_messages_that_were_read_late_make_no_request_early() -> None:
+    # It worked from 0.4 to 0.9, of which the executor heard at 3.0.
+    late = outcome(begun=2.5, ended=3.0)
+    assert outside(asked(0.45), called(0.5), asked(0.8), run=late) == []
+    assert outside(asked(0.0), called(0.1), asked(0.9), run=late) == [0.0, 0.1]
 
 
 def test_nothing_is_outside_where_no_end_was_seen() -> None:

@@ -63,6 +63,8 @@ class ChatRequest(ModelRequest):
         """Return whether the model may call them."""
         choice = self.document.get("tool_choice")
         if isinstance(choice, dict):
+            if isinstance(allowed := choice.get("allowed_tools"), dict):
+                return _allowed_choice(allowed)
             function = choice.get("function")
             name = function.get("name") if isinstance(function, dict) else None
             return ToolChoice("required", name if isinstance(name, str) else "")
@@ -224,3 +226,12 @@ def _call(call: Document) -> Call:
         # Some vendors send the arguments as an object.
         arguments = "" if arguments is None else json.dumps(arguments, ensure_ascii=False)
     return Call(name if isinstance(name, str) else "", arguments, identity if isinstance(identity, str) else "", call)
+
+
+def _allowed_choice(allowed: Mapping[str, Any]) -> ToolChoice:
+    """Return the choice among the tools that a request allows of those on offer: a single one is chosen by name."""
+    tools = allowed.get("tools")
+    functions = [tool.get("function") for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
+    names = {str(function.get("name") or "") for function in functions if isinstance(function, dict)}
+    mode = "required" if allowed.get("mode") == "required" else "auto"
+    return ToolChoice(mode, names.pop() if mode == "required" and len(names) == 1 else "")
