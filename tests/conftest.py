@@ -48,7 +48,7 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add what is for runs that divide the work among them."""
-    help_text = "of the parameters of each test, take the K-th of N parts; tests without parameters are all taken"
+    help_text = "of the tests of each file, take the K-th of N parts; files with fewer tests are in every part"
     parser.addoption("--part", metavar="K/N", type=_part, default=(1, 1), help=help_text)
 
 
@@ -59,6 +59,8 @@ def _part(text: str) -> tuple[int, int]:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Choose Hypothesis' profile, and in CI a new seed for each run, which all workers share."""
+    # Until all tests are found nothing is freed: to look for it takes a fifth of the time, in each worker.
+    gc.disable()
     hypothesis.settings.load_profile(PROFILE)
     if PROFILE != "dev" and config.getoption("--hypothesis-seed") is None:
         config.option.hypothesis_seed = str(secrets.randbits(32))
@@ -74,43 +76,46 @@ def pytest_report_header(config: pytest.Config) -> str:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put the cheapest first, but of slow ones the longest, and mark as slow what another marker says is slow."""
     _take_part(config, items)
+    ranks = {path: _rank(path) for path in {item.path for item in items}}
+    places = {}
     for item in items:
-        if any(item.get_closest_marker(name) for name in SLOW):
+        seconds = [max(mark.args, default=0) for mark in item.iter_markers() if mark.name in ("slow", *SLOW)]
+        if seconds and not item.get_closest_marker("slow"):
             item.add_marker("slow")
-    items.sort(key=_order)
+        # Of slow tests the longest come first: short ones fill the time that is left when workers share out the rest.
+        places[item] = (bool(seconds), -max(seconds, default=0), ranks[item.path])
+    items.sort(key=places.__getitem__)
 
 
 def _take_part(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out, and say so, what is in the other parts of this run's tests."""
     number, parts = config.getoption("--part")
-    families: dict[str, list[pytest.Item]] = {}
+    files: dict[Path, list[pytest.Item]] = {}
     for item in items:
-        families.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    others = [item for family in families.values() for item in _others(family, number, parts)]
+        files.setdefault(item.path, []).append(item)
+    others = [item for tests in files.values() for item in _others(tests, number, parts)]
     if others:
         config.hook.pytest_deselected(items=others)
         left_out = set(others)
         items[:] = [item for item in items if item not in left_out]
 
 
-def _others(family: list[pytest.Item], number: int, parts: int) -> list[pytest.Item]:
-    """Of one test, those in other parts; where there are too few for each part to have one, all are in each."""
-    return [item for place, item in enumerate(family) if place % parts != number - 1] if len(family) >= parts else []
+def _others(tests: list[pytest.Item], number: int, parts: int) -> list[pytest.Item]:
+    """Of one file, those in other parts; where there are too few for each part to have one, all are in each."""
+    return [item for place, item in enumerate(tests) if place % parts != number - 1] if len(tests) >= parts else []
 
 
 def pytest_collection_finish() -> None:
     """Let the garbage collector pass over the thousands of tests: it takes a quarter of a second to look at them."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
-def _order(item: pytest.Item) -> tuple[bool, float, int]:
-    parts = item.path.relative_to(ROOT).parts
+def _rank(path: Path) -> int:
+    parts = path.relative_to(ROOT).parts
     folder = parts[1] if parts[0] == "tests" else parts[0]
-    rank = ORDER.index(folder) if folder in ORDER else len(ORDER)
-    seconds = [mark.args[0] for name in ("slow", *SLOW) for mark in item.iter_markers(name) if mark.args]
-    # Among slow tests the longest come first: short ones fill the time that is left when workers share out the rest.
-    return item.get_closest_marker("slow") is not None, -max(seconds, default=0), rank
+    return ORDER.index(folder) if folder in ORDER else len(ORDER)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -28,7 +28,7 @@ RUNS = {
 
 FORMATS = ("json", "csv", "markdown", "html", "junit")
 
-ON_BOTH_STORES = {
+ON_STORED_RUNS = {
     **{f"show-{run}": f"show {{{run}}}" for run in ("mixed", "interrupted", "faults")},
     **{f"show-mixed-{form}": f"show {{mixed}} --format {form}" for form in FORMATS},
     "runs": "runs",
@@ -37,10 +37,6 @@ ON_BOTH_STORES = {
     "trial-wrong-json": "show {wrong_args} reference/3 --json",
     "compare-later": "compare {mixed} {later} --force",
     "export-gold": "export {gold}",
-}
-"""Commands that give the same whichever database holds the runs."""
-
-ON_STORED_RUNS = {
     **{f"show-{run}": f"show {{{run}}}" for run in RUNS if run not in ("mixed", "interrupted", "faults")},
     **{f"show-{run}-{form}": f"show {{{run}}} --format {form}" for run in ("kinds", "own_scores") for form in FORMATS},
     **{f"show-{run}-json": f"show {{{run}}} --json" for run in ("faults", "interrupted", "no_verdicts", "unmeasured")},

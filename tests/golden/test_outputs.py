@@ -17,7 +17,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from golden.cases import CHANGING, LIVE, ON_BOTH_STORES, ON_STORED_RUNS, ON_VENDOR_FILES, RUNS
+from golden.cases import CHANGING, LIVE, ON_STORED_RUNS, ON_VENDOR_FILES, RUNS
 from golden.loading import load_runs, write_files
 from golden.texts import RUN_ID, check, without_measurements, without_places
 from support.bench import bench_in, own_environment
@@ -83,11 +83,10 @@ class Commands:
         self.folder = folder
         self._bench = bench_in(folder, variables(folder, **more), timeout=120)
         self._measured = measured
-        store = more.get("TRIALBED_STORE", "no store")
         self._places = {
             str(folder): "/folder",
             str(ROOT): "/checkout",
-            **({store: "STORE"} if "://" not in store else {"--store URL": "--store STORE"}),
+            more.get("TRIALBED_STORE", "no store"): "STORE",
         }
 
     def run(self, line: str, **places: str) -> str:
@@ -133,19 +132,11 @@ def beside_store(stored: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("name", [*ON_BOTH_STORES, *ON_STORED_RUNS])
+@pytest.mark.parametrize("name", ON_STORED_RUNS)
 def test_commands_on_stored_runs(name: str, stored: Path, tmp_path: Path) -> None:
     write_files(tmp_path)
     commands = Commands(tmp_path, measured=name.startswith("select"), TRIALBED_STORE=str(stored))
-    check(f"stored/{name}", commands.run((ON_BOTH_STORES | ON_STORED_RUNS)[name]))
-
-
-def test_commands_on_postgresql(postgres_url: str, tmp_path: Path) -> None:
-    load_runs(postgres_url)
-    write_files(tmp_path)
-    commands = Commands(tmp_path, TRIALBED_STORE=postgres_url)
-    for name, line in ON_BOTH_STORES.items():
-        check(f"stored/{name}", commands.run(line))
+    check(f"stored/{name}", commands.run(ON_STORED_RUNS[name]))
 
 
 @pytest.mark.parametrize("name", ON_VENDOR_FILES)

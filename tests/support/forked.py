@@ -18,7 +18,8 @@ import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, NoReturn
 
@@ -42,6 +43,21 @@ _execute = subprocess._fork_exec  # type: ignore[attr-defined]
 def fork_servers_and_workers() -> None:
     """From now on, let this process fork them."""
     subprocess._fork_exec = _start  # type: ignore[attr-defined]
+
+
+@contextmanager
+def forked_servers() -> Iterator[None]:
+    """Let this process fork its servers meanwhile; a worker that is forked from one with threads may wait for ever."""
+
+    def start(*given: Any) -> int:
+        is_server = list(given[0])[: len(SERVER)] == SERVER
+        return _start(*given) if is_server else int(_execute(*given))
+
+    subprocess._fork_exec = start  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        subprocess._fork_exec = _execute  # type: ignore[attr-defined]
 
 
 def _start(*given: Any) -> int:
@@ -90,6 +106,8 @@ def _leave_behind(streams: Sequence[int], *, own_session: bool) -> None:
     atexit._clear()
     asyncio._set_running_loop(None)
     asyncio.set_event_loop_policy(None)
+    # Modules that are run are not pytest's to find.
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not type(finder).__module__.startswith("_pytest.")]
     sys.stdin, sys.stdout, sys.stderr = (
         open(number, mode, buffering=1, closefd=False)  # noqa: SIM115 - the process's own
         for number, mode in enumerate("rww")

@@ -10,16 +10,8 @@ from pathlib import Path
 import pytest
 from support.bench import bench_in, own_environment
 
-from trialbed_adapter_lab.hostile import ATTACKS, AttackResult, run_attacks
+from trialbed_adapter_lab.hostile import ATTACKS, AttackResult
 from trialbed_plugins.executors.local import LocalExecutor
-
-WORST = ("exit code", "lower the limits", "remove modules", "leave a daemon", "remove all folders")
-
-
-def test_the_worst_cost_their_own_trial() -> None:
-    report = run_attacks("reference", attacks=[attack for attack in ATTACKS if attack.name in WORST])
-    assert {result.attack for result in report.results} == set(WORST)
-    assert [result for result in report.results if not result.held] == []
 
 
 @pytest.mark.slow(75)
