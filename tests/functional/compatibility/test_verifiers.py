@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from support.bench import own_environment
 from support.verification import rows, written_set
+from support.warm import run_warm
 
 from trialbed_scripted import ScriptedServer, serve
 
@@ -29,9 +30,15 @@ async def run(folder: Path, *command: object) -> subprocess.CompletedProcess[str
     )  # fmt: skip
 
 
+async def module(folder: Path, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``python -m NAME``, which starts without the wait for its imports."""
+    environment = own_environment(OPENAI_API_KEY="k")
+    return await asyncio.to_thread(run_warm, name, arguments, cwd=folder, env=environment, timeout=120)
+
+
 async def verified(folder: Path, server: ScriptedServer, output: str, *more: str) -> subprocess.CompletedProcess[str]:
     endpoint = ("--model", "gpt-4o", "--base-url", server.url, "--api-key", "k", "--output", output)
-    return await run(folder, "-m", "vendor_verifier", "set.jsonl", *endpoint, "--summary", f"{output}.json", *more)
+    return await module(folder, "vendor_verifier", "set.jsonl", *endpoint, "--summary", f"{output}.json", *more)
 
 
 async def test_a_vendor_is_verified_and_compared_by_the_readmes_commands(tmp_path: Path) -> None:
@@ -45,9 +52,9 @@ async def test_a_vendor_is_verified_and_compared_by_the_readmes_commands(tmp_pat
     assert len(rows(tmp_path / "one.jsonl")) == CASES
     shutil.copy(tmp_path / "one.jsonl", tmp_path / "other.jsonl")
     files = ("--baseline", "one.jsonl", "--vendor", "other.jsonl")
-    compared = await run(tmp_path, "-m", "vendor_verifier.compare", *files)
+    compared = await module(tmp_path, "vendor_verifier.compare", *files)
     assert json.loads(compared.stdout)["tool_call_trigger_similarity"]["f1"] == 1.0, compared.stderr
-    await run(tmp_path, "-m", "vendor_verifier.compare", *files, "--output", "found.json")
+    await module(tmp_path, "vendor_verifier.compare", *files, "--output", "found.json")
     assert json.loads((tmp_path / "found.json").read_text())["tool_call_schema_accuracy"]
 
 
