@@ -1,15 +1,23 @@
-"""What other people's distributions add, installed as users install them and used by the command line."""
+"""What other people's distributions add, built and installed, and used by the command line.
+
+The commands that look for plugins have an environment as users have it; what is done with plugins afterwards is
+tried beside the checkout, where a command starts without the wait for its imports.
+"""
 
 from __future__ import annotations
 
 import json
+import subprocess
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.distributions import Installation, Wheels
+from support.bench import own_environment
+from support.distributions import Installation, Wheels, uv
+from support.warm import run_warm
 
 from trialbed_scripted import ReceivedRequest, Turn, say, serve
 
@@ -22,21 +30,47 @@ def installation(wheels: Wheels, new_installation: Callable[..., Installation]) 
     return new_installation(wheels.acme, wheels.broken)
 
 
+@dataclass(frozen=True)
+class Beside:
+    """Distributions that are installed beside the checkout."""
+
+    packages: Path
+
+    def bench(self, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+        variables = {"XDG_CACHE_HOME": str(cwd / ".cache"), "COLUMNS": "100", "PYTHONPATH": str(self.packages)}
+        environment = own_environment(**variables)
+        kept = {name: value for name, value in environment.items() if not name.startswith("OPENAI_")}
+        return run_warm("trialbed", arguments, cwd=cwd, env=kept, timeout=300)
+
+    def bench_json(self, *arguments: str, cwd: Path) -> Any:
+        done = self.bench(*arguments, "--json", cwd=cwd)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+
 @pytest.fixture(scope="session")
-def acme_run(installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, Any]]:
-    def run(model: str) -> dict[str, Any]:
+def beside(wheels: Wheels, tmp_path_factory: pytest.TempPathFactory) -> Beside:
+    """The same distributions, beside the checkout."""
+    folder = tmp_path_factory.mktemp("packages")
+    uv("pip", "install", "--quiet", "--no-deps", "--target", str(folder), str(wheels.acme), str(wheels.broken))
+    return Beside(folder)
+
+
+@pytest.fixture(scope="session")
+def acme_run(beside: Beside, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str, Any]]:
+    def run(model: str, where: Beside | Installation = beside) -> dict[str, Any]:
         folder = tmp_path_factory.mktemp("run")
-        (document,) = installation.bench_json(
-            "run", "--framework", "acme", "--dataset", "acme", "--model", model, cwd=folder
-        )
+        (document,) = where.bench_json("run", "--framework", "acme", "--dataset", "acme", "--model", model, cwd=folder)
         assert (folder / "results" / "tools" / "acme_acme.json").is_file()
         return document
 
     return run
 
 
-def test_a_framework_a_dataset_and_scores_of_others_work_together(acme_run: Callable[[str], dict[str, Any]]) -> None:
-    document = acme_run("scripted:gold")
+def test_a_framework_a_dataset_and_scores_of_others_work_together(
+    acme_run: Callable[..., dict[str, Any]], installation: Installation
+) -> None:
+    document = acme_run("scripted:gold", installation)
     assert document["metadata"]["agent_name"] == "acme"
     summary = document["summary"]
     assert (summary["total_queries"], summary["error_count"]) == (3, 0)
@@ -48,7 +82,7 @@ def test_a_framework_a_dataset_and_scores_of_others_work_together(acme_run: Call
 
 
 def test_a_score_of_others_has_its_right_value_for_a_model_that_errs(
-    acme_run: Callable[[str], dict[str, Any]],
+    acme_run: Callable[..., dict[str, Any]],
 ) -> None:
     """Played in reverse, only the query with one gold call begins right."""
     document = acme_run("scripted:reordered")
@@ -58,18 +92,18 @@ def test_a_score_of_others_has_its_right_value_for_a_model_that_errs(
     assert document["summary"]["average_sopr_score"] == 1.0
 
 
-def test_a_score_of_others_can_be_a_threshold(installation: Installation, tmp_path: Path) -> None:
+def test_a_score_of_others_can_be_a_threshold(beside: Beside, tmp_path: Path) -> None:
     command = ("run", "-f", "acme", "-d", "acme", "--model", "scripted:reordered", "--fail-under")
-    done = installation.bench(*command, "acme_begins_right=0.3", cwd=tmp_path)
+    done = beside.bench(*command, "acme_begins_right=0.3", cwd=tmp_path)
     assert done.returncode == 0
     assert "\nacme_boot_time, ms  " in done.stdout, "a score has the unit that its scorer declares"
-    failed = installation.bench(*command, "acme_begins_right=0.5", cwd=tmp_path)
+    failed = beside.bench(*command, "acme_begins_right=0.5", cwd=tmp_path)
     assert failed.returncode == 1
     assert "acme: acme_begins_right is 0.3333, below 0.5" in failed.stderr
 
 
-def test_the_framework_of_others_stands_beside_ours(installation: Installation, tmp_path: Path) -> None:
-    documents = installation.bench_json("run", "-f", "reference", "-f", "acme", "--limit", "4", cwd=tmp_path)
+def test_the_framework_of_others_stands_beside_ours(beside: Beside, tmp_path: Path) -> None:
+    documents = beside.bench_json("run", "-f", "reference", "-f", "acme", "--limit", "4", cwd=tmp_path)
     ours, theirs = documents
     assert [document["metadata"]["agent_name"] for document in documents] == ["reference", "acme"]
     for score in ("average_sopr_score", "average_api_call_score", "average_claimed_vs_observed"):
@@ -87,7 +121,7 @@ def helpful(request: ReceivedRequest) -> Turn:
     return say("yes" if "Nordtor" in text or "14.7" in text else "no")
 
 
-def test_helpers_of_others_ask_the_model_that_the_user_names(installation: Installation, tmp_path: Path) -> None:
+def test_helpers_of_others_ask_the_model_that_the_user_names(beside: Beside, tmp_path: Path) -> None:
     with serve(helpful) as model:
         command = (
             "run",
@@ -102,9 +136,9 @@ def test_helpers_of_others_ask_the_model_that_the_user_names(installation: Insta
         )
         command += ("--selector", "acme", "--selector-model", "picker", "--simulator-model", "maker")
         command += ("--judge", "acme", "--judge-model", "grader")
-        (document,) = installation.bench_json(*command, cwd=tmp_path)
+        (document,) = beside.bench_json(*command, cwd=tmp_path)
         models = Counter(request.asked.model for request in model.requests)
-        (again,) = installation.bench_json(*command, cwd=tmp_path)
+        (again,) = beside.bench_json(*command, cwd=tmp_path)
     assert document["summary"]["average_sopr_score"] == 1.0
     assert document["summary"]["average_api_call_score"] == 1.0
     assert {entry["evaluation"]["method"] for entry in document["results"]} == {"acme:grader"}
@@ -115,12 +149,12 @@ def test_helpers_of_others_ask_the_model_that_the_user_names(installation: Insta
     assert again["summary"]["average_sopr_score"] == 1.0
 
 
-def test_a_helper_of_others_keeps_to_its_budget(installation: Installation, tmp_path: Path) -> None:
+def test_a_helper_of_others_keeps_to_its_budget(beside: Beside, tmp_path: Path) -> None:
     with serve(helpful) as model:
         command = ("run", "-f", "reference", "-d", "acme", "--model", "scripted:gold", "--base-url", model.url)
         command += ("--judge", "acme", "--judge-model", "grader", "--max-helper-requests", "1", "-j", "1")
         command += ("--allow-incomplete",)
-        (document,) = installation.bench_json(*command, cwd=tmp_path)
+        (document,) = beside.bench_json(*command, cwd=tmp_path)
     judged = [entry["scores"]["sopr_score"] for entry in document["results"]]
     assert judged.count(None) == 2
     assert "the budget of 1 requests is used up" in json.dumps(document["summary"]["untold_reasons"])
@@ -138,12 +172,12 @@ def test_a_command_of_others_is_there(installation: Installation, tmp_path: Path
     assert "Greet from another distribution." in installation.bench("--help", cwd=tmp_path).stdout
 
 
-def test_a_reporter_of_others_is_chosen_by_name(installation: Installation, tmp_path: Path) -> None:
+def test_a_reporter_of_others_is_chosen_by_name(beside: Beside, tmp_path: Path) -> None:
     command = ("run", "-f", "reference", "-f", "acme", "--limit", "2", "--format")
-    done = installation.bench(*command, "acme", cwd=tmp_path)
+    done = beside.bench(*command, "acme", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "reference solved 2\nacme solved 2\n")
     assert "written: results/tools/acme_mini.json" in done.stderr
-    wrong = installation.bench(*command, "acne", cwd=tmp_path)
+    wrong = beside.bench(*command, "acne", cwd=tmp_path)
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert "'acne' is not installed; did you mean 'acme'?" in wrong.stderr
 
@@ -158,9 +192,9 @@ def test_a_reporter_of_others_is_chosen_by_name(installation: Installation, tmp_
     ],
 )
 def test_a_framework_that_cannot_be_used_ends_with_2_and_its_cause(
-    installation: Installation, tmp_path: Path, framework: str, causes: list[str]
+    beside: Beside, tmp_path: Path, framework: str, causes: list[str]
 ) -> None:
-    done = installation.bench("run", "--framework", framework, "--limit", "1", cwd=tmp_path)
+    done = beside.bench("run", "--framework", framework, "--limit", "1", cwd=tmp_path)
     assert done.returncode == 2, done.stderr
     assert done.stdout == ""
     for cause in causes:
@@ -204,21 +238,19 @@ def test_doctor_finds_the_broken_ones_and_says_what_to_do(installation: Installa
 
 
 @pytest.mark.parametrize("arguments", [("--version",), ("--help",), ("data", "list"), ("run", "--limit", "1")])
-def test_broken_plugins_harm_no_other_command(
-    installation: Installation, tmp_path: Path, arguments: tuple[str, ...]
-) -> None:
-    done = installation.bench(*arguments, cwd=tmp_path)
+def test_broken_plugins_harm_no_other_command(beside: Beside, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    done = beside.bench(*arguments, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_run_says_which_plugins_it_goes_without(installation: Installation, tmp_path: Path) -> None:
-    done = installation.bench("run", "--limit", "1", cwd=tmp_path)
+def test_a_run_says_which_plugins_it_goes_without(beside: Beside, tmp_path: Path) -> None:
+    done = beside.bench("run", "--limit", "1", cwd=tmp_path)
     for name in ("a-unimportable", "b-misfit", "c-unknown"):
         assert f"plugin '{name}' of trialbed-broken 6.6.6 cannot be loaded" in done.stderr
 
 
-def test_an_error_of_a_driver_of_others_is_shown_as_ours_are(installation: Installation, tmp_path: Path) -> None:
-    done = installation.bench("run", "--dataset", "acme:winter", cwd=tmp_path)
+def test_an_error_of_a_driver_of_others_is_shown_as_ours_are(beside: Beside, tmp_path: Path) -> None:
+    done = beside.bench("run", "--dataset", "acme:winter", cwd=tmp_path)
     assert done.returncode == 2
     assert "acme has no test set 'winter'; there is only 'acme'" in done.stderr
