@@ -90,8 +90,9 @@ def _is_superlinear(pattern: re.Pattern[str], use: Callable[[re.Pattern[str], st
         return False
     if took > HOPELESS:
         return True
-    # Measured again: another process may have had the caches.
-    return _seconds(pattern, use, long) > GROWTH * _seconds(pattern, use, middle)
+    # Measured again, and the quickest of several counts: another process may have had the caches.
+    took_long, took_middle = (min(_seconds(pattern, use, text) for _ in range(3)) for text in (long, middle))
+    return took_long > GROWTH * took_middle
 
 
 def _seconds(pattern: re.Pattern[str], use: Callable[[re.Pattern[str], str], object], text: str) -> float:
