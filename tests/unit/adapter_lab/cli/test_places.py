@@ -14,6 +14,7 @@ import pytest
 from support.distributions import FRAMEWORKS
 
 from trialbed.cli import main
+from trialbed.drivers import DriverInfo, list_drivers
 from trialbed.environments import (
     FIRST_PARTY,
     BuildRequest,
@@ -22,6 +23,7 @@ from trialbed.environments import (
     FrameworkSpec,
     InstalledEnvironment,
 )
+from trialbed.records import framework_name
 
 FakeDistribution = Callable[..., Path]
 
@@ -57,6 +59,16 @@ def acme(fake_distribution: FakeDistribution, monkeypatch: pytest.MonkeyPatch) -
     adapter = fake_distribution("trialbed-acme", "0.3", entry_points=entry_points, modules=modules)
     framework = fake_distribution("acme", "7.8", entry_points={}, modules={})
     monkeypatch.setenv("PYTHONPATH", f"{adapter}:{framework}")
+
+
+@pytest.fixture
+def _without_langgraph(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its adapter takes seconds to load, and is asked in every table."""
+
+    def some(kind: str) -> list[DriverInfo]:
+        return [driver for driver in list_drivers(kind) if framework_name(driver.name) != "langgraph"]
+
+    monkeypatch.setattr("trialbed_adapter_lab.cli._places.list_drivers", some)
 
 
 def listed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, dict[str, Any]]:
@@ -122,8 +134,8 @@ def test_what_is_installed_here_is_listed_from_metadata_alone(
     assert started == []
 
 
-@pytest.mark.slow(20)
-@pytest.mark.usefixtures("shelf", "acme")
+@pytest.mark.slow
+@pytest.mark.usefixtures("shelf", "acme", "_without_langgraph")
 def test_deviations_are_asked_of_each_adapter_in_a_process_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     acme = listed(capsys, "--deviations")["acme"]
     assert [item["text"] for item in acme["deviations"]] == ["adds a line", "sorts tools"]
@@ -150,7 +162,8 @@ def test_an_environment_that_a_newer_one_replaced_is_not_listed(
     assert [place["version"] for place in found] == ["1.3.0"]
 
 
-@pytest.mark.slow(20)
+@pytest.mark.slow
+@pytest.mark.usefixtures("_without_langgraph")
 def test_deviations_are_asked_of_the_interpreter_that_has_the_adapter(
     shelf: Path, acme: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -180,8 +193,8 @@ def test_the_table_shows_what_is_known(
     assert ["install", "unheard-of:", "bench", "env", "add", "unheard-of"] in shown
 
 
-@pytest.mark.slow(20)
-@pytest.mark.usefixtures("shelf", "acme")
+@pytest.mark.slow
+@pytest.mark.usefixtures("shelf", "acme", "_without_langgraph")
 def test_an_adapter_that_cannot_be_loaded_is_broken_and_hides_no_other(
     capsys: pytest.CaptureFixture[str], fake_distribution: FakeDistribution, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,8 +217,8 @@ def test_the_frameworks_that_are_known_are_those_whose_adapters_are_here() -> No
     assert set(FIRST_PARTY) == set(FRAMEWORKS)
 
 
-@pytest.mark.slow(20)
-@pytest.mark.usefixtures("shelf")
+@pytest.mark.slow
+@pytest.mark.usefixtures("shelf", "_without_langgraph")
 def test_a_framework_is_one_row_with_its_profiles(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, fake_distribution: FakeDistribution
 ) -> None:
