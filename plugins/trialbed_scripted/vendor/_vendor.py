@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from trialbed_scripted._requests import ReceivedRequest
+from trialbed_scripted._responses import Response, fail
 from trialbed_scripted._turns import Turn
 from trialbed_scripted.vendor._answers import decide_turn, digest_of, solve_turn
 from trialbed_scripted.vendor._solutions import Solutions
@@ -46,12 +47,15 @@ class SimulatedVendor:
         self._seed = seed
         self._solutions = Solutions.read(self._answers["test_set"])
 
-    def __call__(self, request: ReceivedRequest) -> Turn:
+    def __call__(self, request: ReceivedRequest) -> Turn | Response:
         """Answer a request rightly."""
         asked = request.asked
         flipped = request.draw(b"flip", self._seed).random() < self._answers["flips"]
         inverted = flipped is not self._answers["invert"]
         solution = self._solutions.of(asked)
+        wrong = [name for name in (solution or {}).get("refusal", ()) if name in request.document]
+        if wrong:
+            return fail(400, f"wrong: {', '.join(wrong)}", "invalid_request_error", spoken=request.spoken)
         if solution is None:
             turn = decide_turn(asked, self._answers["share"], inverted=inverted)
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -15,6 +15,20 @@ CHOICES = ("auto", "none", "required", "named")
 PARALLEL = (None, False)
 FORMATS = ("text", "json_object", "json_schema")
 LIMITS = (None, 16, 1000)
+
+STOPS: Mapping[str, tuple[str, Sequence[str] | str]] = {
+    "one": ("Count from one to twenty in English words, with commas between them.", ["seven"]),
+    "text": ("Name the days of the week in English, in order, with commas between them.", "Thursday"),
+    "several": ("Name the planets of our solar system from the sun outwards, with commas.", ["Saturn", "Jupiter"]),
+    "letters": ("Write the English alphabet in capital letters, with a space between two of them.", ["M N"]),
+    "line": ("List four fruits, one on each line, without anything else.", ["\n"]),
+    "number": ("Count from 90 to 110 in digits, with commas between them.", ["100"]),
+}
+"""Case -> a request, and the stop sequences at which its answer ends."""
+
+COUNTED = """one, two, three, four, five, six, seven, eight; Monday, Tuesday, Wednesday, Thursday, Friday; Mars, Jupiter,
+Saturn; J K L M N O P; 98, 99, 100, 101"""
+"""An answer in which each of them occurs."""
 
 TOOLS = ("get_weather", "get_tide_times", "find_flights")
 NAMED = "get_tide_times"
@@ -34,6 +48,21 @@ ADVICE = (
 def _cases() -> Iterator[Line]:
     for number, (choice, parallel, form, limit) in enumerate(product(CHOICES, PARALLEL, FORMATS, LIMITS)):
         yield _case(number, choice, parallel, form, limit)
+    for (name, (text, stop)), stream in product(STOPS.items(), (True, False)):
+        yield _stop_case(name, text, stop, stream=stream)
+
+
+def _stop_case(name: str, text: str, stop: Sequence[str] | str, *, stream: bool) -> Line:
+    return line(
+        NAME,
+        f"stop-{name}-{'streamed' if stream else 'whole'}",
+        [user(text)],
+        expect={"answered": True, "without": [stop] if isinstance(stop, str) else list(stop)},
+        by={"stop": name},
+        answer=text_answer(COUNTED),
+        stream=stream,
+        stop=stop,
+    )
 
 
 def _case(number: int, choice: str, parallel: bool | None, form: str, limit: int | None) -> Line:
@@ -96,7 +125,7 @@ def _expectations(choice: str, parallel: bool | None, form: str, limit: int | No
 
 SUITE = Suite(
     NAME,
-    "whether tool_choice, parallel_tool_calls, response_format and max_tokens are obeyed, in every combination",
-    72,
+    "whether tool_choice, parallel_tool_calls, response_format and max_tokens are obeyed, in every combination, and stop",
+    84,
     _cases,
 )

@@ -34,6 +34,9 @@ MARKERS = re.compile(
 REFUSED = frozenset(("http_400", "http_413", "http_422", "http_501"))
 """Problems of an endpoint that refuses a request as such; other failures say nothing about a case."""
 
+FELL = "http_500"
+"""The problem of an endpoint that a wrong request fells, after all attempts."""
+
 
 @dataclass(frozen=True)
 class SuiteAnswer:
@@ -120,7 +123,9 @@ def _without(expected: list[str], answer: SuiteAnswer) -> bool:
     return not any(text in answer.text for text in expected)
 
 
-def _refusal(expected: bool, _: SuiteAnswer) -> bool:
+def _refusal(expected: bool | Mapping[str, Any], answer: SuiteAnswer) -> bool | None:
+    if isinstance(expected, Mapping) and any(not _same(answer.sent_value(*one), one[1]) for one in expected.items()):
+        return None
     return not expected
 
 
@@ -148,7 +153,11 @@ EXPECTATIONS: Mapping[str, tuple[Check, str]] = {
     "most_tokens": (_most_tokens, "the greatest number of completion tokens, as reported"),
     "clean": (_clean, "no marks of templates, tools or thoughts in text, names and arguments"),
     "without": (_without, "texts, such as those of `stop`, that are not in the text"),
-    "refusal": (_refusal, "true: the request is refused (HTTP 400 and the like), as its parameters are wrong"),
+    "refusal": (
+        _refusal,
+        "true, or the parameters that are wrong, as they must have been sent: the request is refused (HTTP 400 and "
+        "the like)",
+    ),
     "choices": (_choices, "the number of choices"),
     "logprobs": (_logprobs, "the first choice has log probabilities with at most this many alternatives"),
 }
@@ -189,8 +198,7 @@ def misses(row: Row) -> list[str] | None:
     if not isinstance(expected, Mapping) or not expected:
         return None
     if row.get("status") != "success":
-        missed = _failure(row)
-        return [] if expected.get("refusal") is True and missed == ["refused"] else missed
+        return _refused(row) if expected.get("refusal") else _failure(row)
     answer = SuiteAnswer(row)
     found = {name: EXPECTATIONS[name][0](value, answer) for name, value in expected.items() if name in EXPECTATIONS}
     if all(held is None for held in found.values()):
@@ -205,10 +213,19 @@ def sent_body(row: Row) -> Mapping[str, Any]:
     return {**body, **extra} if isinstance(extra, dict) else body
 
 
-def _failure(row: Row) -> list[str] | None:
+def _refused(row: Row) -> list[str] | None:
+    """Return what the failure of a request misses that was to be refused: one that fells the server is not refused."""
+    missed = ["refusal"] if _problem(row) == FELL else _failure(row)
+    return [] if missed == ["refused"] else missed
+
+
+def _problem(row: Row) -> Any:
     problem = row.get("problem")
-    kind = problem.get("kind") if isinstance(problem, Mapping) else None
-    if kind in REFUSED:
+    return problem.get("kind") if isinstance(problem, Mapping) else None
+
+
+def _failure(row: Row) -> list[str] | None:
+    if _problem(row) in REFUSED:
         return ["refused"]
     return ["protocol"] if row.get("outcome") == "protocol_error" else None
 

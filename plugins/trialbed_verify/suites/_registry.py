@@ -15,6 +15,7 @@ from trialbed_verify.suites import (
     _long_context,
     _multi_turn,
     _parameters,
+    _refusals,
     _schema_torture,
     _triggering,
 )
@@ -22,7 +23,16 @@ from trialbed_verify.suites._suite import Suite
 
 SUITES: Mapping[str, Suite] = {
     module.SUITE.name: module.SUITE
-    for module in (_triggering, _constraints, _leaks, _schema_torture, _multi_turn, _long_context, _parameters)
+    for module in (
+        _triggering,
+        _constraints,
+        _refusals,
+        _leaks,
+        _schema_torture,
+        _multi_turn,
+        _long_context,
+        _parameters,
+    )
 }
 
 

@@ -133,6 +133,7 @@ def test_a_request_that_must_be_refused_is_right_if_it_is() -> None:
     assert misses({**row({"calls": True}), **refused}) == ["refused"]
     assert misses(row({"refusal": True}, text="Here you are.")) == ["refusal"]
     assert misses({**row({"refusal": True}), "status": "failed", "problem": {"kind": "http_503"}}) is None
+    assert misses({**row({"refusal": True}), "status": "failed", "problem": {"kind": "http_500"}}) == ["refusal"]
 
 
 def test_a_stop_sequence_in_the_text_is_a_miss() -> None:

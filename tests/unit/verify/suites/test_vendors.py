@@ -26,9 +26,12 @@ async def test_a_vendor_that_answers_rightly_is_right_in_every_case(name: str, s
         ("triggering", "never_calls", {"calls": 100}, 0.5),
         ("triggering", "always_calls", {"calls": 100}, 0.5),
         ("triggering", "wrong_tool", {"tool": 100}, 0.5),
-        ("constraints", "ignores:tool_choice", {"calls": 18, "tool": 18}, 0.5),
-        ("constraints", "ignores:parallel_tool_calls", {"most_calls": 12}, 60 / 72),
-        ("constraints", "ignores:response_format", {"json": 8}, 64 / 72),
+        ("constraints", "ignores:tool_choice", {"calls": 18, "tool": 18}, 48 / 84),
+        ("constraints", "ignores:parallel_tool_calls", {"most_calls": 12}, 72 / 84),
+        ("constraints", "ignores:response_format", {"json": 8}, 76 / 84),
+        ("constraints", "ignores:stop", {"without": 12}, 72 / 84),
+        ("refusals", "ignores:temperature+tool_choice", {"refusal": 8}, 42 / 50),
+        ("refusals", "ignores:tools", {"refusal": 23}, 27 / 50),
         ("leaks", "leaks", {"clean": 48}, 0.0),
         ("multi-turn", "forgetful", {"calls": 24}, 2 / 3),
         ("long-context", "short_context", {"tool": 14, "arguments": 14}, 22 / 36),
@@ -70,6 +73,17 @@ async def test_settings_that_were_changed_on_the_way_accuse_no_vendor(send_suite
     }
     found = await send_suite("constraints", {"fault": "ignores", "parameter": "max_tokens"}, max_tokens=5000)
     assert found["misses"] == {}
+
+
+async def test_a_vendor_that_refuses_everything_is_no_good_either(send_suite: SendSuite) -> None:
+    found = await send_suite("refusals", {"fault": "status", "status": 400})
+    assert found["misses"] == {"refused": 5}
+
+
+async def test_a_parameter_that_was_put_right_on_the_way_need_not_be_refused(send_suite: SendSuite) -> None:
+    found = await send_suite("refusals", {"fault": "ignores", "parameter": "temperature"}, temperature=0.5)
+    assert found["misses"] == {}
+    assert found["scored"] == SUITES["refusals"].size - 3
 
 
 async def test_depth_is_what_the_summary_is_broken_down_by(send_suite: SendSuite) -> None:
