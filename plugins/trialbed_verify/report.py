@@ -132,7 +132,10 @@ def compared_targets(targets: Sequence[Target]) -> VerifiedVendors:
     from trialbed_verify.ranking import VerifiedFile, compare_and_rank
 
     return compare_and_rank(
-        [VerifiedFile(target.settings.model, target.name, target.output, target.is_baseline) for target in targets]
+        [
+            VerifiedFile(target.settings.model, target.name, target.output, target.is_baseline, target.load_of)
+            for target in targets
+        ]
     )
 
 

@@ -23,22 +23,32 @@ NO_OTHER = "the baseline is the only vendor, so there is nothing to compare"
 
 @dataclass(frozen=True)
 class VerifiedFile:
-    """A results file written by a verification."""
+    """A results file written by a verification.
+
+    Attributes:
+        load_of: the vendor that this one is under load, and is compared with; empty otherwise.
+    """
 
     model: str
     vendor: str
     path: Path
     is_baseline: bool
+    load_of: str = ""
 
 
 @dataclass(frozen=True)
 class ModelComparison:
-    """The vendors of one model compared with its baseline; notes name those that could not be."""
+    """The vendors of one model compared with its baseline; notes name those that could not be.
+
+    Attributes:
+        under_load: whether it compares a vendor under load with the same one without.
+    """
 
     model: str
     baseline: str | None
     comparisons: tuple[VendorComparison, ...]
     notes: tuple[str, ...]
+    under_load: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,11 +76,23 @@ def compare_and_rank(files: Sequence[VerifiedFile]) -> VerifiedVendors:
     comparisons name the rows that were left out and the settings that differ.
     """
     models, candidates_found = [], list[VendorMetrics]()
-    for model in dict.fromkeys(file.model for file in files):
-        found, own = _model([file for file in files if file.model == model])
+    usual, loaded = ([file for file in files if bool(file.load_of) is load] for load in (False, True))
+    for model in dict.fromkeys(file.model for file in usual):
+        own = [file for file in usual if file.model == model]
+        if loaded and len(own) == 1:
+            # It is compared with itself, and with nothing else.
+            continue
+        found, ranked = _model(own)
         models.append(found)
-        candidates_found += own
+        candidates_found += ranked
+    models += [_under_load(file, usual) for file in loaded]
     return VerifiedVendors(tuple(models), rank(candidates_found) if candidates_found else None)
+
+
+def _under_load(file: VerifiedFile, usual: Sequence[VerifiedFile]) -> ModelComparison:
+    own = next(one for one in usual if (one.model, one.vendor) == (file.model, file.load_of))
+    found, _ = _model([replace(own, is_baseline=True), file])
+    return replace(found, under_load=True)
 
 
 def _model(files: Sequence[VerifiedFile]) -> tuple[ModelComparison, list[VendorMetrics]]:

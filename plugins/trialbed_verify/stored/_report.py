@@ -73,7 +73,7 @@ def compared(run: StoredRun, files: Sequence[Any]) -> VerifiedVendors | None:
         return None
     return compare_and_rank(
         [
-            VerifiedFile(endpoint.model, endpoint.vendor, path, endpoint.is_baseline)
+            VerifiedFile(endpoint.model, endpoint.vendor, path, endpoint.is_baseline, endpoint.load_of)
             for endpoint, path in zip(endpoints, files, strict=True)
         ]
     )

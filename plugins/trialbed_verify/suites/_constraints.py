@@ -26,8 +26,8 @@ STOPS: Mapping[str, tuple[str, Sequence[str] | str]] = {
 }
 """Case -> a request, and the stop sequences at which its answer ends."""
 
-COUNTED = """one, two, three, four, five, six, seven, eight; Monday, Tuesday, Wednesday, Thursday, Friday; Mars, Jupiter,
-Saturn; J K L M N O P; 98, 99, 100, 101"""
+COUNTED = """one, two, three, four, five, six, seven, eight; Monday, Tuesday, Wednesday, Thursday, Friday;
+Mars, Jupiter, Saturn; J K L M N O P; 98, 99, 100, 101"""
 """An answer in which each of them occurs."""
 
 TOOLS = ("get_weather", "get_tide_times", "find_flights")
@@ -125,7 +125,7 @@ def _expectations(choice: str, parallel: bool | None, form: str, limit: int | No
 
 SUITE = Suite(
     NAME,
-    "whether tool_choice, parallel_tool_calls, response_format and max_tokens are obeyed, in every combination, and stop",
+    "whether tool_choice, parallel_tool_calls, response_format and max_tokens, in every combination, and stop are obeyed",
     84,
     _cases,
 )

@@ -81,7 +81,10 @@ MESSAGES: Mapping[str, Any] = {
     "unknown-role": [{"role": "narrator", "content": "It rains in Oslo."}],
     "no-role": [{"content": "It rains in Oslo."}],
     "content-a-number": [{"role": "user", "content": 5}],
-    "result-without-call": [user("Does it rain in Oslo?"), {"role": "tool", "tool_call_id": "call_9", "content": "yes"}],
+    "result-without-call": [
+        user("Does it rain in Oslo?"),
+        {"role": "tool", "tool_call_id": "call_9", "content": "yes"},
+    ],
     "result-without-id": [
         user("Does it rain in Oslo?"),
         {"role": "assistant", "content": None, "tool_calls": [CALL]},

@@ -19,6 +19,7 @@ from trialbed_verify.suites import (
     _schema_torture,
     _triggering,
 )
+from trialbed_verify.suites._fresh import fresh_suite
 from trialbed_verify.suites._suite import Suite
 
 SUITES: Mapping[str, Suite] = {
@@ -49,13 +50,26 @@ def suite(name: str) -> Suite:
     return SUITES[name]
 
 
-def write_test_set(names: Sequence[str], path: Path) -> None:
-    """Write the cases of these suites as a test set, one at a time; a name that is repeated counts once.
+def chosen_suites(names: Sequence[str], seed: int | None = None) -> list[Suite]:
+    """Return the suites of these names, each once, and with a seed the variant of each that belongs to it.
+
+    Raises:
+        UsageError: there is no such suite.
+    """
+    chosen = [suite(name) for name in dict.fromkeys(names)]
+    return chosen if seed is None else [*chosen, *(fresh_suite(one, seed) for one in chosen)]
+
+
+def write_test_set(names: Sequence[str], path: Path, seed: int | None = None) -> int:
+    """Write the cases of these suites as a test set, one at a time, and return their number.
+
+    Args:
+        seed: of the variants that are sent beside the suites; None for none.
 
     Raises:
         UsageError: there is no such suite, or the file cannot be written.
     """
-    chosen = [suite(name) for name in dict.fromkeys(names)]
+    chosen = chosen_suites(names, seed)
     try:
         with path.open("wb") as file:
             for one in chosen:
@@ -63,3 +77,4 @@ def write_test_set(names: Sequence[str], path: Path) -> None:
                     file.write(orjson.dumps(made) + b"\n")
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror}") from error
+    return sum(one.size for one in chosen)

@@ -6,10 +6,12 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Mapping
+from statistics import fmean
 from typing import Any
 
-from trialbed.statistics import wilson_interval
+from trialbed.statistics import paired_interval, paired_test, wilson_interval
 from trialbed_verify.suites._expectations import misses
+from trialbed_verify.suites._fresh import FRESH
 from trialbed_verify.suites._probes import ProbeTally
 
 Row = Mapping[str, Any]
@@ -34,7 +36,11 @@ class SuiteTally:
 
     def as_json(self) -> dict[str, Any]:
         """Suite -> its summary; empty if no row is of a suite."""
-        return {name: one.as_json() for name, one in self._suites.items()}
+        found = {name: one.as_json() for name, one in self._suites.items()}
+        for name, one in self._suites.items():
+            if variant := self._suites.get(f"{name}{FRESH}"):
+                found[name]["beyond_fresh"] = one.beyond(variant)
+        return found
 
 
 class _One:
@@ -87,6 +93,15 @@ class _One:
             },
             "parameters": self._probes.as_json(),
         }
+
+    def beyond(self, variant: _One) -> dict[str, Any] | None:
+        """Return by how much the share of right cases exceeds that of the variant's, which are paired with them."""
+        common = [case for case in self._cases if case in variant._cases]
+        if not common:
+            return None
+        apart = [fmean(self._cases[case]) - fmean(variant._cases[case]) for case in common]
+        low, high, _ = paired_interval(apart)
+        return {"value": fmean(apart), "low": low, "high": high, "n": len(common), "p": paired_test(apart).p}
 
     def _score(self, cases: set[str]) -> dict[str, Any] | None:
         """The mean over cases; the trials of a case are one observation, as they may all agree."""

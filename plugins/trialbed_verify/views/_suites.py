@@ -9,6 +9,8 @@ from trialbed.views import UNKNOWN, Table, estimate
 
 Summary = Mapping[str, Any]
 
+ALPHA = 0.05
+
 MOST_ROWS = 40
 """Values of one property that are shown; the summary has them all."""
 
@@ -79,3 +81,12 @@ def _notes(summaries: Sequence[Summary], found: Sequence[Mapping[str, Any] | Non
         if one and one["misses"]:
             missed = (f"{name} {count} times (lines {_lines(one, name)})" for name, count in one["misses"].items())
             yield f"{summary['vendor']} misses {', '.join(missed)}."
+        if beyond := one and one.get("beyond_fresh"):
+            yield f"{summary['vendor']}: {_beyond(beyond)}"
+
+
+def _beyond(found: Mapping[str, Any]) -> str:
+    figure = f"{estimate(found, 3)} of the {found['n']} cases, p {found['p']:.2g}"
+    if found["low"] > 0 and found["p"] <= ALPHA:
+        return f"right more often than with other names and values, by {figure}: it knows the suite by heart."
+    return f"right as often with other names and values, as far as is shown; the difference is {figure}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from trialbed.views import Table, estimate
+from trialbed.views import Table, compact, estimate
 from trialbed_verify.comparison import VendorComparison
 from trialbed_verify.ranking import ModelComparison, VerifiedVendors
 from trialbed_verify.views._ranking import ranking_tables
@@ -41,6 +41,8 @@ def _row(one: VendorComparison) -> tuple[str, ...]:
 
 
 def _notes(found: ModelComparison) -> Iterator[str]:
+    if found.under_load:
+        yield from map(_speed, found.comparisons)
     yield from _reasons((one.panel.reason, one.vendor.vendor, "") for one in found.comparisons)
     yield from _reasons((one.verdict.reason, one.vendor.vendor, ", by F1 alone") for one in found.comparisons)
     for one in found.comparisons:
@@ -52,6 +54,22 @@ def _notes(found: ModelComparison) -> Iterator[str]:
             f"{vendor}: settings of {count} requests differ: {text}." for text, count in pairing.settings.items()
         )
     yield from (f"{note}." for note in found.notes)
+
+
+SPEEDS = {"ttft_ms": "the first token after {} ms", "tps": "{} tokens/s", "duration_ms": "whole answers after {} ms"}
+
+
+def _speed(one: VendorComparison) -> str:
+    """Return what load does to a vendor's speed and availability: means, and their differences within cases."""
+    found = []
+    for name, words in SPEEDS.items():
+        usual, loaded, apart = (getattr(one.figures[name], part) for part in ("baseline", "vendor", "difference"))
+        if loaded.mean.value is not None and usual.mean.value is not None:
+            changed = f"{compact(loaded.mean.value)} instead of {compact(usual.mean.value)}"
+            found.append(f"{words.format(changed)} (by {estimate(apart, 1)})")
+    rates = one.success_rate
+    found.append(f"a success rate of {estimate(rates.vendor, 3)} instead of {estimate(rates.baseline, 3)}")
+    return f"{one.vendor.vendor}: {', '.join(found)}."
 
 
 def _reasons(found: Iterable[tuple[str, str, str]]) -> Iterator[str]:

@@ -28,9 +28,9 @@ Examples:
 """
 
 SECTIONS = {
-    "What is sent": ("test_file_path", "list_suites", "write_test_set", "trials", "list_models"),
+    "What is sent": ("test_file_path", "list_suites", "suite_seed", "write_test_set", "trials", "list_models"),
     "What is asked for": ("model_type", "temperature", "max_tokens", "stream", "extra_body"),
-    "How it is sent": ("concurrency", "vendor_concurrency", "timeout", "retries"),
+    "How it is sent": ("concurrency", "vendor_concurrency", "load", "timeout", "retries"),
     "Raw completions": ("use_raw_completions", "tokenizer_model", "trust_tokenizer_code"),
     "What is kept and written": (
         "summary",
@@ -64,6 +64,12 @@ def _suites() -> Iterable[str]:
     metavar="NAME",
     help="Send a suite that comes with Trialbed instead of FILE; repeatable.",
     shell_complete=completes(_suites),
+)
+@plain_option(
+    "--suite-seed",
+    type=int,
+    metavar="N",
+    help="Send each suite also with other names and values, those of N, and compare the scores.",
 )
 @plain_option("--list-suites", is_flag=True, help="List the suites and exit.")
 @plain_option("--write-test-set", type=FILE, metavar="FILE", help="Write the requests of --suite to a file and exit.")
@@ -100,6 +106,12 @@ def _suites() -> Iterable[str]:
     type=click.IntRange(min=1),
     default=1,
     help="Vendors at a time; others take turns.",
+)
+@plain_option(
+    "--load",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Ask each vendor with N concurrent requests too, in turns, and compare it with itself.",
 )
 @option("-o", "--output", type=FILE, default=Path("results.jsonl"), help="Results file, one line per case.")
 @option("--summary", type=FILE, default=Path("summary.json"), help="Summary file.")
@@ -140,13 +152,14 @@ def command(file: Path | None, *, as_json: bool, **given: Any) -> int:
     if given["list_models"] or given["list_suites"]:
         return _lists.print_list(models=given["list_models"], as_json=form == "json")
     if given["write_test_set"]:
-        return write_chosen(given["suites"], given["write_test_set"])
-    with chosen_test_set(file, given["test_file_path"], given["suites"]) as path:
-        targets = chosen_targets(given)
+        return write_chosen(given["suites"], given["write_test_set"], given["suite_seed"])
+    with chosen_test_set(file, given["test_file_path"], given["suites"], given["suite_seed"]) as path:
+        options = chosen_options(given)
+        targets = chosen_targets(given, options)
         cases = TestSet(path)
         checked_files(targets, path, given)
         warn(cases, targets)
-        summaries = _send(cases, targets, chosen_options(given))
+        summaries = _send(cases, targets, options)
     return _report(summaries, targets, given, form)
 
 
@@ -179,7 +192,7 @@ async def _verify(cases: TestSet, targets: list[Target], options: VerifyOptions)
 def _report(summaries: list[dict[str, Any]], targets: list[Target], given: dict[str, Any], form: str) -> int:
     from trialbed_verify.report import VerifyReport, compared_targets
 
-    comparisons = compared_targets(targets) if given["config"] else None
+    comparisons = compared_targets(targets) if given["config"] or given["load"] else None
     report = VerifyReport(summaries, comparisons)
     files = [target.output for target in targets]
     if given["page"]:

@@ -10,8 +10,11 @@ import click
 
 
 @contextmanager
-def chosen_test_set(file: Path | None, named: Path | None, suites: Sequence[str]) -> Iterator[Path]:
+def chosen_test_set(file: Path | None, named: Path | None, suites: Sequence[str], seed: int | None) -> Iterator[Path]:
     """The test set's file, which is temporary for suites.
+
+    Args:
+        seed: of variants that are sent beside the suites; None for none.
 
     Raises:
         UsageError: it is missing, or given in several ways.
@@ -21,6 +24,8 @@ def chosen_test_set(file: Path | None, named: Path | None, suites: Sequence[str]
         raise click.UsageError(f"{' and '.join(given)} both name the test set; leave one out")
     if not given:
         raise click.UsageError("name the test set: bench verify FILE, or --suite NAME (--list-suites)")
+    if seed is not None and not suites:
+        raise click.UsageError("--suite-seed makes variants of --suite NAME; name one (--list-suites)")
     if not suites:
         yield file or named or Path()
         return
@@ -29,12 +34,12 @@ def chosen_test_set(file: Path | None, named: Path | None, suites: Sequence[str]
 
     names = [suite(name).name for name in dict.fromkeys(suites)]
     with temporary_folder() as folder:
-        path = folder / f"{'+'.join(names)}.jsonl"
-        write_test_set(names, path)
+        path = folder / f"{'+'.join(names)}{'' if seed is None else '+fresh'}.jsonl"
+        write_test_set(names, path, seed)
         yield path
 
 
-def write_chosen(suites: Sequence[str], path: Path) -> int:
+def write_chosen(suites: Sequence[str], path: Path, seed: int | None) -> int:
     """Write the requests of suites to a file.
 
     Raises:
@@ -44,9 +49,8 @@ def write_chosen(suites: Sequence[str], path: Path) -> int:
         raise click.UsageError("--write-test-set writes the requests of --suite NAME; name one (--list-suites)")
     if path.exists() and path.stat().st_size:
         raise click.UsageError(f"{path} is there already; remove it, or name another file")
-    from trialbed_verify.suites import SUITES, write_test_set
+    from trialbed_verify.suites import write_test_set
 
-    write_test_set(suites, path)
-    total = sum(SUITES[name].size for name in dict.fromkeys(suites))
+    total = write_test_set(suites, path, seed)
     click.echo(f"{path}: {total} requests", err=True)
     return 0
