@@ -62,7 +62,7 @@ def _same(runs: int, cases: int, trials: int) -> None:
     counted, small = Counter[str](), 0
     pool, _, _ = played(cases, max(POOL, 4 * trials), 1, faithful)
     for run in range(runs):
-        found = judged(*drawn(pool, trials, run), run)
+        found = judged(*draw_sides(pool, trials, run), run)
         counted[found.finding] += 1
         small += found.whole is not None and found.whole <= 0.05
     shares = ", ".join(f"{finding} {count / runs:.1%}" for finding, count in counted.most_common())
@@ -71,7 +71,7 @@ def _same(runs: int, cases: int, trials: int) -> None:
     )
 
 
-def drawn(pool: Sides, trials: int, seed: int) -> tuple[Sides, Sides]:
+def draw_sides(pool: Sides, trials: int, seed: int) -> tuple[Sides, Sides]:
     """Return answers of a baseline and of the same model as a vendor, drawn from a pool without replacement."""
     random = np.random.default_rng([seed, 17])
     sides: tuple[Sides, Sides] = ({}, {})

@@ -125,7 +125,7 @@ def _expectations(choice: str, parallel: bool | None, form: str, limit: int | No
 
 SUITE = Suite(
     NAME,
-    "whether tool_choice, parallel_tool_calls, response_format and max_tokens, in every combination, and stop are obeyed",
+    "whether stop, and tool_choice, parallel_tool_calls, response_format and max_tokens in any combination, are obeyed",
     84,
     _cases,
 )

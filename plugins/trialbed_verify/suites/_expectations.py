@@ -198,7 +198,7 @@ def misses(row: Row) -> list[str] | None:
     if not isinstance(expected, Mapping) or not expected:
         return None
     if row.get("status") != "success":
-        return _refused(row) if expected.get("refusal") else _failure(row)
+        return _miss_refusal(row) if expected.get("refusal") else _failure(row)
     answer = SuiteAnswer(row)
     found = {name: EXPECTATIONS[name][0](value, answer) for name, value in expected.items() if name in EXPECTATIONS}
     if all(held is None for held in found.values()):
@@ -213,7 +213,7 @@ def sent_body(row: Row) -> Mapping[str, Any]:
     return {**body, **extra} if isinstance(extra, dict) else body
 
 
-def _refused(row: Row) -> list[str] | None:
+def _miss_refusal(row: Row) -> list[str] | None:
     """Return what the failure of a request misses that was to be refused: one that fells the server is not refused."""
     missed = ["refusal"] if _problem(row) == FELL else _failure(row)
     return [] if missed == ["refused"] else missed

@@ -34,18 +34,18 @@ def fresh_suite(suite: Suite, seed: int) -> Suite:
     """Return the variant of a suite that belongs to a seed: the same cases, under other words."""
 
     def cases() -> Iterator[Line]:
-        return (_varied(line, seed) for line in suite.cases())
+        return (_vary(line, seed) for line in suite.cases())
 
     return Suite(f"{suite.name}{FRESH}", f"{suite.about}, with other names and values", suite.size, cases)
 
 
-def _varied(line: Line, seed: int) -> Line:
+def _vary(line: Line, seed: int) -> Line:
     about = line["suite"]
     changed = {key: value for key, value in line.items() if key != "suite"}
     expected = {key: about[key] for key in ("expect", "answer")}
     if "refusal" not in about["expect"]:
         values = _values(line, seed)
-        changed, expected = (_replaced(part, _names(line, seed), values) for part in (changed, expected))
+        changed, expected = (_replace(part, _names(line, seed), values) for part in (changed, expected))
     _greet(changed, seed)
     return {**changed, "suite": {**about, **expected, "name": f"{about['name']}{FRESH}"}}
 
@@ -69,17 +69,17 @@ def _values(line: Line, seed: int) -> dict[str, str]:
     return dict(zip(chosen, _draw(seed, text).sample(PLACES, len(chosen)), strict=True))
 
 
-def _replaced(value: Any, names: Mapping[str, str], values: Mapping[str, str]) -> Any:
+def _replace(value: Any, names: Mapping[str, str], values: Mapping[str, str]) -> Any:
     if isinstance(value, str):
-        return _reworded(value, names, values)
+        return _reword(value, names, values)
     if isinstance(value, Mapping):
-        return {key: _replaced(item, names, values) for key, item in value.items()}
+        return {key: _replace(item, names, values) for key, item in value.items()}
     if isinstance(value, list):
-        return [_replaced(item, names, values) for item in value]
+        return [_replace(item, names, values) for item in value]
     return value
 
 
-def _reworded(text: str, names: Mapping[str, str], values: Mapping[str, str]) -> str:
+def _reword(text: str, names: Mapping[str, str], values: Mapping[str, str]) -> str:
     if text in names:
         return names[text]
     for old, new in values.items():
@@ -91,10 +91,10 @@ def _reworded(text: str, names: Mapping[str, str], values: Mapping[str, str]) ->
 
 def _greet(line: Line, seed: int) -> None:
     """Put a sentence before what the user says last; the same one before the same words."""
-    messages = line.get("messages")
+    messages: Any = line.get("messages")
     if not _last_text(messages):
         return
-    *before, last = messages or ()
+    before, last = messages[:-1], messages[-1]
     draw = _draw(seed, last["content"])
     greeting = draw.choice(GREETINGS).format(draw.choice(PEOPLE))
     line["messages"] = [*before, {**last, "content": f"{greeting} {last['content']}"}]

@@ -33,7 +33,7 @@ PARAMETERS: Mapping[str, tuple[str, Any]] = {
 """Case -> a parameter of a request, and a value that the protocol does not allow."""
 
 
-def _named(name: Any) -> dict[str, Any]:
+def _declare(name: Any) -> dict[str, Any]:
     return function(name, "Looks something up.", SCHEMA)
 
 
@@ -42,12 +42,12 @@ MALFORMED_TOOLS: Mapping[str, Any] = {
     "no-object": ["get_weather"],
     "no-function": [{"type": "function"}],
     "no-name": [{"type": "function", "function": {"description": "Looks something up.", "parameters": SCHEMA}}],
-    "unknown-type": [{**_named("get_weather"), "type": "procedure"}],
-    "empty-name": [_named("")],
-    "name-with-spaces": [_named("get the weather")],
-    "name-too-long": [_named("get_weather_" * 25)],
-    "name-a-number": [_named(5)],
-    "same-name-twice": [_named("get_weather"), _named("get_weather")],
+    "unknown-type": [{**_declare("get_weather"), "type": "procedure"}],
+    "empty-name": [_declare("")],
+    "name-with-spaces": [_declare("get the weather")],
+    "name-too-long": [_declare("get_weather_" * 25)],
+    "name-a-number": [_declare(5)],
+    "same-name-twice": [_declare("get_weather"), _declare("get_weather")],
     "parameters-text": [function("get_weather", "Looks something up.", "a place")],  # type: ignore[arg-type]
     "parameters-no-object": [function("get_weather", "Looks something up.", {"type": "string"})],
     "parameters-unknown-type": [function("get_weather", "Looks something up.", {"type": "thing"})],
@@ -101,8 +101,8 @@ MESSAGES: Mapping[str, Any] = {
 
 RIGHT: Mapping[str, Mapping[str, Any]] = {
     "a parameter": {"temperature": 0.7, "top_p": 0.9, "max_tokens": 200, "n": 1, "seed": 7, "stop": ["###"]},
-    "tools": {"tools": [_named("get_weather"), _named("get_tide_times")]},
-    "tool_choice": {"tools": [_named("get_weather")], "tool_choice": "required"},
+    "tools": {"tools": [_declare("get_weather"), _declare("get_tide_times")]},
+    "tool_choice": {"tools": [_declare("get_weather")], "tool_choice": "required"},
     "response_format": {
         "response_format": {"type": "json_schema", "json_schema": {"name": "advice", "schema": SCHEMA}}
     },
@@ -112,7 +112,7 @@ RIGHT: Mapping[str, Mapping[str, Any]] = {
             {"role": "assistant", "content": None, "tool_calls": [CALL]},
             {"role": "tool", "tool_call_id": "call_1", "content": "no rain before Thursday"},
         ],
-        "tools": [_named("get_weather")],
+        "tools": [_declare("get_weather")],
     },
 }
 """Kind -> a request that is right: an endpoint that refuses everything is no good either."""

@@ -50,7 +50,7 @@ def suite(name: str) -> Suite:
     return SUITES[name]
 
 
-def chosen_suites(names: Sequence[str], seed: int | None = None) -> list[Suite]:
+def select_suites(names: Sequence[str], seed: int | None = None) -> list[Suite]:
     """Return the suites of these names, each once, and with a seed the variant of each that belongs to it.
 
     Raises:
@@ -69,7 +69,7 @@ def write_test_set(names: Sequence[str], path: Path, seed: int | None = None) ->
     Raises:
         UsageError: there is no such suite, or the file cannot be written.
     """
-    chosen = chosen_suites(names, seed)
+    chosen = select_suites(names, seed)
     try:
         with path.open("wb") as file:
             for one in chosen:

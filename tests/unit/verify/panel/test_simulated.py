@@ -44,7 +44,7 @@ def pool(simulation: Any) -> Any:
 
 
 def test_the_same_model_is_hardly_ever_different_and_mostly_equivalent(simulation: Any, pool: Any) -> None:
-    sides = (simulation.drawn(pool[0], TRIALS, seed) for seed in range(COMPARISONS))
+    sides = (simulation.draw_sides(pool[0], TRIALS, seed) for seed in range(COMPARISONS))
     found = Counter(simulation.judged(*pair, seed).finding for seed, pair in enumerate(sides))
     assert found["different"] <= 0.05 * COMPARISONS
     # With a size at which nothing is equivalent, no impostor would be either.
@@ -54,7 +54,7 @@ def test_the_same_model_is_hardly_ever_different_and_mostly_equivalent(simulatio
 @pytest.mark.parametrize("name", DAMAGING + DEARER)
 def test_no_vendor_that_breaks_answers_or_bills_more_is_equivalent(name: str, simulation: Any, pool: Any) -> None:
     answers, _, usual = pool
-    baseline, _ = simulation.drawn(answers, TRIALS, 1)
+    baseline, _ = simulation.draw_sides(answers, TRIALS, 1)
     vendor, damaged, cost = simulation.played(CASES, TRIALS, 1000, {**simulation.REPORTED, **simulation.FURTHER}[name])
     assert damaged >= simulation.BREAKING or cost >= (1 + simulation.DEARER) * usual
     assert simulation.judged(baseline, vendor, 0).finding != "equivalent"
