@@ -10,7 +10,9 @@ import click
 
 
 @contextmanager
-def chosen_test_set(file: Path | None, named: Path | None, suites: Sequence[str], seed: int | None) -> Iterator[Path]:
+def chosen_test_set(
+    file: Path | None, named: Path | None, suites: Sequence[str], seed: int | None = None
+) -> Iterator[Path]:
     """The test set's file, which is temporary for suites.
 
     Args:

@@ -38,7 +38,9 @@ class Busy:
             await asyncio.sleep(0.03)
         is_busy = self.now > LIMIT
         self.now -= 1
-        return Turn(text="I am too busy.") if is_busy else Turn(calls=(Call("lookup", '{"city": "Oslo"}'),))
+        # Answers vary, so that they are not taken for a cache's.
+        city = f'{{"city": "Oslo {self.arrived % 7}"}}'
+        return Turn(text="I am too busy.") if is_busy else Turn(calls=(Call("lookup", city),))
 
 
 async def test_what_a_vendor_does_under_load_only_is_found(tmp_path: Path) -> None:
@@ -56,7 +58,7 @@ async def test_what_a_vendor_does_under_load_only_is_found(tmp_path: Path) -> No
     assert (model.baseline, model.under_load, found.ranking) == (usual["vendor"], True, None)
     (comparison,) = model.comparisons
     assert comparison.panel.finding == "different"
-    assert {"any", "decision"} <= set(comparison.panel.different)
+    assert "decision" in comparison.panel.different
     (table,) = verified_tables(found)
     assert table.notes[0].startswith(f"{loaded['vendor']}: the first token after ")
     assert "a success rate of 1.000" in table.notes[0]

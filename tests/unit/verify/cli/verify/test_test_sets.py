@@ -25,6 +25,11 @@ vendor_verifier samples.jsonl --model kimi-k2-0905-preview --base-url https://ap
 """
 
 
+def test_a_seed_needs_a_suite(tmp_path: Path) -> None:
+    with pytest.raises(click.UsageError, match="--suite-seed makes variants"), chosen_test_set(tmp_path, None, [], 5):
+        pass
+
+
 @pytest.mark.parametrize("line", OTHER_TOOLS.replace("\n  ", " ").strip().splitlines())
 def test_the_command_lines_of_other_tools_are_understood(line: str, tmp_path: Path) -> None:
     for name in ("samples.jsonl", "config.yaml"):
