@@ -47,6 +47,17 @@ class VerifyReport:
         found = self._found()
         write_page(path, found.comparisons, files, notes=found.notes)
 
+    def write_rank_files(self, folder: Path) -> None:
+        """Write the ranks as Agent Vendor Verifier does, if vendors could be ranked.
+
+        Raises:
+            UsageError: they cannot be written.
+        """
+        from trialbed_verify.ranking import write_rank_files
+
+        if ranking := self._found().ranking:
+            write_rank_files(ranking, folder)
+
     def print(self, form: str, files: Sequence[Path]) -> None:
         """Print the report on stdout.
 

@@ -29,7 +29,7 @@ AVAILABLE = "available"
 
 
 @click.command("rank", epilog=EPILOG)
-@click.argument("files", nargs=-1, required=True, metavar="TABLE.csv|[VENDOR=]FILE|RUN...")
+@click.argument("files", nargs=-1, required=True, metavar="TABLE.csv|FOLDER|[VENDOR=]FILE|RUN...")
 @plain_option(
     "--baseline",
     "baselines",
@@ -70,8 +70,9 @@ AVAILABLE = "available"
 def command(files: tuple[str, ...], **given: Any) -> None:
     """Rank vendors by Inverse Rank Fusion over six metrics.
 
-    The input is verifications in the store (RUN, or RUN/VENDOR for one vendor), result files, or a table with the
-    columns model, vendor, success_rate, f1, tps, schema_accuracy, ttft_ms and avg_token. A vendor that fails too often
+    The input is verifications in the store (RUN, or RUN/VENDOR for one vendor), result files, a table with the columns
+    model, vendor, success_rate, f1, tps, schema_accuracy, ttft_ms and avg_token, or the folder rank that Agent Vendor
+    Verifier writes. A vendor that fails too often
     or lacks a metric is not ranked (--metrics chooses those that count); one that is shown to differ from the baseline
     in what callers rely on, or whose decisions are no better than chance, is placed last. Ranks from results have
     intervals.
@@ -105,18 +106,21 @@ def _metrics(text: str | None) -> tuple[str, ...] | None:
 
 
 def _is_table(files: tuple[str, ...]) -> bool:
-    tables = [file for file in files if file.lower().endswith(".csv")]
+    from trialbed_verify.ranking import is_rank_folder
+
+    tables = [file for file in files if file.lower().endswith(".csv") or is_rank_folder(Path(file))]
     if tables and len(files) > 1:
         raise click.UsageError(f"{tables[0]} is a table; rank it alone, or rank result files")
     return bool(tables)
 
 
 def _table(files: tuple[str, ...], given: dict[str, Any], metrics: tuple[str, ...] | None) -> list[VendorMetrics]:
-    from trialbed_verify.ranking import read_table
+    from trialbed_verify.ranking import is_rank_folder, read_rank_files, read_table
 
     if given["baselines"] or given["model"] or given["force"]:
         raise click.UsageError("--baseline, --model and --force apply to result files only; leave them out for a table")
-    return read_table(Path(files[0]), metrics or ())
+    place = Path(files[0])
+    return read_rank_files(place) if is_rank_folder(place) else read_table(place, metrics or ())
 
 
 def _results(files: tuple[str, ...], given: dict[str, Any]) -> list[VendorMetrics]:

@@ -76,5 +76,12 @@ async def test_vendors_are_ranked_by_the_readmes_command_over_a_set_that_is_not_
         met = one.met.total()
         again = await run(tmp_path, "-c", program, *files, *options)
         assert (done.returncode, again.returncode, one.met.total()) == (0, 0, met), done.stderr + again.stderr
+    ranks = {path.stem: json.loads(path.read_text()) for path in (tmp_path / "rank").iterdir()}
+    assert set(ranks) == {
+        "avg_tokens", "avg_ttft_ms", "avg_throughput", "success_rate", "schema_accuracy", "f1_score", "irf_score",
+        "irf_score_global",
+    }  # fmt: skip
+    assert ranks["success_rate"] == {"kimi-k2": {"official": 1.0, "other": 1.0}}
+    assert set(ranks["irf_score"]["kimi-k2"]) == {"official", "other"}
     (ranking,) = json.loads(done.stdout)["ranking"]["models"]
     assert {row["vendor"] for row in ranking["ranked"]} == {"official", "other"}

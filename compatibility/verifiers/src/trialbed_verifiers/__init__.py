@@ -9,14 +9,15 @@ from trialbed.cli import main
 __all__ = ["compare_results", "verify_agents", "verify_vendor"]
 
 HELP = "--help"
+RANKS, FOLDER = "--rank-files", "rank"
 
 
 def verify_agents() -> int:
-    """Run ``agent-vendor-verifier``: every request is streamed, and a verification that was begun goes on."""
+    """Run ``agent-vendor-verifier``: every request is streamed, what was begun goes on, and ranks are written."""
     given = sys.argv[1:]
-    return main(
-        ["verify", *_missing(given, "--stream", "--no-stream"), *_missing(given, "--incremental", "--fresh"), *given]
-    )
+    streamed, begun = _missing(given, "--stream", "--no-stream"), _missing(given, "--incremental", "--fresh")
+    ranks = [*_missing(given, RANKS), FOLDER] if _missing(given, RANKS) else []
+    return main(["verify", *streamed, *begun, *ranks, *given])
 
 
 def verify_vendor() -> int:

@@ -41,6 +41,7 @@ SECTIONS = {
         "note",
         "store",
         "page",
+        "rank_files",
     ),
 }
 """The options beside those that most verifications need, under headings."""
@@ -133,6 +134,7 @@ def _suites() -> Iterable[str]:
 @option("--tokenizer-model", metavar="NAME|DIR", help="Tokenizer whose chat template renders the prompts.")
 @plain_option("--trust-tokenizer-code", is_flag=True, help="Run the code that comes with the tokenizer.")
 @plain_option("--page", type=FILE, metavar="FILE", help="Write a page to publish: HTML, or Markdown for .md.")
+@plain_option("--rank-files", type=FOLDER, metavar="FOLDER", help="Write ranks as Agent Vendor Verifier does.")
 @format_option("table", "json", "csv", "markdown", "html", "junit")
 @json_option
 def command(file: Path | None, *, as_json: bool, **given: Any) -> int:
@@ -197,6 +199,8 @@ def _report(summaries: list[dict[str, Any]], targets: list[Target], given: dict[
     files = [target.output for target in targets]
     if given["page"]:
         report.write_page(given["page"], files)
+    if given["rank_files"]:
+        report.write_rank_files(given["rank_files"])
     report.print(form, files)
     report.check()
     return 0
