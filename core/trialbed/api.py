@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from trialbed.conformity import check_function, check_object
 from trialbed.contracts import Dataset, Judge, Simulator, ToolSelector
 from trialbed.engine import RunObjects, RunOptions, RunProgress, judge_drivers, read_configured, read_keywords
 from trialbed.environments import (
@@ -163,6 +164,7 @@ async def run_agents(
     may_build, env_folder = configured.pop("yes", False), configured.pop("env_dir", None)
     chosen = {name: value for name, value in configured.items() if name not in ("frameworks", "commands")}
     chosen |= settings
+    _check_objects(judge, selector, simulator, tasks)
     frameworks, live = _agents(agents)
     dataset, own_dataset, bodies = _tasks(chosen.pop("dataset", "mini") if tasks is None else tasks, name)
     own_model = None if model is None or isinstance(model, str) else ObjectModel(model, title="model")
@@ -192,6 +194,24 @@ async def run_agents(
     return await run_and_report(
         options, objects=objects, ambient=ambient, progress=progress, documents=documents or "output" in chosen
     )
+
+
+def _check_objects(judge: Any, selector: Any, simulator: Any, tasks: Any) -> None:
+    """Check the objects that take the places of drivers before anything is run.
+
+    Raises:
+        UsageError: one does not fit its contract.
+    """
+    if isinstance(judge, Judge):
+        check_object("judge", judge, Judge)
+    elif callable(judge) and not isinstance(judge, type):
+        check_function("judge", judge, "query", "answer", "wire")
+    if selector is not None and not isinstance(selector, str):
+        check_object("selector", selector, ToolSelector)
+    if simulator is not None and not isinstance(simulator, str):
+        check_object("simulator", simulator, Simulator)
+    if isinstance(tasks, Dataset):
+        check_object("tasks", tasks, Dataset)
 
 
 def _setting_of(thing: Any) -> str | None:
@@ -258,6 +278,8 @@ def _plugins(scorers: Sequence[Any]) -> dict[str, object]:
             raise UsageError(f"scorers: two are called {name!r}; name one with @scorer(name=…)")
         if not hasattr(plugin, "score_trial"):
             raise UsageError(f"scorers: {given!r:.60} is neither a function nor an object with score_trial(context)")
+        if isinstance(plugin, Scorer):
+            check_function("scorers", plugin.code, "trial")
         plugins[name] = plugin
     return plugins
 

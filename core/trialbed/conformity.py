@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from trialbed.errors import UsageError
+
+if TYPE_CHECKING:
+    from trialbed.contracts import Simulator, World
+    from trialbed.records import Json
 
 CONTRACTS = {
     "frameworks": "BaseAgent",
@@ -43,12 +50,71 @@ def driver_problems(kind: str, driver: Any) -> list[str]:
     return class_problems(driver, contract)
 
 
-def class_problems(given: type, contract: type) -> list[str]:
-    """Return in words in which points a class departs from the contract that it is a subclass of."""
+def check_object(name: str, given: Any, contract: type) -> None:
+    """Check that an object of the caller's program fulfils a contract.
+
+    Args:
+        name: of the argument.
+
+    Raises:
+        UsageError: it does not; says in which points.
+    """
+    if not isinstance(given, contract):
+        raise UsageError(
+            f"{name}: {given!r:.60} is not an object of a subclass of trialbed.contracts.{contract.__name__}"
+        )
+    # It is made already, whatever its constructor takes.
+    if problems := class_problems(type(given), contract, constructor=False):
+        raise UsageError(f"{name}: {'; '.join(problems)}")
+
+
+def check_function(name: str, given: Any, *arguments: str) -> None:
+    """Check that a function of the caller's program takes arguments in these places.
+
+    Raises:
+        UsageError: it does not.
+    """
+    try:
+        signature = inspect.signature(given)
+    except (TypeError, ValueError):  # written in C
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        called = getattr(given, "__name__", type(given).__name__)
+        wanted = f"must take ({', '.join(arguments)})"
+        raise UsageError(f"{name}: {called}{signature} {wanted}{_first_line(given)}") from None
+
+
+def made_world(simulator: Simulator, state: Json) -> World | None:
+    """Have a simulator make a world.
+
+    Raises:
+        TypeError: it does not fit its contract.
+    """
+    from trialbed.contracts import World
+
+    world = simulator.world_from(state)
+    if world is not None and (problems := _world_problems(type(world), World)):
+        raise TypeError("; ".join(problems))
+    return world
+
+
+@lru_cache(maxsize=64)
+def _world_problems(given: type, contract: type) -> list[str]:
+    return class_problems(given, contract, constructor=False)
+
+
+def class_problems(given: type, contract: type, *, constructor: bool = True) -> list[str]:
+    """Return in words in which points a class departs from the contract that it is a subclass of.
+
+    Args:
+        constructor: whether it is made as the contract says.
+    """
     absent = sorted(getattr(given, "__abstractmethods__", ()))
     found = [f"{given.__name__} lacks `{_header(name, _function(contract, name))}`" for name in absent]
     members = [name for name in vars(contract) if not name.startswith("_") or name == "__aexit__"]
-    for name in ("__init__", *(name for name in members if name not in absent)):
+    for name in (*(["__init__"] if constructor else []), *(name for name in members if name not in absent)):
         found += _problems(given, contract, name)
     return found
 
@@ -64,8 +130,7 @@ def _problems(given: type, contract: type, name: str) -> Iterator[str]:
     # Drivers are made with every argument of their constructor.
     takes = _takes(own, asked) if name != "__init__" else _binds(own, _parameters(asked))
     if (is_async != _is_async(asked) and not _may_be_either(asked)) or not takes:
-        line = f' (File "{own.__code__.co_filename}", line {own.__code__.co_firstlineno})' if _has_code(own) else ""
-        yield f"{given.__name__} has `{_header(name, own)}`, and must have `{_header(name, asked)}`{line}"
+        yield f"{given.__name__} has `{_header(name, own)}`, and must have `{_header(name, asked)}`{_first_line(own)}"
 
 
 def _no_arguments(self: Any) -> None:
@@ -89,8 +154,10 @@ def _may_be_either(asked: Any) -> bool:
     return "Awaitable" in str(asked.__annotations__.get("return", ""))
 
 
-def _has_code(function: Any) -> bool:
-    return hasattr(function, "__code__")
+def _first_line(function: Any) -> str:
+    """Return where a function begins, in brackets; empty where it has no source."""
+    code = getattr(function, "__code__", None)
+    return f' (File "{code.co_filename}", line {code.co_firstlineno})' if code is not None else ""
 
 
 def _takes(own: Any, asked: Any) -> bool:

@@ -6,6 +6,7 @@ import traceback
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from trialbed.own_thread import StuckCode
     from trialbed.records import Failure
 
 MAX_TEXT = 1000
@@ -38,3 +39,10 @@ def tool_failure(name: str, error: BaseException, code: object) -> Failure:
     module = getattr(code, "__module__", "") or ""
     message = f"{name} raised {type(error).__name__}: {str(error)[:MAX_TEXT]}{own_line(module, error)}"
     return Failure(kind="tool", message=message, detail="".join(traceback.format_exception(error)))
+
+
+def tool_stuck(name: str, stuck: StuckCode) -> Failure:
+    """Return the failure of a trial in which a tool did not return, which is not the agent's fault."""
+    from trialbed.records import Failure  # drivers are listed without it
+
+    return Failure(kind="tool", message=f"{name} {stuck}")

@@ -147,11 +147,15 @@ class Control:
             closed = self._trials.close(request.path_params["trial"])
         except TrialRefused as error:
             return JSONResponse({"error": str(error)}, 404)
+        await closed.end_world()
         return Response(closed.wire_log().model_dump_json(), media_type="application/json")
 
     def _close_at_once(self, token: str, _body: bytes) -> ImmediateAnswer | None:
         try:
-            log = self._trials.find(token).wire_log().model_dump_json().encode()
+            trial = self._trials.find(token)
+            if trial.hosted is not None:  # its state takes time
+                return None
+            log = trial.wire_log().model_dump_json().encode()
         except Exception:  # noqa: BLE001 - the trial is still open; the route reports the fault
             return None
         self._trials.close(token)

@@ -34,6 +34,9 @@ class ApiRefused(ValueError):
 class World(ABC):
     """The state that the Apis of one trial act on: a plain object, made for the trial and gone with it.
 
+    It is made, called and read in one thread of its own, one call after the other. One that does not return within the
+    trial's time is given up, and the trial is not measured; others go on meanwhile.
+
     Class attributes:
         checked: whether arguments that do not fit the Api's schema are refused before the world sees them.
     """

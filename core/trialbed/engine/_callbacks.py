@@ -5,19 +5,22 @@ The server of the run sees and records them as all others. It asks for their ans
 
 from __future__ import annotations
 
+import asyncio
 import json
+import math
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Self
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, Self, cast
 
+from trialbed.conformity import made_world
 from trialbed.contracts import ApiRefused, Simulator, World
-from trialbed.engine._live import in_thread
 from trialbed.engine._options import RunObjects
 from trialbed.errors import SimulationError
+from trialbed.own_thread import OwnThread, StuckCode, do_alone
 from trialbed.records import Api, ApiRef, Failure, Json, Query
-from trialbed.tracebacks import tool_failure
+from trialbed.tracebacks import tool_failure, tool_stuck
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -34,11 +37,17 @@ MAX_REQUEST = 64 * 2**20
 class CallbackServer:
     """Answers calls of Apis for the trials that are open; an async context manager.
 
+    What the caller's code does here without ``async`` is done in threads, so that the run goes on whatever it does.
+
+    Args:
+        seconds: that one call may take.
+
     Attributes:
         url: the address that the server asks; None where nothing of this process answers calls.
     """
 
-    def __init__(self, objects: RunObjects) -> None:
+    def __init__(self, objects: RunObjects, seconds: float = math.inf) -> None:
+        self._seconds = seconds
         self._bodies = objects.bodies
         self._simulator = objects.simulator if isinstance(objects.simulator, Simulator) else None
         self._trials: dict[str, _Trial] = {}
@@ -72,12 +81,12 @@ class CallbackServer:
     def open(self, trial: str, query: Query) -> None:
         """Make the objects that the calls of a trial act on."""
         if self.url is not None:
-            self._trials[trial] = _Trial(query, self._bodies, self._simulator)
+            self._trials[trial] = _Trial(query, self._bodies, self._simulator, self._seconds)
 
-    def close(self, trial: str) -> tuple[Json, Failure | None]:
+    async def close(self, trial: str) -> tuple[Json, Failure | None]:
         """Return the state in which a trial ended, and the failure of a tool, which is not the agent's fault."""
         ended = self._trials.pop(trial, None)
-        return (None, None) if ended is None else (ended.state(), ended.failure)
+        return (None, None) if ended is None else (await ended.end(), ended.failure)
 
     async def _serve(self, request: web.Request) -> web.Response:
         from aiohttp import web
@@ -97,23 +106,42 @@ class _Trial:
         failure: the first exception that a function or the simulator raised.
     """
 
-    def __init__(self, query: Query, bodies: Mapping[ApiRef, Any], simulator: Simulator | None) -> None:
+    def __init__(self, query: Query, bodies: Mapping[ApiRef, Any], simulator: Simulator | None, seconds: float) -> None:
         self._apis = {api.ref: api for api in query.apis}
         self._bodies = bodies
         self._simulator = simulator
+        self._seconds = seconds
         self._owners: dict[type, Any] = {}
         self._world: World | None = None
+        self._thread = OwnThread()
+        self._state = query.initial_state
+        self._making = asyncio.Lock()
+        self._is_made = False
         self.failure: Failure | None = None
-        state = json.loads(json.dumps(query.initial_state))
-        with self._failing("making the tools", simulator):
-            self._world = None if simulator is None else simulator.world_from(state)
-        for body in (bodies[ref] for ref in self._apis if ref in bodies):
-            if body.owner is not None and body.owner not in self._owners:
-                with self._failing("making the tools", body.owner):
-                    self._owners[body.owner] = body.make_owner(state)
+
+    async def _make(self) -> None:
+        """Make the objects before the first call."""
+        async with self._making:
+            if self._is_made:
+                return
+            self._is_made = True
+            state = json.loads(json.dumps(self._state))
+            if self._simulator is not None:
+                simulator = self._simulator
+                with self._failing("making the tools", simulator):
+                    self._world = await self._do(lambda: made_world(simulator, state), simulator)
+            for body in (self._bodies[ref] for ref in self._apis if ref in self._bodies):
+                if body.owner is not None and body.owner not in self._owners:
+                    with self._failing("making the tools", body.owner):
+                        self._owners[body.owner] = await self._do(partial(body.make_owner, state), body.owner)
+
+    async def _do(self, work: Callable[[], Any], code: object) -> Any:
+        """Do something in the thread of the trial's objects."""
+        return await self._thread.do(work, self._seconds, getattr(code, "__module__", "") or "")
 
     async def answer(self, ref: ApiRef, arguments: Json) -> str:
         """Return the answer to a call as JSON."""
+        await self._make()
         api, provenance = self._apis[ref], PROVENANCE
         body = self._bodies.get(ref)
         try:
@@ -121,7 +149,9 @@ class _Trial:
             if problem:
                 return _answer(problem)
             if body is not None:
-                response = await body.call(arguments, self._owners.get(body.owner), in_thread)
+                # Calls of functions overlap.
+                doing = partial(do_alone, seconds=self._seconds) if body.owner is None else self._do
+                response = await body.call(arguments, self._owners.get(body.owner), partial(doing, code=body.code))
             elif self._simulator is not None:
                 provenance = self._simulator.label
                 response = await self._simulate(self._simulator, api, arguments)
@@ -131,24 +161,33 @@ class _Trial:
         except Exception as error:  # noqa: BLE001 - the user's code: its fault is not the agent's
             # Code that is not promised arguments that fit may fail on others: these are the model's.
             code = (self._world or self._simulator) if body is None else body.code
-            return _answer(_problem(api, arguments) or self._fail(ref.title, error, code))
+            problem = "" if isinstance(error, StuckCode) else _problem(api, arguments)
+            return _answer(problem or self._fail(ref.title, error, code))
 
     async def _simulate(self, simulator: Simulator, api: Api, arguments: Any) -> Json:
         if self._world is not None:
-            return self._world.call(api, arguments)
+            world = self._world
+            return cast("Json", await self._do(lambda: world.call(api, arguments), world))
         ref = api.ref
         found = await simulator.simulate(api, f"{ref.category}/{ref.tool_name}/{ref.api_name}", arguments)
         if found.error:
             raise ApiRefused(found.error)
         return found.response
 
-    def state(self) -> Json:
+    async def end(self) -> Json:
         """Return the state of the world, or of the objects whose methods are tools, after the calls."""
+        await self._make()
+        try:
+            return await self._read_state()
+        finally:
+            self._thread.end()
+
+    async def _read_state(self) -> Json:
         holders = [owner for owner in self._owners.values() if hasattr(owner, "state")]
         states: dict[str, Json] = {}
         for holder in holders if self._world is None else [self._world]:
             with self._failing("state()", holder):
-                found = holder.state()
+                found = await self._do(holder.state, holder)
                 json.dumps(found, allow_nan=False)
                 states[type(holder).__name__] = found
         return next(iter(states.values())) if len(states) == 1 else states or None
@@ -163,7 +202,7 @@ class _Trial:
 
     def _fail(self, name: str, error: Exception, code: object) -> str:
         """Record a failure, and return it in words."""
-        failure = tool_failure(name, error, code)
+        failure = tool_stuck(name, error) if isinstance(error, StuckCode) else tool_failure(name, error, code)
         self.failure = self.failure or failure
         return failure.message
 

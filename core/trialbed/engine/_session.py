@@ -177,7 +177,7 @@ class RunSession:
         executors = {label: live if label in objects.agents else workers for label in self._run.config.frameworks}
         helpers = HelperModels(options)
         # Workers import their frameworks while the tools are selected and the server starts.
-        calls = CallbackServer(objects)
+        calls = CallbackServer(objects, self._run.config.limits.timeout)
         async with live, workers, helpers, calls, _meanwhile(self._describe(executors)) as described:
             open_selector = partial(prepared_selector, options, helpers, own=objects.selector)
             tools = await select_tools(self._run, prepared.apis, prepared.queries, self._store, open_selector)

@@ -124,7 +124,7 @@ class TrialRunner:
         try:
             await self.control.open_trial(self._registration(spec), spec.key.query_id)
         except NothingMeasured as error:
-            self.callbacks.close(spec.trial)
+            await self.callbacks.close(spec.trial)
             failure = Failure(kind="server", message=f"the trial could not be opened: {error}")
             outcome = Outcome(started_at=datetime.now(UTC), wall_time=0.0, failure=failure)
             return spec, outcome, _empty_log(spec.trial), ()
@@ -140,7 +140,7 @@ class TrialRunner:
                 await asyncio.sleep(0)
         finally:
             wire, loss = await (closing or self._close(spec.trial))
-            state, broken = self.callbacks.close(spec.trial)
+            state, broken = await self.callbacks.close(spec.trial)
         if broken or wire.failure:
             outcome = outcome.model_copy(update={"failure": broken or wire.failure})
         # The agent may repeat the endpoint's words; from here on, they are shown and stored.

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from trialbed.contracts import STATUS_VALUES, AnswerStatus, Judge, Verdict
 from trialbed.errors import JudgeError, UsageError
+from trialbed.own_thread import do_alone
 from trialbed.records import Answer, Query, WireLog
+from trialbed.scoring._bounds import SILENT_SECONDS
 
 Found = bool | float | AnswerStatus | Verdict
 JudgeFunction = Callable[[Query, Answer, WireLog], Found | Awaitable[Found]]
@@ -29,7 +31,7 @@ class FunctionJudge(Judge):
 
     async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
         """Grade the answer as the function says."""
-        found = await asyncio.to_thread(self.code, query, answer, wire)
+        found = await do_alone(partial(self.code, query, answer, wire), SILENT_SECONDS, self.code)
         return self._verdict(await found if inspect.isawaitable(found) else found)
 
     def _verdict(self, found: Any) -> Verdict:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -10,7 +9,9 @@ from functools import partial, update_wrapper
 from typing import Any, overload
 
 from trialbed.hookspecs import hookimpl
+from trialbed.own_thread import do_alone
 from trialbed.records import Score, ScoreDescription
+from trialbed.scoring._bounds import SILENT_SECONDS
 from trialbed.scoring._context import ScoreContext
 
 Value = float | bool | Score | Iterable[Score] | None
@@ -72,7 +73,8 @@ class Scorer:
     async def score_trial(self, context: ScoreContext) -> Sequence[Score]:
         """Return the scores of a trial; none where the function returns None."""
         # In a thread, as it may wait for a model of its own.
-        return await self.scores_of(await asyncio.to_thread(self.code, context))
+        value = await do_alone(partial(self.code, context), SILENT_SECONDS, self.code)
+        return await self.scores_of(value)
 
     @hookimpl
     def describe_scores(self) -> list[ScoreDescription]:

@@ -12,11 +12,13 @@ from trialbed_server.trials._registry import (
 from trialbed_server.trials._setups import Setup, Setups
 from trialbed_server.trials._trial import LogBudget, OpenTrial, RecordedCall, RecordedModelCall, body_text
 from trialbed_server.trials._untagged import UNTAGGED_BODY, Untagged
+from trialbed_server.trials._worlds import HostedWorld
 
 __all__ = [
     "RETRY_AFTER",
     "UNTAGGED_BODY",
     "Delivered",
+    "HostedWorld",
     "LogBudget",
     "OpenTrial",
     "PutIn",

@@ -140,6 +140,8 @@ class TrialRegistry:
         """Close the trials whose openers are gone."""
         for trial in [trial for trial in self._open.values() if trial.expires_in(self._idle) <= 0]:
             logger.warning("trial %s has expired: its opener is gone", trial.registration.trial)
+            if trial.hosted is not None:
+                trial.hosted.drop()
             self._forget(trial, "this trial has expired: its opener did not renew it, or nothing was asked for long")
 
     def _forget(self, trial: OpenTrial, reason: str) -> None:

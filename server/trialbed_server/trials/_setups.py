@@ -12,10 +12,14 @@ from trialbed.models import FoundModel
 from trialbed.records import Json, TrialOpening, TrialRegistration
 from trialbed_server._clock import Clock
 from trialbed_server.trials._trial import OpenTrial
+from trialbed_server.trials._worlds import HostedWorld, is_foreign
 from trialbed_server.virtual.catalog import TargetCatalog
 
 MAX_KEPT = 8 * 2**20
 """Characters of the JSON of all setups that are kept; those that were not used for longest are forgotten first."""
+
+UNLIMITED = 3600.0
+"""Seconds that one call may take where the trial has no limits."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,11 @@ class Setup:
         own = {"trial": opening.trial, "seed": opening.seed, "fault_key": opening.fault_key, "state": state}
         registration = self.registration.model_copy(update=own)
         model = None if self.model is None else self.model.begin(registration)
-        return OpenTrial(registration, self.catalog, clock, self.simulator.world_from(state), model)
+        if not is_foreign(self.simulator):
+            return OpenTrial(registration, self.catalog, clock, self.simulator.world_from(state), model)
+        limits = registration.limits
+        hosted = HostedWorld(self.simulator, state, limits.timeout if limits else UNLIMITED)
+        return OpenTrial(registration, self.catalog, clock, model=model, hosted=hosted)
 
 
 class Setups:

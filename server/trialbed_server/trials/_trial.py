@@ -22,6 +22,7 @@ from trialbed.tracebacks import tool_failure
 from trialbed.wire.spans import Span, covered
 from trialbed_server._clock import Clock
 from trialbed_server.trials._put_in import PutIn
+from trialbed_server.trials._worlds import HostedWorld
 from trialbed_server.virtual.catalog import TargetCatalog
 
 logger = logging.getLogger(__name__)
@@ -52,6 +53,10 @@ class RecordedModelCall(RecordedCall[ModelCall], Protocol):
 class OpenTrial:
     """A trial while it is open: its registration, its Apis, and its log, in order of arrival.
 
+    Args:
+        world: one of Trialbed's own.
+        hosted: one that is not.
+
     Attributes:
         model: answers its requests in the gateway; None where an endpoint does.
     """
@@ -63,10 +68,13 @@ class OpenTrial:
         clock: Clock,
         world: World | None = None,
         model: TrialModel | None = None,
+        hosted: HostedWorld | None = None,
     ) -> None:
         self.registration = registration
         self.model = model
         self.world = world
+        self.hosted = hosted
+        self._hosted_state: Json = None
         self.called_back = frozenset(registration.called_back)
         self.catalog = catalog
         self.budget = LogBudget()
@@ -172,9 +180,20 @@ class OpenTrial:
             return self._renewed + lease - now
         return idle if self._requests else max(self._used, self._renewed) + idle - now
 
+    async def end_world(self) -> None:
+        """Read the state of a foreign world, and let it go."""
+        if self.hosted is None:
+            return
+        try:
+            self._hosted_state = self.budget.keep_value(await self.hosted.end())
+        except (TypeError, ValueError, RecursionError) as error:
+            self.note_failure(tool_failure(f"{type(self.hosted.code).__name__}.state()", error, self.hosted.code))
+        if self.hosted.failure is not None:
+            self.note_failure(self.hosted.failure)
+
     def _state(self) -> Json:
         if self.world is None:
-            return None
+            return self._hosted_state
         try:
             return self.budget.keep_value(self.world.state())
         except Exception as error:

@@ -7,8 +7,11 @@ import logging
 from typing import Any
 
 from trialbed.contracts import ApiRefused, World
+from trialbed.own_thread import StuckCode
 from trialbed.records import Api
+from trialbed.tracebacks import tool_failure, tool_stuck
 from trialbed_server.simulators.template import argument_problems
+from trialbed_server.trials import HostedWorld
 from trialbed_server.virtual.catalog import CallTarget
 from trialbed_server.virtual.resolver import VirtualAnswer, error_body, error_reply
 from trialbed_server.virtual.sources import ToolBroken, broken
@@ -37,3 +40,22 @@ def act(world: World, api: Api, target: CallTarget, tool_input: Any) -> VirtualA
         found = broken(target, tool_input, error, world)
         return VirtualAnswer(error_body(str(found)), "", found.failure if isinstance(found, ToolBroken) else None)
     return VirtualAnswer(body, target.simulator.label)
+
+
+async def act_elsewhere(hosted: HostedWorld, target: CallTarget, tool_input: Any) -> VirtualAnswer | None:
+    """Have a foreign world answer a call; None where the trial has none, or the Api is not known.
+
+    That it cannot be made, or does not return, is a failure of the trial.
+    """
+    api = target.api
+    if api is None:
+        return None
+    name = f"{target.path}: {type(hosted.code).__name__}"
+    try:
+        return await hosted.ask(lambda world: act(world, api, target, tool_input))
+    except StuckCode as stuck:
+        failure = tool_stuck(name, stuck)
+    except Exception as error:
+        logger.exception("the world of %s cannot be made", target.path)
+        failure = tool_failure(name, error, hosted.code)
+    return VirtualAnswer(error_body(failure.message), "", failure)

@@ -24,7 +24,7 @@ from trialbed_server.trials import (
     TrialRegistry,
     Untagged,
 )
-from trialbed_server.virtual.acting import act
+from trialbed_server.virtual.acting import act, act_elsewhere
 from trialbed_server.virtual.callbacks import Callbacks
 from trialbed_server.virtual.catalog import CallTarget, TargetCatalog
 from trialbed_server.virtual.keys import request_key
@@ -198,7 +198,10 @@ class VirtualApi:
         if key is None:
             self._metrics.answered("")
             return error_reply(PARSE_ERROR)
-        if trial is not None and target.ref in trial.called_back:
+        hosted = await act_elsewhere(trial.hosted, target, tool_input) if trial is not None and trial.hosted else None
+        if hosted is not None:
+            reply = hosted
+        elif trial is not None and target.ref in trial.called_back:
             reply = await self._callbacks.call(trial, target, tool_input)
         elif trial is not None and trial.world is not None and target.api is not None:
             reply = act(trial.world, target.api, target, tool_input)

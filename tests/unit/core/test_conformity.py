@@ -9,11 +9,19 @@ from typing import Any, ClassVar
 
 import pytest
 
+from trialbed import Task, evaluate
 from trialbed.cli import main
-from trialbed.conformity import CONTRACTS, class_problems, driver_problems
-from trialbed.contracts import BaseAgent, Executor, Judge, Simulation, Simulator, ToolSelector
+from trialbed.conformity import (
+    CONTRACTS,
+    check_function,
+    check_object,
+    class_problems,
+    driver_problems,
+    made_world,
+)
+from trialbed.contracts import BaseAgent, Executor, Judge, Simulation, Simulator, ToolSelector, World
 from trialbed.drivers import GROUPS, list_drivers, load_driver
-from trialbed.errors import DriverBroken
+from trialbed.errors import DriverBroken, UsageError
 
 
 class Weather(Simulator):
@@ -123,6 +131,53 @@ def test_the_drivers_of_trialbed_fit(kind: str) -> None:
     for info in list_drivers(kind):
         if info.distribution == "trialbed":
             load_driver(kind, info.name)
+
+
+def needs_two(query, answer):  # type: ignore[no-untyped-def]
+    return True
+
+
+OBJECTS: list[tuple[dict[str, Any], str]] = [
+    ({"simulator": NotAsync()}, "simulator: NotAsync has `def simulate("),
+    ({"simulator": Weather}, "simulator: <class "),
+    (
+        {"selector": Blind()},
+        "selector: Blind has `def select(self, query)`, and must have `def select(self, query, *, ",
+    ),
+    ({"judge": Unsaid()}, "judge: Unsaid has `def judge(self, query, answer, wire)`, and must have `async def judge("),
+    ({"judge": needs_two}, "judge: needs_two(query, answer) must take (query, answer, wire) (File "),
+    ({"scorers": [lambda: 1.0]}, "scorers: <lambda>() must take (trial) (File "),
+]
+
+
+@pytest.mark.parametrize(("given", "said"), OBJECTS, ids=[said.split(" ", 2)[1] for _, said in OBJECTS])
+def test_objects_are_checked_before_anything_runs(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        evaluate(lambda query: "yes", [Task("?", expect="yes")], **given)
+    assert str(raised.value).startswith(said)
+
+
+def test_objects_may_be_made_as_they_like() -> None:
+    check_object("simulator", Needy("Oslo"), Simulator)
+    check_function("judge", lambda *given: True, "query", "answer", "wire")
+    check_function("scorers", len, "trial")
+
+
+def test_worlds_are_checked_when_they_are_made() -> None:
+    class Slow(World):
+        async def call(self, api, arguments):  # type: ignore[no-untyped-def]
+            return 1
+
+        def state(self) -> Any:
+            return 1
+
+    class Worlds(Weather):
+        def world(self) -> World:
+            return Slow()
+
+    with pytest.raises(TypeError, match=r"Slow has `async def call\(self, api, arguments\)`, and must have `def call"):
+        made_world(Worlds(), None)
+    assert made_world(Weather(), None) is None
 
 
 def test_a_driver_must_be_a_subclass_of_its_contract() -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -54,8 +58,8 @@ async def test_functions_answer_and_what_they_leave_is_the_trials_own() -> None:
         assert await ask(callbacks, "double", number=1) == {"error": "", "response": 2, "provenance": "function"}
         assert (await ask(callbacks, "keep", text="b"))["response"] == 2
         assert (await ask(callbacks, "keep", "two", text="c"))["response"] == 2
-        assert callbacks.close("one") == (["a", "b"], None)
-        assert callbacks.close("two") == (["a", "c"], None)
+        assert await callbacks.close("one") == (["a", "b"], None)
+        assert await callbacks.close("two") == (["a", "c"], None)
         assert (await ask(callbacks, "double", number=1))["error"] == "this trial is closed"
     assert QUERIES[0].initial_state == ["a"]
 
@@ -68,7 +72,7 @@ async def test_what_does_not_fit_or_is_refused_is_an_error_of_the_api() -> None:
         )
         assert (await ask(callbacks, "double"))["error"].startswith("Invalid arguments for double: ")
         assert (await ask(callbacks, "double", number=13))["error"] == "an unlucky number"
-        assert callbacks.close("one")[1] is None
+        assert (await callbacks.close("one"))[1] is None
 
 
 async def test_the_first_exception_of_a_function_is_kept_with_its_traceback() -> None:
@@ -76,7 +80,7 @@ async def test_the_first_exception_of_a_function_is_kept_with_its_traceback() ->
         callbacks.open("one", QUERIES[0])
         for number in (5, 6):
             await ask(callbacks, "double", number=number)
-        _, failure = callbacks.close("one")
+        _, failure = await callbacks.close("one")
     assert failure is not None
     line = double.__code__.co_firstlineno + 4
     assert (failure.kind, failure.message) == ("tool", f'double raised KeyError: 5 (File "{__file__}", line {line})')
@@ -88,7 +92,7 @@ async def test_nothing_is_served_where_nothing_is_to_be_answered() -> None:
         assert callbacks.url is None
         assert callbacks.apis(QUERIES[0]) == ()
         callbacks.open("one", QUERIES[0])
-        assert callbacks.close("one") == (None, None)
+        assert await callbacks.close("one") == (None, None)
 
 
 async def test_tools_that_cannot_be_made_are_the_trials_failure() -> None:
@@ -102,7 +106,7 @@ async def test_tools_that_cannot_be_made_are_the_trials_failure() -> None:
     queries, bodies = compile_tasks([Task("?", tools=Broken)])
     async with CallbackServer(RunObjects(bodies=bodies)) as callbacks:
         callbacks.open("one", queries[0])
-        _, failure = callbacks.close("one")
+        _, failure = await callbacks.close("one")
     assert failure is not None
     assert failure.message.startswith("making the tools raised OSError: no database (File ")
 
@@ -121,11 +125,83 @@ async def test_a_simulator_that_fails_on_arguments_that_do_not_fit_is_not_at_fau
         callbacks.open("one", QUERIES[0])
         assert (await ask(callbacks, "double", number=1))["response"] == "one"
         assert "Invalid arguments for double: " in (await ask(callbacks, "double"))["error"]
-        assert callbacks.close("one")[1] is None
+        assert (await callbacks.close("one"))[1] is None
         callbacks.open("two", QUERIES[0])
         assert (await ask(callbacks, "double", "two", number=2))["error"].startswith("double raised KeyError: 2 (File ")
-        _, failure = callbacks.close("two")
+        _, failure = await callbacks.close("two")
     assert failure is not None
+
+
+@pytest.fixture
+def let_go() -> Iterator[threading.Event]:
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+def waiting(let_go: threading.Event, at: str) -> type:
+    """A class that waits for ever at one place."""
+
+    class Waiting:
+        def __init__(self) -> None:
+            if at == "making the tools":
+                let_go.wait()
+
+        def use(self) -> str:
+            """Use it."""
+            return "endless" if at != "use" or let_go.wait() else ""
+
+        def state(self) -> int:
+            if at == "state()":
+                let_go.wait()
+            return 1
+
+    return Waiting
+
+
+@pytest.mark.parametrize("at", ["making the tools", "use", "state()"])
+async def test_objects_that_do_not_return_cost_their_trial_alone(let_go: threading.Event, at: str) -> None:
+    queries, bodies = compile_tasks([Task("?", tools=[waiting(let_go, at), double])])
+    async with CallbackServer(RunObjects(bodies=bodies), 0.2) as callbacks:
+        (use,) = (ref for ref in callbacks.apis(queries[0]) if ref.api_name == "use")
+        for trial in ("one", "two"):
+            callbacks.open(trial, queries[0])
+        async with httpx.AsyncClient() as client:
+            asked = {"trial": "one", "api": use.model_dump(), "arguments": {}}
+            await client.post(callbacks.url or "", json=asked)
+        _, failure = await callbacks.close("one")
+    assert failure is not None
+    assert failure.kind == "tool"
+    assert re.search(rf'{re.escape(at)} did not return within 0.2 s \(File "{__file__}", line \d+\)$', failure.message)
+
+
+async def test_a_function_that_never_returns_is_ended_and_others_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+
+    def endless() -> None:
+        """Go on."""
+        try:
+            while True:
+                pass
+        finally:
+            ended.set()
+
+    queries, bodies = compile_tasks([Task("?", tools=[endless, double])])
+    async with CallbackServer(RunObjects(bodies=bodies), 0.5) as callbacks, httpx.AsyncClient() as client:
+        callbacks.open("one", queries[0])
+        refs = {ref.api_name: ref.model_dump() for ref in callbacks.apis(queries[0])}
+
+        async def ask_for(name: str, **arguments: Any) -> Any:
+            asked = {"trial": "one", "api": refs[name], "arguments": arguments}
+            return (await client.post(callbacks.url or "", json=asked)).json()
+
+        stuck, answered = await asyncio.gather(ask_for("endless"), ask_for("double", number=1))
+        _, failure = await callbacks.close("one")
+    assert answered["response"] == 2
+    assert "endless did not return within 0.5 s (File " in stuck["error"]
+    assert failure is not None
+    assert failure.message == stuck["error"]
+    assert await asyncio.to_thread(ended.wait, 60), "code in Python is ended"
 
 
 def test_code_is_told_from_its_other_versions() -> None:

@@ -63,17 +63,18 @@ def test_what_was_not_used_for_longest_is_forgotten_first() -> None:
     assert all(setups.find(name) is None for name in (first, third))
 
 
-def test_a_trial_has_its_own_token_seed_key_and_world() -> None:
+async def test_a_trial_has_its_own_token_seed_key_and_world() -> None:
     shared, clock = setup(Counting(), state={"count": 0}, seed=1, simulator="counting"), SystemClock()
     one = shared.trial(shared.registration, clock)
     two = shared.trial(TrialOpening(trial="two", setup="?", seed=2, fault_key="k"), clock)
     registration = two.registration
     assert (registration.trial, registration.seed, registration.fault_key) == ("two", 2, "k")
     assert (registration.simulator, two.catalog) == ("counting", one.catalog)
-    assert one.world is not None
-    assert two.world is not None
-    one.world.call(None, {})  # type: ignore[arg-type]
-    assert (one.world.state(), two.world.state(), shared.registration.state) == (
+    assert one.hosted is not None
+    await one.hosted.ask(lambda world: world.call(None, {}))  # type: ignore[arg-type]
+    for trial in (one, two):
+        await trial.end_world()
+    assert (one.wire_log().state, two.wire_log().state, shared.registration.state) == (
         {"count": 1},
         {"count": 0},
         {"count": 0},

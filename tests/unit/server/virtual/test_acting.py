@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from trialbed.contracts import ApiRefused, World
-from trialbed.records import Api, Parameter, TrialRegistration
+from trialbed.contracts import ApiRefused, Simulator, World
+from trialbed.records import Api, Limits, Parameter, TrialRegistration
 from trialbed_server._clock import SystemClock
 from trialbed_server.simulators.template import TemplateSimulator
-from trialbed_server.trials import OpenTrial
-from trialbed_server.virtual.acting import act
+from trialbed_server.trials import OpenTrial, Setup
+from trialbed_server.virtual.acting import act, act_elsewhere
 from trialbed_server.virtual.catalog import TargetCatalog
 
 SEAT = Api(
@@ -72,3 +76,101 @@ def test_a_state_that_cannot_be_read_is_a_failure_of_the_trial() -> None:
     assert log.state is None
     assert log.failure is not None
     assert log.failure.message.startswith("Seats.state() raised RuntimeError: the database is gone (File ")
+
+
+class Waiting(TemplateSimulator):
+    """Makes worlds that return when they are let go, if ever."""
+
+    def __init__(self, let_go: threading.Event, at: str) -> None:
+        super().__init__()
+        self.wait = lambda place: let_go.wait() if place == at else None
+
+    def world_from(self, state: Any) -> World:
+        simulator = self
+        self.wait("making")
+
+        class Hotel(World):
+            def call(self, api: Api, arguments: Any) -> Any:
+                if arguments["seat"] == "endless":
+                    simulator.wait("call")
+                self.seat = arguments["seat"]
+                return self.seat
+
+            def state(self) -> Any:
+                simulator.wait("state")
+                return {"seat": self.seat}
+
+        return Hotel()
+
+
+@pytest.fixture
+def let_go() -> Iterator[threading.Event]:
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+def opened(simulator: Simulator, seconds: float = 0.2) -> OpenTrial:
+    registration = TrialRegistration(trial="one", model="scripted:gold", limits=Limits(timeout=seconds))
+    return Setup(registration, CATALOG, simulator).trial(registration, SystemClock())
+
+
+async def test_a_foreign_world_answers_from_a_thread_of_its_own() -> None:
+    trial = opened(Waiting(threading.Event(), "nowhere"), seconds=600)
+    assert trial.hosted is not None
+    answer = await act_elsewhere(trial.hosted, TARGET, {"seat": "1A"})
+    assert answer is not None
+    assert json.loads(answer.body) == {"error": "", "response": "1A"}
+    unknown = CATALOG.target("No", "such", "api")
+    assert await act_elsewhere(trial.hosted, unknown, {}) is None
+    await trial.end_world()
+    assert (trial.wire_log().state, trial.wire_log().failure) == ({"seat": "1A"}, None)
+
+
+@pytest.mark.parametrize("at", ["making", "call"])
+async def test_a_foreign_world_that_does_not_return_costs_its_trial_alone(let_go: threading.Event, at: str) -> None:
+    trial, other = opened(Waiting(let_go, at)), opened(Waiting(let_go, "nowhere"), seconds=600)
+    assert trial.hosted is not None
+    assert other.hosted is not None
+    stuck, answered = await asyncio.gather(
+        act_elsewhere(trial.hosted, TARGET, {"seat": "endless"}), act_elsewhere(other.hosted, TARGET, {"seat": "1A"})
+    )
+    assert answered is not None
+    assert json.loads(answered.body)["response"] == "1A"
+    assert stuck is not None
+    assert stuck.failure is not None
+    assert stuck.failure.kind == "tool"
+    assert re.search(rf' did not return within 0.2 s \(File "{__file__}", line \d+\)$', stuck.failure.message)
+    trial.note_failure(stuck.failure)
+    await trial.end_world()
+    assert trial.wire_log().failure == stuck.failure
+
+
+async def test_a_state_that_does_not_come_is_a_failure_of_the_trial(let_go: threading.Event) -> None:
+    trial = opened(Waiting(let_go, "state"))
+    assert trial.hosted is not None
+    await act_elsewhere(trial.hosted, TARGET, {"seat": "1A"})
+    await trial.end_world()
+    log = trial.wire_log()
+    assert log.failure is not None
+    assert log.failure.message.startswith("Hotel.state() did not return within 0.2 s (File ")
+
+
+async def test_a_foreign_world_that_cannot_be_made_is_a_failure_of_the_trial() -> None:
+    class Empty(TemplateSimulator):
+        def world_from(self, state: Any) -> World:
+            raise OSError("no database")
+
+    trial = opened(Empty(), seconds=600)
+    assert trial.hosted is not None
+    answer = await act_elsewhere(trial.hosted, TARGET, {"seat": "1A"})
+    assert answer is not None
+    assert answer.failure is not None
+    assert answer.failure.message.startswith("Trains/Seats/book: Empty raised OSError: no database (File ")
+
+
+def test_worlds_of_trialbeds_own_are_plain_objects() -> None:
+    from trialbed_plugins.datasets.bfcl import BfclSimulator
+
+    assert opened(BfclSimulator()).hosted is None
+    assert opened(SIMULATOR).hosted is None

@@ -1,0 +1,147 @@
+"""A thread for code of other people, so that no event loop waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import ctypes
+import sys
+import threading
+from collections.abc import Callable
+from functools import partial
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+T = TypeVar("T")
+
+Job = Callable[[], None]
+
+
+class StuckCode(Exception):
+    """Code did not return in time.
+
+    Attributes:
+        place: the line that it was at, in brackets; empty if that is not known.
+    """
+
+    def __init__(self, seconds: float, place: str) -> None:
+        super().__init__(f"did not return within {seconds:g} s{place}")
+        self.place = place
+
+
+class OwnThread:
+    """A thread that does one thing after the other; it begins with the first.
+
+    What does not return in time is given up, and so is the thread: whatever is asked of it later is refused likewise.
+    Code in Python is ended then. Code that never returns from C keeps the thread, which no program waits for.
+    """
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._stuck: StuckCode | None = None
+
+    async def do(self, work: Callable[[], T], seconds: float, package: str = "") -> T:
+        """Return the result of some work.
+
+        Args:
+            seconds: that it has, from when it is asked for.
+            package: the module of the code, whose line is named where it does not return.
+
+        Raises:
+            StuckCode: it did not return in time, or what was asked for earlier did not.
+            Exception: whatever it raises.
+        """
+        if self._stuck is not None:
+            raise self._stuck
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        context = contextvars.copy_context()
+        self._jobs.put(lambda: _settle(partial(context.run, work), loop, future))
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="trialbed-tools", daemon=True)
+            self._thread.start()
+        try:
+            async with asyncio.timeout(seconds) as deadline:
+                return await future
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+        self._stuck = self._stuck or StuckCode(seconds, _place(self._thread, package))
+        self.end()
+        _interrupt(self._thread)
+        raise self._stuck
+
+    def end(self) -> None:
+        """Let the thread end when its work is done; nothing more may be asked of it."""
+        self._jobs.put(None)
+
+    def _run(self) -> None:
+        try:
+            while (job := self._jobs.get()) is not None:
+                job()
+        except _Interruption:
+            return
+
+
+async def do_alone(work: Callable[[], T], seconds: float, code: object) -> T:
+    """Return the result of some work, done in a thread of its own.
+
+    Args:
+        code: the function, class or object whose code it is; its line is named where it does not return.
+
+    Raises:
+        StuckCode: it did not return in time.
+        Exception: whatever it raises.
+    """
+    thread = OwnThread()
+    try:
+        return await thread.do(work, seconds, getattr(code, "__module__", "") or "")
+    finally:
+        thread.end()
+
+
+class _Interruption(BaseException):
+    """Ends code that did not return in time."""
+
+
+def _settle(work: Callable[[], T], loop: asyncio.AbstractEventLoop, future: asyncio.Future[T]) -> None:
+    result: T | None = None
+    error: BaseException | None = None
+    try:
+        result = work()
+    except _Interruption:
+        raise
+    except BaseException as raised:  # noqa: BLE001 - it is the asker's
+        error = RuntimeError(repr(raised)) if isinstance(raised, (StopIteration, SystemExit)) else raised
+
+    def settle() -> None:
+        if future.done():
+            return
+        if error is None:
+            future.set_result(result)  # type: ignore[arg-type] # a result where there is no error
+        else:
+            future.set_exception(error)
+
+    try:
+        loop.call_soon_threadsafe(settle)
+    except RuntimeError:  # the loop is closed, and nobody asks any more
+        return
+
+
+def _place(thread: threading.Thread, package: str) -> str:
+    """Return the innermost line of a package at which a thread is, else its innermost line."""
+    frame: FrameType | None = sys._current_frames().get(thread.ident or 0)
+    innermost, first = frame, package.partition(".")[0]
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] != first:
+        frame = frame.f_back
+    shown = frame or innermost
+    return f' (File "{shown.f_code.co_filename}", line {shown.f_lineno})' if shown is not None else ""
+
+
+def _interrupt(thread: threading.Thread) -> None:
+    """Raise an exception in a thread as soon as it runs Python."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_Interruption))
