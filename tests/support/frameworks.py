@@ -38,7 +38,7 @@ class FrameworkEnvironment:
     def versions(self) -> str:
         """The exact releases of what came from an index, as lines of a requirements file."""
         lines = (self.folder / "lock.txt").read_text(encoding="utf-8").splitlines()
-        return "\n".join(line for line in lines if "==" in line and "@" not in line)
+        return "\n".join(line.removesuffix(" \\") for line in lines if "==" in line and "@" not in line)
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ import base64
 import threading
 import zipfile
 from collections.abc import Iterable, Mapping
+from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Self
@@ -89,7 +90,11 @@ class Index:
         files = sorted(self.folder.glob(f"{name.replace('-', '_')}-*.whl"))
         # Metadata are served beside the wheels, so that a resolution asks for no wheel.
         attribute = 'data-core-metadata="true"'
-        return "".join(f'<a href="/files/{file.name}" {attribute}>{file.name}</a>\n' for file in files) or None
+        links = (f"/files/{file.name}#sha256={sha256(file.read_bytes()).hexdigest()}" for file in files)
+        return (
+            "".join(f'<a href="{link}" {attribute}>{file.name}</a>\n' for link, file in zip(links, files, strict=True))
+            or None
+        )
 
     def metadata(self, name: str) -> bytes:
         with zipfile.ZipFile(self.folder / name) as wheel:

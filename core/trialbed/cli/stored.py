@@ -117,11 +117,12 @@ def trials_of(run_id: str, store: str | None, begin: str, most: int = 100) -> li
     return list(islice((name for name in names if name.startswith(begin)), most))
 
 
-def run_reporter(name: str, *, explained: bool = False) -> Reporter:
+def run_reporter(name: str, *, explained: bool = False, brief: bool = False) -> Reporter:
     """The reporter of this name for results of runs.
 
     Args:
         explained: whether it is to explain each figure.
+        brief: whether it may leave out all but the most important ones.
 
     Raises:
         UsageError, DriverError: there is none, or it shows something else.
@@ -133,5 +134,5 @@ def run_reporter(name: str, *, explained: bool = False) -> Reporter:
     if reporter.shows != "run":
         raise UsageError(f"--format: {name!r} shows the results of `bench {reporter.shows}`, not those of a run")
     made = reporter()
-    made.explained = explained
+    made.explained, made.brief = explained, brief
     return made

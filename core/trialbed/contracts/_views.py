@@ -24,10 +24,12 @@ class Reporter(ABC):
     Attributes:
         explained: whether readers asked for the meaning of each figure, with ``--legend``; set before ``report`` is
             called.
+        brief: whether a screen of the most important figures is enough, as for ``bench show``; set likewise.
     """
 
     shows: ClassVar[str] = "run"
     explained: bool = False
+    brief: bool = False
 
     @abstractmethod
     def report(self, report: Any, stream: TextIO) -> None:

@@ -27,6 +27,7 @@ from trialbed.environments._frameworks import (
     runs_here,
 )
 from trialbed.environments._installed import (
+    HASH,
     LOCK,
     METADATA,
     VENV,
@@ -60,7 +61,8 @@ async def resolve(uv: Uv, request: BuildRequest) -> tuple[str, ...]:
         return request.lock
     try:
         found = await uv(
-            *("pip", "compile", "--quiet", "--no-header", "--no-annotate", "--python", sys.executable),
+            *("pip", "compile", "--quiet", "--no-header", "--no-annotate", "--generate-hashes"),
+            *("--python", sys.executable),
             *(["--refresh"] if request.refresh else _refresh_options(request.requirements)),
             "-",
             stdin="\n".join(request.requirements),
@@ -138,12 +140,24 @@ async def _install(uv: Uv, folder: Path, framework: FrameworkSpec, lines: tuple[
     try:
         await uv("venv", "--quiet", "--relocatable", "--no-project", "--python", sys.executable, str(folder / VENV))
         # Compiled now, as pip does it, so that no trial pays for the first import of a module.
-        await uv(*install, *_refresh_options(lines), "--requirement", "-", stdin="\n".join(lines))
+        for options, part in _parts(lines):
+            await uv(*install, *options, *_refresh_options(part), "--requirement", "-", stdin="\n".join(part))
         await uv("pip", "check", "--quiet", "--python", python)
     except UvFailed as failure:
         raise EnvironmentFailed(
             f"{framework.text}: its environment cannot be built. uv says: {failure}\n{SPACE_AND_NETWORK}"
         ) from failure
+
+
+def _parts(lines: Iterable[str]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Yield the requirements with hashes, of which uv refuses every other file, and those without, such as folders."""
+    lines = tuple(lines)
+    hashed = tuple(line for line in lines if HASH in line)
+    others = tuple(line for line in lines if HASH not in line)
+    if hashed:
+        yield ("--require-hashes",), hashed
+    if others:
+        yield (), others
 
 
 def _refresh_options(lines: Iterable[str]) -> list[str]:

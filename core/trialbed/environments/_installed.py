@@ -19,15 +19,19 @@ from trialbed.environments._requirements import local_states, python_id, without
 from trialbed.errors import DataError
 from trialbed.records import Environment, Record
 
+HASH = " --hash="
+"""What comes before each digest of a file that a line of a lock allows."""
+
 _PINNED = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^\]]*\])?==(?P<version>[^\s;*]+)(?:\s+--hash=\S+)*")
-_DIRECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?\s*@\s*\S+")
+_DIRECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?\s*@\s*\S+(?:\s+--hash=\S+)*")
 _EDITABLE = re.compile(r"-e\s+file:\S+")
 
 
 def lock_text(lines: Iterable[str]) -> str:
     """The lock of these exact requirements, for this interpreter and the present state of local files and folders."""
     exact = [without_credentials(line) for line in lines]
-    return "\n".join([f"# {python_id()}", *local_states(exact), *exact, ""])
+    written = (line.replace(HASH, f" \\\n   {HASH}") for line in exact)
+    return "\n".join([f"# {python_id()}", *local_states(exact), *written, ""])
 
 
 def lock_digest(text: str) -> str:

@@ -35,6 +35,16 @@ def run_notes(columns: Sequence[Column]) -> Iterator[str]:
             yield f"{column.name}: {note}"
 
 
+def brief_notes(columns: Sequence[Column]) -> Iterator[str]:
+    """Yield the notes without which a few figures would mislead: on what is missing, failed or void."""
+    yield from _on_incomplete([column.summary for column in columns], telling_names(columns))
+    for column in columns:
+        summary = column.summary
+        void = [f"VOID: {summary.integrity.void}; no score is shown, and nothing is compared with it"]
+        notes = [*reason_lines(summary), *(void if summary.integrity.void else ()), *_on_integrity(summary.integrity)]
+        yield from (f"{column.name}: {note}" for note in notes)
+
+
 def run_legend(columns: Sequence[Column]) -> Iterator[str]:
     """Yield the explanations of the figures."""
     shown = telling_names(columns)

@@ -10,13 +10,16 @@ from trialbed.report import Report, conclusions
 from trialbed_plugins.reporters._attribution import attribution_tables
 from trialbed_plugins.reporters._comparisons import comparison_tables
 from trialbed_plugins.reporters._junit import run_suites
-from trialbed_plugins.reporters._tables import run_plots, run_records, run_table
+from trialbed_plugins.reporters._tables import brief_table, run_plots, run_records, run_table
 
 
 def _tables(report: Report) -> list[views.Table]:
     """The conclusions, the figures of a run, what became of its gold calls, and how its frameworks differ."""
-    found = views.Table("", notes=list(map(str, conclusions(report))))
-    return [found, run_table(report), *attribution_tables(report), *comparison_tables(report)]
+    return [_conclusion(report), run_table(report), *attribution_tables(report), *comparison_tables(report)]
+
+
+def _conclusion(report: Report) -> views.Table:
+    return views.Table("", notes=list(map(str, conclusions(report))))
 
 
 class TableReporter(Reporter):
@@ -27,6 +30,9 @@ class TableReporter(Reporter):
 
     def report(self, report: Report, stream: TextIO) -> None:
         """Write the table of one run."""
+        if self.brief:
+            views.print_tables([_conclusion(report), brief_table(report)], stream)
+            return
         tables = _tables(report)
         if not self.explained:
             command = f"bench show {report.run.run_id} --legend"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ from trialbed_plugins.reporters._columns import (
     score_names,
     telling_names,
 )
-from trialbed_plugins.reporters._notes import mean_text, run_legend, run_notes
+from trialbed_plugins.reporters._notes import brief_notes, mean_text, run_legend, run_notes
 
 REFERENCE = "reference"
 """The framework that the others are compared with; it is repeated in every block of a folded table."""
@@ -32,6 +32,12 @@ MOST_COLUMNS = 4
 
 HEADLINE = {"api_call_score": "api_call", "total_tokens": "tokens", "wall_time": "time, s"}
 """Figures that stand first where frameworks are rows, beside ``sopr_score``, and their headings there."""
+
+Wanted = tuple[str, Callable[[Column], str]]
+"""A heading, and a framework's cell below it."""
+
+BRIEF = {JUDGED: shown_name(JUDGED), **HEADLINE}
+"""Figures of the short table beside the one that leads, and their headings."""
 
 
 def run_table(report: Report) -> Table:
@@ -50,15 +56,33 @@ def run_table(report: Report) -> Table:
     return replace(table, narrow=_narrow_table(table, columns)) if len(names) > MOST_COLUMNS else table
 
 
+def brief_table(report: Report) -> Table:
+    """The most important figures of a run: a row for each framework."""
+    columns = comparable(report)
+    leading, *_ = telling_names(columns) or [JUDGED]
+    wanted: list[Wanted] = [
+        ("answered", lambda column: f"{column.summary.counts.answered}/{column.summary.counts.planned}"),
+        (shown_name(leading), partial(_cell, leading)),
+        *((heading, partial(_one_figure, name)) for name, heading in BRIEF.items() if name != leading),
+        *((status, partial(_ends, status)) for status in ("failed", "not measured")),
+    ]
+    return _as_rows(Table(_heading(report), (), [], list(brief_notes(columns))), columns, wanted)
+
+
 def _narrow_table(table: Table, columns: Sequence[Column]) -> Table:
     """A row for each framework, which can be compared down each column: the most important figures first."""
-    found = [(heading, [cell(column) for column in columns]) for heading, cell in _narrow_columns(columns)]
+    return _as_rows(table, columns, _narrow_columns(columns))
+
+
+def _as_rows(table: Table, columns: Sequence[Column], wanted: Iterable[Wanted]) -> Table:
+    """A table with a row for each framework; figures that none has are left out."""
+    found = [(heading, [cell(column) for column in columns]) for heading, cell in wanted]
     shown = [(heading, cells) for heading, cells in found if set(cells) - {UNKNOWN, ""}]
     rows = [TableRow(column.name, tuple(cells[place] for _, cells in shown)) for place, column in enumerate(columns)]
     return Table(table.title, ("", *(heading for heading, _ in shown)), rows, table.notes, legend=table.legend)
 
 
-def _narrow_columns(columns: Sequence[Column]) -> Iterator[tuple[str, Callable[[Column], str]]]:
+def _narrow_columns(columns: Sequence[Column]) -> Iterator[Wanted]:
     yield "answered", lambda column: f"{column.summary.counts.answered}/{column.summary.counts.planned}"
     yield shown_name(JUDGED), partial(_cell, JUDGED)
     yield from ((heading, partial(_one_figure, name)) for name, heading in HEADLINE.items())

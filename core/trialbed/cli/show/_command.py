@@ -15,6 +15,7 @@ from trialbed.cli.stored import complete_trial, legend_option, store_option
 EPILOG = """\b
 Examples:
   bench show latest
+  bench show latest --full
   bench show 20261122T090211 --format markdown
   bench show latest langgraph/17
   bench show latest langgraph:native/17/2 --full
@@ -35,7 +36,7 @@ Examples:
 @plain_option("--query", metavar="ID", help="The trial's query, instead of in TRIAL.")
 @plain_option("--repeat", type=click.IntRange(min=0), help="The trial's repeat, counted from 0. [default: 0]")
 @plain_option("--attempt", type=click.IntRange(min=0), help="Another attempt of the trial than the one that counts.")
-@plain_option("--full", is_flag=True, help="Show long texts of a trial in full.")
+@plain_option("--full", is_flag=True, help="Show all of a run, or long texts of a trial in full.")
 @run_format_option
 @legend_option
 @store_option
@@ -57,9 +58,10 @@ def command(
 ) -> None:
     """Show a run, or one of its trials as the wire saw it.
 
-    RUN is an id, the beginning of one, or latest. Without TRIAL, the run's settings, scores, failures and worst queries
-    are shown. TRIAL is FRAMEWORK/QUERY or FRAMEWORK/QUERY/REPEAT, such as langgraph/17: then everything that the server
-    saw of the trial is shown, with what went wrong first, and every score with its reason.
+    RUN is an id, the beginning of one, or latest. Without TRIAL, a screen shows what the run found and its worst
+    queries; --full adds every figure, where calls were lost, all comparisons and the settings. TRIAL is
+    FRAMEWORK/QUERY or FRAMEWORK/QUERY/REPEAT, such as langgraph/17: then everything that the server saw of the trial is
+    shown, with what went wrong first, and every score with its reason.
     """
     from trialbed.cli.show._naming import named_attempt
     from trialbed.engine import known_queries
@@ -74,7 +76,7 @@ def command(
         is_verification = found.record.kind == "endpoints"
         queries = None if is_verification else known_queries(found.config, data_dir or default_folder())
         if trial is None and framework is None and query is None:
-            _refuse_parts({"--repeat": repeat, "--attempt": attempt, "--full": full or None})
+            _refuse_parts({"--repeat": repeat, "--attempt": attempt})
             if is_verification:
                 if form not in RUN_FORMATS:
                     raise click.UsageError(f"--format {form} is for runs of frameworks; this is a verification")
@@ -85,7 +87,7 @@ def command(
                 return
             from trialbed.cli.show._run import show_run
 
-            show_run(found, queries, reporter=form, store=store, as_json=form == "json", legend=legend)
+            show_run(found, queries, reporter=form, store=store, as_json=form == "json", legend=legend, full=full)
             return
         if form not in ("table", "json"):
             raise click.UsageError("one trial is shown as a table or as json; leave out --format")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -32,6 +34,7 @@ def show_run(
     store: str | None,
     as_json: bool,
     legend: bool = False,
+    full: bool = False,
 ) -> None:
     """Print a run.
 
@@ -39,11 +42,13 @@ def show_run(
         queries: its queries by id; None where the dataset is out of reach.
         reporter: prints the results.
         store: as the user named it, for the command that is shown.
-        legend: whether the table is to say what each figure means.
+        legend: whether the table is to say what each figure means, and so to have them all.
+        full: whether all of it is shown, instead of a screen.
     """
     from trialbed.report import read_report, worst_queries
 
-    chosen = run_reporter("table" if as_json else reporter, explained=legend)
+    brief = not (full or legend)
+    chosen = run_reporter("table" if as_json else reporter, explained=legend, brief=brief)
     report = read_report(run, queries)
     worst = worst_queries(report)
     if as_json:
@@ -60,8 +65,10 @@ def show_run(
         click.echo()
         print_tables([_worst_table(worst, report, command)], sys.stdout)
     click.echo()
-    for line in _settings(run, report):
+    for line in islice(_settings(run, report), 1 if brief else None):
         click.echo(line)
+    if brief:
+        click.echo(f"all figures, lost calls, comparisons, settings: {show_command(run.run_id, '--full', store)}")
 
 
 def _name(query: WorstQuery) -> str:
@@ -134,20 +141,18 @@ def _other_settings(run: StoredRun) -> Iterator[tuple[str, str]]:
 
 
 def _worst_table(worst: Sequence[WorstQuery], report: Report, command: str) -> Table:
+    """The worst queries, with their texts where there is room."""
     from trialbed.views import Table
 
     names = [summary.framework for summary in report.frameworks]
-    has_texts = any(query.text for query in worst)
-    columns = ("worst queries", *names, *(["task"] if has_texts else []))
-    rows = [
-        (
-            str(query.query_id),
-            *(_ends(query.trials.get(name, ())) for name in names),
-            *([_short(query.text)] if has_texts else []),
-        )
-        for query in worst
-    ]
-    return Table.of("", columns, rows, [f"What went wrong in the worst trial: {command}"])
+    columns = ("worst queries", *names)
+    rows = [(str(query.query_id), *(_ends(query.trials.get(name, ())) for name in names)) for query in worst]
+    notes = [f"What went wrong in the worst trial: {command}"]
+    table = Table.of("", columns, rows, notes)
+    if not any(query.text for query in worst):
+        return table
+    texts = [(*row, _short(query.text)) for row, query in zip(rows, worst, strict=True)]
+    return replace(Table.of("", (*columns, "task"), texts, notes), narrow=table)
 
 
 def _ends(trials: Sequence[ReportedTrial]) -> str:

@@ -16,10 +16,12 @@ from trialbed.records import Environment
 def test_a_lock_says_what_it_was_made_for_and_is_read_back(tmp_path: Path) -> None:
     wheel = tmp_path / "acme-1.0-py3-none-any.whl"
     wheel.write_bytes(b"")
-    lines = ("Acme_Tools==1.0", f"acme @ {wheel.as_uri()}", "other[x]==2.0+cpu")
+    hashes = "--hash=sha256:ab --hash=sha256:cd"
+    lines = (f"Acme_Tools==1.0 {hashes}", f"acme @ {wheel.as_uri()} --hash=sha256:ef", "other[x]==2.0+cpu")
     text = lock_text(lines)
     assert platform.python_version() in text.splitlines()[0]
     assert f"# {wheel.as_uri()}: sha256 " in text
+    assert "Acme_Tools==1.0 \\\n    --hash=sha256:ab \\\n    --hash=sha256:cd\n" in text
     assert read_lock(text, "file") == lines
     assert lock_text(read_lock(text, "file")) == text
 

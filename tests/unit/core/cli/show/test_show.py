@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,22 @@ from trialbed.store import Store
 OLD, NEW = "20260101T120000-aaaaaa", "20260202T120000-bbbbbb"
 
 
-def test_a_run_shows_its_settings_scores_failures_and_worst_queries(bench: Any) -> None:
+def test_a_run_is_shown_on_a_screen(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     shown = bench("show", "latest").output
+    assert len(shown.splitlines()) <= 30
+    assert shown.startswith("langgraph:native solves 0 % of 2 queries, 100 points less than reference")
+    assert re.search(r"^ +answered +solved +api_call ", shown, re.MULTILINE)
+    assert "1 of 2 trials failed (agent)" in shown
+    assert "worst queries" in shown
+    assert "compared with reference" not in shown
+    assert shown.splitlines()[-2].startswith(f"run         {NEW}: finished")
+    assert shown.splitlines()[-1].endswith(f": bench show {NEW} --full")
+
+
+@pytest.mark.parametrize("option", ["--full", "--legend"])
+def test_a_run_shows_its_settings_scores_failures_and_worst_queries(bench: Any, option: str) -> None:
+    shown = bench("show", "latest", option).output
     assert f"run          {NEW}: finished" in shown
     assert "2 queries" in shown
     assert shown.startswith("langgraph:native solves 0 % of 2 queries, 100 points less than reference")
@@ -115,7 +130,7 @@ def test_a_trial_is_json_too(bench: Any) -> None:
         (("latest", "--framework", "reference"), "name a query too"),
         (("latest", "reference/1", "--query", "1"), "name the trial once"),
         (("latest", "reference/1/0", "--repeat", "1"), "name one"),
-        (("latest", "--full"), "--full is about one trial"),
+        (("latest", "--attempt", "1"), "--attempt is about one trial"),
     ],
 )
 def test_what_is_not_there_is_named(bench: Any, arguments: tuple[str, ...], said: str) -> None:
