@@ -8,6 +8,7 @@ from setuptools.command.build import build
 
 ROOTS = ("core", "server", "tool_selection", "plugins")
 TEMPLATE = Path("adapters", "_template")
+WORKFLOWS = ".github"
 MADE = {"__pycache__", "build", "dist", "results"}
 """Folders in the template that were made there, beside hidden ones and those with a suffix."""
 
@@ -47,7 +48,7 @@ class BuildTemplate(Command):
 
 
 def _is_made(folder):
-    return folder in MADE or folder.startswith(".") or folder.endswith(".egg-info")
+    return folder in MADE or (folder.startswith(".") and folder != WORKFLOWS) or folder.endswith(".egg-info")
 
 
 build.sub_commands.append(("build_template", None))

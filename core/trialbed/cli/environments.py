@@ -121,6 +121,8 @@ def _ask_consent(missing: Sequence[BuildRequest], store: EnvironmentStore, *, ye
 
     for request in missing:
         check_name(request.framework)
+        if reason := store.reason_to_rebuild(request):
+            click.echo(f"{request.framework.text}: {reason}; it needs a new one", err=True)
     report_third_party(store, missing)
     if yes:
         return

@@ -10,12 +10,13 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
 
 from filelock import AsyncFileLock, FileLock, Timeout
 from pydantic import ValidationError
 
-from trialbed.environments._frameworks import FrameworkSpec, adapter_requirement, own_requirement
+from trialbed.environments._frameworks import OWN, FrameworkSpec, adapter_requirement, own_requirement
 from trialbed.environments._installed import InstalledEnvironment, requirements
 from trialbed.environments._requirements import local_states, python_id, without_credentials
 from trialbed.errors import UsageError
@@ -118,6 +119,20 @@ class EnvironmentStore:
         if cached is None or self.with_last_choices(request).fingerprint != cached.fingerprint:
             return None
         return InstalledEnvironment.read(self.folder / cached.environment)
+
+    def reason_to_rebuild(self, request: BuildRequest) -> str:
+        """Return in words why the environment that a request was given last serves it no longer; empty if it does."""
+        cached = self.resolution(request)
+        installed = InstalledEnvironment.read(self.folder / cached.environment) if cached else None
+        if installed is None or self.find(request) is not None:
+            return ""
+        own, adapter, *_ = self.with_last_choices(request).requirements
+        about, known = installed.metadata, installed.lock.splitlines()
+        names = {own: f"Trialbed {version(OWN)}", adapter: f"{about.adapter} {about.adapter_version}"}
+        changed = [name for line, name in names.items() if any(state not in known for state in local_states([line]))]
+        # The lock has the state of every local file and folder that it was made of.
+        cause = f"another build of {' and '.join(changed)}" if changed else "other requirements"
+        return f"its environment {installed.name} was made with {cause}"
 
     def serving(self) -> Iterator[tuple[str, InstalledEnvironment]]:
         """Each framework as it was asked for here, such as ``crewai==1.2``, with the environment that it gets now."""

@@ -9,6 +9,7 @@ from trialbed.errors import UsageError
 
 INSTALLED = Path(__file__).parent / "template"
 CHECKOUT = Path(__file__).parents[3] / "adapters" / "_template"
+WORKFLOWS = ".github"
 MADE = {"__pycache__", "build", "dist", "results"}
 """Folders that an installer or a developer made there, in addition to hidden ones and metadata."""
 
@@ -29,4 +30,4 @@ def template_files() -> Iterator[tuple[Path, bytes]]:
 
 
 def _is_made(folder: str) -> bool:
-    return folder in MADE or folder.startswith(".") or folder.endswith(".egg-info")
+    return folder in MADE or (folder.startswith(".") and folder != WORKFLOWS) or folder.endswith(".egg-info")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import shutil
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 from trialbed import UsageError
 from trialbed_adapter_lab.scaffolding import MARK, _package, _template, adapter_names, write_package
@@ -32,6 +35,7 @@ def test_under_its_own_name_the_template_comes_out_as_it_is(tmp_path: Path) -> N
 def test_the_package_has_what_it_needs_and_no_word_of_the_template(tmp_path: Path) -> None:
     files = write_package(adapter_names("my-loop2"), tmp_path)
     assert [path.relative_to("trialbed-my-loop2").as_posix() for path in files] == [
+        ".github/workflows/test.yml",
         ".gitignore",
         "README.md",
         "pyproject.toml",
@@ -41,6 +45,7 @@ def test_the_package_has_what_it_needs_and_no_word_of_the_template(tmp_path: Pat
         "src/trialbed_my_loop2/py.typed",
         "tests/test_agent.py",
         "tests/test_conformance.py",
+        "tox.ini",
     ]
     for path in files:
         text = (tmp_path / path).read_text()
@@ -59,12 +64,25 @@ def test_the_entry_point_names_the_class_that_is_there(tmp_path: Path) -> None:
     assert 'framework = "my-loop2"' in (folder / "tests/test_conformance.py").read_text()
 
 
+def test_the_workflow_runs_each_environment_of_tox(tmp_path: Path) -> None:
+    write_package(adapter_names("acme"), tmp_path)
+    folder = tmp_path / "trialbed-acme"
+    workflow = yaml.safe_load((folder / ".github/workflows/test.yml").read_text())
+    matrix = workflow["jobs"]["test"]["strategy"]["matrix"]["include"]
+    command = [sys.executable, "-m", "tox", "list", "--no-desc", "-c", str(folder / "tox.ini")]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert [entry["env"] for entry in matrix] == listed
+    for entry in matrix:
+        assert entry["env"].startswith(f"py{entry['python'].replace('.', '')}-")
+
+
 def test_every_place_to_change_is_marked(tmp_path: Path) -> None:
     write_package(adapter_names("acme"), tmp_path)
     folder = tmp_path / "trialbed-acme"
     counts = {path: text.count(MARK.encode()) for path, text in content(folder).items() if MARK.encode() in text}
     assert counts.pop("src/trialbed_acme/_agent.py") >= 6
     assert set(counts) == {
+        ".github/workflows/test.yml",
         "README.md",
         "pyproject.toml",
         "src/trialbed_acme/_loop.py",
