@@ -26,7 +26,7 @@ NOTICEABLE = 0.0006
 HOPELESS = 0.25
 """Seconds above which no text of the middle size is read in linear time: 40 us for each character."""
 
-LONGEST = 10.0
+LONGEST = 60.0
 """Seconds of work for all texts of one pattern together."""
 
 PIECES = (" ", "\n", "a", "1", ",111", "\n ", "a ", "(", '{"', "[", "<", "`", "-", '"\\', "1.", ":", "'")
