@@ -14,6 +14,7 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import BinaryIO
 
@@ -27,14 +28,55 @@ IN_USE = ".in-use"
 """A file in each folder, locked as long as the process runs that made the folder; the system releases the lock."""
 
 
+LARGEST_FILE = 512 * 2**20
+"""Bytes of a file that is read as a whole, or of one line of a file that is read line by line."""
+
+PART = 2**20
+
+
+def read_bytes(path: Path, most: int = LARGEST_FILE) -> bytes:
+    """The content of a file, which may be a pipe.
+
+    Raises:
+        OSError: it cannot be read.
+        DataError: it is larger than ``most`` bytes, or does not end.
+    """
+    with path.open("rb") as file:
+        about = os.fstat(file.fileno())
+        if stat.S_ISREG(about.st_mode) and about.st_size <= most:
+            return file.read()
+        parts, size = [], about.st_size if stat.S_ISREG(about.st_mode) else 0
+        while size <= most and (part := file.read(PART)):
+            parts.append(part)
+            size += len(part)
+    if size > most:
+        raise DataError(f"{path}: has more than {most // 2**20} MiB, and is not read; split it, or leave out a part")
+    return b"".join(parts)
+
+
+def read_lines(file: BinaryIO, most: int = LARGEST_FILE) -> Iterator[bytes]:
+    """Yield the lines of an open file with their ends.
+
+    Raises:
+        DataError: a line has more than ``most`` bytes.
+    """
+    for number in count(1):
+        line = file.readline(most + 1)
+        if not line:
+            return
+        if len(line) > most:
+            raise DataError(f"{file.name}: line {number} has more than {most // 2**20} MiB, and is not read")
+        yield line
+
+
 def read_text(path: Path) -> str:
     """The text of a file in UTF-8, without a byte-order mark.
 
     Raises:
-        DataError: it cannot be read, or is not UTF-8.
+        DataError: it cannot be read, is too large, or is not UTF-8.
     """
     try:
-        return path.read_text("utf-8-sig")
+        return read_bytes(path).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:

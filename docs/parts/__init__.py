@@ -20,6 +20,7 @@ from parts._python import (
     scripted_names,
     wire_names,
 )
+from parts._records import record_fields
 from parts._runs import checks, document_keys, drivers, error_tree, failure_kinds, policies
 from parts._scores import scores
 from parts._vendors import (
@@ -68,6 +69,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "problem-kinds": problem_kinds,
     "public-names": public_names,
     "reading": reading,
+    "record-fields": record_fields,
     "run-settings": run_settings,
     "scores": scores,
     "settings": settings,

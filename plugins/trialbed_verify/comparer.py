@@ -14,6 +14,7 @@ from trialbed.cli.options import FILE, SingleOption
 from trialbed.cli.thresholds import parse_thresholds
 from trialbed.contracts import Comparer, Comparison
 from trialbed.errors import UsageError
+from trialbed.files import read_bytes, read_lines
 
 if TYPE_CHECKING:
     from trialbed.statistics import Estimate
@@ -248,14 +249,14 @@ def _check_different(baselines: Sequence[Path], vendors: Sequence[VendorFiles]) 
 def _begins_with_json_line(path: Path) -> bool:
     try:
         with path.open("rb") as file:
-            return isinstance(json.loads(file.readline()), dict)
+            return isinstance(json.loads(next(read_lines(file), b"")), dict)
     except (OSError, ValueError):
         return False
 
 
 def _is_document(path: Path) -> bool:
     try:
-        document = json.loads(path.read_bytes())
+        document = json.loads(read_bytes(path))
     except (OSError, ValueError):
         return False
     return isinstance(document, dict) and {"metadata", "summary", "results"} <= document.keys()

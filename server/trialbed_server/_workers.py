@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnContext, SpawnProcess
 
-from trialbed.errors import ServerUnavailable
+from trialbed.errors import ServerUnavailable, UsageError
 from trialbed_server._options import ServerOptions
 from trialbed_server._trial_routing import WorkerPlace
 
@@ -34,9 +34,14 @@ class Workers:
 
     Args:
         serve: a worker's work; a function of a module, as it is imported in the new process.
+
+    Raises:
+        UsageError: this system does not have what they need.
     """
 
     def __init__(self, options: ServerOptions, listener: socket.socket, serve: Serve) -> None:
+        if not hasattr(socket, "AF_UNIX"):
+            raise UsageError("--workers needs UNIX sockets, which this system does not have; leave it out")
         self._options = options
         self._listener = listener
         self._serve = serve

@@ -67,13 +67,14 @@ def add(
     """
     from trialbed.environments import read_lock, runs_here
     from trialbed.errors import UsageError
+    from trialbed.files import read_bytes
 
     frameworks = list(dict.fromkeys(name))
     if len(frameworks) > 1 and (adapter or lock_file):
         raise UsageError("--adapter and --lock are for one framework: give one NAME")
     if lock_file and refresh:
         raise UsageError("--lock says which versions to install, --refresh chooses others: give one of them")
-    lock = read_lock(lock_file.read_bytes().decode(errors="replace"), str(lock_file)) if lock_file else ()
+    lock = read_lock(read_bytes(lock_file).decode(errors="replace"), str(lock_file)) if lock_file else ()
     requests = [_request(text, adapter, lock=lock, refresh=refresh) for text in frameworks]
     store = environment_store(env_dir)
     report_third_party(store, requests)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import resource
 import signal
 from contextlib import suppress
 from dataclasses import replace
@@ -130,9 +129,7 @@ def main() -> None:
     # What plugins print is no message, and what they read is none of theirs.
     os.dup2(2, 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    _, most = resource.getrlimit(resource.RLIMIT_DATA)
-    limit = MEMORY if most == resource.RLIM_INFINITY else min(MEMORY, most)
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    _limit_memory()
     engine = Engine(orders, replies)
     listeners = installed_listeners()
     judges: dict[JudgeOrder, Judge] = {}
@@ -145,7 +142,7 @@ def _carry_out(
     order: Order | Work, engine: Engine, listeners: Listeners, judges: dict[JudgeOrder, Judge], runner: asyncio.Runner
 ) -> Given:
     # The system ends the process then, whatever holds the interpreter.
-    signal.setitimer(signal.ITIMER_PROF, PROCESSOR_SECONDS)
+    _limit_work(PROCESSOR_SECONDS)
     try:
         if isinstance(order, Work):
             return Given(order.function(*order.arguments, **order.named))
@@ -156,7 +153,23 @@ def _carry_out(
     except Exception as error:  # noqa: BLE001 - foreign code: its fault becomes its score's failure
         return Given([], f"{type(error).__name__}: {error}")
     finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
+        _limit_work(0)
+
+
+def _limit_memory() -> None:
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    limit = MEMORY if most == resource.RLIM_INFINITY else min(MEMORY, most)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+
+
+def _limit_work(seconds: float) -> None:
+    """Have the system end this process after so much work; 0 for any."""
+    if hasattr(signal, "setitimer"):  # Windows has none
+        signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 def _judge(order: Order, engine: Engine, made: dict[JudgeOrder, Judge]) -> Judge:

@@ -238,7 +238,7 @@ async def _step(judge: Judge, step: ModelStep) -> StepDone:
 
 
 def _end_of(status: int) -> str:
-    if status == -signal.SIGPROF:
+    if hasattr(signal, "SIGPROF") and status == -signal.SIGPROF:
         return f"takes more than {PROCESSOR_SECONDS} s of work"
     if status < 0:
         return f"was ended by {signal.Signals(-status).name}"

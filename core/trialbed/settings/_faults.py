@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from trialbed.errors import UsageError
+from trialbed.files import read_bytes
 from trialbed.records import FaultPlan
 
 OPTION = "--faults"
@@ -20,7 +21,7 @@ def read_fault_plan(text: str) -> FaultPlan:
         UsageError: it cannot be read, or says something else; names the key.
     """
     try:
-        content = text if text.lstrip().startswith("{") else Path(text).read_text(encoding="utf-8")
+        content = text if text.lstrip().startswith("{") else read_bytes(Path(text)).decode()
         return FaultPlan.model_validate(json.loads(content))
     except OSError as error:
         raise UsageError(f"{OPTION} {text}: cannot be read: {error.strerror}") from error
@@ -40,7 +41,7 @@ def plan_text(plan: FaultPlan) -> str:
 def is_fault_plan(text: str) -> bool:
     """Return whether a file, or JSON, is meant as a plan: it has the key ``tools`` or ``model``."""
     try:
-        content = text if text.lstrip().startswith("{") else Path(text).read_text(encoding="utf-8")
+        content = text if text.lstrip().startswith("{") else read_bytes(Path(text)).decode()
         found = json.loads(content)
     except (OSError, ValueError, RecursionError):
         return False

@@ -38,16 +38,18 @@ def hold(engine: Engine, name: str) -> Iterator[None]:
 
 
 def is_held(engine: Engine, name: str) -> bool:
-    """Return whether a process holds the lock of this name, True where that is not known; nothing is changed."""
+    """Return whether a process holds the lock of this name, True where that is not known."""
     if engine.dialect.name == "postgresql":
         return _is_advisory_held(engine, name)
     try:
         import fcntl
-
+    except ImportError:  # Windows
+        return _is_taken(_path(engine, name))
+    try:
         lock = os.open(_path(engine, name), os.O_RDONLY)
     except FileNotFoundError:
         return False
-    except (ImportError, OSError):
+    except OSError:
         return True
     try:
         # Shared: several may look at once, and closing the file lets go.
@@ -57,6 +59,17 @@ def is_held(engine: Engine, name: str) -> bool:
     finally:
         os.close(lock)
     return False
+
+
+def _is_taken(path: Path) -> bool:
+    """Return whether the lock of a file cannot be had, where a lock cannot be shared: it is taken for a moment."""
+    if not path.exists():
+        return False
+    try:
+        with FileLock(path, timeout=0):
+            return False
+    except (Timeout, OSError):
+        return True
 
 
 def _is_advisory_held(engine: Engine, name: str) -> bool:

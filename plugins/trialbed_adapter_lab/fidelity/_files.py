@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.errors import DataError
+from trialbed.files import read_bytes
 from trialbed_adapter_lab.fidelity._report import FidelityReport
 
 WIDTH = 100
@@ -23,7 +24,7 @@ def read_report(path: Path) -> FidelityReport:
         DataError: the file cannot be read, or is not a report.
     """
     try:
-        return FidelityReport.model_validate_json(path.read_bytes())
+        return FidelityReport.model_validate_json(read_bytes(path))
     except (ValueError, OSError) as error:
         raise DataError(f"{path}: not the figures of bench fidelity --output: {str(error).splitlines()[0]}") from error
 

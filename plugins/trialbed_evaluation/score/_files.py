@@ -17,6 +17,7 @@ from trialbed.cli.completion import completes
 from trialbed.cli.options import FILE, SingleOption
 from trialbed.cli.setting_options import JUDGE_SETTINGS
 from trialbed.errors import DataError, UsageError
+from trialbed.files import read_bytes
 from trialbed_evaluation.score._rules import check_used, parse_rules
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ def _tools(path: Path | None) -> Mapping[str, Mapping[str, Any]]:
     if path is None:
         return {}
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(read_bytes(path))
     except OSError as error:
         raise UsageError(f"--tools: {path} cannot be read: {error.strerror or error}") from None
     except ValueError as error:

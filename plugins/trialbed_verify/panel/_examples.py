@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from trialbed.files import read_lines
 from trialbed_verify.panel._distances import Distances
 from trialbed_verify.panel._gates import PanelGate
 from trialbed_verify.panel._measures import Measures
@@ -95,7 +96,7 @@ def read_row(path: Path, offset: int) -> Mapping[str, Any]:
     try:
         with path.open("rb") as file:
             file.seek(offset)
-            return _mapping(json.loads(file.readline()))
+            return _mapping(json.loads(next(read_lines(file), b"")))
     except (OSError, ValueError, RecursionError):
         return {}
 

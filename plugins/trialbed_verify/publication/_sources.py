@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from trialbed.errors import DataError
+from trialbed.files import read_bytes, read_lines
 from trialbed_verify.findings import findings
 from trialbed_verify.suites import SuiteTally
 
@@ -72,7 +73,7 @@ def read_source(path: Path) -> Source:
     source, digest, tally, config = Source(path), hashlib.sha256(), SuiteTally(), None
     try:
         with path.open("rb") as file:
-            for line in file:
+            for line in read_lines(file):
                 digest.update(line)
                 row = _parse_row(line)
                 if row is not None:
@@ -135,7 +136,7 @@ def _summaries(path: Path) -> Iterator[Document]:
     for name in dict.fromkeys((f"{stem}_summary.json", f"{stem}-summary.json", "summary.json")):
         beside = path.with_name(name)
         try:
-            found = json.loads(beside.read_bytes())
+            found = json.loads(read_bytes(beside))
         except (OSError, ValueError):
             continue
         if isinstance(found, dict):

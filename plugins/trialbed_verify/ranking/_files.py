@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from trialbed.errors import DataError, UsageError
+from trialbed.files import read_bytes
 from trialbed.statistics import RESAMPLES, CaseBootstrap, Estimate
 from trialbed_verify.comparison._compare import judge_pairs
 from trialbed_verify.comparison._consistency import self_agreement
@@ -61,7 +62,7 @@ def _is_marked(path: Path) -> bool:
     if summary == path or not summary.is_file():
         return False
     try:
-        return json.loads(summary.read_bytes()).get("is_baseline") is True
+        return json.loads(read_bytes(summary)).get("is_baseline") is True
     except (OSError, ValueError, AttributeError) as error:
         raise DataError(
             f"{summary}: cannot be read to find out whether its vendor is the baseline: {error}; name the baseline "

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from trialbed.errors import DataError, UsageError
+from trialbed.files import read_bytes
 from trialbed_server.cache import Entry, ResponseStore
 from trialbed_server.cache_files._layout import LAYOUTS, cache_files, misplaced_files, name_of
 from trialbed_server.cache_files._reading import ImportProblem, alias, read_entries
@@ -85,8 +86,8 @@ class _Import:
     def take(self, file: Path) -> bool:
         """Read a file; whether a batch was kept."""
         try:
-            name, content = name_of(file), file.read_bytes()
-        except OSError as error:
+            name, content = name_of(file), read_bytes(file)
+        except (OSError, DataError) as error:
             self.problems.append(ImportProblem(file, None, str(error)))
             return False
         digest = hashlib.sha256(repr(name).encode("utf-8", "replace") + content).hexdigest()

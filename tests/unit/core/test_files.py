@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from pathlib import Path
 
 import pytest
 
+from trialbed.cli import main
 from trialbed.errors import DataError, UsageError
-from trialbed.files import make_private_file, make_private_folder, read_text, replace_file, replacing, write_text
+from trialbed.files import (
+    make_private_file,
+    make_private_folder,
+    read_bytes,
+    read_lines,
+    read_text,
+    replace_file,
+    replacing,
+    write_text,
+)
 from trialbed.model_access import CompletionCache
 from trialbed.report import write_document
 from trialbed.store import Store
@@ -106,3 +117,40 @@ def test_a_text_is_read_without_its_byte_order_mark_and_what_cannot_be_read_is_s
         read_text(path)
     with pytest.raises(DataError, match="cannot be read: Is a directory"):
         read_text(tmp_path)
+
+
+def large(path: Path) -> Path:
+    """A file of 3 GiB that takes no space."""
+    with path.open("wb") as file:
+        file.write(b"{")
+        file.truncate(3 * 2**30)
+    return path
+
+
+@pytest.mark.parametrize("name", ["desk.jsonl", "run.json"])
+def test_a_file_that_is_too_large_is_refused_before_it_is_read(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = large(tmp_path / name)
+    command = ["run", "--dataset", str(path)] if name == "desk.jsonl" else ["compare", str(path), str(path)]
+    assert main(command) == 2
+    assert f"{path}: has more than 512 MiB, and is not read; split it, or leave out a part" in capsys.readouterr().err
+
+
+def test_what_never_ends_is_refused() -> None:
+    with pytest.raises(DataError, match="/dev/zero: has more than 4 MiB"):
+        read_bytes(Path("/dev/zero"), 4 * 2**20)
+    with Path("/dev/zero").open("rb") as file, pytest.raises(DataError, match="/dev/zero: line 1 has more than 4 MiB"):
+        list(read_lines(file, 4 * 2**20))
+
+
+def test_pipes_and_lines_are_read(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"a\r\nb\n")
+    os.close(writing)
+    assert read_text(Path(f"/dev/fd/{reading}")) == "a\nb\n"
+    os.close(reading)
+    path = tmp_path / "lines"
+    path.write_bytes(b"one\n\ntwo")
+    with path.open("rb") as file:
+        assert list(read_lines(file, 4)) == [b"one\n", b"\n", b"two"]

@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from trialbed.errors import DataError, UsageError
+from trialbed.files import read_bytes
 
 PLACE = Path("single_agent", "tool_use")
 """The folder of the experiment on tools in a checkout."""
@@ -151,7 +152,7 @@ def _is_installed(distribution: str) -> bool:
 
 def _read(path: Path) -> Published:
     try:
-        document = json.loads(path.read_bytes())
+        document = json.loads(read_bytes(path))
         about, entries = document["metadata"], document["results"]
         scores = {
             str(entry["query_id"]): (float(entry["scores"]["sopr_score"]), float(entry["scores"]["api_call_score"]))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.errors import DataError
+from trialbed.files import read_bytes
 
 QueryRow = dict[str, Any]
 
@@ -63,6 +64,6 @@ class QueryLoader:
 
 def _read(path: Path) -> Any:
     try:
-        return json.loads(path.read_bytes())
+        return json.loads(read_bytes(path))
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: cannot be read: {error}") from error

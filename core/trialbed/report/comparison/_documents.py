@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.errors import DataError
+from trialbed.files import read_bytes
 from trialbed.records import NOT_MEASURED
 from trialbed.report.comparison._sides import (
     ComparedRun,
@@ -27,6 +28,9 @@ FOLDER = Path("results", "tools")
 ORIGINAL_SCORES = frozenset({"sopr_score", "api_call_score"})
 """The scores in a result file of MASBench, which names none; each is one of quality from 0 to 1."""
 
+FIRST_LINE = 2**20
+"""Bytes of a first line that shows whether a file has a JSON object on each."""
+
 NEAR = 1e-9
 """By how much rounding may put a score outside its range."""
 
@@ -35,7 +39,14 @@ def is_document(path: Path) -> bool:
     """Return whether a file is a result document, or the list of them that ``bench run --json`` prints."""
     try:
         with path.open("rb") as file:
-            return file.read(1) in (b"{", b"[") and _are_documents(json.loads(path.read_bytes()))
+            first = file.readline(FIRST_LINE)
+        if first[:1] not in (b"{", b"["):
+            return False
+        try:
+            whole = json.loads(first)  # a file of rows is not read any further, however long it is
+        except ValueError:
+            whole = json.loads(read_bytes(path))
+        return _are_documents(whole)
     except (OSError, ValueError):
         return False
 
@@ -53,7 +64,7 @@ def read_documents(path: Path) -> list[Side]:
         DataError: it is not one, or a value in it cannot be compared.
     """
     try:
-        return [_side(str(path), document) for document in _documents(json.loads(path.read_bytes()))]
+        return [_side(str(path), document) for document in _documents(json.loads(read_bytes(path)))]
     except KeyError as error:
         raise DataError(f"{path}: not a result document of bench run: it lacks {error}") from error
     except (OSError, ValueError, TypeError, AttributeError) as error:

@@ -139,7 +139,10 @@ async def _start(
 async def _end(process: asyncio.subprocess.Process) -> None:
     """End the process and its session, and wait for it."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:  # Windows
+            process.kill()
     assert process.stdin is not None  # noqa: S101 - it is a pipe
     process.stdin.close()
     await process.wait()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.errors import DataError
+from trialbed.files import read_text
 from trialbed.records import Api, ApiRef, GoldCall, Parameter, Query
 from trialbed_plugins.datasets.bfcl._languages import LANGUAGES, Language
 
@@ -91,7 +92,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
         DataError: the file cannot be read.
     """
     try:
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        return [json.loads(line) for line in read_text(path).splitlines() if line.strip()]
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: cannot be read: {error}") from error
 

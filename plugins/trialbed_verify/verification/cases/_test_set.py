@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 import orjson
 
 from trialbed.errors import DataError
+from trialbed.files import read_lines
 from trialbed.wire import parse_json
 
 Body = dict[str, Any]
@@ -63,18 +63,19 @@ class TestSet:
         self._indices = array("Q")
         self._identities: list[bytes] = []
         self._repeats = array("I")
-        self._file = -1
+        self._file: BinaryIO | None = None
         self._floats = _Floats()
         self.digest = self._scan()
 
     def __enter__(self) -> Self:
-        self._file = os.open(self.path, os.O_RDONLY)
+        self._file = self.path.open("rb")
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        os.close(self._file)
+        if self._file is not None:
+            self._file.close()
 
     def __len__(self) -> int:
         return len(self._offsets)
@@ -83,8 +84,10 @@ class TestSet:
         return (self.case(number) for number in range(len(self)))
 
     def case(self, number: int) -> Case:
-        """Read the case with this number, counted from 0."""
-        line = os.pread(self._file, self._lengths[number], self._offsets[number])
+        """Read the case with this number, counted from 0; the test set is open."""
+        assert self._file is not None  # noqa: S101 - it is open, as the docstring says
+        self._file.seek(self._offsets[number])
+        line = self._file.read(self._lengths[number])
         return Case(self._indices[number], self.identity(number), parse_json(line))
 
     def index(self, number: int) -> int:
@@ -117,7 +120,7 @@ class TestSet:
             raise DataError(f"{self.path}: not a regular file; save the test set to a file first")
         try:
             with self.path.open("rb") as file:
-                for index, line in enumerate(file, 1):
+                for index, line in enumerate(read_lines(file), 1):
                     digest.update(line)
                     if line.strip():
                         self._add(index, line, offset, seen)

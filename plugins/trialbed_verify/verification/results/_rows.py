@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 import orjson
 
 from trialbed.errors import DataError
+from trialbed.files import read_lines
 
 if TYPE_CHECKING:
     from trialbed_verify.verification.cases import SchemaChecker
@@ -141,7 +142,7 @@ class RowReader:
         try:
             with self.path.open("rb") as file:
                 offset = 0
-                for number, line in enumerate(file, 1):
+                for number, line in enumerate(read_lines(file), 1):
                     if line.strip() and (row := self._row(number, line, offset)) is not None:
                         yield row
                     offset += len(line)

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from trialbed.errors import DataError
+from trialbed.files import read_bytes
 from trialbed_verify.verification.targets._entry_values import FIELDS
 
 
@@ -60,9 +61,13 @@ def read_config(path: Path) -> list[VendorEntry]:
     return entries
 
 
+LARGEST = 16 * 2**20
+"""Bytes of a file with vendors."""
+
+
 def _root(path: Path) -> yaml.MappingNode:
     try:
-        node = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+        node = yaml.compose(read_bytes(path, LARGEST).decode(), Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
         raise DataError(f"{path}: not valid YAML: {_without_content(error)}") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -89,3 +89,17 @@ def test_a_database_that_is_out_of_reach_is_an_error_that_says_so(postgres_url: 
 
 def _refuse(*_: object, **__: object) -> None:
     raise psycopg.OperationalError("refused")
+
+
+def test_a_lock_that_cannot_be_shared_is_looked_at_too(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from trialbed.store import _lock
+
+    with Store.open(str(path)) as store:
+        engine = store._database.engine
+        monkeypatch.setitem(sys.modules, "fcntl", None)
+        assert not _lock.is_held(engine, NAME)
+        with held_elsewhere(str(path)) as process:
+            assert _lock.is_held(engine, NAME)
+            process.kill()
+            process.wait()
+        assert not _lock.is_held(engine, NAME)
