@@ -278,9 +278,10 @@ def _plugins(scorers: Sequence[Any]) -> dict[str, object]:
             raise UsageError(f"scorers: two are called {name!r}; name one with @scorer(name=…)")
         if not hasattr(plugin, "score_trial"):
             raise UsageError(f"scorers: {given!r:.60} is neither a function nor an object with score_trial(context)")
+        plugins[name] = plugin
+    for plugin in plugins.values():
         if isinstance(plugin, Scorer):
             check_function("scorers", plugin.code, "trial")
-        plugins[name] = plugin
     return plugins
 
 
