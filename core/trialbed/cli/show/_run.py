@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,6 +23,9 @@ TEXT = 50
 
 TOLD_BY_NAME = ("frameworks", "commands", "dataset")
 """Settings that have lines of their own."""
+
+BRIEF = ("run", "tags", "note")
+"""Lines that a screen has."""
 
 
 def show_run(
@@ -65,7 +67,7 @@ def show_run(
         click.echo()
         print_tables([_worst_table(worst, report, command)], sys.stdout)
     click.echo()
-    for line in islice(_settings(run, report), 1 if brief else None):
+    for line in _settings(run, report, brief=brief):
         click.echo(line)
     if brief:
         click.echo(f"all figures, lost calls, comparisons, settings: {show_command(run.run_id, '--full', store)}")
@@ -79,11 +81,11 @@ def _name(query: WorstQuery) -> str:
     return trial_name(key.framework, key.query_id, key.repeat)
 
 
-def _settings(run: StoredRun, report: Report) -> Iterator[str]:
-    """The settings of a run, and how it went, each on a line."""
+def _settings(run: StoredRun, report: Report, *, brief: bool) -> Iterator[str]:
+    """The settings of a run, and how it went, each on a line; if brief, only how it went and the user's own words."""
     from trialbed.views import printable
 
-    rows = [
+    found = [
         ("run", f"{run.run_id}: {run.status}, began {moment(run.created_at)} UTC{_duration(run, report)}"),
         ("frameworks", ", ".join(_framework_versions(run))),
         *(("program", text) for text in run.config.commands),
@@ -93,6 +95,7 @@ def _settings(run: StoredRun, report: Report) -> Iterator[str]:
         *([("tags", ", ".join(run.tags))] if run.tags else []),
         *([("note", run.note)] if run.note else []),
     ]
+    rows = [(name, text) for name, text in found if not brief or name in BRIEF]
     width = max(len(name) for name, _ in rows)
     yield from (printable(f"{name:<{width}}  {text}") for name, text in rows)
 

@@ -25,7 +25,7 @@ def test_a_run_is_shown_on_a_screen(bench: Any, monkeypatch: pytest.MonkeyPatch)
     assert "1 of 2 trials failed (agent)" in shown
     assert "worst queries" in shown
     assert "compared with reference" not in shown
-    assert shown.splitlines()[-2].startswith(f"run         {NEW}: finished")
+    assert re.search(rf"^run +{NEW}: finished", shown, re.MULTILINE)
     assert shown.splitlines()[-1].endswith(f": bench show {NEW} --full")
 
 
