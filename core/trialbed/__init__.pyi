@@ -69,6 +69,7 @@ from .records import ModelCall as ModelCall
 from .records import ModelEndpoint as ModelEndpoint
 from .records import Outcome as Outcome
 from .records import Parameter as Parameter
+from .records import Prices as Prices
 from .records import Query as Query
 from .records import Run as Run
 from .records import RunConfig as RunConfig
@@ -79,6 +80,7 @@ from .records import ScoreDescription as ScoreDescription
 from .records import ScriptedCall as ScriptedCall
 from .records import SentCall as SentCall
 from .records import Timing as Timing
+from .records import TokenRate as TokenRate
 from .records import ToolSpec as ToolSpec
 from .records import TrialKey as TrialKey
 from .records import TrialResult as TrialResult

@@ -33,6 +33,7 @@ from trialbed_server.cache import ResponseCache
 from trialbed_server.control import Control
 from trialbed_server.gateway.connection import Connection
 from trialbed_server.gateway.endpoints import Gateway
+from trialbed_server.gateway.spending import Spending
 from trialbed_server.gateway.upstream import Upstream
 from trialbed_server.real import RealBackend
 from trialbed_server.simulators.registry import Simulators
@@ -85,7 +86,14 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
         redaction=redaction,
     )
     gateway = Gateway(
-        trials, untagged, upstream, clock, metrics, max_body=options.max_body, silence=options.upstream_timeout
+        trials,
+        untagged,
+        upstream,
+        clock,
+        metrics,
+        max_body=options.max_body,
+        silence=options.upstream_timeout,
+        spending=Spending(options.budget),
     )
     control = Control(
         trials,

@@ -15,7 +15,7 @@ from trialbed.settings import state_dir
 from trialbed.wire.addresses import is_loopback
 
 if TYPE_CHECKING:
-    from trialbed.records import FaultPlan
+    from trialbed.records import Budget, FaultPlan
 
 UPSTREAM_KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the name of a variable, not a secret
@@ -74,6 +74,7 @@ class ServerOptions:
         upstream_timeout: seconds the upstream may be silent before the gateway gives up, where no trial says how long.
         model_retries: how often a request that the upstream could not answer is repeated.
         endpoint_patience: seconds for the repetitions of one request, and for an upstream that only fails.
+        budget: what trials may use of a run's model, of a server with one process; None for any amount.
 
     Raises:
         UsageError: an option is wrong, or the combination is unsafe.
@@ -119,6 +120,7 @@ class ServerOptions:
     upstream_timeout: float = 300.0
     model_retries: int = 8
     endpoint_patience: float = 120.0
+    budget: Budget | None = None
 
     def __post_init__(self) -> None:
         check_token(self.token, self.host)
@@ -211,6 +213,12 @@ def checked_upstream(url: str, option: str = "--upstream") -> str:
     return url.rstrip("/")
 
 
+def _budget(text: str) -> Budget:
+    from trialbed.records import Budget  # most servers have none
+
+    return Budget.model_validate_json(text)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m trialbed_server",
@@ -260,5 +268,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--simulator-timeout", metavar="SECONDS", type=float, default=defaults.simulator_timeout)
     add("--upstream-timeout", metavar="SECONDS", type=float, default=defaults.upstream_timeout)
     add("--model-retries", metavar="N", type=int, default=defaults.model_retries)
+    add("--budget", metavar="JSON", type=_budget, help="what trials may use of a model")
     add("--endpoint-patience", metavar="SECONDS", type=float, default=defaults.endpoint_patience)
     return parser

@@ -14,6 +14,7 @@ from trialbed.records import (
     ClaimedCall,
     GoldCall,
     ModelCall,
+    Prices,
     Query,
     Score,
     SentCall,
@@ -94,6 +95,7 @@ def context(
     judge: Judge = SOLVED,
     unasked: Sequence[ApiCall] = (),
     states: tuple[Any, Any] = (None, None),
+    prices: Prices | None = None,
     **answer: Any,
 ) -> ScoreContext:
     """A trial; its gold calls have no arguments where they are letters, its states are the wanted one and its own."""
@@ -107,6 +109,7 @@ def context(
         judge=judge,
         judge_name="rule",
         unasked=tuple(unasked),
+        prices=prices,
     )
 
 

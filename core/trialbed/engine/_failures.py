@@ -72,8 +72,8 @@ def _failure(outcome: Outcome, wire: WireLog, *, in_process: bool) -> Failure | 
         return own
     last = _last(wire)
     cause = cause_of(last) if last is not None else None
-    if last is not None and cause in ("endpoint", "gateway"):
-        return _instead(own, "endpoint" if cause == "endpoint" else "server", _reason(last))
+    if last is not None and cause in ("budget", "endpoint", "gateway"):
+        return _instead(own, "server" if cause == "gateway" else cause, _reason(last))
     if own is None:
         return None if in_process else _failure_without_model(wire, last) or _failure_without_end(outcome, last)
     if last is not None and cause == "request":
@@ -152,7 +152,7 @@ KEY_REFUSED = frozenset({401, 403})
 LIMIT = 8
 """Number of trials in a row that may fail in this way before no more are begun."""
 
-PARTIES = {"server": "Trialbed's server", "tool": "a tool"}
+PARTIES = {"budget": "the budget", "server": "Trialbed's server", "tool": "a tool"}
 """Kind of failure -> whose it is; the endpoint's for others."""
 
 INTERVAL = 5.0
@@ -170,11 +170,13 @@ class Outage:
 
     Attributes:
         measured: whether any trial, or an earlier session of the run, has measured something.
+        spent: how much of the run's budget is used, where that is all of it.
     """
 
     def __init__(self, *, measured: bool, key_variable: str) -> None:
         self.measured = measured
         self._key_variable = key_variable
+        self.spent = ""
         self._key_refused = False
         self._row = 0
         self._tried = 0
@@ -183,7 +185,7 @@ class Outage:
     @property
     def over(self) -> bool:
         """Return whether it is pointless to begin further trials."""
-        return self._row >= LIMIT
+        return self._row >= LIMIT or bool(self.spent)
 
     def note(self, result: TrialResult) -> None:
         """A trial has ended; one that left its recording says nothing about the endpoint or the server."""
@@ -191,6 +193,8 @@ class Outage:
             self.measured = True
             return
         self._tried += 1
+        if result.outcome.failure is not None and result.outcome.failure.kind == "budget":
+            self.spent = result.outcome.failure.message
         self.measured = self.measured or _says_something(result)
         if result.status == "not measured" or not self.measured:
             self._row += 1

@@ -21,6 +21,7 @@ from trialbed.engine._plan import Prepared, choose_queries, config_digest, find_
 from trialbed.engine._session import NoProgress, RunProgress, RunSession
 from trialbed.engine._tools import selector_driver
 from trialbed.errors import DataError, UsageError
+from trialbed.prices import run_prices
 from trialbed.records import Run
 from trialbed.store import RunChanges, Store, hold_run, record_run
 
@@ -115,5 +116,10 @@ def _record(store: Store, prepared: Prepared, found: Run | None, digest: str, pr
         with suppress(DataError):  # of another run, which need not keep this one from starting
             for remark in remarks(store, prepared):
                 progress.note(remark)
-    own = RunChanges(against=options.against, margin=options.margin)
+    prices = run_prices(options) if found is None or options.price is not None else found.prices
+    if found is not None and prices != found.prices:
+        raise UsageError(
+            f"--price: run {found.run_id} began with other prices, and its costs stay as they are; --fresh starts again"
+        )
+    own = RunChanges(against=options.against, margin=options.margin, prices=prices)
     return record_run(store, found, prepared.config, digest, tags=options.tags, note=options.note, own=own)

@@ -18,6 +18,7 @@ from trialbed.contracts import OpenedModel
 from trialbed.engine._control import TOKEN_VARIABLE, ControlClient
 from trialbed.engine._options import RunOptions
 from trialbed.errors import ServerUnavailable, UsageError
+from trialbed.records import Budget
 from trialbed.settings import make_folder
 
 KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
@@ -41,12 +42,18 @@ UPSTREAM_TIMEOUT = 300.0
 
 @asynccontextmanager
 async def server(
-    options: RunOptions, callback_url: str | None = None, *, workers: bool = True, model: OpenedModel | None = None
+    options: RunOptions,
+    callback_url: str | None = None,
+    *,
+    workers: bool = True,
+    budget: Budget | None = None,
+    model: OpenedModel | None = None,
 ) -> AsyncIterator[ControlClient]:
     """Yield a client of the run's server; the server is stopped afterwards if it was started for the run.
 
     Args:
         callback_url: where this process answers calls of Apis.
+        budget: what trials may use of the run's model; None for any amount.
         workers: whether agents run in workers, which must not be able to control trials; those of this process are.
         model: of the trials, where it has an endpoint of its own; None for models of the options' endpoint alone.
 
@@ -56,6 +63,8 @@ async def server(
             would let workers control trials.
     """
     if options.server_url is not None:
+        if budget is not None:
+            raise UsageError("--budget needs a server of the run's own: leave out --server-url")
         if callback_url is not None:
             raise UsageError(
                 "tools and simulators of this program need a server that is started for the run: leave out server_url"
@@ -75,7 +84,7 @@ async def server(
     token = secrets.token_urlsafe(32)
     upstream = _upstream(options, model)
     environment = _environment(options, token, callback_url, upstream)
-    async with _process(_command(options, upstream), environment) as url, ControlClient(url, token) as client:
+    async with _process(_command(options, upstream, budget), environment) as url, ControlClient(url, token) as client:
         await client.health()
         yield client
 
@@ -126,9 +135,11 @@ def _upstream(options: RunOptions, model: OpenedModel | None) -> _Upstream:
     return _Upstream(options.base_url, key or None)
 
 
-def _command(options: RunOptions, upstream: _Upstream) -> list[str]:
+def _command(options: RunOptions, upstream: _Upstream, budget: Budget | None = None) -> list[str]:
     command = [sys.executable, "-m", "trialbed_server", "--watch-stdin", "--port", str(options.server_port)]
     command += ["--cache", str(options.response_cache)]
+    if budget is not None:
+        command += ["--budget", budget.model_dump_json()]
     if not upstream.url:
         return command
     command += ["--model-retries", str(options.model_retries), "--endpoint-patience", str(options.endpoint_patience)]

@@ -27,9 +27,11 @@ from trialbed.engine._tools import prepared_selector, select_tools
 from trialbed.engine._trial import TrialRunner
 from trialbed.errors import NothingMeasured
 from trialbed.listeners import installed_listeners
-from trialbed.records import FrameworkInfo, Json, Run, RunStatus, TrialKey, TrialResult
+from trialbed.prices import read_budget
+from trialbed.records import Budget, FrameworkInfo, Json, Run, RunStatus, TrialKey, TrialResult
 from trialbed.scoring_process import ScoringProcesses
 from trialbed.store import Commits, RunChanges, Store, counted_attempts
+from trialbed.wire_log import estimated_usage
 
 
 class RunProgress(Protocol):
@@ -147,6 +149,8 @@ class RunSession:
                 await self._lanes(runner, todo)
                 await self._attempt_again(runner)
         self._outage.check()
+        if self._outage.spent:
+            self._progress.note(f"{self._outage.spent}; the same command with a larger --budget goes on")
 
     async def _attempt_again(self, runner: TrialRunner) -> None:
         """Give the trials that were not measured a second attempt, now that the others have ended."""
@@ -182,7 +186,9 @@ class RunSession:
             open_selector = partial(prepared_selector, options, helpers, own=objects.selector)
             tools = await select_tools(self._run, prepared.apis, prepared.queries, self._store, open_selector)
             async with (
-                server(options, calls.url, workers=not self._is_live, model=model) as control,
+                server(
+                    options, calls.url, workers=not self._is_live, budget=await self._budget(), model=model
+                ) as control,
                 judge_of(helpers, control, own=objects.judge, upstream=model.base_url or options.base_url) as judge,
                 ScoringProcesses(None if objects.judge else judge_order(options, judge)) as scoring,
             ):
@@ -212,6 +218,20 @@ class RunSession:
                 )
                 async with _meanwhile(watch.watch()):
                     yield runner
+
+    async def _budget(self) -> Budget | None:
+        """The budget of the run, and what its earlier sessions have used of it."""
+        text = self._prepared.options.budget
+        if text is None:
+            return None
+        budget = read_budget(text, self._run.config.model, self._run.prices)
+        return budget.model_copy(update={"spent": await asyncio.to_thread(self._used, budget)})
+
+    def _used(self, budget: Budget) -> float:
+        """Return what the attempts so far have used of a budget."""
+        calls = (call for result in self._store.each_attempt(self._run.run_id) for call in result.wire.model_calls)
+        used = (usage for call in calls if not call.other_model and (usage := estimated_usage(call)) is not None)
+        return sum(map(budget.amount, used))
 
     @property
     def _is_live(self) -> bool:

@@ -244,6 +244,7 @@ class TrialRunner:
             # An agent in process may be led by a model that the gateway does not see.
             unasked=() if key.framework in self.live else unasked_calls(wire, tools),
             in_process=key.framework in self.live,
+            prices=self.run.prices,
         )
         return await self.listeners.score(context)
 

@@ -23,6 +23,7 @@ from trialbed.records._frameworks import (
 )
 from trialbed.records._integrity import IntegrityFinding, IntegrityKind
 from trialbed.records._models import COMMON_NAME, Limits, ModelEndpoint, Usage
+from trialbed.records._prices import Budget, Prices, TokenRate
 from trialbed.records._queries import GoldCall, Query, ScriptedCall, ToolSpec
 from trialbed.records._runs import EndpointInfo, Run, RunConfig, RunKind, RunStatus
 from trialbed.records._scores import (
@@ -74,6 +75,7 @@ __all__ = [
     "ApiCall",
     "ApiRef",
     "Attempt",
+    "Budget",
     "Cause",
     "CircuitState",
     "ClaimedCall",
@@ -102,6 +104,7 @@ __all__ = [
     "ModelFaults",
     "Outcome",
     "Parameter",
+    "Prices",
     "Query",
     "Record",
     "Run",
@@ -113,6 +116,7 @@ __all__ = [
     "ScriptedCall",
     "SentCall",
     "Timing",
+    "TokenRate",
     "ToolFault",
     "ToolFaults",
     "ToolSpec",

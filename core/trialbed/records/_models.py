@@ -59,10 +59,17 @@ class Limits(Record):
 
 
 class Usage(Record):
-    """Tokens of one or more model calls."""
+    """Tokens of one or more model calls.
+
+    Attributes:
+        cached_tokens: those of the prompt that the endpoint had in its cache.
+        reasoning_tokens: those of the completion that the model thought in, which no answer shows.
+    """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
 
     @property
     def total_tokens(self) -> int:
@@ -73,4 +80,6 @@ class Usage(Record):
         return Usage(
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
         )

@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_ser
 from trialbed.records._base import Json, Record
 from trialbed.records._frameworks import FrameworkInfo
 from trialbed.records._models import COMMON_NAME, Limits
+from trialbed.records._prices import Prices
 from trialbed.records._scores import ScoreDescription
 from trialbed.settings import MARGIN, IdentitySettings
 
@@ -134,6 +135,7 @@ class Run(Record):
         tags, note: the user's names for the run.
         against: the framework that the others are compared with, if one was named.
         margin: the largest difference of a score that does not matter.
+        prices: of its model's tokens, as they were known when the run began; None where they are not known.
         endpoints: those that a verification is about, in the order of their labels in ``config.frameworks``; empty
             where the subjects are frameworks.
     """
@@ -154,6 +156,7 @@ class Run(Record):
     note: str = ""
     against: str | None = None
     margin: float = MARGIN
+    prices: Prices | None = None
     endpoints: tuple[EndpointInfo, ...] = ()
 
     @property

@@ -141,9 +141,17 @@ def _summary(summary: Summary) -> dict[str, Any]:
             "total_tokens": summary.tokens.total,
             "model_requests": summary.tokens.requests,
             "unreported_requests": summary.tokens.unreported,
+            **_costs(summary),
         },
         "repeated": {"trials": summary.repeated.trials, "replaced": summary.repeated.replaced},
     }
+
+
+def _costs(summary: Summary) -> dict[str, Any]:
+    """Return the costs, where the prices of the run's model are known."""
+    if summary.tokens.cost is None:
+        return {}
+    return {"cost": summary.tokens.cost, "cost_per_solved": summary.cost_per_solved}
 
 
 def _found_beside(summary: Summary) -> dict[str, Any]:

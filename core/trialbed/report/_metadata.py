@@ -27,6 +27,7 @@ def metadata(run: Run, framework: str) -> dict[str, Any]:
         **_framework(run, framework),
         **shown_settings(config),
         "judge": dict(run.judge) or None,
+        **({} if run.prices is None else {"prices": run.prices.model_dump()}),
         "dataset_digest": config.dataset_digest,
         "catalog": list(config.catalog),
         "catalog_digest": config.catalog_digest,

@@ -169,6 +169,7 @@ class Tokens:
 
     Attributes:
         unreported: answers of the model without a report of their tokens.
+        cost: of the tokens that were reported, in US dollars; None where the model's prices are not known.
     """
 
     prompt: int
@@ -176,6 +177,7 @@ class Tokens:
     total: int
     requests: int
     unreported: int
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +305,12 @@ class Summary:
             absent=self.absent,
             first_apart=self.times.first_apart or not self.times.first_trials,
         )
+
+    @property
+    def cost_per_solved(self) -> float | None:
+        """The cost of all its trials for each that is solved, in US dollars; None without a price or a solved trial."""
+        cost, solved = self.tokens.cost, self.counts.solved
+        return cost / solved if cost is not None and solved else None
 
     @property
     def profile(self) -> str | None:

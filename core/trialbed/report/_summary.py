@@ -133,6 +133,7 @@ def _tokens(trials: Sequence[ReportedTrial]) -> Tokens:
         total=used.total_tokens,
         requests=sum(wire.model_requests for wire in wires),
         unreported=sum(wire.unreported for wire in wires),
+        cost=sum(costs) if (costs := [wire.cost for wire in wires if wire.cost is not None]) else None,
     )
 
 

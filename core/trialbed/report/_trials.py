@@ -9,6 +9,7 @@ from datetime import datetime
 from trialbed.records import (
     Failure,
     IntegrityFinding,
+    Prices,
     Score,
     SentCall,
     TrialKey,
@@ -36,6 +37,7 @@ class WireCounts:
 
     Attributes:
         usage: the tokens that the model reported; ``unreported`` counts the answers without a report.
+        cost: of these tokens, in US dollars, without those of other models; None where the prices are not known.
         sent_invalid: calls that the model sent and that cannot be made.
         refused: how many requests were past which limit.
         lost: the reasons of calls that the framework's offer made impossible.
@@ -46,6 +48,7 @@ class WireCounts:
     model_errors: int
     unreported: int
     usage: Usage
+    cost: float | None
     sent_invalid: int
     finish_reasons: Mapping[str, int]
     truncated: int
@@ -144,9 +147,11 @@ class Shortener:
 
     Args:
         secrets: redacted in words.
+        prices: of the run's model; None where they are not known.
     """
 
     secrets: Collection[str] = ()
+    prices: Prices | None = None
     _scores: dict[tuple[object, ...], Score] = field(default_factory=dict)
     _tools: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
 
@@ -169,7 +174,7 @@ class Shortener:
             adapter_digest=result.adapter_digest,
             reason=redact(_reason(judged), self.secrets),
             finished=is_finished(result),
-            wire=_counts(result.wire),
+            wire=_counts(result.wire, self.prices),
             claimed=_read_claims(result),
             integrity=result.integrity,
             gold_calls=gold_calls,
@@ -209,13 +214,16 @@ def _reason(judged: Score | None) -> str:
     return judged.failure.message if judged.failure else str(judged.detail.get("reason") or "")
 
 
-def _counts(wire: WireLog) -> WireCounts:
+def _counts(wire: WireLog, prices: Prices | None) -> WireCounts:
     turns, calls = wire.model_calls, wire.api_calls
     return WireCounts(
         model_requests=len(turns),
         model_errors=sum(map(failed, turns)),
         unreported=sum(1 for turn in turns if turn.usage is None and not failed(turn)),
         usage=sum((turn.usage for turn in turns if turn.usage is not None), Usage()),
+        cost=None
+        if prices is None
+        else sum(prices.cost(turn.usage) for turn in turns if turn.usage is not None and not turn.other_model),
         sent_invalid=sum(1 for call in sent_calls(wire) if call.problem is not None),
         finish_reasons=finish_reasons(wire),
         truncated=truncated(wire),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from trialbed.contracts import Judge
-from trialbed.records import Answer, ApiCall, ApiRef, Query, Timing, ToolSpec, WireLog
+from trialbed.records import Answer, ApiCall, ApiRef, Prices, Query, Timing, ToolSpec, WireLog
 from trialbed.tool_calls import AskedCall, asked_calls
 
 
@@ -24,6 +24,7 @@ class ScoreContext:
         judge_name: ``rule`` or the judge model's name.
         unasked: the calls of Apis that no answer of the model asked for; they give no points.
         in_process: whether the agent is an object of the caller's program, which may answer by itself.
+        prices: of the model's tokens; None where they are not known.
     """
 
     query: Query
@@ -35,6 +36,7 @@ class ScoreContext:
     judge_name: str
     unasked: tuple[ApiCall, ...] = ()
     in_process: bool = False
+    prices: Prices | None = None
 
     @property
     def text(self) -> str:

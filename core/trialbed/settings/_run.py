@@ -235,6 +235,8 @@ class RunSettings(IdentitySettings):
         api_key_env: the environment variable that holds the endpoint's key.
         judge_api_key_env: the variable of the judge's own endpoint.
         max_helper_requests: of each helper, such as the judge; further ones fail.
+        price: where it is not given, that of an installed table, for the endpoint's provider; else it is unknown.
+        budget: kept by the gateway, over all sessions of the run; the requests in flight end.
         completions: a file of replies; no endpoint is asked the same twice.
         server_url: a running server to use; None starts one and stops it afterwards.
         tags, note: the user's words for the run, to find it again; a run that is continued gets them too.
@@ -324,6 +326,22 @@ class RunSettings(IdentitySettings):
             ("--helper-timeout",),
             "Seconds of silence after which a request of selector or judge is given up. "
             "[default: 300, or --timeout where that is longer]",
+        ),
+    ] = None
+    price: Annotated[
+        str | None,
+        Setting(
+            ("--price",),
+            "Price of the model's tokens, in US dollars per million. [default: that of genai-prices, where installed]",
+            metavar="IN,OUT[,CACHED]",
+        ),
+    ] = None
+    budget: Annotated[
+        str | None,
+        Setting(
+            ("--budget",),
+            "What the run may use of its model, such as 5USD or 2Mtokens, before it ends. [default: no limit]",
+            metavar="AMOUNT",
         ),
     ] = None
     server_url: Annotated[

@@ -17,6 +17,7 @@ from trialbed.records import (
     FrameworkInfo,
     GoldAnswer,
     Json,
+    Prices,
     Run,
     RunConfig,
     RunStatus,
@@ -64,6 +65,7 @@ class RunChanges(TypedDict, total=False):
     note: str
     against: str | None
     margin: float
+    prices: Prices | None
     endpoints: tuple[EndpointInfo, ...]
 
 

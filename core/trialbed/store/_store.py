@@ -34,7 +34,7 @@ from trialbed.store._runs import (
     read_selection,
     read_unfinished,
 )
-from trialbed.store._trials import add_scores, insert_trials, read_attempts, read_results
+from trialbed.store._trials import add_scores, each_result, insert_trials, read_attempts, read_results
 from trialbed.wire.redaction import redaction_of
 
 
@@ -202,6 +202,11 @@ class Store:
         """
         with self._database.read() as connection:
             return read_results(connection, run_id, framework)
+
+    def each_attempt(self, run_id: str) -> Iterator[TrialResult]:
+        """Yield what ``attempts`` returns, read a part at a time."""
+        with self._database.read() as connection:
+            yield from each_result(connection, run_id)
 
     def add_selection(self, run_id: str, query_id: int | str, selector: str, tools: tuple[ToolSpec, ...]) -> None:
         """Keep the tools that a query of this run is offered; those that were kept first stay."""

@@ -25,8 +25,8 @@ Examples:
 def command(run_id: str, output: Path, store: str | None, as_json: bool) -> None:
     """Write the answers of a run's model to a file.
 
-    `bench run --model replay:FILE` answers with it. The file has the requests, the answers and the times, without keys. It needs neither the model nor the store, and
-    the same run always gives the same file.
+    `bench run --model replay:FILE` answers with it. The file has the requests, the answers and the times, without keys.
+    It needs neither the model nor the store, and the same run always gives the same file.
     """
     from trialbed.store import open_run
     from trialbed_plugins.recordings._cassette import write_cassette

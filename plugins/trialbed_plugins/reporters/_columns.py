@@ -9,7 +9,7 @@ from trialbed.records import ScoreDescription
 from trialbed.report import Figures, Report, ScoreSummary, Summary
 from trialbed.report.comparison import leading_scores
 
-SKEWED = ("ns", "us", "µs", "ms", "s", "min", "h", "tokens")
+SKEWED = ("ns", "us", "µs", "ms", "s", "min", "h", "tokens", "USD")
 """Units of figures a few of which are far larger than the others, so that their median says more than their mean."""
 
 

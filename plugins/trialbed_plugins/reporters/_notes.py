@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from trialbed.records import Run, shown_name
+from trialbed.records import Run, TokenRate, shown_name
 from trialbed.report import LEVEL, Claims, Integrity, Repeated, ScoreMean, Success, Summary, reason_lines
 from trialbed.scoring import JUDGED, judge_note
 from trialbed.views import compact, counts, estimate
@@ -27,12 +27,20 @@ def run_notes(columns: Sequence[Column]) -> Iterator[str]:
     yield from _on_incomplete(summaries, shown)
     if shown:
         yield f"[low, high]: {LEVEL:.0%} interval. Times and tokens: mean / median, or the median."
+    if "cost" in shown and (prices := summaries[0].run.prices):
+        yield f"Prices: {prices.source}, {'; '.join(map(_rate_text, prices.rates))} US dollars per million tokens."
     if JUDGED in shown:
         yield from _on_judge(summaries[0].run)
     yield from _on_cached(summaries)
     for column in columns:
         for note in _own(column):
             yield f"{column.name}: {note}"
+
+
+def _rate_text(rate: TokenRate) -> str:
+    cached = "" if rate.cached is None else f", cached {rate.cached:g}"
+    above = f" above {rate.above:,} tokens" if rate.above else ""
+    return f"{rate.input:g} in, {rate.output:g} out{cached}{above}"
 
 
 def brief_notes(columns: Sequence[Column]) -> Iterator[str]:

@@ -217,10 +217,19 @@ def _verdicts(column: Column) -> str:
 
 def _score(name: str, columns: Sequence[Column]) -> Iterator[TableRow]:
     yield TableRow(_label(name, columns), tuple(_cell(name, column) for column in columns))
+    if name == "cost":
+        yield TableRow("cost per solved, USD", tuple(compact(column.summary.cost_per_solved) for column in columns))
+        yield TableRow("cost of all trials, USD", tuple(_whole_cost(column.summary) for column in columns))
     if name == "model_time":
         halves = tuple(_middle_half(name, column) for column in columns)
         if set(halves) != {UNKNOWN}:
             yield TableRow("model_time, middle half, s", halves)
+
+
+def _whole_cost(summary: Summary) -> str:
+    """The cost of all trials and attempts; a lower bound where the model did not report the tokens of every answer."""
+    tokens = summary.tokens
+    return f"{'at least ' if tokens.unreported else ''}{compact(tokens.cost)}"
 
 
 def _label(name: str, columns: Sequence[Column]) -> str:

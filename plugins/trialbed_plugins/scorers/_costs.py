@@ -8,7 +8,7 @@ from functools import partial
 
 from trialbed.records import Failure, Score, ScoreDescription, Usage, WireLog
 from trialbed.scoring import ScoreContext, scorer
-from trialbed.wire_log import failed, observed_usage, repeated_requests
+from trialbed.wire_log import failed, observed_cost, observed_usage, repeated_requests
 
 ASKS_FOR_USAGE = re.compile(r'"include_usage"\s*:\s*true')
 """In the body of a request."""
@@ -52,6 +52,27 @@ def _unreported_tokens(wire: WireLog) -> Failure:
         return Failure(kind="model", message="the model did not report the tokens of every call")
     text = f"the agent streamed request {place} without asking for its tokens (stream_options.include_usage)"
     return Failure(kind="agent", message=text)
+
+
+@scorer(
+    name="cost",
+    unit="USD",
+    meaning="price of all tokens",
+    bounded=False,
+    quality=False,
+    lower_is_better=True,
+    missing="the model did not report the usage of every request that it answered, or another model was asked",
+)
+def cost_score(context: ScoreContext) -> Score | None:
+    """Price the tokens of all model calls: cached ones and those of the model's thoughts at their own price.
+
+    A trial has none where the prices of the run's model are not known.
+    """
+    if context.prices is None:
+        return None
+    cost = observed_cost(context.wire, context.prices)
+    failure = _unreported_tokens(context.wire) if cost is None else None
+    return Score(name="cost", value=cost, bounded=False, failure=failure)
 
 
 @scorer(unit="turns", meaning="requests that the model answered", bounded=False, quality=False, lower_is_better=True)

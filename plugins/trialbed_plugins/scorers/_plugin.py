@@ -10,7 +10,7 @@ from trialbed_plugins.scorers._apis import api_scores, gold_offered
 from trialbed_plugins.scorers._arguments import argument_scores
 from trialbed_plugins.scorers._calls import call_scores
 from trialbed_plugins.scorers._claims import claimed_vs_observed
-from trialbed_plugins.scorers._costs import model_turns, time_scores, token_scores
+from trialbed_plugins.scorers._costs import cost_score, model_turns, time_scores, token_scores
 from trialbed_plugins.scorers._faults import fault_scores
 from trialbed_plugins.scorers._results import used_results
 from trialbed_plugins.scorers._state import final_state
@@ -27,6 +27,7 @@ SCORERS = (
     has_finish,
     claimed_vs_observed,
     token_scores,
+    cost_score,
     model_turns,
     time_scores,
 )

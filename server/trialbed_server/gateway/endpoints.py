@@ -7,10 +7,10 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from trialbed.records import Cause, ModelCall
+from trialbed.records import Cause
 from trialbed.wire.dialects import PATHS as DIALECTS
 from trialbed.wire.dialects import Dialect, dialect_at
-from trialbed.wire.estimates import BYTES_PER_TOKEN
+from trialbed.wire_log import estimated_usage
 from trialbed_scripted.faults import put_in
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, error_response, read_body
@@ -21,6 +21,7 @@ from trialbed_server.gateway.exchange import LONGEST_NAME, RecordedExchange
 from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.renaming import foreign_model, with_model
 from trialbed_server.gateway.response import ResponseWriter, while_connected
+from trialbed_server.gateway.spending import Spending
 from trialbed_server.gateway.upstream import Upstream
 from trialbed_server.trials import OpenTrial, TrialRefused, TrialRegistry, Untagged
 
@@ -31,7 +32,7 @@ MODELS = "models"
 ANY = "*"
 """Stands for every model among those that a trial allows."""
 
-UNANSWERED: frozenset[Cause | None] = frozenset({"endpoint", "gateway", "replay"})
+UNANSWERED: frozenset[Cause | None] = frozenset({"budget", "endpoint", "gateway", "replay"})
 """Causes with which a request does not count as one of the trial's steps: the model was not reached."""
 
 REFUSED: tuple[str, Cause] = ("invalid_request_error", "limit")
@@ -50,6 +51,7 @@ class Gateway:
         upstream: where models are; None if the server knows only those that answer in the gateway.
         max_body: largest request in bytes.
         silence: seconds that the upstream may be silent where no trial says how long.
+        spending: counts what the trials use of the run's model.
     """
 
     def __init__(
@@ -62,8 +64,10 @@ class Gateway:
         *,
         max_body: int,
         silence: float,
+        spending: Spending,
     ) -> None:
         self._trials = trials
+        self._spending = spending
         self._untagged = untagged
         self._upstream = upstream
         self._clock = clock
@@ -102,11 +106,10 @@ class Gateway:
 
     def _count(self, trial: OpenTrial, exchange: RecordedExchange) -> None:
         """Count an ended request against the trial's limits."""
-        call = exchange.record()
-        if call.usage is not None:
-            trial.use_tokens(call.usage.total_tokens)
-        elif call.cause is None:
-            trial.use_tokens(_unreported_tokens(call))
+        usage = estimated_usage(exchange.record())
+        if usage is not None:
+            trial.use_tokens(usage.total_tokens)
+            self._spending.use(trial.registration.model, usage)
         if exchange.step and exchange.cause in UNANSWERED:
             trial.give_back_step()
 
@@ -134,6 +137,8 @@ class Gateway:
             await writer.error(message, 404, "invalid_request_error", "request")
         elif asks and trial is not None and not self._takes_step(trial, writer.exchange):
             await writer.error(_past_limit(trial, writer.exchange), 403, *REFUSED, code=writer.exchange.limit)
+        elif asks and trial is not None and (spent := self._spending.refusal(trial.registration.model)):
+            await writer.error(spent, 403, "invalid_request_error", "budget", code="budget")
         elif asks and trial is not None and (refusal := _not_admitted(trial, body, writer.exchange)):
             message, status, code = refusal
             await writer.error(message, status, "invalid_request_error", "request", code=code)
@@ -214,12 +219,6 @@ def _names_its_model(trial: OpenTrial) -> bool:
 def _models(trial: OpenTrial) -> dict[str, Any]:
     entry = {"id": trial.model_name, "object": "model", "owned_by": "trialbed"}
     return {"object": "list", "data": [{**entry, "created": int(trial.opened_at.timestamp())}]}
-
-
-def _unreported_tokens(call: ModelCall) -> int:
-    """About how many tokens a request used whose answer does not say; a stream has an event for each token."""
-    written = call.response.count("data:") if call.stream else call.response_bytes // BYTES_PER_TOKEN
-    return call.request_bytes // BYTES_PER_TOKEN + written
 
 
 def _past_limit(trial: OpenTrial, exchange: RecordedExchange) -> str:

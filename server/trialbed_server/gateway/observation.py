@@ -90,7 +90,17 @@ def _is_readable(body: bytes) -> bool:
 def _usage(counts: Mapping[str, int]) -> Usage | None:
     if not {"prompt_tokens", "completion_tokens"} <= counts.keys():
         return None
-    return Usage(prompt_tokens=counts["prompt_tokens"], completion_tokens=counts["completion_tokens"])
+    prompt, completion = counts["prompt_tokens"], counts["completion_tokens"]
+    cached, reasoning = (counts.get(name, 0) for name in ("cached_tokens", "reasoning_tokens"))
+    # Most vendors count thoughts among the completion's tokens. Where only the total has them, they are billed no less.
+    if counts.get("total_tokens") == prompt + completion + reasoning:
+        completion += reasoning
+    return Usage(
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        cached_tokens=min(cached, prompt),
+        reasoning_tokens=min(reasoning, completion),
+    )
 
 
 def _sent_call(call: Call, offered: Collection[str]) -> SentCall:

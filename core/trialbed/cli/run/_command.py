@@ -59,6 +59,8 @@ SECTIONS = {
         "max_tokens",
         "probe",
         "on_miss",
+        "price",
+        "budget",
         "api_key_env",
         "model_retries",
         "endpoint_patience",

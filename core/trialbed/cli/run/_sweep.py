@@ -29,7 +29,7 @@ STAGES = {
 """Stage -> who lost a call at it."""
 
 FAILURES = {"model": "model", "limit": "model"} | dict.fromkeys(
-    ("endpoint", "server", "tool", "judge", "scorer"), "rig"
+    ("budget", "endpoint", "replay", "server", "tool", "judge", "scorer"), "rig"
 )
 """Kind of failure -> who lost the calls of the trial; the framework at all others."""
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from trialbed.records import ApiCall, GoldCall, LostCall, Query, ToolSpec, TrialResult
+from trialbed.records import NOT_MEASURED, ApiCall, GoldCall, LostCall, Query, ToolSpec, TrialResult
 from trialbed.tool_calls import (
     NOT_MADE,
     AlignedCall,
@@ -49,7 +49,7 @@ REPLACED = "the framework gave another answer than the model's last text, which 
 BY_FRAMEWORK = (ENDED, OF_THE_OFFER, UNTOLD, REPLACED)
 """The beginnings of the reasons of losses that are the framework's, at whatever stage they are."""
 
-NOT_BY_FRAMEWORK = ("limit", "model", "endpoint", "server", "tool", "replay")
+NOT_BY_FRAMEWORK = ("limit", "model", *NOT_MEASURED)
 """Kinds of failure that end a run without the framework's doing."""
 
 MAX_REASON = 300

@@ -129,7 +129,7 @@ def runner_of(executor, control, scored=None, processes=None):
         adapter_digests={},
     )
     return TrialRunner(
-        run=SimpleNamespace(config=config),
+        run=SimpleNamespace(prices=None, config=config),
         queries={1: Query(query_id=1, text="?", apis=())},
         tools={1: ()},
         simulator="template",

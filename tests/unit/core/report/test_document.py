@@ -11,6 +11,7 @@ from jsonschema_rs import Draft202012Validator
 from support.run_reports import result_document
 
 from trialbed.errors import DataError
+from trialbed.prices import read_prices
 from trialbed.records import Failure, Query, Run, Score, TrialResult
 from trialbed.report import document_schema
 from trialbed.wire.redaction import shown_url
@@ -37,10 +38,23 @@ def test_a_failure_that_was_repeated_in_a_fresh_worker_is_kept(
     assert "error" not in entry
 
 
+def test_costs_stand_where_the_prices_are_known(
+    run: Run, queries: Queries, results: list[TrialResult], document: dict[str, Any]
+) -> None:
+    assert "cost" not in document["summary"]["totals"]
+    priced = result_document(
+        run.model_copy(update={"prices": read_prices("1,2,0.5")}), "reference", queries, results, {}
+    )
+    Draft202012Validator(document_schema()).validate(json.loads(json.dumps(priced, allow_nan=False)))
+    totals, solved = priced["summary"]["totals"], priced["summary"]["solved_count"]
+    assert totals["cost"] == (totals["prompt_tokens"] + 2 * totals["completion_tokens"]) / 1_000_000
+    assert totals["cost_per_solved"] == (totals["cost"] / solved if solved else None)
+
+
 def test_the_schema_describes_every_key(document: dict[str, Any]) -> None:
     schema = document_schema()
     described = schema["properties"]
-    assert set(document["metadata"]) == set(described["metadata"]["properties"])
+    assert set(document["metadata"]) | {"prices"} == set(described["metadata"]["properties"])
     named = set(described["summary"]["properties"])
     averages = {key for key in document["summary"] if key.startswith("average_")}
     assert set(document["summary"]) - {"extra"} - (averages - named) == named - {"attribution", "integrity"}

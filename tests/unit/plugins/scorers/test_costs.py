@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from support.scoring import model_call, scores
 
+from trialbed.prices import read_prices
 from trialbed.records import ModelCall, Usage
 
 
@@ -55,3 +56,17 @@ async def test_tokens_that_the_agent_did_not_ask_for_are_its_own_doing(request_:
     assert failure is not None
     assert failure.kind == kind
     assert ("streamed request 2" in failure.message) == (kind == "agent")
+
+
+async def test_a_cost_is_that_of_all_requests_and_absent_without_prices() -> None:
+    usage = Usage(prompt_tokens=1000, completion_tokens=100, cached_tokens=400)
+    asked = [model_call(usage), model_call(usage), model_call(status=429)]
+    assert (await scores(asked=asked, prices=read_prices("2.5,10,1.25")))["cost"].value == pytest.approx(0.006)
+    assert "cost" not in await scores(asked=asked)
+
+
+@pytest.mark.parametrize("asked", [model_call(), model_call(Usage(prompt_tokens=1), other_model="gpt-dear")])
+async def test_a_cost_is_not_guessed(asked: ModelCall) -> None:
+    cost = (await scores(asked=[model_call(Usage(prompt_tokens=1)), asked], prices=read_prices("1,1")))["cost"]
+    assert cost.value is None
+    assert cost.failure is not None

@@ -3,6 +3,7 @@ from __future__ import annotations
 from support.scoring import api_call, context, gold_call, model_call, scores
 
 from trialbed.plugins import plugin_manager
+from trialbed.prices import read_prices
 from trialbed.records import Usage
 from trialbed_plugins.scorers import CATALOG
 
@@ -36,7 +37,9 @@ async def test_every_score_is_declared() -> None:
         api_call("a", {"x": 1}, error="bad", fault="injection:INJ-1"),
         api_call("a", {"x": 2}, response={"city": "Pelluin"}),
     ]
-    assert set(await scores([gold_call("a", x=2)], calls, states=(1, 1))) == {score.name for score in CATALOG}
+    assert set(await scores([gold_call("a", x=2)], calls, states=(1, 1), prices=read_prices("1,2"))) == {
+        score.name for score in CATALOG
+    }
 
 
 async def test_the_catalog_says_how_failures_count() -> None:

@@ -101,3 +101,26 @@ def test_calls_written_as_text_are_seen_and_those_sent_are_not_seen_twice(
 )
 def test_what_no_client_can_read_is_the_endpoints_fault(body: bytes, cause: str | None) -> None:
     assert observe(dialect(), body, (), stream=False).cause == cause
+
+
+@pytest.mark.parametrize(
+    ("more", "completion", "cached", "reasoning"),
+    [
+        ({"total_tokens": 140, "prompt_tokens_details": {"cached_tokens": 64}}, 40, 64, 0),
+        ({"total_tokens": 140, "completion_tokens_details": {"reasoning_tokens": 30}}, 40, 0, 30),
+        # A vendor that counts thoughts beside its completion.
+        ({"total_tokens": 170, "completion_tokens_details": {"reasoning_tokens": 30}}, 70, 0, 30),
+        ({"total_tokens": 140, "prompt_cache_hit_tokens": 80, "prompt_cache_miss_tokens": 20}, 40, 80, 0),
+        ({"total_tokens": 140, "cached_tokens": 50}, 40, 50, 0),
+        ({"prompt_tokens_details": {"cached_tokens": 5000}}, 40, 100, 0),
+        ({"prompt_tokens_details": None, "completion_tokens_details": {"reasoning_tokens": "many"}}, 40, 0, 0),
+    ],
+)
+def test_cached_tokens_and_thoughts_are_read(
+    more: dict[str, Any], completion: int, cached: int, reasoning: int
+) -> None:
+    body = json.dumps({"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 40} | more}).encode()
+    usage = observe(dialect(), body, set(), stream=False).usage
+    assert usage == Usage(
+        prompt_tokens=100, completion_tokens=completion, cached_tokens=cached, reasoning_tokens=reasoning
+    )

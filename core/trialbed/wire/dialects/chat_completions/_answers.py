@@ -110,9 +110,24 @@ def _usage(places: list[Document]) -> dict[str, int]:
     found: dict[str, int] = {}
     for place in places:
         found |= {key: value for key, value in place.items() if key.endswith("_tokens") and _is_count(value)}
+        found |= _parts(place)
     if "total_tokens" not in found and {"prompt_tokens", "completion_tokens"} <= found.keys():
         found["total_tokens"] = found["prompt_tokens"] + found["completion_tokens"]
     return found
+
+
+def _parts(usage: Document) -> dict[str, int]:
+    """Count the tokens of a prompt that were cached, and the thoughts of a completion, where a vendor tells."""
+    details = {
+        name: found
+        for name in ("prompt", "completion")
+        if isinstance(found := usage.get(f"{name}_tokens_details"), dict)
+    }
+    told = {
+        "cached_tokens": details.get("prompt", {}).get("cached_tokens", usage.get("prompt_cache_hit_tokens")),
+        "reasoning_tokens": details.get("completion", {}).get("reasoning_tokens"),
+    }
+    return {name: count for name, count in told.items() if _is_count(count)}
 
 
 def _hidden_tokens(message: Document, places: list[Document]) -> int:

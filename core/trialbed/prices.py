@@ -1,0 +1,119 @@
+"""Prices of models, given by the user or by a table that is installed, and budgets."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from importlib.metadata import version
+from typing import Any
+
+from trialbed.errors import UsageError
+from trialbed.records import Budget, Prices, TokenRate
+from trialbed.settings import RunSettings
+
+TABLE = "genai-prices"
+"""The distribution that has the table; the extra ``prices`` installs it."""
+
+FORM = "two or three numbers, the price in US dollars of a million tokens: IN,OUT or IN,OUT,CACHED"
+
+
+AMOUNT = re.compile(r"(?P<number>[0-9]{1,12}(?:\.[0-9]{1,6})?) ?(?P<thousands>[kM]?) ?(?P<unit>USD|tokens)")
+THOUSANDS = {"": 1, "k": 1_000, "M": 1_000_000}
+
+
+def read_budget(text: str, model: str, prices: Prices | None) -> Budget:
+    """Read a budget as ``--budget`` takes it.
+
+    Args:
+        model: the run's; prices: its prices, if they are known.
+
+    Raises:
+        UsageError: it is not an amount, or one of money whose model has no known price.
+    """
+    found = AMOUNT.fullmatch(text)
+    limit = float(found["number"]) * THOUSANDS[found["thousands"]] if found else 0.0
+    if not found or not limit:
+        raise UsageError(f"--budget: {text!r:.60} is no amount above 0; write one such as 5USD, 500ktokens or 2Mtokens")
+    if found["unit"] == "tokens":
+        return Budget(limit=limit, unit="tokens", model=model)
+    if prices is None:
+        raise UsageError(
+            f"--budget: the price of {model} is not known; give it as --price IN,OUT, install trialbed[prices], "
+            "or set a budget in tokens"
+        )
+    return Budget(limit=limit, unit="USD", prices=prices, model=model)
+
+
+def run_prices(settings: RunSettings) -> Prices | None:
+    """Return the prices of a run's model; None where they are not known, as for a scripted one.
+
+    Raises:
+        UsageError: those that the user gives are not of the form.
+    """
+    if settings.price is not None:
+        return read_prices(settings.price)
+    return known_prices(settings.model, settings.base_url) if settings.base_url else None
+
+
+def read_prices(text: str) -> Prices:
+    """Read prices as ``--price`` takes them.
+
+    Raises:
+        UsageError: they are not of this form.
+    """
+    try:
+        values = [float(part) for part in text.split(",")]
+        input_, output, *cached = values
+        rate = TokenRate(input=input_, output=output, cached=cached[0] if cached else None)
+    except ValueError:
+        raise UsageError(f"--price: {text!r:.60} is not {FORM}") from None
+    if len(values) > 3:
+        raise UsageError(f"--price: {text!r:.60} is not {FORM}")
+    return Prices(rates=(rate,), source="--price")
+
+
+def known_prices(model: str, base_url: str) -> Prices | None:
+    """Look a model up in the table, among those of the provider whose endpoint this is.
+
+    Returns:
+        The prices of today; None where the table is not installed or does not know the endpoint or the model, or where
+        the price of the model depends on more than the tokens of a request.
+    """
+    try:
+        from genai_prices import Usage, calc_price  # it reads 1.6 MB
+    except ImportError:
+        return None
+    try:
+        found = calc_price(Usage(input_tokens=1, output_tokens=1), model, provider_api_url=base_url)
+    except (LookupError, ValueError):
+        return None
+    if getattr(found.model_price, "requests_kcount", None):
+        return None
+    source = f"{TABLE} {version(TABLE)}, {found.provider.name}: {found.model.id}"
+    return _prices(found.model_price, source)
+
+
+def _prices(table: Any, source: str) -> Prices | None:
+    """Return the rates of an entry of the table; its tiers are of the whole prompt, as ours are."""
+    input_, output, cached = table.input_mtok, table.output_mtok, table.cache_read_mtok
+    if input_ is None or output is None:
+        return None
+    starts = sorted({0, *(tier.start for price in (input_, output, cached) for tier in getattr(price, "tiers", ()))})
+    rates = tuple(
+        TokenRate(
+            above=start,
+            input=_at(input_, start),
+            output=_at(output, start),
+            cached=None if cached is None else _at(cached, start),
+        )
+        for start in starts
+    )
+    return Prices(rates=rates, source=source)
+
+
+def _at(price: Any, start: int) -> float:
+    """Return the price of prompts that are longer than this."""
+    if isinstance(price, Decimal):
+        return float(price)
+    reached = [tier for tier in price.tiers if tier.start <= start]
+    return float(max(reached, key=lambda tier: tier.start).price if start and reached else price.base)

@@ -1,0 +1,29 @@
+"""The budget of a run, and what its requests have used of it."""
+
+from __future__ import annotations
+
+from trialbed.records import Budget, Usage
+
+
+class Spending:
+    """Counts the tokens of a run's model against its budget.
+
+    Args:
+        budget: None for no limit.
+    """
+
+    def __init__(self, budget: Budget | None) -> None:
+        self._budget = budget
+        self._spent = budget.spent if budget else 0.0
+
+    def use(self, model: str, usage: Usage) -> None:
+        """A model has answered a request."""
+        if self._budget is not None and model == self._budget.model:
+            self._spent += self._budget.amount(usage)
+
+    def refusal(self, model: str) -> str | None:
+        """Return why a model is not asked any more; None where it may be."""
+        budget = self._budget
+        if budget is None or model != budget.model or self._spent < budget.limit:
+            return None
+        return f"the budget of this run is used up: {budget.shown(self._spent)} of {budget.shown(budget.limit)}"

@@ -1,0 +1,86 @@
+"""Prices of models, given or looked up, and the cost of requests."""
+
+from __future__ import annotations
+
+import pytest
+
+from trialbed.errors import UsageError
+from trialbed.prices import known_prices, read_budget, read_prices
+from trialbed.records import Prices, TokenRate, Usage
+
+OPENAI = "https://api.openai.com/v1"
+
+
+def test_a_price_is_two_or_three_numbers() -> None:
+    assert read_prices("0.15,0.6").rates == (TokenRate(input=0.15, output=0.6),)
+    assert read_prices("1, 2, 0.5").rates == (TokenRate(input=1, output=2, cached=0.5),)
+
+
+@pytest.mark.parametrize("text", ["", "1", "1,2,3,4", "a,b", "-1,2", "nan,1", "inf,1", "1,2,"])
+def test_what_is_no_price_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=r"--price: .* IN,OUT or IN,OUT,CACHED"):
+        read_prices(text)
+
+
+def test_cached_tokens_have_a_price_of_their_own() -> None:
+    prices = read_prices("2.5,10,1.25")
+    usage = Usage(prompt_tokens=1000, completion_tokens=100, cached_tokens=400)
+    assert prices.cost(usage) == pytest.approx(0.003)
+    assert read_prices("2.5,10").cost(usage) == pytest.approx(0.0035)
+
+
+def test_a_long_prompt_has_the_price_of_its_length() -> None:
+    rates = (TokenRate(input=1, output=2), TokenRate(above=1000, input=10, output=20))
+    prices = Prices(rates=rates, source="test")
+    assert prices.cost(Usage(prompt_tokens=1000)) == pytest.approx(0.001)
+    assert prices.cost(Usage(prompt_tokens=1001)) == pytest.approx(0.01001)
+
+
+def test_the_table_knows_a_model_at_its_own_vendor_only() -> None:
+    found = known_prices("gpt-4o-mini", OPENAI)
+    assert found is not None
+    assert found.source.startswith("genai-prices ")
+    assert (found.rates[0].input, found.rates[0].output) == (0.15, 0.6)
+    assert known_prices("gpt-4o-mini", "http://127.0.0.1:8000/v1") is None
+    assert known_prices("no-such-model", OPENAI) is None
+
+
+def test_tiers_of_the_table_cost_what_the_table_says() -> None:
+    from genai_prices import Usage as TableUsage
+    from genai_prices import calc_price
+
+    url, model = "https://generativelanguage.googleapis.com/v1beta/openai", "gemini-2.5-pro"
+    prices = known_prices(model, url)
+    assert prices is not None
+    assert len(prices.rates) > 1
+    for tokens in (1, 200_000, 200_001, 500_000):
+        table = calc_price(
+            TableUsage(input_tokens=tokens, output_tokens=7, cache_read_tokens=tokens // 2), model, provider_api_url=url
+        )
+        usage = Usage(prompt_tokens=tokens, completion_tokens=7, cached_tokens=tokens // 2)
+        assert prices.cost(usage) == pytest.approx(float(table.total_price))
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "unit"),
+    [
+        ("5USD", 5, "USD"),
+        ("0.5 USD", 0.5, "USD"),
+        ("2Mtokens", 2_000_000, "tokens"),
+        ("5k tokens", 5_000, "tokens"),
+    ],
+)
+def test_a_budget_is_an_amount_of_money_or_tokens(text: str, limit: float, unit: str) -> None:
+    budget = read_budget(text, "m", read_prices("1,2"))
+    assert (budget.limit, budget.unit, budget.model) == (limit, unit, "m")
+
+
+@pytest.mark.parametrize("text", ["", "5", "USD", "0USD", "-1USD", "5EUR", "1e9tokens", "5 USD 6"])
+def test_what_is_no_budget_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=r"--budget: .* is no amount above 0"):
+        read_budget(text, "m", None)
+
+
+def test_a_budget_of_money_needs_a_price() -> None:
+    with pytest.raises(UsageError, match=r"--budget: the price of m is not known; give it as --price"):
+        read_budget("5USD", "m", None)
