@@ -32,9 +32,11 @@ class Following:
 
 
 def followings(run: StoredRun, cassette: Cassette) -> Iterator[Following]:
-    """Yield how far each trial of a run follows a recording, framework by framework."""
+    """Yield how far each trial of a run follows a recording, framework by framework, in the order of the queries."""
+    places = {query_id: place for place, query_id in enumerate(run.config.query_ids)}
     for framework in run.config.frameworks:
-        yield from (_following(trial, run, cassette) for trial in run.trials(framework=framework))
+        trials = sorted(run.trials(framework=framework), key=lambda trial: (places[trial.pair[0]], trial.pair[1]))
+        yield from (_following(trial, run, cassette) for trial in trials)
 
 
 def _following(trial: StoredTrial, run: StoredRun, cassette: Cassette) -> Following:

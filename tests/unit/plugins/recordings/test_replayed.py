@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ from trialbed.contracts import ModelQuestion, ModelReply, ReplyMissing
 from trialbed.records import TrialRegistration
 from trialbed.wire import Call, ModelAnswer
 from trialbed.wire.dialects import dialect
-from trialbed_plugins.recordings._cassette import Cassette, RecordedReply, keyed
+from trialbed_plugins.recordings._cassette import Cassette, RecordedReply, keyed, read_cassette, write_cassette
 from trialbed_plugins.recordings._key import canonical, canonical_text
 from trialbed_plugins.recordings._replayed import ReplayedModel
 
@@ -81,6 +83,32 @@ async def test_requests_at_the_same_time_and_in_any_order_get_their_own_answers(
     for text, one in zip(texts, found, strict=True):
         assert one is not None
         assert f"answer to {text}" in (one.body or b"").decode()
+
+
+async def test_odd_streams_come_back_byte_for_byte_from_a_file(tmp_path: Path) -> None:
+    draw = random.Random(11)
+    parts = [
+        "data: {",
+        "}\n\n",
+        "data: [DONE]\n\n",
+        ": ping\n\n",
+        "\r\n",
+        "\n",
+        "ü\u2028",
+        "\x00",
+        "event: x\n",
+        "🙂",
+        '{"a":',
+    ]
+    streams = ["".join(draw.choices(parts, k=draw.randrange(1, 60))) for _ in range(200)]
+    recorded = [replace(reply(f"q{place}", "", stream=True), body=text) for place, text in enumerate(streams)]
+    write_cassette(Cassette("small", "m", "gpt-4o", keyed("m", recorded)[0]), tmp_path / "a")
+    registration = TrialRegistration(trial="trial-12345", model="replay:stop:f", model_name="gpt-4o", seed=1)
+    played = ReplayedModel(read_cassette(tmp_path / "a"), registration, ask=False)
+    for place, text in enumerate(streams):
+        found = await ask(played, asked(f"q{place}", stream=True))
+        assert found is not None
+        assert found.body == text.encode()
 
 
 async def test_a_request_that_was_not_recorded_says_what_is_different_first() -> None:
