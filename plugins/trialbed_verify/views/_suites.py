@@ -88,5 +88,5 @@ def _notes(summaries: Sequence[Summary], found: Sequence[Mapping[str, Any] | Non
 def _beyond(found: Mapping[str, Any]) -> str:
     figure = f"{estimate(found, 3)} of the {found['n']} cases, p {found['p']:.2g}"
     if found["low"] > 0 and found["p"] <= ALPHA:
-        return f"right more often than with other names and values, by {figure}: it knows the suite by heart."
+        return f"right more often than with other names and values, by {figure}: as if it knew the suite by heart."
     return f"right as often with other names and values, as far as is shown; the difference is {figure}."

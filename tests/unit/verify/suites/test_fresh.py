@@ -79,7 +79,7 @@ async def test_a_vendor_that_knows_a_suite_by_heart_is_found(tmp_path: Path) -> 
     gap = found["triggering"]["beyond_fresh"]
     assert gap["low"] > 0.2
     assert gap["p"] < 0.001
-    assert "it knows the suite by heart" in printed
+    assert "as if it knew the suite by heart" in printed
 
 
 @pytest.mark.parametrize("name", [name for name in SUITES if name != "long-context"])
