@@ -119,9 +119,10 @@ def check(
     it is a finding. Exits with 1 if the adapter does not conform: a check fails that its deviations do not declare, or
     a check passes that they do declare.
 
-    With --hostile, hostile agents crash, hang, forge, flood and leave things behind beside the adapter, and others try
-    to be scored for answers that they know. Exits with 1 if an attack costs anything but its own trial, or a cheat
-    gains anything or is not named.
+    With --hostile, hostile agents crash, hang, forge, flood and leave things behind beside the adapter, others try to
+    be scored for answers that they know, and one to get at files, secrets and the network. Exits with 1 if an attack
+    costs anything but its own trial, a cheat gains anything or is not named, or a sandbox lets the last one get at
+    anything.
     """
     from trialbed.cli.environments import chosen_environments
     from trialbed.environments import expand_profiles

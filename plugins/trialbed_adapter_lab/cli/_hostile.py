@@ -13,7 +13,7 @@ from trialbed.contracts import Executor, Sandbox
 from trialbed.drivers import load_driver
 from trialbed.errors import SandboxUnavailable
 from trialbed.records import shown_name
-from trialbed_adapter_lab.hostile import CheatResult, HostileReport, run_attacks, run_cheats
+from trialbed_adapter_lab.hostile import CheatResult, HostileReport, run_attacks, run_cheats, run_probes
 
 SANDBOXES = ("none", "process", "container")
 
@@ -30,7 +30,8 @@ def attack(name: str, sandboxes: Sequence[str], *, yes: bool, env_dir: Path | No
     for sandbox in sandboxes or _usable():
         click.echo(f"sandbox {sandbox}:", err=True)
         report = run_attacks(name, sandbox, options=options)
-        reports.append(replace(report, cheats=run_cheats(name, sandbox, options=options)))
+        cheats = run_cheats(name, sandbox, options=options)
+        reports.append(replace(report, cheats=cheats, reach=run_probes(sandbox, options=options)))
     if as_json:
         print_json([report.as_json() for report in reports])
     else:
@@ -85,7 +86,21 @@ def _show_cheats(reports: Sequence[HostileReport]) -> None:
     Console(highlight=False, markup=False).print(table)
     every = [result for report in reports for result in report.cheats]
     held = sum(result.held for result in every)
-    click.echo(f"\n{held} of {len(every)} cheats gained nothing, and are named where they leave a trace")
+    click.echo(f"\n{held} of {len(every)} cheats gained nothing, and are named where they leave a trace\n")
+    _show_reach(reports)
+
+
+def _show_reach(reports: Sequence[HostileReport]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("what an agent gets at", *(report.sandbox for report in reports), box=None, pad_edge=False)
+    for results in zip(*(report.reach for report in reports), strict=True):
+        cells = [("reached" if result.got else "kept out") if result.held else "NOT HELD" for result in results]
+        table.add_row(results[0].probe, *cells)
+    Console(highlight=False, markup=False).print(table)
+    if any(report.sandbox == "none" for report in reports):
+        click.echo("\nWithout a sandbox, an agent reaches what its user does.")
 
 
 def _cheat_text(result: CheatResult) -> str:

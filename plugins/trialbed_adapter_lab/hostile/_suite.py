@@ -15,6 +15,7 @@ from trialbed.errors import NothingMeasured
 from trialbed.files import temporary_folder
 from trialbed_adapter_lab.hostile._attacks import ATTACKS, Attack
 from trialbed_adapter_lab.hostile._cheats import CheatResult
+from trialbed_adapter_lab.hostile._probes import ReachResult
 
 API = {"category": "Crafts", "tool_name": "Kiln", "api_name": "fire"}
 TIMEOUT = 10
@@ -46,17 +47,19 @@ class AttackResult:
 
 @dataclass(frozen=True)
 class HostileReport:
-    """The results of the attacks and of the cheats in one sandbox."""
+    """The results of the attacks, of the cheats and of the attempts to get at something in one sandbox."""
 
     framework: str
     sandbox: str
     results: tuple[AttackResult, ...]
     cheats: tuple[CheatResult, ...] = ()
+    reach: tuple[ReachResult, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Return whether every attack and every cheat was held."""
-        return all(result.held for result in self.results) and all(cheat.held for cheat in self.cheats)
+        """Return whether every one was held."""
+        attacks, cheats = all(result.held for result in self.results), all(cheat.held for cheat in self.cheats)
+        return attacks and cheats and all(probe.held for probe in self.reach)
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as a document."""
