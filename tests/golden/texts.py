@@ -28,7 +28,7 @@ DURATION = re.compile(r"(?<![\w.])-?\d+(\.\d+)?( ?(ms|s|min|h)\b)")
 NOW = re.compile(r"\b(?!2026-0)" + MOMENT.pattern[2:])
 """Moments that are not those of the inputs."""
 
-NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(\.\d+)?(e-?\d+)?(?![\w])(/[\d.]+)*|(?<= )-$")
+NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(\.\d+)?(e-?\d+)?(?![\w])(/[\d.,]+)*|(?<= )-$")
 GAPS = re.compile(r"  +|─+|-{4,}")
 MACHINE = re.compile(r"Python \d\S+ on \S+|\bconfiguration +\w+|time=\"[^\"]*\"|(?<=\])  +\d\.\d$")
 TIMED = re.compile(r"_time\b|TTFT|ttft|duration|tokens/s|\btps\b|\blag\b|seed \d+;")
