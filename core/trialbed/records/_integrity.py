@@ -19,13 +19,13 @@ IntegrityKind = Literal[
     "unasked_call",  # calls in no answer of the model
     "outside_clock",  # requests outside of the time that the worker reported
     "unwritten_answer",  # answers that are other words than those with which the model ended
-    "unsourced_answer",  # answers that say what has no source in the trial
+    "unsourced_answer",  # answers that say things without a source in the trial
     "invented_claim",  # calls that are claimed and were never made
 ]
 
 
 class IntegrityFinding(Record):
-    """What was seen of one kind in one trial.
+    """One kind of finding in one trial.
 
     Attributes:
         count: how many requests, calls, tools, answers or claims.

@@ -111,8 +111,8 @@ class TrialResult(Record):
         earlier: how the trial ended in a worker that had run others, before it was repeated in a fresh one: it failed
             there without a single model request, which may have been the fault of an earlier trial.
         topped_up_tools: those of ``selected_tools`` that fill up a model's choice, which was too short.
-        integrity: what the wire shows that bears on whether its scores are the framework's and the model's; None where
-            that was not looked for, as before this was a field.
+        integrity: the findings on the wire that bear on whether its scores are the framework's and the model's; None
+            where these were not looked for, as before this was a field.
         verified: a verification's findings about the endpoint's answer, by the keys of its results file; None where the
             subject is a framework.
     """

@@ -36,7 +36,7 @@ def entry(
         gold: the answers to the query's gold calls, where the run made them.
     """
     answer = result.outcome.answer or NO_ANSWER
-    if result.status != "answered":  # what an agent makes of a refusal does not count; its claims stay
+    if result.status != "answered":  # an agent's words on a refusal do not count; its claims stay
         answer = answer.model_copy(update={"final_answer": "", "finish": None})
     finished = is_finished(result)
     document = {

@@ -58,7 +58,7 @@ WORDS: Mapping[IntegrityKind, tuple[str, str]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class IntegrityTally:
-    """The findings of one kind: how many, in how many trials, and names of what was found."""
+    """The findings of one kind: how many, in how many trials, and the names in them."""
 
     count: int
     trials: int

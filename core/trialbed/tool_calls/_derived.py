@@ -15,7 +15,7 @@ NUMBER = re.compile(r"-?\d{1,300}(?:\.\d{1,300})?(?:[eE][+-]?\d{1,3})?")
 TRUTHS = frozenset({"true", "false", "yes", "no", "on", "off", "1", "0"})
 
 MOST = 1000
-"""Values of the arguments of one call that are looked at, and numbers of what the model wrote; the first ones."""
+"""Values of the arguments of one call that are looked at, and numbers that the model wrote; the first ones."""
 
 
 def unwritten_values(arguments: Json, written: str, schema: Json = None) -> list[str]:
@@ -56,7 +56,7 @@ def plain_text(text: str) -> str:
 
 
 def _numbers(text: str) -> set[float]:
-    """Return the numbers in a text, and what is left of each without its fraction."""
+    """Return the numbers in a text, and each without its fraction."""
     found: set[float] = set()
     for place, match in enumerate(NUMBER.finditer(text)):
         if place == MOST:

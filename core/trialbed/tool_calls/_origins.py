@@ -75,7 +75,7 @@ def call_origins(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[Origin, ...]
             found = next((one for one in left if one.time <= call.started and fits(call, one)), None)
             if found is not None:
                 left.remove(found)
-                # A call that the Api refused gained nothing by the change: it shows what the framework made of it.
+                # A call that the Api refused gained nothing by the change: it shows the framework's doing.
                 accepted = call.status == 200 and not call.error
                 origins[number] = found.barred or (changed if changed and accepted else "model")
 

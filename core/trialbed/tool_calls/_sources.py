@@ -1,4 +1,4 @@
-"""The sources of an answer: the model's words, and what the Apis returned."""
+"""The sources of an answer: the model's words, and the Apis' results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CUT = "…[cut: "
 
 
 def unsourced(query: Query, answer: str, wire: WireLog) -> str:
-    """Return why an answer is not the trial's: what it says has no source in it. Empty where it has one.
+    """Return why an answer is not the trial's: it has no source in it. Empty where it has one.
 
     A reference fact needs an Api's result, or the model's own words. Where the model ended with words of its own, and
     the answer is another text, the model's words alone count: where the model gave up, a framework answers by itself.

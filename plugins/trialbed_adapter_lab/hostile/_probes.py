@@ -1,11 +1,11 @@
-"""Attempts to get at what is none of an agent's business, and the results of them."""
+"""Attempts to get at things that are none of an agent's business, and their results."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 ALWAYS = ("secrets in the environment", "tokens of other trials")
-"""What is kept from agents without a sandbox, too."""
+"""Things that are kept from agents without a sandbox, too."""
 
 PROBES = (
     *ALWAYS,
@@ -23,7 +23,7 @@ class ReachResult:
     """The result of an attempt to get at something.
 
     Attributes:
-        got: what the agent got; empty where it was kept out.
+        got: as the agent says; empty where it was kept out.
         held: whether it was kept out, or is not meant to be without a sandbox.
     """
 

@@ -1,4 +1,4 @@
-"""Run an agent that snoops, and see what it got at."""
+"""Run an agent that snoops, and see how far it got."""
 
 from __future__ import annotations
 

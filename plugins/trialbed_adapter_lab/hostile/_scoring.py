@@ -1,4 +1,4 @@
-"""Run the cheats beside frameworks that do not cheat, and compare what each is scored for."""
+"""Run the cheats beside frameworks that do not cheat, and compare their scores."""
 
 from __future__ import annotations
 

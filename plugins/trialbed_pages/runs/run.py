@@ -42,7 +42,7 @@ class FrameworkRow:
         headline: the other scores that every run has.
         tokens, times: medians.
         failures: kinds of failures with their counts, the most frequent first.
-        integrity: what the wire shows that bears on whether it can be compared.
+        integrity: the findings on the wire that bear on whether it can be compared.
     """
 
     name: str

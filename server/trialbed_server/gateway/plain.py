@@ -1,4 +1,4 @@
-"""Plain requests of the gateway's own, which show whether a refusal is the endpoint's or that of what was sent."""
+"""Plain requests of the gateway's own, which show whether a refusal is the endpoint's or the request's own."""
 
 from __future__ import annotations
 

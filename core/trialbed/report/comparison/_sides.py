@@ -190,7 +190,7 @@ class Side:
         return {trial.query_id: trial.tools for trial in self.trials if trial.tools is not None}
 
     def records(self, setting: str) -> bool:
-        """Return whether it is known what a compared setting was."""
+        """Return whether the value of a compared setting is known."""
         return not self.is_claimed or self.about.settings[setting] is not None
 
     def values(self, score: str) -> dict[QueryId, float]:

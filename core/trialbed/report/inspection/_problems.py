@@ -149,7 +149,7 @@ def _lost_gold(result: TrialResult, tools: Sequence[ToolSpec], query: Query) -> 
     refused = {call.api.pair for call in result.wire.api_calls if call.error or call.status != 200}
     for found in attribute(query, tools, result, unrequested_calls(result, tools)):
         pair = found.gold.api.pair
-        # What the Api refused stands among the calls, with the arguments that are gold.
+        # A call that the Api refused stands among the calls, with the arguments that are gold.
         if found.lost is None or (pair in refused and found.lost in ("wrong arguments", "api failed")):
             continue
         details = () if found.gold.arguments is None else (("gold", as_text(found.gold.arguments)),)

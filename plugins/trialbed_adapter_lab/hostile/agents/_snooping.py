@@ -1,4 +1,4 @@
-"""The agent that tries to get at what is none of its business; the query names what."""
+"""The agent that tries to get at things that are none of its business; the query names one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PATIENCE = 3.0
 
 
 class Snooping(Cheating):
-    """Makes the attempt that the query names, with spaces for underscores, and answers with what it got."""
+    """Makes the attempt that the query names, with spaces for underscores, and answers with its result."""
 
     async def answer(self, query: str) -> Any:
         """Make an attempt."""
