@@ -35,7 +35,7 @@ class StuckCode(Exception):
 class OwnThread:
     """A thread that does one thing after the other; it begins with the first.
 
-    What does not return in time is given up, and so is the thread: whatever is asked of it later is refused likewise.
+    Code that does not return in time is given up, and so is the thread: whatever is asked of it later is refused likewise.
     Code in Python is ended then. Code that never returns from C keeps the thread, which no program waits for.
     """
 
@@ -52,7 +52,7 @@ class OwnThread:
             package: the module of the code, whose line is named where it does not return.
 
         Raises:
-            StuckCode: it did not return in time, or what was asked for earlier did not.
+            StuckCode: it did not return in time, or an earlier call did not.
             Exception: whatever it raises.
         """
         if self._stuck is not None:

@@ -28,7 +28,7 @@ class ModelInfo:
         at_endpoint: whether it is one of the run's endpoint (``--base-url``), which must be named then.
         costs: whether its answers cost money; None where that is not known.
         deterministic: whether it gives equal requests of a trial equal answers; None where that is not known.
-        needs: what it needs beside its name, in words, such as a file or a key; empty for nothing.
+        needs: its requirements beside its name, in words, such as a file or a key; empty for nothing.
     """
 
     identity: str = ""
@@ -47,7 +47,7 @@ class OpenedModel:
         model: its name where requests are put to it: at its endpoint, or as ``SCHEME:NAME`` in the gateway.
         base_url: its endpoint, ending in ``/v1``; None where the gateway answers for it by ``ModelDriver.begin``.
         api_key: sent to that endpoint as bearer token; None for none.
-        notes: what the user should know before the first trial, a sentence each.
+        notes: for the user, before the first trial, a sentence each.
     """
 
     model: str
@@ -116,7 +116,7 @@ class TrialModel(ABC):
         """
 
     def complete(self, log: WireLog) -> WireLog:
-        """Return the log of the trial with what the model has to say about it; it may be asked more than once."""
+        """Return the log of the trial with the model's own remarks on it; it may be asked more than once."""
         return log
 
 

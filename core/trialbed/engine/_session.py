@@ -220,7 +220,7 @@ class RunSession:
                     yield runner
 
     async def _budget(self) -> Budget | None:
-        """The budget of the run, and what its earlier sessions have used of it."""
+        """The budget of the run, and the part of it that earlier sessions have used."""
         text = self._prepared.options.budget
         if text is None:
             return None
@@ -228,7 +228,7 @@ class RunSession:
         return budget.model_copy(update={"spent": await asyncio.to_thread(self._used, budget)})
 
     def _used(self, budget: Budget) -> float:
-        """Return what the attempts so far have used of a budget."""
+        """Return the part of a budget that the attempts so far have used."""
         calls = (call for result in self._store.each_attempt(self._run.run_id) for call in result.wire.model_calls)
         used = (usage for call in calls if not call.other_model and (usage := estimated_usage(call)) is not None)
         return sum(map(budget.amount, used))
@@ -293,7 +293,7 @@ class RunSession:
 
     def _note_committed(self, result: TrialResult) -> None:
         failure = result.outcome.failure
-        # What was not recorded is not there at a second attempt either.
+        # An answer that was not recorded is not there at a second attempt either.
         if result.status == "not measured" and (failure is None or failure.kind != "replay"):
             self._unmeasured[result.key] = result.attempt + 1
         self._listeners.notify("trial_finished", run=self._run, result=result)

@@ -20,7 +20,7 @@ from trialbed.errors import DataError
 from trialbed.records import Environment, Record
 
 HASH = " --hash="
-"""What comes before each digest of a file that a line of a lock allows."""
+"""Stands before each digest of a file that a line of a lock allows."""
 
 _PINNED = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^\]]*\])?==(?P<version>[^\s;*]+)(?:\s+--hash=\S+)*")
 _DIRECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?\s*@\s*\S+(?:\s+--hash=\S+)*")

@@ -94,7 +94,7 @@ class FileModels(ModelDriver):
 
 
 class _Host:
-    """Answers requests over HTTP with what an object says."""
+    """Answers requests over HTTP with the words of an object."""
 
     def __init__(self, answer: Callable[[ModelRequest], Any], key: str) -> None:
         self._answer = answer
@@ -128,7 +128,7 @@ class _Host:
 
 
 def as_answer(said: Any) -> ModelAnswer:
-    """Return what an object said as an answer.
+    """Return the words of an object as an answer.
 
     Raises:
         TypeError: it is none.

@@ -55,7 +55,7 @@ class Budget(Record):
         limit: in US dollars, or in tokens of requests and answers.
         spent: what earlier sessions of the run have used.
         prices: of the model, where the limit is in US dollars.
-        model: its name; what is asked of other models, such as a judge's, does not count.
+        model: its name; requests to other models, such as a judge's, do not count.
     """
 
     limit: float = Field(gt=0, allow_inf_nan=False)

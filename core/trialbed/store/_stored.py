@@ -123,7 +123,7 @@ class StoredTrial:
 
     @property
     def integrity(self) -> tuple[IntegrityFinding, ...] | None:
-        """What bears on whether the scores are the framework's and the model's; None where that was not looked at."""
+        """The findings on whether the scores are the framework's and the model's; None where nobody looked for any."""
         return self._record.integrity
 
     @property

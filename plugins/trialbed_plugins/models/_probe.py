@@ -20,7 +20,7 @@ SHOWN = 10
 
 
 async def probe(name: str, listed: Sequence[str], settings: RunSettings, key: str | None) -> tuple[str, ...]:
-    """Ask the model for one call, and return what the user should know before minutes or money go into trials.
+    """Ask the model for one call, and return advice for the user before minutes or money go into trials.
 
     An endpoint that cannot be reached is left to the run, which waits for it.
 

@@ -1,1 +1,1 @@
-"""Recordings of models: what a run's model answered, kept in a file, and replayed to any framework."""
+"""Recordings of models: the answers of a run's model, kept in a file, and replayed to any framework."""

@@ -21,7 +21,7 @@ TABLE_MIN_F1 = 0.5
 MANNER = frozenset(
     ("text-opening", "text-length", "text-words", "usage", "tokens", "prompt-tokens", "bill", "logprobs")
 )
-"""Gates of the panel at which a vendor can differ without a caller's being broken: manner, and what it costs."""
+"""Gates of the panel at which a vendor can differ without a caller's being broken: manner, and cost."""
 
 
 @dataclass(frozen=True)

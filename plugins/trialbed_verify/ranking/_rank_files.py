@@ -35,7 +35,7 @@ def is_rank_folder(path: Path) -> bool:
 
 
 def write_rank_files(ranking: Ranking, folder: Path) -> None:
-    """Write the files; what is not known, or not ranked, is left out of them, where the original has 0.
+    """Write the files; figures that are not known, or not ranked, are left out of them, where the original has 0.
 
     Raises:
         UsageError: they cannot be written.

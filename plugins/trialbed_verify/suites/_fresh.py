@@ -90,7 +90,7 @@ def _reword(text: str, names: Mapping[str, str], values: Mapping[str, str]) -> s
 
 
 def _greet(line: Line, seed: int) -> None:
-    """Put a sentence before what the user says last; the same one before the same words."""
+    """Put a sentence before the user's last words; the same one before the same words."""
     messages: Any = line.get("messages")
     if not _last_text(messages):
         return

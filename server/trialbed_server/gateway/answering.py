@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 async def answer(trial: OpenTrial, model: TrialModel, clock: Clock, writer: ResponseWriter) -> bool:
-    """Answer one request of a trial with what its model says; return False where it leaves that to the endpoint.
+    """Answer one request of a trial with its model's words; return False where it leaves that to the endpoint.
 
     A model that raises an exception is broken, which is no framework's fault.
     """

@@ -51,7 +51,7 @@ class Gateway:
         upstream: where models are; None if the server knows only those that answer in the gateway.
         max_body: largest request in bytes.
         silence: seconds that the upstream may be silent where no trial says how long.
-        spending: counts what the trials use of the run's model.
+        spending: counts the trials' use of the run's model.
     """
 
     def __init__(

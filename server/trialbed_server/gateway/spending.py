@@ -1,4 +1,4 @@
-"""The budget of a run, and what its requests have used of it."""
+"""The budget of a run, and the part of it that its requests have used."""
 
 from __future__ import annotations
 
