@@ -35,7 +35,7 @@ class StuckCode(Exception):
 class OwnThread:
     """A thread that does one thing after the other; it begins with the first.
 
-    Code that does not return in time is given up, and so is the thread: whatever is asked of it later is refused likewise.
+    Code that does not return in time is given up, and so is the thread: whatever is asked of it later is refused.
     Code in Python is ended then. Code that never returns from C keeps the thread, which no program waits for.
     """
 

@@ -225,9 +225,9 @@ class RunSession:
         if text is None:
             return None
         budget = read_budget(text, self._run.config.model, self._run.prices)
-        return budget.model_copy(update={"spent": await asyncio.to_thread(self._used, budget)})
+        return budget.model_copy(update={"spent": await asyncio.to_thread(self._used_part, budget)})
 
-    def _used(self, budget: Budget) -> float:
+    def _used_part(self, budget: Budget) -> float:
         """Return the part of a budget that the attempts so far have used."""
         calls = (call for result in self._store.each_attempt(self._run.run_id) for call in result.wire.model_calls)
         used = (usage for call in calls if not call.other_model and (usage := estimated_usage(call)) is not None)

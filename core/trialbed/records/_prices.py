@@ -68,6 +68,6 @@ class Budget(Record):
         """Return the part of the budget that one request uses."""
         return float(usage.total_tokens) if self.prices is None else self.prices.cost(usage)
 
-    def shown(self, amount: float) -> str:
+    def text_of(self, amount: float) -> str:
         """Return an amount in words."""
         return f"{amount:.2f} USD" if self.unit == "USD" else f"{amount:,.0f} tokens"

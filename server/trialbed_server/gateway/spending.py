@@ -26,4 +26,4 @@ class Spending:
         budget = self._budget
         if budget is None or model != budget.model or self._spent < budget.limit:
             return None
-        return f"the budget of this run is used up: {budget.shown(self._spent)} of {budget.shown(budget.limit)}"
+        return f"the budget of this run is used up: {budget.text_of(self._spent)} of {budget.text_of(budget.limit)}"
