@@ -29,8 +29,8 @@ class ReplayModels(ModelDriver):
     contract = "1"
 
     def names(self, settings: RunSettings) -> Sequence[str]:  # noqa: ARG002 - they are in this folder
-        """The cassettes of this folder."""
-        return sorted(path.name for path in Path.cwd().glob(f"*{ENDING}"))
+        """The cassettes of this folder; files that only have the ending of one are none."""
+        return sorted(path.name for path in Path.cwd().glob(f"*{ENDING}") if _is_readable(path))
 
     def describe(self, name: str, settings: RunSettings) -> ModelInfo:
         """Read the recording."""
@@ -89,6 +89,14 @@ def cassette_named(name: str, store: str) -> Cassette:
     except (DataError, UsageError) as error:
         raise UsageError(f"there is neither a file {name!r} nor such a run: {error}") from error
     return _run(run.run_id, store, reader.mark)
+
+
+def _is_readable(path: Path) -> bool:
+    try:
+        _file(path)
+    except (DataError, OSError):
+        return False
+    return True
 
 
 def _file(path: Path) -> Cassette:

@@ -1,0 +1,47 @@
+"""Recordings by name: which are listed, and which are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trialbed.errors import UsageError
+from trialbed.models import find_model
+from trialbed.records import TrialRegistration
+from trialbed.settings import RunSettings
+from trialbed_plugins.recordings._cassette import Cassette, RecordedReply, keyed, write_cassette
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunSettings:
+    """The settings of a folder with a cassette, and a file that only is called like one."""
+    monkeypatch.chdir(tmp_path)
+    reply = RecordedReply(1, 0, {"messages": []}, "{}", stream=False, duration=1.0)
+    write_cassette(Cassette("small", "m", "told", keyed("m", [reply])[0]), tmp_path / "good.cassette")
+    (tmp_path / "bad.cassette").write_text("words")
+    return RunSettings(store=str(tmp_path / "store.db"))
+
+
+def test_only_cassettes_are_listed(settings: RunSettings) -> None:
+    assert find_model("replay:").driver.names(settings) == ["good.cassette"]
+
+
+def test_a_cassette_is_known_by_its_content_and_told_as_it_was_recorded(settings: RunSettings) -> None:
+    Path("copy").write_bytes(Path("good.cassette").read_bytes())
+    good, copy = (find_model(f"replay:{name}").describe(settings) for name in ("good.cassette", "copy"))
+    assert good == copy
+    assert (good.told_name, good.at_endpoint, good.costs, good.deterministic) == ("told", False, False, True)
+
+
+@pytest.mark.parametrize("name", ["nothing.cassette", ""])
+def test_what_is_not_there_is_refused(settings: RunSettings, name: str) -> None:
+    with pytest.raises(UsageError, match=r"neither a file|names no recording"):
+        find_model(f"replay:{name}").describe(settings)
+
+
+def test_the_server_takes_only_what_open_names(settings: RunSettings) -> None:
+    for name in ("replay:good.cassette", "replay:maybe:good.cassette", "replay:stop:none"):
+        with pytest.raises(UsageError, match="there is no recording"):
+            find_model(name).begin(TrialRegistration(trial="trial-12345", model=name))
+    assert find_model("replay:stop:good.cassette").begin(TrialRegistration(trial="trial-12345", model="m")) is not None
