@@ -14,7 +14,7 @@ from trialbed.files import temporary_folder
 from trialbed.store import StoredTrial, open_store
 from trialbed_adapter_lab.hostile._probes import ALWAYS, PROBES, ReachResult
 from trialbed_adapter_lab.hostile._suite import API, hostile_environment, install_hostile_adapter
-from trialbed_adapter_lab.hostile.agents._snooping import FILES, PORT, REFUSED, SECRET
+from trialbed_adapter_lab.hostile.agents import FILES, PORT, REFUSED, SECRET
 
 ENTRY_POINTS = "[trialbed.frameworks]\nsnooping = trialbed_adapter_lab.hostile.agents:Snooping\n"
 

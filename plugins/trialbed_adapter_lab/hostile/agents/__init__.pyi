@@ -4,4 +4,8 @@ from ._base import done as done
 from ._cheating import Cheating as Cheating
 from ._hostile import Hostile as Hostile
 from ._output import write_everywhere as write_everywhere
+from ._snooping import FILES as FILES
+from ._snooping import PORT as PORT
+from ._snooping import REFUSED as REFUSED
+from ._snooping import SECRET as SECRET
 from ._snooping import Snooping as Snooping
