@@ -11,15 +11,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import httpx
 
 from trialbed import Answer, BaseAgent, ClaimedCall, Limits, ModelEndpoint, ModelFailed, Tool, Usage, finish_of
 from trialbed.tools import tls_for
-from trialbed.wire import Call, ModelAnswer, ModelMessage, OfferedTool
-from trialbed.wire.dialects import dialect
+from trialbed.wire.dialects.chat_completions import first_message, read_body
 
 MAX_ERROR_TEXT = 500
 
@@ -32,7 +30,6 @@ class ReferenceAgent(BaseAgent):
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         super().__init__(endpoint, limits, system_prompt=system_prompt)
         self._client = httpx.AsyncClient(timeout=limits.request_timeout, verify=tls_for(endpoint.base_url))
-        self._dialect = dialect()
         self._calls: list[ClaimedCall] = []
         self._usage: Usage | None = Usage()
 
@@ -44,29 +41,30 @@ class ReferenceAgent(BaseAgent):
         return str(__version__)
 
     def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
-        """Keep the tools by name, and as the model gets them."""
+        """Keep the tools by name and write them as the model gets them."""
         self._tools = {tool.name: tool for tool in tools}
-        self._offered = [OfferedTool(tool.name, tool.description, tool.parameters) for tool in tools]
+        self._definitions = [_definition(tool) for tool in tools]
 
     async def answer(self, query: str) -> Answer:
         """Run the loop until the model answers in text or may not be asked again."""
-        messages = [
-            ModelMessage(role="system", content=self.system_prompt),
-            ModelMessage(role="user", content=query),
+        messages: list[dict[str, Any]] = [
+            {"role": "system", "content": self.system_prompt},
+            {"role": "user", "content": query},
         ]
         for turn in range(1, self.limits.max_steps + 1):
             message = await self._ask(messages)
             messages.append(message)
-            if not message.calls:
-                return self._finish(message.text, turn)
-            messages += await asyncio.gather(*map(self._result, message.calls))
+            calls = message.get("tool_calls") or []
+            if not calls:
+                return self._finish(message.get("content") or "", turn)
+            messages += await asyncio.gather(*map(self._result, calls))
         return Answer(final_answer="", calls=tuple(self._calls), usage=self._usage, model_turns=self.limits.max_steps)
 
     async def close(self) -> None:
         """Close the connections."""
         await self._client.aclose()
 
-    async def _ask(self, messages: Sequence[ModelMessage]) -> ModelAnswer:
+    async def _ask(self, messages: list[dict[str, Any]]) -> dict[str, Any]:
         """The model's next message.
 
         Raises:
@@ -74,7 +72,7 @@ class ReferenceAgent(BaseAgent):
         """
         try:
             response = await self._client.post(
-                f"{self.endpoint.base_url}/{self._dialect.PATH}",
+                f"{self.endpoint.base_url}/chat/completions",
                 json=self._request(messages),
                 headers={"Authorization": f"Bearer {self.endpoint.api_key}"},
             )
@@ -83,26 +81,34 @@ class ReferenceAgent(BaseAgent):
         if response.status_code != 200:
             text = response.text[:MAX_ERROR_TEXT]
             raise ModelFailed(f"the model's endpoint answered with status {response.status_code}: {text}")
-        return self._answer(response)
+        return self._message(response)
 
-    def _request(self, messages: Sequence[ModelMessage]) -> dict[str, Any]:
-        settings = {"temperature": self.endpoint.temperature or 0.0, "seed": self.endpoint.seed}
+    def _request(self, messages: list[dict[str, Any]]) -> dict[str, Any]:
+        request: dict[str, Any] = {
+            "model": self.endpoint.model,
+            "messages": messages,
+            "temperature": self.endpoint.temperature or 0.0,
+            "seed": self.endpoint.seed,
+        }
         if self.endpoint.max_tokens is not None:
-            settings["max_tokens"] = self.endpoint.max_tokens
-        return self._dialect.write_request(self.endpoint.model, messages, settings, self._offered)
+            request["max_tokens"] = self.endpoint.max_tokens
+        if self._definitions:
+            request["tools"] = self._definitions
+        return request
 
-    def _answer(self, response: httpx.Response) -> ModelAnswer:
-        reading = self._dialect.read_body(response.content)
-        answer = reading.answer
-        if answer.source is None:
+    def _message(self, response: httpx.Response) -> dict[str, Any]:
+        reading = read_body(response.content)
+        said = first_message(reading.response)
+        if not said:
             problem = reading.problem.message if reading.problem else "the message is empty"
             raise ModelFailed(f"the model's endpoint did not answer with a completion: {problem}")
-        if not all(call.name for call in answer.calls):
+        try:
+            message = _assistant_message(said)
+        except (LookupError, TypeError, AttributeError) as error:
             text = response.text[:MAX_ERROR_TEXT]
-            raise ModelFailed(f"the model's endpoint did not answer with a completion (a call names no tool): {text}")
-        self._count(answer.usage or {})
-        # A call without an id could not be answered.
-        return replace(answer, calls=tuple(call for call in answer.calls if call.id))
+            raise ModelFailed(f"the model's endpoint did not answer with a completion ({error!r}): {text}") from error
+        self._count(reading.answer.usage or {})
+        return message
 
     def _count(self, usage: Mapping[str, int]) -> None:
         if not usage or self._usage is None:
@@ -112,9 +118,9 @@ class ReferenceAgent(BaseAgent):
             prompt_tokens=usage.get("prompt_tokens", 0), completion_tokens=usage.get("completion_tokens", 0)
         )
 
-    async def _result(self, call: Call) -> ModelMessage:
-        content = await self._call(call.name, call.arguments)
-        return ModelMessage(role="tool", call_id=call.id, content=content)
+    async def _result(self, call: dict[str, Any]) -> dict[str, Any]:
+        content = await self._call(call["function"]["name"], call["function"]["arguments"])
+        return {"role": "tool", "tool_call_id": call["id"], "content": content}
 
     async def _call(self, name: str, text: str) -> str:
         tool = self._tools.get(name)
@@ -135,3 +141,20 @@ class ReferenceAgent(BaseAgent):
     def _finish(self, text: str, turns: int) -> Answer:
         finish = finish_of(text)
         return Answer(final_answer=text, calls=tuple(self._calls), finish=finish, usage=self._usage, model_turns=turns)
+
+
+def _definition(tool: Tool) -> dict[str, Any]:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", "function": function}
+
+
+def _assistant_message(message: dict[str, Any]) -> dict[str, Any]:
+    """The message as it goes back to the model: its text and its calls, without a vendor's fields for reading only."""
+    calls = [{**call, "function": {"name": name, "arguments": text}} for call, name, text in _wanted_calls(message)]
+    kept = {"role": "assistant", "content": message.get("content")}
+    return {**kept, "tool_calls": calls} if calls else kept
+
+
+def _wanted_calls(message: dict[str, Any]) -> list[tuple[dict[str, Any], str, str]]:
+    calls = message.get("tool_calls") or []
+    return [(call, call["function"]["name"], call["function"]["arguments"]) for call in calls if call["id"]]

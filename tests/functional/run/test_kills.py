@@ -130,7 +130,7 @@ def test_two_starts_at_once_pay_each_trial_once(machine: Machine) -> None:
         return say("It is done.")
 
     with serve(reply) as model:
-        arguments = ("--model", "m", "--base-url", model.url, "--api-key-env", "NONE")
+        arguments = ("--model", "m", "--base-url", model.url, "--api-key-env", "NONE", "--probe", "0")
         with machine.started(*arguments) as first, machine.started(*arguments) as second:
             processes += (first, second)
             assert sorted(process.wait(600) for process in processes) == [0, REFUSED]

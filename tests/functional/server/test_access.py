@@ -16,6 +16,8 @@ from trialbed_scripted import serve
 
 CHAT = {"model": "m", "messages": []}
 
+USAGE = {"prompt_tokens": 11, "completion_tokens": 22}
+
 
 async def test_web_pages_cannot_use_it(serve: Serve) -> None:
     client = await serve()
@@ -44,8 +46,7 @@ async def test_a_server_with_a_token_is_reached_by_any_name(serve: Serve) -> Non
 
 
 async def answer(request: Request) -> Response:
-    usage = {"prompt_tokens": 11, "completion_tokens": 22}
-    return JSONResponse({"choices": [{"message": {"content": "x" * 10_000}}], "usage": usage})
+    return JSONResponse({"choices": [{"message": {"content": "x" * 10_000}}], "usage": USAGE})
 
 
 async def test_what_has_no_trial_is_counted_and_the_latest_of_it_kept(
@@ -60,7 +61,7 @@ async def test_what_has_no_trial_is_counted_and_the_latest_of_it_kept(
     seen = (await client.get("/control/untagged")).json()
     assert (seen["model_requests"], seen["api_requests"]) == (1, 103)
     (call,) = seen["model_calls"]
-    assert (call["status"], call["usage"]) == (200, {"prompt_tokens": 11, "completion_tokens": 22})
+    assert (call["status"], call["usage"]) == (200, USAGE | {"cached_tokens": 0, "reasoning_tokens": 0})
     assert json.loads(call["request"]) == CHAT
     assert len(call["response"]) < 5000
     assert [call["arguments"]["city"] for call in seen["api_calls"][:-1]] == [str(number) for number in range(3, 102)]

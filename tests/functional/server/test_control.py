@@ -16,7 +16,7 @@ from trialbed.records import TrialRegistration
 @pytest.mark.parametrize(
     ("fields", "status", "text"),
     [
-        ({"model": "scripted:nonsense"}, 400, "choose one of gold, parallel"),
+        ({"model": "scripted:nonsense"}, 400, "did you mean 'scripted:none'?"),
         ({"model": "gpt"}, 400, "bench serve --base-url"),
         ({"simulator": "nonsense"}, 400, "'nonsense' is not installed"),
         ({"trial": "short"}, 422, "pattern"),

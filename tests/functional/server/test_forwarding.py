@@ -20,6 +20,7 @@ from support.servers import OFFERED, TRIAL, Serve, closed, listening, registrati
 
 KEY = "sk-the-real-upstream-key"
 USAGE = {"prompt_tokens": 11, "completion_tokens": 22, "total_tokens": 33}
+REPORTED = {"prompt_tokens": 11, "completion_tokens": 22, "cached_tokens": 0, "reasoning_tokens": 0}
 CHAT = f"/t/{TRIAL}/v1/chat/completions"
 
 
@@ -127,7 +128,7 @@ async def test_bodies_pass_byte_for_byte_both_ways_under_the_servers_key(serve: 
     assert call["request"].encode() == sent
     assert call["response"] == reply.text
     assert call["response_bytes"] == len(reply.content)
-    assert call["usage"] == {"prompt_tokens": 11, "completion_tokens": 22}
+    assert call["usage"] == REPORTED
     assert call["finish_reason"] == "tool_calls"
     assert call["tool_calls"][0]["problem"] == "unknown tool"
 
@@ -171,7 +172,7 @@ async def test_a_stream_passes_piece_by_piece(serve: Serve, upstream: Any) -> No
         rest = b"".join([piece async for piece in pieces])
     assert rest.endswith(b"data: [DONE]\n\n")
     (call,) = (await closed(client))["model_calls"]
-    assert call["usage"] == {"prompt_tokens": 11, "completion_tokens": 22}
+    assert call["usage"] == REPORTED
     assert call["stream"]
     assert call["first_token"] < call["duration"]
 
