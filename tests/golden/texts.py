@@ -34,6 +34,9 @@ MACHINE = re.compile(r"Python \d\S+ on \S+|\bconfiguration +\w+|time=\"[^\"]*\"|
 TIMED = re.compile(r"_time\b|TTFT|ttft|duration|tokens/s|\btps\b|\blag\b|seed \d+;")
 """Lines of tables whose numbers are times."""
 
+SHORT = re.compile(r"^(\S+ +\d+/\d+ .*\] +\S+ +[\d,]+ +)\d\S*")
+"""A row of the short table of a run, up to its time."""
+
 PASSING = re.compile(r"\[\d+/\d+\]|this machine was delayed")
 """Lines of progress, and of how busy the machine was."""
 
@@ -107,7 +110,7 @@ def without_measurements(text: str) -> str:
 
 def _steady_line(line: str) -> str:
     line = MACHINE.sub("MACHINE", DURATION.sub("TIME", MOMENT.sub("MOMENT", RUN_ID.sub("RUN", line))))
-    line = line.replace("cache:mini", "mini")
+    line = SHORT.sub(r"\1TIME", line.replace("cache:mini", "mini"))
     if TIMED.search(line):
         line = NUMBER.sub("TIME", line)
     return GAPS.sub("  ", line).rstrip()
