@@ -27,7 +27,7 @@ FRAMEWORKS = tuple(name for name, text in PROJECTS.items() if "trialbed.framewor
 """Those of frameworks' adapters."""
 LEFT_OUT = ("build", "dist", "*.egg-info", "__pycache__", ".*")
 """What is no source: a stale ``build/lib`` would find its way into the wheel."""
-KEPT = {".gitignore"}
+KEPT = {".github", ".gitignore"}
 
 FakeDistribution = Callable[..., Path]
 
