@@ -11,5 +11,6 @@ pytestmark = pytest.mark.slow(80)
 
 def test_every_cheat_is_worthless_and_named() -> None:
     found = run_cheats("reference")
-    assert [(result.cheat, result.model) for result in found] == [(cheat.name, cheat.model) for cheat in CHEATS]
+    # They run together by their models.
+    assert sorted((result.cheat, result.model) for result in found) == sorted((one.name, one.model) for one in CHEATS)
     assert [result for result in found if not result.held] == []
