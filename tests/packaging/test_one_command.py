@@ -44,6 +44,5 @@ def test_one_command_builds_what_a_framework_needs_and_runs_it(
     assert any(line.startswith(f"trialbed-{FRAMEWORK}==") for line in about["packages"])
     lock = only_trialbed.bench("env", "lock", FRAMEWORK, cwd=tmp_path)
     for wheel in (wheels.wheel, wheels.adapters[FRAMEWORK]):
-        name = wheel.name.split("-")[0].replace("_", "-")
-        assert f"{name} @ {(folder / wheel.name).as_uri()}" in lock.stdout.splitlines()
+        assert (folder / wheel.name).as_uri() in lock.stdout
     assert sha256(lock.stdout.encode()).hexdigest() == about["lock_digest"]

@@ -66,7 +66,7 @@ def assert_nowhere(secret: str, folder: Path, *texts: str) -> None:
 
 
 def test_both_frameworks_use_it_and_its_tokens_are_counted(bench: Bench, endpoint: Endpoint, tmp_path: Path) -> None:
-    done = run(bench, endpoint, *BOTH, "--temperature", "0.5", "--max-tokens", "99")
+    done = run(bench, endpoint, *BOTH, "--temperature", "0.5", "--max-tokens", "99", "--probe", "0")
     for document in done.documents:
         assert document["summary"]["error_count"] == 0
         for result in document["results"]:
