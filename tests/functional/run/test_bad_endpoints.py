@@ -52,7 +52,7 @@ def started(endpoint: Endpoint) -> Iterator[Endpoint]:
 
 
 def run(bench: Bench, endpoint: Endpoint, *more: object, code: int = 0) -> Finished:
-    return bench("run", "--model", "m", "--base-url", endpoint.url, "--json", *more, code=code)
+    return bench("run", "--model", "m", "--base-url", endpoint.url, "--json", "--probe", "0", *more, code=code)
 
 
 def kinds(document: dict[str, Any]) -> set[str | None]:
