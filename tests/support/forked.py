@@ -1,0 +1,152 @@
+"""The servers and workers of a forked program: forked from it in turn, instead of importing what it has imported.
+
+They are children of the program as executed ones would be, with the streams, variables, folder, session and signals
+that it starts them with. They have its modules; its event loop, threads and open files they leave behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextvars
+import faulthandler
+import gc
+import os
+import runpy
+import signal
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, NoReturn
+
+from trialbed.worker import supervised_command, worker_command
+
+SERVER = [sys.executable, "-m", "trialbed_server"]
+SUPERVISOR = supervised_command([])
+WORKER = worker_command("")[:-1]
+FRAMEWORKS = ("reference", "langgraph")
+"""Those whose adapters the forking process has imported; the workers of others are executed."""
+
+HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGCHLD, signal.SIGUSR1)
+IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)
+"""Signals that every Python ignores."""
+
+DESCRIPTORS = 4096
+
+_execute = subprocess._fork_exec  # type: ignore[attr-defined]
+
+
+def fork_servers_and_workers() -> None:
+    """From now on, let this process fork them."""
+    subprocess._fork_exec = _start  # type: ignore[attr-defined]
+
+
+@contextmanager
+def forked_servers() -> Iterator[None]:
+    """Let this process fork its servers meanwhile; a worker that is forked from one with threads may wait for ever."""
+
+    def start(*given: Any) -> int:
+        is_server = list(given[0])[: len(SERVER)] == SERVER
+        return _start(*given) if is_server else int(_execute(*given))
+
+    subprocess._fork_exec = start  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        subprocess._fork_exec = _execute  # type: ignore[attr-defined]
+
+
+def _start(*given: Any) -> int:
+    """Stands in for the function by which ``subprocess`` starts a program; its arguments come by position."""
+    arguments, _, _, kept, folder, variables, stdin, _, _, stdout, _, stderr, _, report, _, own_session, *_ = given
+    run = _program(list(arguments))
+    if run is None or tuple(kept) != (report,) or variables is None:
+        return int(_execute(*given))
+    pid = os.fork()
+    if pid == 0:
+        _leave_behind((stdin, stdout, stderr), own_session=bool(own_session))
+        os.environ.clear()
+        os.environ.update(os.fsdecode(variable).split("=", 1) for variable in variables)  # type: ignore[arg-type]
+        if folder is not None:
+            os.chdir(folder)
+        sys.path[0] = os.getcwd()
+        contextvars.Context().run(_end_with, run)
+    return pid
+
+
+def _program(arguments: Sequence[str]) -> Callable[[], None] | None:
+    """What runs this command in this process, if it is one of those that are forked."""
+    if arguments[: len(SERVER)] == SERVER:
+        return partial(_run_module, "trialbed_server", arguments[len(SERVER) :])
+    command = arguments[len(SUPERVISOR) :]
+    is_worker = arguments[: len(SUPERVISOR)] == SUPERVISOR and command[:-1] == WORKER
+    if is_worker and command[-1].partition(":")[0] in FRAMEWORKS:
+        return partial(_supervise, command)
+    return None
+
+
+def _leave_behind(streams: Sequence[int], *, own_session: bool) -> None:
+    """Become a process of its own."""
+    # What the other process has open is closed below; nothing of it may close it again.
+    gc.freeze()
+    if own_session:
+        os.setsid()
+    for number, stream in enumerate(streams):
+        if stream >= 0:
+            os.dup2(stream, number)
+    os.closerange(3, DESCRIPTORS)
+    signal.set_wakeup_fd(-1)
+    for number in HANDLED:
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    atexit._clear()
+    asyncio._set_running_loop(None)
+    asyncio.set_event_loop_policy(None)
+    # Modules that are run are not pytest's to find.
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not type(finder).__module__.startswith("_pytest.")]
+    sys.stdin, sys.stdout, sys.stderr = (
+        open(number, mode, buffering=1, closefd=False)  # noqa: SIM115 - the process's own
+        for number, mode in enumerate("rww")
+    )
+
+
+def _supervise(command: Sequence[str]) -> None:
+    """Be a worker's supervisor; what it executes as the worker is run instead."""
+    execute = os.execvp
+
+    def run(_file: str, arguments: Sequence[str]) -> None:
+        os.execvp = execute  # type: ignore[assignment]
+        for number in IGNORED:
+            signal.signal(number, signal.SIG_IGN)
+        faulthandler.enable()
+        _end_with(partial(_run_module, "trialbed.worker", arguments[len(WORKER) - 1 :]))
+
+    os.execvp = run  # type: ignore[assignment]
+    runpy.run_path(SUPERVISOR[-1])["supervise"](command)
+
+
+def _run_module(name: str, arguments: Sequence[str]) -> None:
+    sys.argv = [name, *arguments]
+    runpy.run_module(name, run_name="__main__", alter_sys=True)
+
+
+def _end_with(run: Callable[[], None]) -> NoReturn:
+    code = 1
+    try:
+        try:
+            run()
+            code = 0
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        threading._shutdown()  # type: ignore[attr-defined] # waits for its threads, as an interpreter does
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+    except BaseException:  # noqa: BLE001 - an exception that ends a program is shown
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
