@@ -46,10 +46,20 @@ class OfferedTool:
 
 
 class ToolChoice(NamedTuple):
-    """The calls that a request wants: ``auto``, ``required`` or ``none``; with a name, a call of that tool."""
+    """The calls that a request wants: ``auto``, ``required`` or ``none``; with a name, a call of that tool.
+
+    Attributes:
+        mode: ``required`` for dialects' ``any``, too.
+        allowed: the tools of which calls may be, among those on offer; empty for all of them.
+    """
 
     mode: str = "auto"
     name: str = ""
+    allowed: tuple[str, ...] = ()
+
+    def allows(self, tool: str) -> bool:
+        """Return whether a tool on offer may be called."""
+        return self.mode != "none" and self.name in ("", tool) and (not self.allowed or tool in self.allowed)
 
 
 class TokenLogprob(NamedTuple):

@@ -104,7 +104,7 @@ def _obey(turn: Turn, request: ModelRequest) -> Turn:
 
 
 def _allow(calls: tuple[Call, ...], request: ModelRequest) -> tuple[Call, ...]:
-    mode, name = request.tool_choice
+    mode, name = request.tool_choice.mode, request.tool_choice.name
     if mode == "none":
         return ()
     if name and all(call.name != name for call in calls):

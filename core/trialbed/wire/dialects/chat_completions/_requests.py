@@ -68,7 +68,10 @@ class ChatRequest(ModelRequest):
             function = choice.get("function")
             name = function.get("name") if isinstance(function, dict) else None
             return ToolChoice("required", name if isinstance(name, str) else "")
-        return ToolChoice(choice) if isinstance(choice, str) else ToolChoice()
+        if isinstance(choice, str):
+            # Some vendors write ``any`` as others do ``required``.
+            return ToolChoice("required" if choice == "any" else choice)
+        return ToolChoice()
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -232,6 +235,7 @@ def _allowed_choice(allowed: Mapping[str, Any]) -> ToolChoice:
     """Return the choice among the tools that a request allows of those on offer: a single one is chosen by name."""
     tools = allowed.get("tools")
     functions = [tool.get("function") for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
-    names = {str(function.get("name") or "") for function in functions if isinstance(function, dict)}
+    found = dict.fromkeys(str(function.get("name") or "") for function in functions if isinstance(function, dict))
+    names = tuple(name for name in found if name)
     mode = "required" if allowed.get("mode") == "required" else "auto"
-    return ToolChoice(mode, names.pop() if mode == "required" and len(names) == 1 else "")
+    return ToolChoice(mode, names[0] if mode == "required" and len(names) == 1 else "", names)

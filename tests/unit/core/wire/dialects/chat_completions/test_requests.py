@@ -34,6 +34,11 @@ def test_a_request_has_its_conversation_tools_and_settings() -> None:
     assert (request.model, request.stream, request.is_continued, request.problem) == ("m", False, True, "")
 
 
+def allowed(mode: str, *names: str) -> dict[str, Any]:
+    tools = [{"type": "function", "function": {"name": name}} for name in names]
+    return {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": tools}}
+
+
 @pytest.mark.parametrize(
     ("choice", "expected"),
     [
@@ -41,10 +46,27 @@ def test_a_request_has_its_conversation_tools_and_settings() -> None:
         ("none", ToolChoice("none")),
         ({"type": "function", "function": {"name": "find"}}, ToolChoice("required", "find")),
         ({"type": "function"}, ToolChoice("required")),
+        ("any", ToolChoice("required")),
+        (allowed("auto", "find", "open"), ToolChoice("auto", "", ("find", "open"))),
+        (allowed("required", "find", "open"), ToolChoice("required", "", ("find", "open"))),
+        (allowed("required", "find"), ToolChoice("required", "find", ("find",))),
     ],
 )
 def test_whether_tools_may_be_called(choice: Any, expected: ToolChoice) -> None:
     assert read_request({"tool_choice": choice}).tool_choice == expected
+
+
+@pytest.mark.parametrize(
+    ("choice", "called"),
+    [
+        (ToolChoice(), ["find", "open"]),
+        (ToolChoice("none"), []),
+        (ToolChoice("required", "open"), ["open"]),
+        (ToolChoice("auto", "", ("find",)), ["find"]),
+    ],
+)
+def test_which_tools_a_choice_allows(choice: ToolChoice, called: list[str]) -> None:
+    assert [name for name in ("find", "open") if choice.allows(name)] == called
 
 
 @pytest.mark.parametrize("document", [{}, {"messages": None}, {"messages": "hi", "tools": 3, "model": []}])
