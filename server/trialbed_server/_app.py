@@ -33,6 +33,7 @@ from trialbed_server.cache import ResponseCache
 from trialbed_server.control import Control
 from trialbed_server.gateway.connection import Connection
 from trialbed_server.gateway.endpoints import Gateway
+from trialbed_server.gateway.pacing import Pace
 from trialbed_server.gateway.spending import Spending
 from trialbed_server.gateway.upstream import Upstream
 from trialbed_server.real import RealBackend
@@ -234,7 +235,8 @@ def _upstream(options: ServerOptions, clock: Clock, metrics: Metrics) -> Upstrea
         return None
     connection = Connection(options.upstream, options.upstream_key)
     policy = RetryWaits(options.model_retries, options.endpoint_patience)
-    upstream = Upstream(connection, clock, policy, metrics.upstream_attempt)
+    pace = Pace(clock, requests=options.rpm, tokens=options.tpm, patience=options.endpoint_patience)
+    upstream = Upstream(connection, clock, policy, metrics.upstream_attempt, pace)
     metrics.circuit = upstream.circuit
     return upstream
 

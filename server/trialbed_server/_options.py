@@ -74,6 +74,8 @@ class ServerOptions:
         upstream_timeout: seconds the upstream may be silent before the gateway gives up, where no trial says how long.
         model_retries: how often a request that the upstream could not answer is repeated.
         endpoint_patience: seconds for the repetitions of one request, and for an upstream that only fails.
+        rpm, tpm: the most requests that the upstream gets in any minute, and the most tokens; None for any number. They
+            need a server with one process.
         budget: what trials may use of a run's model, of a server with one process; None for any amount.
 
     Raises:
@@ -120,6 +122,8 @@ class ServerOptions:
     upstream_timeout: float = 300.0
     model_retries: int = 8
     endpoint_patience: float = 120.0
+    rpm: int | None = None
+    tpm: int | None = None
     budget: Budget | None = None
 
     def __post_init__(self) -> None:
@@ -136,6 +140,8 @@ class ServerOptions:
                 object.__setattr__(self, name, checked_upstream(url, option))
         if self.simulator_model is not None and not (self.upstream or self.simulator_upstream):
             raise UsageError(f"--simulator-model {self.simulator_model} needs an endpoint: give --base-url URL")
+        if self.workers > 1 and (self.rpm or self.tpm):
+            raise UsageError("--rpm and --tpm are kept by one process: leave out --workers")
         if self.read_only and self.refresh:
             raise UsageError("--read-only and --refresh exclude each other: one keeps nothing, the other replaces")
 
@@ -268,6 +274,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--simulator-timeout", metavar="SECONDS", type=float, default=defaults.simulator_timeout)
     add("--upstream-timeout", metavar="SECONDS", type=float, default=defaults.upstream_timeout)
     add("--model-retries", metavar="N", type=int, default=defaults.model_retries)
+    add("--rpm", metavar="N", type=int, help="most requests to the upstream in any minute")
+    add("--tpm", metavar="N", type=int, help="most tokens of the upstream in any minute")
     add("--budget", metavar="JSON", type=_budget, help="what trials may use of a model")
     add("--endpoint-patience", metavar="SECONDS", type=float, default=defaults.endpoint_patience)
     return parser

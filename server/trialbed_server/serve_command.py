@@ -36,7 +36,7 @@ Examples:
 """
 
 SECTIONS = {
-    "Models": ("api_key_env", "model_retries", "endpoint_patience"),
+    "Models": ("api_key_env", "model_retries", "endpoint_patience", "rpm", "tpm"),
     "Simulators": (
         "simulator_model",
         "simulator_base_url",
@@ -70,6 +70,8 @@ SECTIONS = {
 @api_key_env_option
 @model_retries_option
 @endpoint_patience_option
+@setting_option("rpm")
+@setting_option("tpm")
 @response_cache_option
 @option(
     "-d",

@@ -264,7 +264,7 @@ class EndpointWatch:
                 self._look(await self._endpoint())
 
     def _look(self, status: EndpointStatus) -> None:
-        waits = status.waiting > 0 or status.state != "closed"
+        waits = status.waiting > 0 or status.held > 0 or status.state != "closed"
         self._stuck = self._stuck + 1 if waits and status.answered == self._answered else 0
         self._answered = status.answered
         if self._stuck >= self._due:
@@ -273,6 +273,9 @@ class EndpointWatch:
 
 
 def _line(status: EndpointStatus) -> str:
+    if not status.waiting and status.state == "closed":
+        requests = "1 request waits for its turn" if status.held == 1 else f"{status.held} requests wait for their turn"
+        return f"waiting for the model's endpoint: {requests}, by its own limits or --rpm and --tpm"
     requests = "1 request waits" if status.waiting == 1 else f"{status.waiting} requests wait"
     state = {"open": ", and others are held back", "down": ", and others fail at once"}.get(status.state, "")
     return f"waiting for the model's endpoint: {requests} to be repeated{state}; the last failure: {status.reason}"

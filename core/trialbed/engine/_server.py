@@ -63,6 +63,10 @@ async def server(
             would let workers control trials.
     """
     if options.server_url is not None:
+        if options.rpm or options.tpm:
+            raise UsageError(
+                "--rpm and --tpm are kept by the server: give them to bench serve, or leave out --server-url"
+            )
         if budget is not None:
             raise UsageError("--budget needs a server of the run's own: leave out --server-url")
         if callback_url is not None:
@@ -143,6 +147,8 @@ def _command(options: RunOptions, upstream: _Upstream, budget: Budget | None = N
     if not upstream.url:
         return command
     command += ["--model-retries", str(options.model_retries), "--endpoint-patience", str(options.endpoint_patience)]
+    for option, most in (("--rpm", options.rpm), ("--tpm", options.tpm)):
+        command += [] if most is None else [option, str(most)]
     # A trial's own requests have its time; this is for those of the judge.
     command += ["--upstream-timeout", str(max(options.timeout, UPSTREAM_TIMEOUT))]
     command += ["--upstream", upstream.url]

@@ -22,12 +22,16 @@ class EndpointStatus(Record):
         answered: how many requests it has answered.
         reason: its last failure, in words, unless it works and no request waits.
         waiting: how many requests have failed and wait to be repeated, or are being repeated.
+        held: how many wait for their turn, because of a limit of its own or of the user's.
+        at_a_time: how many it gets at a time, since it refused some for want of capacity; None for any number.
     """
 
     state: CircuitState = "closed"
     answered: int = 0
     reason: str = ""
     waiting: int = 0
+    held: int = 0
+    at_a_time: int | None = None
 
 
 class SentCall(Record):

@@ -235,6 +235,8 @@ class RunSettings(IdentitySettings):
         api_key_env: the environment variable that holds the endpoint's key.
         judge_api_key_env: the variable of the judge's own endpoint.
         max_helper_requests: of each helper, such as the judge; further ones fail.
+        rpm, tpm: kept by the gateway for trials and judge together; a request counts as a token for each four bytes
+            until its answer says how many it took. The gateway of a running server keeps its own.
         price: where it is not given, that of an installed table, for the endpoint's provider; else it is unknown.
         budget: kept by the gateway, over all sessions of the run; the requests in flight end.
         completions: a file of replies; no endpoint is asked the same twice.
@@ -278,6 +280,16 @@ class RunSettings(IdentitySettings):
         Ge(0),
         Setting(("--endpoint-patience",), "Maximum number of seconds to wait for an endpoint that does not answer."),
     ] = 120.0
+    rpm: Annotated[
+        int | None,
+        Ge(1),
+        Setting(("--rpm",), "Maximum number of requests to the endpoint in any minute. [default: no limit]"),
+    ] = None
+    tpm: Annotated[
+        int | None,
+        Ge(1),
+        Setting(("--tpm",), "Maximum number of tokens of the endpoint in any minute. [default: no limit]"),
+    ] = None
     probe: Annotated[
         int,
         Ge(0),

@@ -16,6 +16,34 @@ class CircuitOpen(Exception):
     """The endpoint is not asked for now."""
 
 
+class Change:
+    """Wakes those that wait for something to change.
+
+    Args:
+        sleep: waits for so many seconds.
+    """
+
+    def __init__(self, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+        self._sleep = sleep
+        self._changed = asyncio.Event()
+
+    def notify(self) -> None:
+        """Something has changed."""
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def wait(self, seconds: float) -> None:
+        """Wait until something has changed, but no longer than so many seconds."""
+        waits: list[asyncio.Future[Any]] = [asyncio.ensure_future(self._changed.wait())]
+        if seconds < inf:
+            waits.append(asyncio.ensure_future(self._sleep(seconds)))
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+
 class CircuitBreaker:
     """Keeps attempts from an endpoint that only fails (Nygard's circuit breaker).
 
@@ -48,12 +76,11 @@ class CircuitBreaker:
         self.failures = 0
         self.failed_probes = 0
         self._clock = clock
-        self._sleep = sleep
         self._threshold = threshold
         self._first, self._longest = first, longest
         self._probing = False
         self._next_probe = 0.0
-        self._changed = asyncio.Event()
+        self._change = Change(sleep)
 
     @property
     def pause(self) -> float:
@@ -89,32 +116,21 @@ class CircuitBreaker:
             if now >= latest:
                 raise CircuitOpen
             on_wait()
-            await self._wait(min(latest, inf if self._probing else self._next_probe) - now)
+            await self._change.wait(min(latest, inf if self._probing else self._next_probe) - now)
         return False
-
-    async def _wait(self, seconds: float) -> None:
-        """Wait until something has changed, but no longer than so many seconds."""
-        waits: list[asyncio.Future[Any]] = [asyncio.ensure_future(self._changed.wait())]
-        if seconds < inf:
-            waits.append(asyncio.ensure_future(self._sleep(seconds)))
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
 
     def begins_to_answer(self) -> None:
         """The first bytes of an answer have come: others may try, too. One failure more opens the circuit again."""
         if self.is_open:
             self.is_open = False
             self.failures = self._threshold - 1
-            self._notify()
+            self._change.notify()
 
     def succeeded(self) -> None:
         """The endpoint has answered."""
         self.is_open = False
         self.failures = self.failed_probes = 0
-        self._notify()
+        self._change.notify()
 
     def failed(self, *, asked: float = 0.0, opens: bool = True) -> None:
         """The endpoint has failed.
@@ -127,19 +143,15 @@ class CircuitBreaker:
         if opens and self.failures >= self._threshold:
             self.is_open = True
             self._schedule(asked)
-            self._notify()
+            self._change.notify()
 
     def _end_probe(self) -> None:
         self._probing = False
         if self.is_open:
             self.failed_probes += 1
             self._schedule()
-        self._notify()
+        self._change.notify()
 
     def _schedule(self, asked: float = 0.0) -> None:
         pause = min(self._longest, self._first * 2.0**self.failed_probes)
         self._next_probe = max(self._next_probe, self._clock() + max(asked, pause))
-
-    def _notify(self) -> None:
-        self._changed.set()
-        self._changed = asyncio.Event()

@@ -14,6 +14,7 @@ from multidict import CIMultiDict
 
 from trialbed.wire import ModelRequest
 from trialbed.wire.answer_limits import answer_limits
+from trialbed.wire.estimates import BYTES_PER_TOKEN
 from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.response import Header
 
@@ -49,6 +50,11 @@ class ProxiedRequest:
     silence: float
     read: ModelRequest
     model: str = ""
+
+    @property
+    def tokens(self) -> float:
+        """About as many as it has, before its answer says."""
+        return len(self.body) / BYTES_PER_TOKEN
 
     @property
     def digest(self) -> bytes:

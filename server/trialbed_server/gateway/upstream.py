@@ -15,6 +15,7 @@ import aiohttp
 
 from trialbed.records import EndpointStatus
 from trialbed.wire import TRANSIENT, RetryWaits, retry_after
+from trialbed.wire_log import estimated_usage
 from trialbed_server._clock import Clock
 from trialbed_server.gateway.causes import (
     KEY_REFUSED,
@@ -26,6 +27,7 @@ from trialbed_server.gateway.causes import (
 )
 from trialbed_server.gateway.circuit import Circuit, EndpointDown, Liveness
 from trialbed_server.gateway.connection import Connection, ProxiedRequest
+from trialbed_server.gateway.pacing import Pace, Turn
 from trialbed_server.gateway.plain import PlainRequests
 from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.response import FINAL, Header, ResponseWriter
@@ -74,10 +76,16 @@ class Upstream:
 
     Attributes:
         circuit: the endpoint's circuit breaker.
+        pace: when requests are sent.
     """
 
     def __init__(
-        self, connection: Connection, clock: Clock, policy: RetryWaits, on_attempt: Callable[[int], None]
+        self,
+        connection: Connection,
+        clock: Clock,
+        policy: RetryWaits,
+        on_attempt: Callable[[int], None],
+        pace: Pace | None = None,
     ) -> None:
         self._connection = connection
         self._plain = PlainRequests(connection)
@@ -89,7 +97,9 @@ class Upstream:
         self._blamed: dict[bytes, int] = {}
         self._continued = 0
         self._waiting = 0
+        self._arrivals = count(1)
         self.circuit = Circuit(clock, policy.patience)
+        self.pace = pace or Pace(clock, patience=policy.patience)
 
     async def __aenter__(self) -> Self:
         await self._connection.__aenter__()
@@ -113,7 +123,14 @@ class Upstream:
         """Return whether the endpoint works."""
         circuit = self.circuit
         reason = "" if circuit.state == "closed" and not self._waiting else circuit.reason
-        return EndpointStatus(state=circuit.state, answered=circuit.answered, reason=reason, waiting=self._waiting)
+        return EndpointStatus(
+            state=circuit.state,
+            answered=circuit.answered,
+            reason=reason,
+            waiting=self._waiting,
+            held=self.pace.held,
+            at_a_time=self.pace.limit,
+        )
 
     async def forward(self, request: ProxiedRequest, writer: ResponseWriter) -> None:
         """Send a request on and its answer back, piece by piece.
@@ -137,11 +154,18 @@ class Upstream:
         """
         failure: FailedAttempt | None = None
         since = 0.0
+        arrival = next(self._arrivals)
         for number in count(1):
             patience = self._policy.patience - (self._clock.monotonic() - since if failure else 0.0)
+            waits = writer.exchange.waits
             try:
-                async with self.circuit.request(patience, writer.exchange.waits):
-                    found = await self._attempt(request, writer)
+                async with (
+                    self.circuit.request(patience, waits),
+                    self.pace.turn(arrival, request.tokens, waits) as turn,
+                ):
+                    # Its patience is for failures, not for its turn.
+                    since += turn.held
+                    found = await self._attempt(request, writer, turn)
             except EndpointDown as error:
                 return failure or _held_back(error)
             if found is None:
@@ -173,7 +197,7 @@ class Upstream:
         wait = self._policy.wait(number, elapsed, failure.asked)
         return wait if wait is not None and self._budget.take() else None
 
-    async def _attempt(self, request: ProxiedRequest, writer: ResponseWriter) -> FailedAttempt | None:
+    async def _attempt(self, request: ProxiedRequest, writer: ResponseWriter, turn: Turn) -> FailedAttempt | None:
         """Send the request once; None if its answer was passed on, whole or cut."""
         asked = self._clock.monotonic()
         continued = request.read.is_continued
@@ -182,8 +206,11 @@ class Upstream:
         try:
             async with self._connection.send(request) as answer:
                 self._on_attempt(answer.status)
+                self.pace.hear(turn, answer.headers)
                 if answer.status >= 300:
-                    return await self._refusal(request, answer)
+                    failure = await self._refusal(request, answer)
+                    self.pace.note_refusal(turn, failure.status, failure.asked)
+                    return failure
                 await self._pass_on(answer, writer, partial(self._begins, asked, continued))
         except (aiohttp.ClientError, OSError) as error:
             return self._fail(request, writer, error)
@@ -197,8 +224,15 @@ class Upstream:
         self._blamed.pop(request.digest, None)
         self._budget.answered()
         self._continued += continued
+        self._count_tokens(turn, writer)
         self.circuit.completed(answered=True)
         return None
+
+    def _count_tokens(self, turn: Turn, writer: ResponseWriter) -> None:
+        self.pace.note_answer()
+        usage = estimated_usage(writer.exchange.record()) if self.pace.counts_tokens else None
+        if usage is not None:
+            self.pace.set_tokens(turn, usage.total_tokens)
 
     def _begins(self, asked: float, continued: bool) -> None:
         """An answer begins: what answers later turns answers first ones, but not the other way round."""

@@ -29,7 +29,14 @@ async def test_an_address_where_nothing_ever_answered_is_given_up_soon(serve: Se
 
 async def test_an_endpoint_that_is_down_is_not_asked_any_more(serve: Serve, clock: SleepingClock) -> None:
     client = await opened(serve, "http://127.0.0.1:9/v1", clock, seconds=600, endpoint_patience=50)
-    assert await status(client) == {"state": "closed", "answered": 0, "reason": "", "waiting": 0}
+    assert await status(client) == {
+        "state": "closed",
+        "answered": 0,
+        "reason": "",
+        "waiting": 0,
+        "held": 0,
+        "at_a_time": None,
+    }
     for model in "ab":
         assert (await client.post(CHAT, json=body(model))).status_code == 502
     found = await status(client)
@@ -60,7 +67,14 @@ async def test_a_circuit_that_is_open_closes_when_the_endpoint_is_back(
         assert (await client.post(CHAT, json=body(model))).status_code == 503
     assert (await status(client))["state"] == "open"
     assert (await client.post(CHAT, json=body())).status_code == 200
-    assert await status(client) == {"state": "closed", "answered": 1, "reason": "", "waiting": 0}
+    assert await status(client) == {
+        "state": "closed",
+        "answered": 1,
+        "reason": "",
+        "waiting": 0,
+        "held": 0,
+        "at_a_time": 2,
+    }
     last = (await closed(client))["model_calls"][-1]
     assert (last["cause"], last["attempts"]) == (None, [])
     assert last["waited"] > 0

@@ -57,6 +57,8 @@ SECTIONS = {
         "allowed_models",
         "temperature",
         "max_tokens",
+        "rpm",
+        "tpm",
         "probe",
         "on_miss",
         "price",

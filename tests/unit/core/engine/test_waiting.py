@@ -52,6 +52,13 @@ async def test_an_endpoint_that_answers_others_is_not_waited_for() -> None:
     assert await said([EndpointStatus(answered=3)] * 9) == []
 
 
+async def test_requests_that_wait_for_their_turn_are_said_too() -> None:
+    (line,) = await said([EndpointStatus(answered=3, held=2)] * 2)
+    assert line == (
+        "waiting for the model's endpoint: 2 requests wait for their turn, by its own limits or --rpm and --tpm"
+    )
+
+
 async def test_a_server_that_does_not_answer_ends_nothing() -> None:
     assert len(await said([BUSY, None, BUSY])) == 1
 

@@ -1,0 +1,246 @@
+"""The pace at which the gateway asks an endpoint: within its limits, and as much at a time as it bears."""
+
+from __future__ import annotations
+
+import bisect
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from math import inf
+
+from trialbed.wire.circuit import Change
+from trialbed_server._clock import Clock
+from trialbed_server.gateway.causes import OVERLOADED
+from trialbed_server.gateway.rate_headers import Kind, Rate, read_rates
+
+MINUTE = 60.0
+
+BUSY = OVERLOADED | {429}
+"""Statuses that say that the endpoint was asked for too much at a time."""
+
+
+@dataclass
+class Spent:
+    """A part of a limit that a request takes, and the time at which it was sent."""
+
+    amount: float
+    at: float
+
+
+@dataclass
+class Turn:
+    """The turn of one attempt at a request.
+
+    Attributes:
+        number: in the order of turns.
+        held: seconds that it was waited for.
+        spent: what it takes of the limits.
+        before: all that had been sent, with it.
+    """
+
+    number: int
+    held: float
+    spent: Mapping[Kind, Spent]
+    before: Mapping[Kind, float]
+
+
+class Window:
+    """Bounds the sum of what requests take in any minute.
+
+    Args:
+        most: the bound; what takes more than that alone has a minute for itself.
+    """
+
+    def __init__(self, most: float) -> None:
+        self._most = most
+        self._sum = 0.0
+        self._sent: deque[Spent] = deque()
+
+    def wait(self, amount: float, now: float) -> float:
+        """Return the seconds after which so much can be taken."""
+        while self._sent and self._sent[0].at <= now - MINUTE:
+            self._sum -= self._sent.popleft().amount
+        over = self._sum + min(amount, self._most) - self._most
+        for spent in self._sent:
+            if over <= 0:
+                break
+            over -= spent.amount
+            if over <= 0:
+                return spent.at + MINUTE - now
+        return 0.0
+
+    def take(self, amount: float, now: float) -> Spent:
+        """Take so much, for a request that is sent now."""
+        self._sum += amount
+        self._sent.append(Spent(amount, now))
+        return self._sent[-1]
+
+    def correct(self, spent: Spent, amount: float) -> None:
+        """Set what a request took."""
+        # What is older than a minute is no longer in the sum.
+        if any(spent is other for other in self._sent):
+            self._sum += amount - spent.amount
+        spent.amount = amount
+
+
+@dataclass
+class Left:
+    """What an endpoint says is left of one of its limits.
+
+    Attributes:
+        amount: at a time; less with each request that is sent.
+        per_second: how much it regains; 0 where that is not known.
+        renewed: when all of it is there again.
+        full: all of it; infinite where that is not known.
+    """
+
+    amount: float
+    at: float
+    per_second: float
+    renewed: float
+    full: float
+
+    def wait(self, amount: float, now: float) -> float:
+        """Return the seconds after which so much is there."""
+        missing = min(amount, self.full) - self.amount - self.per_second * (now - self.at)
+        if missing <= 0 or now >= self.renewed:
+            return 0.0
+        return missing / self.per_second if self.per_second else self.renewed - now
+
+
+class Pace:
+    """Gives requests their turns, in the order of their arrival.
+
+    A turn comes when a limit per minute leaves room, when the endpoint has as much left as it last said, and when fewer
+    requests are on their way than it bears: half as many as there were when it refused one for want of capacity, and
+    one more each time that so many are answered (AIMD: D.-M. Chiu and R. Jain, Computer Networks and ISDN Systems 17
+    (1989), 1-14). Where it never refuses, any number may be on their way.
+
+    Args:
+        requests, tokens: the limits of a minute; None for none.
+        patience: seconds of the longest wait that the endpoint may ask for; with 0, its refusals change nothing.
+    """
+
+    def __init__(
+        self, clock: Clock, *, requests: int | None = None, tokens: int | None = None, patience: float = inf
+    ) -> None:
+        self._clock = clock
+        self._patience = patience
+        given: dict[Kind, int | None] = {"requests": requests, "tokens": tokens}
+        self._windows: dict[Kind, Window] = {kind: Window(most) for kind, most in given.items() if most is not None}
+        self._left: dict[Kind, Left] = {}
+        self._change = Change(clock.sleep)
+        self._waiting: list[int] = []
+        self._in_flight = 0
+        self._limit = inf
+        self._turns = 0
+        self._cut = 0
+        self._paused = -inf
+        self._sent: dict[Kind, float] = {"requests": 0.0, "tokens": 0.0}
+
+    @property
+    def held(self) -> int:
+        """The requests that wait for their turns."""
+        return len(self._waiting)
+
+    @property
+    def limit(self) -> int | None:
+        """How many may be on their way at a time; None for any number."""
+        return None if self._limit == inf else max(1, int(self._limit))
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Return whether the tokens of answers matter."""
+        return "tokens" in self._windows
+
+    def hear(self, turn: Turn, headers: Mapping[str, str]) -> None:
+        """Read what an answer's headers say of the endpoint's limits."""
+        for kind, rate in read_rates(headers, self._clock.utcnow()).items():
+            since = self._sent[kind] - turn.before[kind]
+            self._left[kind] = _left(rate, since, self._clock.monotonic())
+
+    def note_refusal(self, turn: Turn, status: int, asked: float | None) -> None:
+        """The endpoint refused a request.
+
+        Args:
+            asked: the seconds of its ``Retry-After``.
+        """
+        self.set_tokens(turn, 0)
+        if status not in BUSY or not self._patience:
+            return
+        if turn.number > self._cut:
+            # Those that were sent before the last cut say nothing of what came after it.
+            self._limit, self._cut = max(1.0, self._in_flight / 2), self._turns
+        if asked and asked <= self._patience:
+            self._paused = max(self._paused, self._clock.monotonic() + asked)
+
+    def note_answer(self) -> None:
+        """The endpoint answered a request, whose turn has not ended yet."""
+        if self.limit is not None and self._in_flight >= self.limit:
+            self._limit += 1 / self._limit
+
+    def set_tokens(self, turn: Turn, tokens: int) -> None:
+        """Set the tokens that a request took."""
+        if "tokens" in turn.spent:
+            self._windows["tokens"].correct(turn.spent["tokens"], tokens)
+
+    @asynccontextmanager
+    async def turn(self, arrival: int, tokens: float, on_wait: Callable[[], None]) -> AsyncIterator[Turn]:
+        """Hold this during an attempt, which is made at once; waits for its turn.
+
+        Args:
+            arrival: the request's place in the order of arrival.
+            tokens: as many as it is thought to take.
+            on_wait: called before it waits.
+        """
+        needs: dict[Kind, float] = {"requests": 1.0, "tokens": tokens}
+        asked = self._clock.monotonic()
+        await self._admit(arrival, needs, on_wait)
+        try:
+            yield self._take(needs, asked)
+        finally:
+            self._in_flight -= 1
+            self._change.notify()
+
+    def _take(self, needs: Mapping[Kind, float], asked: float) -> Turn:
+        now = self._clock.monotonic()
+        self._in_flight += 1
+        self._turns += 1
+        for kind, need in needs.items():
+            self._sent[kind] += need
+            if kind in self._left:
+                self._left[kind].amount -= need
+        spent = {kind: window.take(needs[kind], now) for kind, window in self._windows.items()}
+        return Turn(self._turns, now - asked, spent, dict(self._sent))
+
+    async def _admit(self, arrival: int, needs: Mapping[Kind, float], on_wait: Callable[[], None]) -> None:
+        bisect.insort(self._waiting, arrival)
+        try:
+            while (seconds := self._seconds(needs) if self._waiting[0] == arrival else inf) > 0:
+                on_wait()
+                await self._change.wait(seconds)
+        finally:
+            self._waiting.remove(arrival)
+            if self._waiting:
+                self._change.notify()
+
+    def _seconds(self, needs: Mapping[Kind, float]) -> float:
+        """Return the seconds until the next request may be sent; infinite where another one must end first."""
+        if self._in_flight >= (self.limit or inf):
+            return inf
+        now = self._clock.monotonic()
+        told = [wait for kind, left in self._left.items() if (wait := left.wait(needs[kind], now)) <= self._patience]
+        own = [window.wait(needs[kind], now) for kind, window in self._windows.items()]
+        return max(0.0, self._paused - now, *told, *own)
+
+
+def _left(rate: Rate, since: float, now: float) -> Left:
+    """Return what is left by an answer's headers.
+
+    Args:
+        since: what was sent after its request, which the endpoint had not counted.
+    """
+    gone = rate.full - rate.left
+    per_second = gone / rate.seconds if rate.seconds and gone < inf else 0.0
+    return Left(rate.left - since, now, per_second, now + rate.seconds, rate.full)

@@ -1,0 +1,61 @@
+"""The gateway keeps to the limits of an endpoint, in nobody's time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from support.clocks import SleepingClock
+from support.planned import CHAT, Endpoint, body, opened, says
+from support.servers import Serve, closed
+from support.wire import ANSWER
+
+from trialbed.errors import UsageError
+from trialbed.records import WireLog
+from trialbed.wire_log import compute_timing
+from trialbed_server import ServerOptions
+
+
+async def test_requests_over_the_limit_of_a_minute_wait_and_that_is_nobodys_time(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock
+) -> None:
+    client = await opened(serve, endpoint.url, clock, rpm=2)
+    endpoint.plans["m"] = [says(200)]
+    for _ in range(3):
+        assert (await client.post(CHAT, json=body())).status_code == 200
+    log = WireLog.model_validate(await closed(client))
+    assert [call.waited for call in log.model_calls] == [0, 0, pytest.approx(60)]
+    assert all(call.cause is None for call in log.model_calls)
+    timing = compute_timing(60.0, log)
+    assert timing.waiting == pytest.approx(60)
+    assert timing.framework + timing.model == pytest.approx(0, abs=0.1)
+
+
+async def test_tokens_of_a_minute_are_those_that_the_model_reports(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock
+) -> None:
+    request = json.dumps(body())
+    guessed, used = len(request) / 4, sum(ANSWER["usage"].values())
+    assert used < guessed
+    client = await opened(serve, endpoint.url, clock, tpm=int(guessed + used) + 1)
+    endpoint.plans["m"] = [says(200)]
+    for _ in range(3):
+        await client.post(CHAT, content=request)
+    log = WireLog.model_validate(await closed(client))
+    assert [call.waited for call in log.model_calls] == [0, 0, pytest.approx(60)]
+
+
+async def test_after_a_429_fewer_are_asked_at_a_time(serve: Serve, endpoint: Endpoint, clock: SleepingClock) -> None:
+    client = await opened(serve, endpoint.url, clock)
+    endpoint.plans["m"] = [*[says(429)] * 8, says(200)]
+    answers = await asyncio.gather(*(client.post(CHAT, json=body()) for _ in range(8)))
+    assert [answer.status_code for answer in answers] == [200] * 8
+    status = (await client.get("/control/endpoint")).json()
+    assert 1 <= status["at_a_time"] <= 4
+    assert status["held"] == 0
+
+
+async def test_the_limits_of_a_minute_need_one_process() -> None:
+    with pytest.raises(UsageError, match="--rpm and --tpm are kept by one process"):
+        ServerOptions(upstream="http://127.0.0.1:1", rpm=1, workers=2)
