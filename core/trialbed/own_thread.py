@@ -7,10 +7,11 @@ import contextvars
 import ctypes
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
 from functools import partial
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -87,6 +88,69 @@ class OwnThread:
             return
 
 
+class OwnLoop:
+    """A thread with an event loop, in which coroutines of other people run side by side.
+
+    Where one of them holds the loop, all of them are given up, and later ones get a new thread. Code in Python is ended
+    then. Code that never returns from C keeps the thread, which no program waits for.
+    """
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._running: set[Future[Any]] = set()
+
+    async def do(self, begin: Callable[[], Awaitable[T]], seconds: float, package: str = "") -> T:
+        """Return the result of a coroutine.
+
+        Args:
+            begin: makes the coroutine; it is called in the thread too.
+            seconds: that it has.
+            package: the module of the code, whose line is named where it holds the loop.
+
+        Raises:
+            StuckCode: it, or another one of the loop, did not let others go on.
+            TimeoutError: it waits for too long, as others can.
+            Exception: whatever it raises.
+        """
+        loop, thread = self._begun()
+        future = asyncio.run_coroutine_threadsafe(_begun(begin), loop)
+        self._running.add(future)
+        try:
+            async with asyncio.timeout(seconds):
+                return await asyncio.wrap_future(future)
+        except TimeoutError:
+            if loop is self._loop and not await _is_alive(loop):
+                stuck = StuckCode(seconds, _place(thread, package))
+                self._give_up(thread, stuck)
+                raise stuck from None
+            raise
+        finally:
+            self._running.discard(future)
+
+    def end(self) -> None:
+        """Let the thread end; nothing more may be asked of it."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._loop = None
+
+    def _begun(self) -> tuple[asyncio.AbstractEventLoop, threading.Thread]:
+        if self._loop is None or self._thread is None:
+            self._loop = asyncio.new_event_loop()
+            self._thread = threading.Thread(
+                target=_run_loop, args=(self._loop,), name="trialbed-coroutines", daemon=True
+            )
+            self._thread.start()
+        return self._loop, self._thread
+
+    def _give_up(self, thread: threading.Thread, stuck: StuckCode) -> None:
+        self.end()
+        for future in list(self._running):
+            if not future.done():
+                future.set_exception(stuck)
+        _interrupt(thread)
+
+
 async def do_alone(work: Callable[[], T], seconds: float, code: object) -> T:
     """Return the result of some work, done in a thread of its own.
 
@@ -129,6 +193,32 @@ def _settle(work: Callable[[], T], loop: asyncio.AbstractEventLoop, future: asyn
     try:
         loop.call_soon_threadsafe(settle)
     except RuntimeError:  # the loop is closed, and nobody asks any more
+        return
+
+
+async def _begun(begin: Callable[[], Awaitable[T]]) -> T:
+    return await begin()
+
+
+async def _is_alive(loop: asyncio.AbstractEventLoop) -> bool:
+    """Return whether a loop gets to other work within a second."""
+    reached = asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop)
+    try:
+        await asyncio.wait_for(asyncio.wrap_future(reached), 1)
+    except TimeoutError:
+        return False
+    return True
+
+
+def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_forever()
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+        loop.run_until_complete(asyncio.sleep(0))
+        loop.close()
+    except _Interruption:
         return
 
 

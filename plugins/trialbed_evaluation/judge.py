@@ -91,14 +91,17 @@ def cases(as_json: bool) -> None:
 async def _calibrate(file: Path | None, settings: RunSettings) -> tuple[Calibration, list[CaseFinding]]:
     import asyncio
 
-    from trialbed.engine import identity_of, standing_judge
+    from trialbed.engine import identity_of, judge_order, standing_judge
+    from trialbed.scoring_process import ScoringProcesses
     from trialbed_evaluation.calibration import EMBEDDED, embedded_cases, keep_calibration, read_cases
     from trialbed_evaluation.calibration import calibrate as measure
 
     labelled = embedded_cases() if file is None else read_cases(file)
     labels = EMBEDDED if file is None else file.name
     async with standing_judge(settings) as (judge, completed):
-        measured, findings = await measure(judge, labelled, labels, concurrency=completed.concurrency)
+        async with ScoringProcesses(judge_order(completed, judge)) as processes:
+            bounded = processes.bounded(judge)
+            measured, findings = await measure(bounded, labelled, labels, concurrency=completed.concurrency)
         if measured.is_large:
             await asyncio.to_thread(keep_calibration, identity_of(judge, completed), measured)
     return measured, findings

@@ -73,7 +73,7 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
     cache, upstream = ResponseCache(options.cache, options.memory), _upstream(options, clock, metrics)
     redaction = redaction_of(tuple(key for key in (options.upstream_key, options.real_key) if key))
     real = _real_backend(options, clock, redaction)
-    resolver = _resolver(options, cache, real, metrics, clock)
+    resolver = _resolver(options, simulators, cache, real, metrics, clock)
     catalog = TargetCatalog(_documented_apis(options, simulators), simulators.get(options.simulator or "template"))
     callbacks = Callbacks(options.callback_url, max_answer=options.max_answer)
     virtual = VirtualApi(
@@ -84,6 +84,7 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
         metrics,
         callbacks=callbacks,
         max_body=options.max_body,
+        max_answer=options.max_answer,
         redaction=redaction,
     )
     gateway = Gateway(
@@ -208,7 +209,12 @@ def _real_backend(options: ServerOptions, clock: Clock, redaction: Redaction) ->
 
 
 def _resolver(
-    options: ServerOptions, cache: ResponseCache, real: RealBackend | None, metrics: Metrics, clock: Clock
+    options: ServerOptions,
+    simulators: Simulators,
+    cache: ResponseCache,
+    real: RealBackend | None,
+    metrics: Metrics,
+    clock: Clock,
 ) -> Resolver:
     """The sources in order: cache, real API, simulator. To refresh the cache, the real API comes first."""
     known = CacheSource(cache, authoritative=options.refresh)
@@ -220,7 +226,8 @@ def _resolver(
         )
     shared = [] if flight is None else [flight]
     first: list[AnswerSource] = [*asked, known] if options.refresh else [known, *shared, *asked]
-    sources = [*first, FrozenSource(cache), SimulatorSource(options.simulator_timeout, cache, options.max_answer)]
+    simulated = SimulatorSource(simulators, options.simulator_timeout, cache, options.max_answer)
+    sources = [*first, FrozenSource(cache), simulated]
     return Resolver(
         cache,
         sources,

@@ -20,11 +20,13 @@ from trialbed.records import Answer, Query, WireLog
 from trialbed.scoring import MEMORY, PROCESSOR_SECONDS, judged_score
 from trialbed.scoring_process._messages import (
     Given,
+    JudgeCall,
     JudgeOrder,
     Judging,
     ModelStep,
     Order,
     Question,
+    Reply,
     StepDone,
     Work,
     packed,
@@ -139,13 +141,19 @@ def main() -> None:
 
 
 def _carry_out(
-    order: Order | Work, engine: Engine, listeners: Listeners, judges: dict[JudgeOrder, Judge], runner: asyncio.Runner
+    order: Order | JudgeCall | Work,
+    engine: Engine,
+    listeners: Listeners,
+    judges: dict[JudgeOrder, Judge],
+    runner: asyncio.Runner,
 ) -> Given:
     # The system ends the process then, whatever holds the interpreter.
     _limit_work(PROCESSOR_SECONDS)
     try:
         if isinstance(order, Work):
             return Given(order.function(*order.arguments, **order.named))
+        if isinstance(order, JudgeCall):
+            return Given(runner.run(_reply(order, _made_judge(order.judge, engine, judges))))
         context = replace(order.context, judge=_judge(order, engine, judges))
         if order.plugin is None:
             return Given(runner.run(judged_score(context)))
@@ -154,6 +162,13 @@ def _carry_out(
         return Given([], f"{type(error).__name__}: {error}")
     finally:
         _limit_work(0)
+
+
+async def _reply(call: JudgeCall, judge: Judge) -> Reply:
+    try:
+        return Reply(await getattr(judge, call.method)(*call.arguments, **call.named))
+    except JudgeError as error:
+        return Reply(None, str(error))
 
 
 def _limit_memory() -> None:
@@ -178,13 +193,18 @@ def _judge(order: Order, engine: Engine, made: dict[JudgeOrder, Judge]) -> Judge
         return EnginesJudge(engine)
     if isinstance(wanted, str):
         return StoppedJudge(wanted)
+    judge = _made_judge(wanted, engine, made)
+    return NotedJudge(judge, engine) if wanted.foreign else judge
+
+
+def _made_judge(wanted: JudgeOrder, engine: Engine, made: dict[JudgeOrder, Judge]) -> Judge:
     if wanted not in made:
         judge = cast("Judge", load_driver("judges", wanted.driver)(wanted.endpoint, votes=wanted.votes))
         if wanted.endpoint is not None:
             judge.model = RelayedModel(wanted.endpoint, engine.ask_model)
         if wanted.prompts is not None:
             judge.prompts = Path(wanted.prompts)
-        made[wanted] = NotedJudge(judge, engine) if wanted.foreign else judge
+        made[wanted] = judge
     return made[wanted]
 
 

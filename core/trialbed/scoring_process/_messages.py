@@ -5,9 +5,9 @@ from __future__ import annotations
 import pickle
 import struct
 from collections.abc import Callable, Mapping
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple
 
-from trialbed.contracts import Verdict
+from trialbed.contracts import Preference, Verdict
 from trialbed.records import Answer, ModelEndpoint, Query, WireLog
 from trialbed.scoring import ScoreContext
 
@@ -43,6 +43,15 @@ class Order(NamedTuple):
     plugin: str | None
     context: ScoreContext
     judge: JudgeOrder | str | None
+
+
+class JudgeCall(NamedTuple):
+    """A method of a judge to call, outside of a trial."""
+
+    judge: JudgeOrder
+    method: Literal["judge", "prefer"]
+    arguments: tuple[Any, ...]
+    named: Mapping[str, Any]
 
 
 class Work(NamedTuple):
@@ -82,9 +91,9 @@ class Given(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """The verdict that was asked for, or why there is none."""
+    """What a judge was asked for, or why there is none."""
 
-    verdict: Verdict | None
+    verdict: Verdict | Preference | None
     error: str = ""
 
 

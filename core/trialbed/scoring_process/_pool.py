@@ -8,16 +8,16 @@ import pickle
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
-from trialbed.contracts import Judge
+from trialbed.contracts import Candidate, Judge, Preference, Verdict
 from trialbed.errors import JudgeError, ModelFailed, TrialbedError
 from trialbed.model_access import run_step
-from trialbed.records import Score
+from trialbed.records import Answer, Query, Score, WireLog
 from trialbed.scoring import (
     MEMORY,
     PROCESSOR_SECONDS,
@@ -31,6 +31,7 @@ from trialbed.scoring_process._messages import (
     HEADER,
     LONGEST,
     Given,
+    JudgeCall,
     JudgeOrder,
     Judging,
     ModelStep,
@@ -122,6 +123,14 @@ class ScoringProcesses:
         result: T = await self._result_of(Work(function, arguments, named), _NO_JUDGE)
         return result
 
+    def bounded(self, judge: Judge) -> Judge:
+        """Return the judge as one to ask outside of a trial, within the limits.
+
+        Args:
+            judge: as it was made here, with its model.
+        """
+        return judge if self._judge is None else _BoundedJudge(judge, self._judge, self._result_of)
+
     async def _score_of(self, plugin: str | None, context: ScoreContext) -> Any:
         judge: JudgeOrder | str | None = self._judge
         while True:
@@ -133,7 +142,7 @@ class ScoringProcesses:
                     raise
                 judge = f"stopped: it {stopped}"
 
-    async def _result_of(self, order: Order | Work, judge: Judge) -> Any:
+    async def _result_of(self, order: Order | JudgeCall | Work, judge: Judge) -> Any:
         async with self._slots:
             scorer = self._idle.pop() if self._idle else await _Scorer.start()
             try:
@@ -173,7 +182,7 @@ class _Scorer:
             )
         )
 
-    async def do(self, order: Order | Work, judge: Judge) -> Given:
+    async def do(self, order: Order | JudgeCall | Work, judge: Judge) -> Given:
         """Have an order done; the process's questions go to the judge, or to its model.
 
         Raises:
@@ -215,6 +224,51 @@ class _Scorer:
             self._process.kill()
         await self._process.wait()
         self._stdin.close()
+
+
+class _BoundedJudge(Judge):
+    """Has a process ask a judge that is foreign, or that has much to read."""
+
+    def __init__(self, judge: Judge, order: JudgeOrder, do: Callable[[JudgeCall, Judge], Awaitable[Any]]) -> None:
+        super().__init__(judge.endpoint, votes=judge.votes)
+        self._judge = judge
+        self._order = order
+        self._do = do
+
+    async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
+        """Return the verdict of the judge.
+
+        Raises:
+            JudgeError: it has none, fails, or passes a limit.
+        """
+        if not (self._order.foreign or is_large(answer, wire)):
+            return await self._judge.judge(query, answer, wire)
+        verdict: Verdict = await self._call(JudgeCall(self._order, "judge", (query, answer, wire), {}))
+        return verdict
+
+    async def prefer(self, query: Query, first: Candidate, second: Candidate, *, vote: int = 0) -> Preference:
+        """Return the preference of the judge.
+
+        Raises:
+            JudgeError: it has none, fails, or passes a limit.
+        """
+        if not (self._order.foreign or any(is_large(each.answer, each.wire) for each in (first, second))):
+            return await self._judge.prefer(query, first, second, vote=vote)
+        preference: Preference = await self._call(
+            JudgeCall(self._order, "prefer", (query, first, second), {"vote": vote})
+        )
+        return preference
+
+    async def _call(self, call: JudgeCall) -> Any:
+        try:
+            reply: Reply = await self._do(call, self._judge)
+        except ScoringStopped as stopped:
+            raise JudgeError(f"it {stopped}") from None
+        except RuntimeError as error:
+            raise JudgeError(str(error)) from None
+        if reply.verdict is None:
+            raise JudgeError(reply.error)
+        return reply.verdict
 
 
 async def _reply(judge: Judge, question: Question) -> Reply:

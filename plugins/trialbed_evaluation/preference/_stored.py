@@ -88,7 +88,8 @@ def _check_complete(runs: Sequence[StoredRun]) -> None:
 
 
 async def _documents(sides: Sequence[Side], settings: RunSettings, *, force: bool) -> list[dict[str, Any]]:
-    from trialbed.engine import judge_report, standing_judge
+    from trialbed.engine import judge_order, judge_report, standing_judge
+    from trialbed.scoring_process import ScoringProcesses
 
     pairs, runs = _pairs(sides), [run for run, _ in sides]
     async with standing_judge(settings) as (judge, completed):
@@ -96,18 +97,20 @@ async def _documents(sides: Sequence[Side], settings: RunSettings, *, force: boo
             raise UsageError(f"--preference: the judge {completed.judge} does not compare answers; give --judge MODEL")
         report = judge_report(judge, completed)
         slots = asyncio.Semaphore(completed.concurrency)
-
-        async def one(contest: Contest) -> Decision:
-            async with slots:
-                return await decide(judge, contest, votes=completed.judge_votes)
-
         documents = []
-        for baseline, candidate in pairs:
-            queries = _common_queries(baseline[0], candidate[0], completed.data_dir, force=force)
-            contests, unmeasured = contests_of(baseline, candidate, queries, judge_label(completed))
-            decisions = await asyncio.gather(*map(one, contests))
-            names = _name(baseline, runs), _name(candidate, runs)
-            documents.append(preference_document(names, report, decisions, unmeasured))
+        async with ScoringProcesses(judge_order(completed, judge)) as processes:
+            bounded = processes.bounded(judge)
+
+            async def one(contest: Contest) -> Decision:
+                async with slots:
+                    return await decide(bounded, contest, votes=completed.judge_votes)
+
+            for baseline, candidate in pairs:
+                queries = _common_queries(baseline[0], candidate[0], completed.data_dir, force=force)
+                contests, unmeasured = contests_of(baseline, candidate, queries, judge_label(completed))
+                decisions = await asyncio.gather(*map(one, contests))
+                names = _name(baseline, runs), _name(candidate, runs)
+                documents.append(preference_document(names, report, decisions, unmeasured))
     return documents
 
 

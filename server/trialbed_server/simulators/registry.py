@@ -1,18 +1,23 @@
-"""The simulators in use, each loaded once."""
+"""The simulators in use, each loaded once; foreign ones are asked in event loops of their own."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from trialbed.contracts import Simulator
+from trialbed.contracts import Simulation, Simulator
 from trialbed.drivers import load_driver
 from trialbed.errors import DriverBroken, TrialbedError, UsageError
+from trialbed.own_thread import OwnLoop
 
 if TYPE_CHECKING:
     from trialbed.model_access import ModelAccess
+
+
+OWN = ("trialbed_plugins.", "trialbed_server.")
+"""The beginnings of the modules whose simulators hold no event loop."""
 
 
 class Simulators:
@@ -25,6 +30,8 @@ class Simulators:
 
     def __init__(self, access: Callable[[], ModelAccess] | None = None, prompts: Path | None = None) -> None:
         self._loaded: dict[str, Simulator] = {}
+        self._loops: dict[Simulator, OwnLoop] = {}
+        self._accesses: list[ModelAccess] = []
         self._access = access
         self._prompts = prompts
 
@@ -39,6 +46,7 @@ class Simulators:
             made = _make(name)
             if self._access is not None:
                 made.model = self._access()
+                self._accesses.append(made.model)
             if made.needs_model and made.model is None:
                 raise UsageError(
                     f"the simulator {name!r} asks a model: name one with --simulator-model MODEL, and its endpoint "
@@ -58,11 +66,44 @@ class Simulators:
         loaded = self._loaded.get(name)
         return loaded if loaded is not None else await asyncio.to_thread(self.get, name)
 
+    async def ask(self, simulator: Simulator, begin: Callable[[], Awaitable[Simulation]], seconds: float) -> Simulation:
+        """Return the answer of a simulator; a foreign one makes it where the server does not wait for it.
+
+        Args:
+            begin: makes the coroutine that asks the simulator.
+
+        Raises:
+            TimeoutError: there is none in time.
+            StuckCode: likewise, as it held its event loop.
+            Exception: whatever it raises.
+        """
+        if type(simulator).__module__.startswith(OWN):
+            async with asyncio.timeout(seconds):
+                return await begin()
+        if simulator not in self._loops:
+            self._loops[simulator] = OwnLoop()
+            if simulator.model is not None:
+                simulator.model = _relayed(simulator.model)
+        return await self._loops[simulator].do(begin, seconds, type(simulator).__module__)
+
     async def close(self) -> None:
         """Close the connections to their models."""
-        for simulator in self._loaded.values():
-            if simulator.model is not None:
-                await simulator.model.close()
+        for loop in self._loops.values():
+            loop.end()
+        for access in self._accesses:
+            await access.close()
+
+
+def _relayed(access: ModelAccess) -> ModelAccess:
+    """Return an access for other event loops to a model whose connections are of this one."""
+    from trialbed.model_access import RelayedModel, run_step  # most servers have no model
+
+    loop = asyncio.get_running_loop()
+
+    def ask(name: str, arguments: tuple[Any, ...]) -> Any:
+        return asyncio.run_coroutine_threadsafe(run_step(access, name, arguments), loop).result()
+
+    return RelayedModel(access.endpoint, ask)
 
 
 def _make(name: str) -> Simulator:

@@ -66,6 +66,7 @@ class VirtualApi:
         *,
         callbacks: Callbacks,
         max_body: int,
+        max_answer: int,
         redaction: Redaction,
     ) -> None:
         self._resolver = resolver
@@ -75,6 +76,7 @@ class VirtualApi:
         self._metrics = metrics
         self._callbacks = callbacks
         self._max_body = max_body
+        self._max_answer = max_answer
         self._redaction = redaction
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -198,13 +200,15 @@ class VirtualApi:
         if key is None:
             self._metrics.answered("")
             return error_reply(PARSE_ERROR)
-        hosted = await act_elsewhere(trial.hosted, target, tool_input) if trial is not None and trial.hosted else None
+        hosted, most = None, self._max_answer
+        if trial is not None and trial.hosted:
+            hosted = await act_elsewhere(trial.hosted, target, tool_input, most)
         if hosted is not None:
             reply = hosted
         elif trial is not None and target.ref in trial.called_back:
             reply = await self._callbacks.call(trial, target, tool_input)
         elif trial is not None and trial.world is not None and target.api is not None:
-            reply = act(trial.world, target.api, target, tool_input)
+            reply = act(trial.world, target.api, target, tool_input, most)
         else:
             found = self._resolver.at_once(target, tool_input, key)
             if found is not None:

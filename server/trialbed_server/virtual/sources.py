@@ -9,16 +9,19 @@ import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from trialbed.contracts import Example, Simulation
 from trialbed.errors import SimulationError, TrialbedError
+from trialbed.own_thread import StuckCode
 from trialbed.records import Failure
-from trialbed.tracebacks import tool_failure
+from trialbed.tracebacks import tool_failure, tool_stuck
 from trialbed_server._metrics import Metrics
 from trialbed_server.cache import ANY, NO_ONE, CachedResponse, Origin, ResponseCache
 from trialbed_server.real import RealBackend, RealFailed
+from trialbed_server.simulators.registry import Simulators
 from trialbed_server.simulators.template import argument_problems
 from trialbed_server.virtual.catalog import CallTarget
 from trialbed_server.virtual.keys import alias_key, canonical_json, standard_input
@@ -75,7 +78,8 @@ def broken(target: CallTarget, arguments: dict[str, Any], error: Exception, code
     problems = argument_problems(target.api, arguments)
     if problems:
         return SimulationError(f"Invalid arguments for {target.path}: {problems}")
-    return ToolBroken(tool_failure(f"{target.path}: {type(code).__name__}", error, code))
+    name = f"{target.path}: {type(code).__name__}"
+    return ToolBroken(tool_stuck(name, error) if isinstance(error, StuckCode) else tool_failure(name, error, code))
 
 
 class AnswerSource(Protocol):
@@ -175,7 +179,8 @@ def _nearest(wanted: str, inputs: Sequence[str]) -> list[str]:
 class SimulatorSource:
     """Answers that the target's simulator makes, within limits of its time in seconds and of its size in bytes."""
 
-    def __init__(self, timeout: float, cache: ResponseCache, max_answer: int) -> None:
+    def __init__(self, simulators: Simulators, timeout: float, cache: ResponseCache, max_answer: int) -> None:
+        self._simulators = simulators
         self._timeout = timeout
         self._cache = cache
         self._max_answer = max_answer
@@ -196,8 +201,7 @@ class SimulatorSource:
             meant = "/".join(filter(None, (target.meant.category, *target.meant.pair)))
             raise SimulationError(f"{target.path}: no such Api; names are case-sensitive: did you mean {meant}?")
         try:
-            async with asyncio.timeout(self._timeout):
-                simulation = await self._simulate(call)
+            simulation = await self._simulate(call)
             body = json.dumps({"error": simulation.error, "response": simulation.response}, allow_nan=False)
         except SimulationError:
             raise
@@ -217,10 +221,12 @@ class SimulatorSource:
 
     async def _simulate(self, call: VirtualCall) -> Simulation:
         target, simulator = call.target, call.target.simulator
-        if not simulator.max_examples:
-            return await simulator.simulate(target.api, target.path, call.tool_input)
-        examples = await self._examples(call)
-        return await simulator.simulate_like(target.api, target.path, call.tool_input, examples)
+        api, path, arguments = target.api, target.path, call.tool_input
+        examples = await self._examples(call) if simulator.max_examples else []
+        begin = partial(simulator.simulate, api, path, arguments)
+        if simulator.max_examples:
+            begin = partial(simulator.simulate_like, api, path, arguments, examples)
+        return await self._simulators.ask(simulator, begin, self._timeout)
 
     async def _examples(self, call: VirtualCall) -> list[Example]:
         """Cached answers of the Api, real and imported ones first; none where the cache cannot be read."""

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from support.scoring import api_call, context
 
-from trialbed.contracts import Judge, Verdict
-from trialbed.errors import ModelUnavailable
+from trialbed.contracts import Candidate, Judge, Preference, Verdict
+from trialbed.errors import JudgeError, ModelUnavailable
 from trialbed.listeners import Listeners, installed_listeners
 from trialbed.model_access import ModelAccess
 from trialbed.records import Answer, ModelEndpoint, Query, Score, WireLog
@@ -52,7 +52,8 @@ def score_trial(context):
 METADATA = "Metadata-Version: 2.1\nName: trialbed-heavy\nVersion: 1.0\n"
 JUDGE = """
 import os
-from trialbed.contracts import Judge, Verdict
+from trialbed.contracts import Judge, Preference, Verdict
+from trialbed.errors import JudgeError
 
 class HeavyJudge(Judge):
     async def judge(self, query, answer, wire):
@@ -62,6 +63,13 @@ class HeavyJudge(Judge):
         if answer.final_answer == "heavy":
             os._exit(4)
         return Verdict(status="Solved", value=1.0, reason="light", votes=("Solved",))
+
+    async def prefer(self, query, first, second, *, vote=0):
+        if first.answer.final_answer == "heavy":
+            os._exit(4)
+        if first.answer.final_answer == "odd":
+            raise JudgeError("these cannot be compared")
+        return Preference(winner="second", reason=str(vote))
 """
 
 
@@ -180,6 +188,27 @@ async def test_scores_are_the_same_in_a_process_and_here(heard: Listeners) -> No
         found = {score.name: score for score in await processes.score("scorers", trial(long.text, Own()))}
     assert asked == [long.text]
     assert (found["sopr_score"].value, found["sopr_score"].detail["reason"]) == (0.5, "own")
+
+
+async def test_a_foreign_judge_is_asked_within_the_limits_outside_of_trials_too(distribution: Path) -> None:
+    light, heavy, odd = (Candidate(answer=each.answer, wire=each.wire) for each in map(trial, ("x", "heavy", "odd")))
+    query = trial("x").query
+    own = RuleJudge()
+    async with ScoringProcesses(JudgeOrder("heavy", 1, None, True)) as processes:
+        judge = processes.bounded(own)
+        assert (await judge.judge(query, light.answer, light.wire)).reason == "light"
+        with pytest.raises(JudgeError, match=r"^it ended its process with code 4$"):
+            await judge.judge(query, heavy.answer, heavy.wire)
+        assert await judge.prefer(query, light, heavy, vote=2) == Preference(winner="second", reason="2")
+        with pytest.raises(JudgeError, match=r"^it ended its process with code 4$"):
+            await judge.prefer(query, heavy, light)
+        with pytest.raises(JudgeError, match=r"^these cannot be compared$"):
+            await judge.prefer(query, odd, light)
+    async with ScoringProcesses(RULE) as processes:
+        assert (await processes.bounded(own).judge(query, light.answer, light.wire)).status == "Unsolved"
+        assert not processes._idle, "what is Trialbed's own and small is read here"
+    async with ScoringProcesses() as processes:
+        assert processes.bounded(own) is own
 
 
 async def test_small_trials_start_no_process_for_own_scorers() -> None:

@@ -70,6 +70,12 @@ def test_what_a_world_refuses_and_what_does_not_fit_are_answers(arguments: Any, 
     assert (json.loads(answer.body)["error"], answer.failure) == (error, None)
 
 
+def test_an_answer_of_a_world_that_is_too_large_is_an_error() -> None:
+    answer = act(Seats(), SEAT, TARGET, {"seat": "1A"}, max_answer=10)
+    assert json.loads(answer.body)["error"] == "Trains/Seats/book: the answer is larger than 10 bytes"
+    assert answer.failure is None
+
+
 def test_a_state_that_cannot_be_read_is_a_failure_of_the_trial() -> None:
     registration = TrialRegistration(trial="one", model="scripted:gold")
     log = OpenTrial(registration, CATALOG, SystemClock(), Seats()).wire_log()
