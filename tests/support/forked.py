@@ -1,4 +1,4 @@
-"""The servers and workers of a forked program: forked from it in turn, instead of importing what it has imported.
+"""The programs that a forked one starts: forked from it in turn, instead of importing what it has imported.
 
 They are children of the program as executed ones would be, with the streams, variables, folder, session and signals
 that it starts them with. They have its modules; its event loop, threads and open files they leave behind.
@@ -18,14 +18,15 @@ import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
 from trialbed.worker import supervised_command, worker_command
 
 SERVER = [sys.executable, "-m", "trialbed_server"]
+COMMAND = [sys.executable, "-m", "trialbed"]
+SCORING = [sys.executable, "-P", "-m", "trialbed.scoring_process"]
 SUPERVISOR = supervised_command([])
 WORKER = worker_command("")[:-1]
 FRAMEWORKS = ("reference", "langgraph")
@@ -40,30 +41,15 @@ DESCRIPTORS = 4096
 _execute = subprocess._fork_exec  # type: ignore[attr-defined]
 
 
-def fork_servers_and_workers() -> None:
-    """From now on, let this process fork them."""
+def fork_programs() -> None:
+    """From now on, let this process fork its servers, its scoring processes, and workers."""
     subprocess._fork_exec = _start  # type: ignore[attr-defined]
-
-
-@contextmanager
-def forked_servers() -> Iterator[None]:
-    """Let this process fork its servers meanwhile; a worker that is forked from one with threads may wait for ever."""
-
-    def start(*given: Any) -> int:
-        is_server = list(given[0])[: len(SERVER)] == SERVER
-        return _start(*given) if is_server else int(_execute(*given))
-
-    subprocess._fork_exec = start  # type: ignore[attr-defined]
-    try:
-        yield
-    finally:
-        subprocess._fork_exec = _execute  # type: ignore[attr-defined]
 
 
 def _start(*given: Any) -> int:
     """Stands in for the function by which ``subprocess`` starts a program; its arguments come by position."""
     arguments, _, _, kept, folder, variables, stdin, _, _, stdout, _, stderr, _, report, _, own_session, *_ = given
-    run = _program(list(arguments))
+    run = program(list(arguments))
     if run is None or tuple(kept) != (report,) or variables is None:
         return int(_execute(*given))
     pid = os.fork()
@@ -73,15 +59,19 @@ def _start(*given: Any) -> int:
         os.environ.update(os.fsdecode(variable).split("=", 1) for variable in variables)  # type: ignore[arg-type]
         if folder is not None:
             os.chdir(folder)
-        sys.path[0] = os.getcwd()
         contextvars.Context().run(_end_with, run)
     return pid
 
 
-def _program(arguments: Sequence[str]) -> Callable[[], None] | None:
-    """What runs this command in this process, if it is one of those that are forked."""
+def program(arguments: Sequence[str]) -> Callable[[], None] | None:
+    """Returns what runs this command in this process, if it is one of those that are forked."""
     if arguments[: len(SERVER)] == SERVER:
-        return partial(_run_module, "trialbed_server", arguments[len(SERVER) :])
+        return partial(_run_here, "trialbed_server", arguments[len(SERVER) :])
+    if arguments[: len(COMMAND)] == COMMAND:
+        return partial(_run_here, "trialbed", arguments[len(COMMAND) :])
+    if arguments == SCORING:
+        # Its folders are those of the process that starts it.
+        return partial(_run_module, "trialbed.scoring_process", [])
     command = arguments[len(SUPERVISOR) :]
     is_worker = arguments[: len(SUPERVISOR)] == SUPERVISOR and command[:-1] == WORKER
     if is_worker and command[-1].partition(":")[0] in FRAMEWORKS:
@@ -123,10 +113,15 @@ def _supervise(command: Sequence[str]) -> None:
         for number in IGNORED:
             signal.signal(number, signal.SIG_IGN)
         faulthandler.enable()
-        _end_with(partial(_run_module, "trialbed.worker", arguments[len(WORKER) - 1 :]))
+        _end_with(partial(_run_here, "trialbed.worker", arguments[len(WORKER) - 1 :]))
 
     os.execvp = run  # type: ignore[assignment]
     runpy.run_path(SUPERVISOR[-1])["supervise"](command)
+
+
+def _run_here(name: str, arguments: Sequence[str]) -> None:
+    sys.path[0] = os.getcwd()
+    _run_module(name, arguments)
 
 
 def _run_module(name: str, arguments: Sequence[str]) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import uvicorn
 from starlette.types import ASGIApp
+from support.warm import warm_command
 
 API = {
     "category": "Weather",
@@ -55,7 +56,12 @@ class ServerProcess:
     def __init__(self, *arguments: str, cache: Path, environment: Mapping[str, str] | None = None) -> None:
         command = [sys.executable, "-m", "trialbed_server", "--port", "0", "--cache", str(cache), *arguments]
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+            warm_command(command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
         )
         self.line = self.process.stdout.readline()  # type: ignore[union-attr]
         self.url = json.loads(self.line)["url"] if self.line else ""

@@ -7,6 +7,7 @@ the interpreter reads before it imports anything must be the same, else the prog
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import contextlib
 import gc
@@ -29,7 +30,7 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import click
 import psutil
@@ -39,7 +40,7 @@ from trialbed.cli import cli
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).parents[1])  # else modules beside this file would be found as packages
 
-from support.forked import fork_servers_and_workers
+from support.forked import fork_programs, program
 
 SUPPORTED = sys.platform == "linux"
 """Elsewhere a process that is forked may not use the system's own libraries."""
@@ -77,6 +78,8 @@ ENVIRONMENT = dict(os.environ)
 """The variables of the tests' own process, before any test has set one."""
 
 LONGEST_REQUEST = 1 << 20
+
+STAND_IN = str(Path(__file__).with_name("stand_in.py"))
 
 
 def run_warm(
@@ -192,6 +195,29 @@ def _kill(pid: int, *, own_session: bool) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
+@contextlib.contextmanager
+def warm_programs() -> Iterator[None]:
+    """Let event loops start what can be forked without the wait for its imports meanwhile."""
+    execute = asyncio.BaseEventLoop.subprocess_exec
+
+    async def start(loop: Any, factory: Any, *command: str, pass_fds: Sequence[int] = (), **options: Any) -> Any:
+        quicker = command if pass_fds else warm_command(command)
+        return await execute(loop, factory, *quicker, pass_fds=pass_fds, **options)
+
+    asyncio.BaseEventLoop.subprocess_exec = start  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        asyncio.BaseEventLoop.subprocess_exec = execute  # type: ignore[method-assign]
+
+
+def warm_command(command: Sequence[str]) -> list[str]:
+    """A command that does what this one does; where that can be forked, without the wait for its imports."""
+    if not SUPPORTED or program([*command]) is None:
+        return [*command]
+    return [sys.executable, "-I", "-S", STAND_IN, _forking(), *command]
+
+
 def is_warm(process: psutil.Process) -> bool:
     """Whether programs are forked from this child of the test, which is no program that a test has started."""
     return __file__ in process.cmdline()
@@ -239,12 +265,15 @@ class _Handler(socketserver.BaseRequestHandler):
         for stream in streams:
             os.close(stream)
         self.request.sendall(f"{pid}\n".encode())
+        ended = os.pidfd_open(pid)
+        if ended not in select.select([ended, self.request], [], [])[0]:
+            os.kill(pid, signal.SIGKILL)  # who asked for it is gone
         _, status = os.waitpid(pid, 0)
         with contextlib.suppress(OSError):  # who asked may not wait for it any more
             self.request.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
 
 
-def _run(task: Mapping[str, object], streams: Sequence[int]) -> None:
+def _run(task: Mapping[str, Any], streams: Sequence[int]) -> None:
     """Become the program."""
     code = 1
     try:
@@ -253,15 +282,14 @@ def _run(task: Mapping[str, object], streams: Sequence[int]) -> None:
             os.close(stream)
         if task["session"]:
             os.setsid()
-        os.chdir(str(task["cwd"]))
+        os.chdir(task["cwd"])
         own = _folders()
         os.environ.clear()
-        os.environ.update(task["env"])  # type: ignore[call-overload]
+        os.environ.update(task["env"])
         time.tzset()
         sys.path[:] = [os.getcwd(), *_folders(), *(folder for folder in sys.path[1:] if folder not in own)]
-        sys.argv = [str(task["module"]), *task["arguments"]]  # type: ignore[misc]
-        fork_servers_and_workers()
-        code = _code(str(task["module"]))
+        fork_programs()
+        code = _code(task)
         threading._shutdown()  # type: ignore[attr-defined] # waits for the program's threads, as an interpreter does
         atexit._run_exitfuncs()
     except BaseException:  # noqa: BLE001 - an exception that ends a program is shown, and is no failure of this one
@@ -277,9 +305,15 @@ def _folders() -> list[str]:
     return [os.path.abspath(folder) for folder in os.environ.get(PATH, "").split(os.pathsep) if folder]
 
 
-def _code(module: str) -> int:
+def _code(task: Mapping[str, Any]) -> int:
     try:
-        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        if "command" in task:
+            run = program(task["command"])
+            assert run is not None, f"{task['command']} is not forked"
+            run()
+        else:
+            sys.argv = [task["module"], *task["arguments"]]
+            runpy.run_module(task["module"], run_name="__main__", alter_sys=True)
     except SystemExit as end:
         if end.code is None or isinstance(end.code, int):
             return end.code or 0

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from support.servers import ServerProcess
+from support.warm import warm_programs
 
 
 @pytest.fixture(scope="module")
@@ -15,3 +16,9 @@ def server_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield server.url
     finally:
         server.end()
+
+
+@pytest.fixture(autouse=True)
+def quick_start() -> Iterator[None]:
+    with warm_programs():
+        yield
