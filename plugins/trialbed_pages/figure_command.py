@@ -11,7 +11,7 @@ from trialbed.cli.options import plain_option
 from trialbed.cli.setting_options import data_dir_option
 from trialbed.cli.stored import store_option
 
-NAMES = ("scores", "cost", "latency", "waterfall", "ranks")
+NAMES = ("scores", "cost", "tokens", "latency", "waterfall", "ranks")
 
 EPILOG = """\b
 Examples:
@@ -38,9 +38,10 @@ Examples:
 def command(run: str, kind: str, output: Path, score: str, store: str | None, data_dir: Path | None) -> None:
     """Draw a figure of a run for print.
 
-    scores: a score of each framework with its interval. cost: the score against tokens. latency: how long trials took.
-    waterfall: where gold calls were lost. ranks: the ranks that are left open. RUN is an id, the beginning of one, or
-    latest. PNG needs the extra trialbed[figures].
+    scores: a score of each framework with its interval. cost: the score against the cost of a trial, or against its
+    tokens where no price is known. tokens: the score against tokens. latency: how long trials took. waterfall: where
+    gold calls were lost. ranks: the ranks that are left open. RUN is an id, the beginning of one, or latest. PNG needs
+    the extra trialbed[figures].
     """
     from trialbed.errors import UsageError
     from trialbed.records import score_key, shown_name

@@ -9,7 +9,7 @@ from trialbed.errors import UsageError
 from trialbed.records import shown_name
 from trialbed.views import Plot, svg_file
 from trialbed_pages.runs import RunFigures, differences
-from trialbed_pages.runs.plots import cost_plot, latency_plot, rank_plot, score_plot, waterfall_plot
+from trialbed_pages.runs.plots import cost_plot, latency_plot, rank_plot, score_plot, tokens_plot, waterfall_plot
 
 FORMATS = ("svg", "png")
 
@@ -70,6 +70,7 @@ def _ranks(figures: RunFigures, score: str) -> Plot:
 KINDS: Mapping[str, Callable[[RunFigures, str], Plot]] = {
     "scores": score_plot,
     "cost": _cost,
+    "tokens": tokens_plot,
     "latency": lambda figures, _: latency_plot(figures),
     "waterfall": lambda figures, _: waterfall_plot(figures),
     "ranks": _ranks,

@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from trialbed.errors import DataError, UsageError
+from trialbed.records import Prices, Usage
 from trialbed.report.comparison import (
     ALPHA,
     QueryId,
@@ -33,6 +34,9 @@ from trialbed_evaluation.planning._power import (
 )
 
 TOKENS = "total_tokens"
+COST = "cost"
+PRICED = ("prompt_tokens", "completion_tokens")
+"""Scores that a price is for, in the order of the price's parts."""
 
 FEWEST = 6
 """Queries below which no test of signs is below 0.05."""
@@ -49,6 +53,7 @@ class QueryPlanOptions:
         power: the chance with which it is to be found.
         comparisons: how many are made together; 0 for as many as the pilot has.
         margin: the largest difference that does not matter.
+        prices: of the model that will be asked; None for those of the pilot's.
     """
 
     score: str = "sopr_score"
@@ -58,6 +63,7 @@ class QueryPlanOptions:
     power: float = 0.8
     comparisons: int = 0
     margin: float = MARGIN
+    prices: Prices | None = None
 
 
 @dataclass(frozen=True)
@@ -132,6 +138,7 @@ class QueryPlan:
         alpha: of the tests of all comparisons together.
         incomplete: the sides of the pilot that lack trials, in words.
         tokens_per_trial: by side; None where the model does not report them.
+        cost_per_trial: by side, in US dollars; None where no price is known.
     """
 
     score: str
@@ -142,6 +149,12 @@ class QueryPlan:
     pilots: tuple[PairPlan, ...]
     incomplete: tuple[str, ...]
     tokens_per_trial: dict[str, float | None]
+    cost_per_trial: dict[str, float | None]
+
+    def cost(self, queries: int, repeats: int) -> float | None:
+        """Return about what a run of all sides of the pilot costs, in US dollars; None where that is not known."""
+        known = [cost for cost in self.cost_per_trial.values() if cost is not None]
+        return queries * repeats * sum(known) if known and len(known) == len(self.cost_per_trial) else None
 
     def as_json(self) -> dict[str, Any]:
         """Return the plan as a JSON object."""
@@ -171,7 +184,8 @@ def plan(sides: Sequence[Side], baseline: Side | None, options: QueryPlanOptions
         margin=options.margin,
         pilots=tuple(_pair_plan(*found, options, ALPHA / comparisons) for found in pilots),
         incomplete=tuple(note for side in sides if (note := incomplete_note(side))),
-        tokens_per_trial={side.name: tokens_per_trial(side) for side in sides},
+        tokens_per_trial={side.name: mean_per_trial(side, TOKENS) for side in sides},
+        cost_per_trial={side.name: cost_per_trial(side, options.prices) for side in sides},
     )
 
 
@@ -202,10 +216,20 @@ def paired_repeats(baseline: Side, candidate: Side, score: str) -> dict[QueryId,
     return found
 
 
-def tokens_per_trial(side: Side) -> float | None:
-    """Return the mean number of tokens of a trial that ended with an answer; None where no model reports them."""
-    known = list(side.each(TOKENS).values())
+def mean_per_trial(side: Side, score: str) -> float | None:
+    """Return the mean of what a trial that ended with an answer takes; None where that is not known."""
+    known = list(side.each(score).values())
     return fmean(known) if known else None
+
+
+def cost_per_trial(side: Side, prices: Prices | None) -> float | None:
+    """Return the mean cost of a trial in US dollars: at other prices, of tokens none of which are cached."""
+    if prices is None:
+        return mean_per_trial(side, COST)
+    asked, answered = (mean_per_trial(side, name) for name in PRICED)
+    if asked is None or answered is None:
+        return None
+    return prices.cost(Usage(prompt_tokens=round(asked), completion_tokens=round(answered)))
 
 
 def _pair_plan(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from trialbed.cli.completion import completes, runs, scores, stored_frameworks
 from trialbed.cli.options import FiniteRange, json_option, plain_option
+from trialbed.cli.setting_options import setting_option
 from trialbed.cli.stored import print_json, store_option
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ SHARE = FiniteRange(min=0, min_open=True, max=1, max_open=True)
     help="Framework of the pilot that others are compared with.",
     shell_complete=completes(stored_frameworks),
 )
+@setting_option("price")
 @store_option
 @json_option
 def command(
@@ -74,6 +76,7 @@ def command(
     power: float,
     comparisons: int | None,
     against: str | None,
+    price: str | None,
     store: str | None,
     as_json: bool,
 ) -> None:
@@ -83,6 +86,7 @@ def command(
     The spread of its queries and repeats shows how small a difference more of them can find. Without a pilot, the
     worst case is taken, in which every query is won or lost as a whole; most runs need far fewer queries.
     """
+    from trialbed.prices import read_prices
     from trialbed.records import score_key
     from trialbed_evaluation.planning import QueryPlanOptions, plan, plan_sides
 
@@ -97,6 +101,7 @@ def command(
         power=power,
         comparisons=comparisons or 0,
         margin=margin,
+        prices=None if price is None else read_prices(price),
     )
     found = plan(sides, baseline, options)
     if as_json:
@@ -108,7 +113,10 @@ def command(
 def _print(found: QueryPlan) -> None:
     from trialbed.views import Table, print_tables
 
-    tables = [Table.of(_title(pair, found), _columns(pair), _rows(pair), _notes(pair, found)) for pair in found.pilots]
+    tables = [
+        Table.of(_title(pair, found), _columns(pair, found), _rows(pair, found), _notes(pair, found))
+        for pair in found.pilots
+    ]
     print_tables([*tables, Table("", notes=list(_last_notes(found)))], sys.stdout)
 
 
@@ -121,14 +129,18 @@ def _title(pair: PairPlan, found: QueryPlan) -> str:
     return f"{shown}: {pair.candidate} against {pair.baseline}, by a pilot of {pair.queries} queries"
 
 
-def _columns(pair: PairPlan) -> list[str]:
-    repeats = dict.fromkeys(cell.repeats for cell in pair.smallest)
-    return ["queries", *(_count(number, "repeat") for number in repeats)]
+def _columns(pair: PairPlan, found: QueryPlan) -> list[str]:
+    repeats = [_count(number, "repeat") for number in dict.fromkeys(cell.repeats for cell in pair.smallest)]
+    return ["queries", *repeats, *(f"{each}, USD" for each in repeats if found.cost(1, 1) is not None)]
 
 
-def _rows(pair: PairPlan) -> Iterator[tuple[str, ...]]:
+def _rows(pair: PairPlan, found: QueryPlan) -> Iterator[tuple[str, ...]]:
+    from trialbed.views import compact
+
     for queries in dict.fromkeys(cell.queries for cell in pair.smallest):
-        yield f"{queries:,}", *(_smallest(cell) for cell in pair.smallest if cell.queries == queries)
+        cells = [cell for cell in pair.smallest if cell.queries == queries]
+        costs = [found.cost(queries, cell.repeats) for cell in cells]
+        yield f"{queries:,}", *map(_smallest, cells), *(compact(cost) for cost in costs if cost is not None)
 
 
 def _smallest(cell: SmallestDifference) -> str:
@@ -144,7 +156,7 @@ def _notes(pair: PairPlan, found: QueryPlan) -> Iterator[str]:
             f"{needed.difference:g}; {_showing(needed)} show that there is none as large as {needed.margin:g}, "
             "if there is none."
         )
-        yield from _cost(needed, found.tokens_per_trial)
+        yield from _cost(needed, found)
     if pair.baseline is None:
         yield "Name a run of two frameworks as a pilot to see what their differences need; most need far fewer queries."
         return
@@ -179,18 +191,24 @@ def _doubt(needed: NeededQueries, pair: PairPlan, power: float) -> str:
     )
 
 
-def _cost(needed: NeededQueries, tokens: Mapping[str, float | None]) -> Iterator[str]:
-    """Say how many tokens the trials take that are needed, where the pilot says how many one takes."""
-    known = [value for value in tokens.values() if value is not None]
+def _cost(needed: NeededQueries, found: QueryPlan) -> Iterator[str]:
+    """Say how many tokens the trials take that are needed, and what they cost, where the pilot says that of one."""
+    from trialbed.views import compact
+
+    known = [value for value in found.tokens_per_trial.values() if value is not None]
     if needed.queries is not None and known:
         each = sum(known) * needed.repeats
         ends = (needed.queries_low, needed.queries_high)
         numbers = [needed.queries] if needed.queries_promised else [end for end in ends if end is not None]
         total = " to ".join(f"{each * number:,.0f}" for number in numbers)
-        yield f"  {_finding(needed)} with {_count(needed.repeats, 'repeat')}: about {total} tokens."
+        costs = [cost for number in numbers if (cost := found.cost(number, needed.repeats)) is not None]
+        money = f", {' to '.join(map(compact, costs))} USD" if costs else ""
+        yield f"  {_finding(needed)} with {_count(needed.repeats, 'repeat')}: about {total} tokens{money}."
 
 
 def _last_notes(found: QueryPlan) -> Iterator[str]:
+    from trialbed.views import compact
+
     yield from (f"INCOMPLETE: {note}." for note in found.incomplete)
     yield (
         f"Two-sided tests at {found.alpha:g}, adjusted for {_count(found.comparisons, 'comparison')}, "
@@ -200,6 +218,10 @@ def _last_notes(found: QueryPlan) -> Iterator[str]:
     if tokens:
         each = ", ".join(f"{name} {value:,.0f}" for name, value in tokens.items())
         yield f"Tokens per trial in the pilot: {each}."
+    costs = {name: value for name, value in found.cost_per_trial.items() if value is not None}
+    if costs:
+        each = ", ".join(f"{name} {compact(value)}" for name, value in costs.items())
+        yield f"US dollars per trial: {each}. USD: what a run of all of them costs."
 
 
 def _finding(needed: NeededQueries) -> str:

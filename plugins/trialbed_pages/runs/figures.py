@@ -22,7 +22,9 @@ from trialbed.records import Query, Run, TrialStatus
 from trialbed.report import (
     LEVEL,
     Integrity,
+    Report,
     ScoreSummary,
+    Summary,
     conclusions,
     framework_integrity,
     read_report,
@@ -41,7 +43,7 @@ from trialbed.scoring import (
 )
 from trialbed.statistics import Interval
 from trialbed.store import RunColumns, RunVersion, StoredRun, TrialColumns
-from trialbed.views import html_parts
+from trialbed.views import compact, html_parts
 
 QueryId = int | str
 
@@ -49,6 +51,7 @@ T = TypeVar("T")
 
 HEADLINE = ("sopr_score", "api_call_score")
 TOKENS = "total_tokens"
+COST = "cost"
 
 KEPT = 6
 """Runs whose figures are kept."""
@@ -261,7 +264,20 @@ class RunFigures:
     @property
     def conclusions(self) -> list[str]:
         """The result of each framework in a sentence, as every output of the run begins."""
-        return self.once("conclusions", lambda: list(map(str, conclusions(read_report(self.run, self.queries)))))
+        return list(map(str, conclusions(self._report)))
+
+    @property
+    def costs(self) -> list[str]:
+        """The cost of each framework in a sentence; none where the prices of the run's model are not known."""
+        return [
+            f"{summary.framework}: {_cost_text(summary)}"
+            for summary in self._report.frameworks
+            if summary.tokens.cost is not None
+        ]
+
+    @property
+    def _report(self) -> Report:
+        return self.once("report", lambda: read_report(self.run, self.queries))
 
     def ends(self, framework: str) -> Counter[str]:
         """Count the trials by their status."""
@@ -290,6 +306,14 @@ class RunFigures:
                 found.append((fmean(values), query_id))
         # Queries of one mean stay in the run's order.
         yield from sorted(found, key=lambda item: item[0])
+
+
+def _cost_text(summary: Summary) -> str:
+    """The cost of all trials and attempts of a framework, and of each that is solved, in words."""
+    least = "at least " if summary.tokens.unreported else ""
+    solved = summary.cost_per_solved
+    each = "" if solved is None else f", {compact(solved)} USD for each that is solved"
+    return f"{least}{compact(summary.tokens.cost)} USD for all trials{each}"
 
 
 @dataclass
@@ -327,7 +351,7 @@ class FigureCache:
     def of(self, run: StoredRun, score: str = "") -> RunFigures:
         """Return the figures of a run, with the values of a score beside those of the headline and the times."""
         score = score or headline_of(run)[0]
-        names = tuple(dict.fromkeys((*headline_of(run), *TIMES, TOKENS, score)))
+        names = tuple(dict.fromkeys((*headline_of(run), *TIMES, TOKENS, COST, score)))
         key = (run.run_id, "" if score in names[: len(names) - 1] else score)
         return self._cached_value(self._figures, KEPT, key, run, lambda: self._read(run, names))
 

@@ -21,10 +21,13 @@ from trialbed.views import (
     compact,
     number,
 )
-from trialbed_pages.runs.figures import TOKENS, FigureMean, RunFigures
+from trialbed_pages.runs.figures import COST, TOKENS, FigureMean, RunFigures
 
 NEGLIGIBLE = 0.005
 """The share of a time below which a part of it is not drawn."""
+
+UNITS = {TOKENS: ("tokens", "tokens"), COST: ("USD", "US dollars")}
+"""What a trial takes -> its unit, and its name in titles."""
 
 TIME_PARTS = {"model_time": "model", "tool_time": "tools", "framework_time": "framework"}
 
@@ -48,15 +51,29 @@ def score_plot(figures: RunFigures, score: str) -> IntervalPlot:
 
 
 def cost_plot(figures: RunFigures, score: str, frameworks: Sequence[str], *, intervals: bool) -> ScatterPlot:
-    """Plot a score against tokens, with the intervals of the score where they are asked for."""
+    """Plot a score against what a trial costs: money where that is known, else tokens."""
+    priced = any(figures.median(name, COST) is not None for name in frameworks)
+    return _plot_against(COST if priced else TOKENS, figures, score, frameworks, intervals=intervals)
+
+
+def tokens_plot(figures: RunFigures, score: str) -> ScatterPlot:
+    """Plot a score, with its intervals, against tokens."""
+    return _plot_against(TOKENS, figures, score, figures.run.config.frameworks, intervals=True)
+
+
+def _plot_against(
+    cost: str, figures: RunFigures, score: str, frameworks: Sequence[str], *, intervals: bool
+) -> ScatterPlot:
+    """Plot a score against what a trial takes, with the intervals of the score where they are asked for."""
+    unit, what = UNITS[cost]
     marks = []
     for name in frameworks:
-        mean, tokens = figures.mean(name, score), figures.median(name, TOKENS)
-        text = f"{shown_name(score)} {mean_text(mean)} for {compact(tokens)} tokens"
+        mean, each = figures.mean(name, score), figures.median(name, cost)
+        text = f"{shown_name(score)} {mean_text(mean)} for {compact(each)} {unit}"
         ends = mean.interval[:2] if intervals and mean.interval else None
-        marks.append(Mark(name, tokens, mean.value, text, ends))
-    title = f"{shown_name(score)} against tokens per trial"
-    return ScatterPlot(title, "tokens per trial, median", shown_name(score), marks, y_limits=(0.0, 1.0))
+        marks.append(Mark(name, each, mean.value, text, ends))
+    title = f"{shown_name(score)} against {what} per trial"
+    return ScatterPlot(title, f"{what} per trial, median", shown_name(score), marks, y_limits=(0.0, 1.0))
 
 
 def time_plot(figures: RunFigures, frameworks: Sequence[str]) -> BarPlot:

@@ -26,7 +26,7 @@ from trialbed.settings import MARGIN
 from trialbed.store import StoredRun, TrialColumns
 from trialbed.views import BarPlot, IntervalPlot, ScatterPlot
 from trialbed.wire.redaction import shown_url
-from trialbed_pages.runs.figures import TOKENS, FigureMean, QueryId, RunFigures
+from trialbed_pages.runs.figures import COST, TOKENS, FigureMean, QueryId, RunFigures
 from trialbed_pages.runs.plots import cost_plot, rank_plot, time_plot
 
 WORST = 5
@@ -40,7 +40,7 @@ class FrameworkRow:
     Attributes:
         chosen: the mean of the score by which frameworks are compared.
         headline: the other scores that every run has.
-        tokens, times: medians.
+        tokens, cost, times: medians; the cost in US dollars.
         failures: kinds of failures with their counts, the most frequent first.
         integrity: the findings on the wire that bear on whether it can be compared.
     """
@@ -53,6 +53,7 @@ class FrameworkRow:
     chosen: FigureMean
     headline: Sequence[tuple[str, FigureMean]]
     tokens: float | None
+    cost: float | None
     times: Mapping[str, float | None]
     failures: Sequence[tuple[str, int]]
     integrity: Integrity
@@ -107,6 +108,11 @@ class RunPage:
     def conclusions(self) -> list[str]:
         """The result of each framework in a sentence."""
         return self.figures.conclusions
+
+    @property
+    def costs(self) -> list[str]:
+        """The cost of each framework in a sentence, where it is known."""
+        return self.figures.costs
 
     @property
     def compared(self) -> Differences:
@@ -240,6 +246,7 @@ def _row(figures: RunFigures, name: str, score: str) -> FrameworkRow:
         chosen=figures.mean(name, score),
         headline=[(other, figures.mean(name, other)) for other in figures.headline if other != score],
         tokens=figures.median(name, TOKENS),
+        cost=figures.median(name, COST),
         times={time: figures.median(name, time) for time in TIMES},
         failures=figures.failures(name).most_common(),
         integrity=figures.integrity(name),

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from starlette.routing import Mount
-from support.stored_runs import NEW, OLD
+from support.stored_runs import NEW, OLD, add_costs
 
 from trialbed.drivers import load_driver
 from trialbed.store import Store
@@ -170,3 +170,12 @@ async def test_the_server_shows_them_where_it_is_told_to(stored: Path, monkeypat
             client = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8080")
             await stack.enter_async_context(client)
             assert (await client.get("/pages/")).status_code == status
+
+
+async def test_a_run_with_prices_shows_its_costs(stored: Path, get: Any) -> None:
+    assert "USD" not in (await get(f"/runs/{NEW}")).text
+    add_costs(stored)
+    page = (await get(f"/runs/{NEW}")).text
+    assert "cost, USD" in page
+    assert "<td>0.25</td>" in page
+    assert "reference: 0.2 USD for all trials, 0.1 USD for each that is solved" in page

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 import resvg_py
-from support.stored_runs import NEW
+from support.stored_runs import NEW, add_costs
 
 from trialbed.errors import UsageError
 from trialbed.store import open_store
@@ -31,13 +31,24 @@ def test_a_figure_is_of_the_format_of_its_name_and_the_same_each_time(stored: Pa
     assert draw(stored, "scores", stored.parent / f"two.{ending}") == first
 
 
-@pytest.mark.parametrize("kind", ["scores", "cost", "latency"])
+@pytest.mark.parametrize("kind", ["scores", "cost", "tokens", "latency"])
 def test_a_figure_stands_alone_and_names_its_frameworks_and_values(stored: Path, kind: str) -> None:
     drawing = ElementTree.fromstring(draw(stored, kind, stored.parent / "figure.svg", "api_call_score"))
     text = "".join(drawing.itertext())
     for expected in ("reference", "langgraph:native", "wall time" if kind == "latency" else "api_call_score"):
         assert expected in text
     assert "font:" in text, "the style is in the file"
+
+
+@pytest.mark.parametrize(
+    ("kind", "priced", "unit"),
+    [("cost", True, "0.25 USD"), ("cost", False, "120 tokens"), ("tokens", True, "120 tokens")],
+)
+def test_the_cost_is_drawn_in_money_where_it_is_known(stored: Path, kind: str, priced: bool, unit: str) -> None:
+    if priced:
+        add_costs(stored)
+    drawing = ElementTree.fromstring(draw(stored, kind, stored.parent / "figure.svg"))
+    assert unit in "".join(drawing.itertext())
 
 
 @pytest.mark.parametrize(

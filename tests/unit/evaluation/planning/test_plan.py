@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from trialbed.errors import DataError, UsageError
+from trialbed.prices import read_prices
 from trialbed.report.comparison import ComparedRun, ComparedTrial, Side, paired_findings
 from trialbed.statistics import PairedVerdict
 from trialbed_evaluation.planning import (
@@ -123,6 +124,25 @@ def test_a_plan_follows_from_a_pilot(write: Any) -> None:
     assert list(document.as_json()["pilots"][0])[:3] == ["baseline", "candidate", "queries"]
     turned, _ = plan_sides(values, None, "langgraph")
     assert plan(turned, turned[1], QueryPlanOptions(queries=(20,))).pilots[0].candidate == "reference"
+
+
+def test_a_plan_says_what_a_run_costs_at_the_pilots_prices_or_at_others(write: Any) -> None:
+    scores = {"total_tokens": 110, "prompt_tokens": 100, "completion_tokens": 10}
+    found = {query: {"sopr_score": query % 2, "cost": 0.5, **scores} for query in range(1, 41)}
+    other = {query: {"sopr_score": 1 if query % 4 else 0, "cost": 1.5, **scores} for query in range(1, 41)}
+    sides, baseline = plan_sides([str(write("reference", found)), str(write("langgraph", other))], None, None)
+    document = plan(sides, baseline, QueryPlanOptions(queries=(20,)))
+    assert document.cost_per_trial == {"reference": 0.5, "langgraph": 1.5}
+    assert document.cost(20, 3) == 120
+    elsewhere = plan(sides, baseline, QueryPlanOptions(queries=(20,), prices=read_prices("1,10")))
+    assert elsewhere.cost(1, 1) == pytest.approx(2 * (100 * 1 + 10 * 10) / 1e6)
+
+
+def test_a_run_of_which_one_side_has_no_price_has_none(write: Any) -> None:
+    found = {query: {"sopr_score": query % 2, "cost": 0.5} for query in range(1, 41)}
+    other = {query: {"sopr_score": 1} for query in range(1, 41)}
+    sides, baseline = plan_sides([str(write("reference", found)), str(write("langgraph", other))], None, None)
+    assert plan(sides, baseline, QueryPlanOptions(queries=(20,))).cost(20, 1) is None
 
 
 def test_without_two_sides_the_worst_case_is_planned(write: Any) -> None:
