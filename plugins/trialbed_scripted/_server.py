@@ -114,10 +114,10 @@ class ScriptedServer:
         return connect() if self._guard is None else self._guard(connect())
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
-        sent = request.headers.get("Authorization", "").encode(errors="surrogateescape")
-        if self._expected is not None and not hmac.compare_digest(sent, self._expected):
-            return await send(request, fail(401, NO_TOKEN, "authentication_error"), self._ended)
         spoken = PATHS.get(request.path.removeprefix("/v1/"), CHAT)
+        if self._expected is not None and not hmac.compare_digest(_key_in(request), self._expected):
+            refusal = fail(401, NO_TOKEN, "authentication_error", spoken=dialect(spoken))
+            return await send(request, refusal, self._ended)
         response = await self._respond(await request.read(), request.headers, spoken)
         try:
             return await send(request, response, self._ended)
@@ -157,6 +157,12 @@ class ScriptedServer:
         if isinstance(said, Response):
             return said
         return write_turn(fault.change_turn(said, seen.asked), seen, fault, self.faults.answers)
+
+
+def _key_in(request: web.Request) -> bytes:
+    """Return the bearer token of a request, which some SDKs send in a header of their own."""
+    sent = request.headers.get("Authorization") or f"Bearer {request.headers.get('X-Api-Key', '')}"
+    return sent.encode(errors="surrogateescape")
 
 
 def write_turn(turn: Turn, request: ReceivedRequest, fault: Fault, answers: Mapping[str, Any]) -> Response:

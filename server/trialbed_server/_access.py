@@ -59,6 +59,8 @@ class TokenCheck:
 
     def _is_authorized(self, scope: Scope) -> bool:
         sent = [value for name, value in scope["headers"] if name == b"authorization"]
+        # Some SDKs of Anthropic's have a header of their own for the key.
+        sent += [b"Bearer " + value for name, value in scope["headers"] if name == b"x-api-key"]
         return len(sent) == 1 and hmac.compare_digest(sent[0], self._expected)
 
 

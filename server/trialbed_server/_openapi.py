@@ -89,6 +89,31 @@ OPENAI_ERROR: Document = {
     "example": {"error": {"message": "no trial has this token", "type": "invalid_request_error", "code": "404"}},
 }
 
+MESSAGE_REQUEST: Document = {
+    "type": "object",
+    "description": "A message, as Anthropic defines it; passed on as it is.",
+    "properties": {
+        "model": {"type": "string"},
+        "max_tokens": {"type": "integer"},
+        "messages": {"type": "array", "items": {"type": "object"}},
+        "tools": {"type": "array", "items": {"type": "object"}},
+        "stream": {"type": "boolean"},
+    },
+    "required": ["model", "max_tokens", "messages"],
+    "example": {
+        "model": "claude-opus-4-8",
+        "max_tokens": 1024,
+        "messages": [{"role": "user", "content": "How is the weather in Oslo?"}],
+    },
+}
+
+ANTHROPIC_ERROR: Document = {
+    "type": "object",
+    "properties": {"type": {"const": "error"}, "error": {"type": "object"}},
+    "required": ["type", "error"],
+    "example": {"type": "error", "error": {"type": "not_found_error", "message": "no trial has this token"}},
+}
+
 RPC: Document = {"type": "object", "description": "A message of JSON-RPC 2.0."}
 
 OPENED: Document = {
@@ -111,6 +136,8 @@ SCHEMAS: Mapping[str, Document] = {
     "Refused": REFUSED,
     "CompletionRequest": COMPLETION_REQUEST,
     "OpenAIError": OPENAI_ERROR,
+    "MessageRequest": MESSAGE_REQUEST,
+    "AnthropicError": ANTHROPIC_ERROR,
     "Opened": OPENED,
     "Opening": OPENING,
     "JsonRpc": RPC,
@@ -157,7 +184,9 @@ def _document(app: FastAPI, *, token: bool) -> Document:
 def _paths() -> Iterator[tuple[str, Document]]:
     for prefix in ("", "/t/{trial}"):
         yield f"{prefix}/virtual", {"post": _virtual(prefix)}
-        yield f"{prefix}/v1/chat/completions", {"post": _completions(prefix)}
+        yield f"{prefix}/v1/chat/completions", {"post": _ask(prefix, "CompletionRequest", "OpenAIError")}
+        yield f"{prefix}/v1/messages", {"post": _ask(prefix, "MessageRequest", "AnthropicError")}
+        yield f"{prefix}/v1/messages/count_tokens", {"post": _count(prefix)}
         yield f"{prefix}/v1/models", {"get": _models(prefix)}
     yield "/t/{trial}/mcp", {"post": _mcp()}
     yield (
@@ -206,10 +235,15 @@ def _virtual(prefix: str) -> Document:
     )
 
 
-def _completions(prefix: str) -> Document:
-    errors: dict[int | str, Document] = {status: _schema("OpenAIError") for status in (403, 404, 410, 413, 429)}
-    answers = {200: {"type": "object"}, **errors, "default": _schema("OpenAIError")}
-    return _operation("Ask the model", answers, body=_body("CompletionRequest"), prefix=prefix)
+def _ask(prefix: str, request: str, error: str) -> Document:
+    errors: dict[int | str, Document] = {status: _schema(error) for status in (403, 404, 410, 413, 429)}
+    answers = {200: {"type": "object"}, **errors, "default": _schema(error)}
+    return _operation("Ask the model", answers, body=_body(request), prefix=prefix)
+
+
+def _count(prefix: str) -> Document:
+    answers: dict[int | str, Document] = {200: {"type": "object"}, "default": _schema("AnthropicError")}
+    return _operation("Count the tokens of a message", answers, body=_body("MessageRequest"), prefix=prefix)
 
 
 def _models(prefix: str) -> Document:

@@ -11,6 +11,7 @@ from trialbed.wire import Call, ModelAnswer, ModelMessage, ModelRequest, Offered
 
 NAME = "plain_dialect"
 PATH = "plain"
+HEADERS: Mapping[str, str] = {}
 FLAWS = frozenset(("null_message",))
 
 

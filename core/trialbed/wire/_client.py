@@ -68,7 +68,8 @@ class ChatClient:
     ) -> None:
         self._dialect = dialect(spoken)
         self._url = f"{base_url.rstrip('/')}/{self._dialect.PATH}"
-        self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        key = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._headers = {**self._dialect.HEADERS, **key}
         self._attempts = attempts
         self._wait = _AsTold(wait or wait_exponential(multiplier=0.5, max=7) + wait_random(0, 1))
         self._client = httpx.AsyncClient(timeout=timeout, verify=tls_for(base_url), transport=transport)

@@ -110,6 +110,11 @@ class EventReader:
         return Event(name, data[0] if len(data) == 1 else b"\n".join(data))
 
 
-def event_bytes(document: Any) -> bytes:
-    """An event whose data is this document, as compact ASCII JSON."""
-    return b"data: " + json.dumps(document, separators=(",", ":")).encode("ascii") + b"\n\n"
+def event_bytes(document: Any, name: str = "") -> bytes:
+    """An event whose data is this document, as compact ASCII JSON.
+
+    Args:
+        name: of the event; empty for one without a name.
+    """
+    data = b"data: " + json.dumps(document, separators=(",", ":")).encode("ascii") + b"\n\n"
+    return b"event: " + name.encode("ascii") + b"\n" + data if name else data

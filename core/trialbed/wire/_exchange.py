@@ -114,6 +114,7 @@ class ModelMessage:
         call_id: of the call whose result this is.
         reasoning: the reasoning that the model shows.
         refusal: the model's own words with which it refuses.
+        is_error: whether the result of a call is marked as an error, where the dialect marks it.
         source: the message as the dialect writes it, with further fields; None where there is none.
     """
 
@@ -123,6 +124,7 @@ class ModelMessage:
     call_id: str = ""
     reasoning: str = ""
     refusal: str = ""
+    is_error: bool = False
     source: Any = field(default=None, compare=False, repr=False)
 
     @property
@@ -195,6 +197,11 @@ class ModelRequest(ABC):
     def names(self) -> frozenset[str]:
         """The names of the tools on offer."""
         return frozenset(tool.name for tool in self.tools)
+
+    @property
+    def problem_code(self) -> str:
+        """The dialect's own code of the problem; empty where it has none."""
+        return ""
 
     @property
     def is_continued(self) -> bool:

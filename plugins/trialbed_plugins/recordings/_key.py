@@ -17,6 +17,18 @@ VERSION = 1
 IGNORED = frozenset({"stream", "stream_options", "user", "metadata"})
 """Fields that say how the answer is delivered, or who asks; the model does not see them."""
 
+CONVERSATIONS = ("messages", "input")
+"""Fields that hold the conversation, one for each dialect."""
+
+REFERENCES = ("tool_call_id", "tool_use_id", "call_id")
+"""Fields of messages, blocks and items that name a call."""
+
+IDENTIFIED = frozenset(("tool_use", "function_call", "message", "reasoning", "item_reference"))
+"""Types of blocks and items whose ``id`` is drawn."""
+
+EARLIER = "previous_response_id"
+"""The field that names the answer after which the conversation goes on."""
+
 MODEL = "model"
 
 
@@ -29,8 +41,11 @@ def canonical(document: Mapping[str, Any], names: Collection[str] = ()) -> dict[
     kept = {name: value for name, value in document.items() if name not in IGNORED and value is not None}
     if kept.get(MODEL) in names:
         del kept[MODEL]
-    if isinstance(kept.get("messages"), list):
-        kept["messages"] = _with_plain_ids(kept["messages"])
+    for name in CONVERSATIONS:
+        if isinstance(kept.get(name), list):
+            kept[name] = _with_plain_ids(kept[name])
+    if isinstance(kept.get(EARLIER), str):
+        kept[EARLIER] = "earlier"
     return {name: _number(value) for name, value in kept.items()}
 
 
@@ -53,7 +68,7 @@ def request_key(text: str, *, identity: str, seed: int, occurrence: int) -> str:
 
 
 def _with_plain_ids(messages: list[Any]) -> list[Any]:
-    """Replace the ids of calls by their places in the order in which they appear: models and SDKs draw them."""
+    """Replace ids by their places in the order in which they appear: models and SDKs draw them."""
     places: dict[str, str] = {}
 
     def plain(value: Any) -> Any:
@@ -64,14 +79,20 @@ def _with_plain_ids(messages: list[Any]) -> list[Any]:
 
 def _message(message: Mapping[str, Any], plain: Any) -> dict[str, Any]:
     found = dict(message)
-    calls = found.get("tool_calls")
-    if isinstance(calls, list):
-        found["tool_calls"] = [
-            {**call, "id": plain(call["id"])} if isinstance(call, dict) and "id" in call else call for call in calls
-        ]
-    if "tool_call_id" in found:
-        found["tool_call_id"] = plain(found["tool_call_id"])
-    return found
+    if isinstance(calls := found.get("tool_calls"), list):
+        found["tool_calls"] = [_named(call, plain, drawn=True) for call in calls]
+    if isinstance(blocks := found.get("content"), list):
+        found["content"] = [_named(block, plain) for block in blocks]
+    return _named(found, plain)
+
+
+def _named(found: Any, plain: Any, *, drawn: bool = False) -> Any:
+    """Return a call, block or item with plain ids; ``drawn``: its own is, whatever its type."""
+    if not isinstance(found, dict):
+        return found
+    kind = found.get("type")
+    own = ("id",) if drawn or (isinstance(kind, str) and kind in IDENTIFIED) else ()
+    return {name: plain(value) if name in (*REFERENCES, *own) else value for name, value in found.items()}
 
 
 def _number(value: Any) -> Any:

@@ -26,7 +26,8 @@ async def answer(trial: OpenTrial, model: TrialModel, clock: Clock, writer: Resp
     """
     request, spoken = writer.exchange.request, writer.exchange.dialect
     if request.problem:
-        await writer.error(request.problem, 400, "invalid_request_error", "request")
+        code = request.problem_code or None
+        await writer.error(request.problem, 400, "invalid_request_error", "request", code=code)
         return True
     place = trial.model_calls.index(writer.exchange)
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from types import TracebackType
@@ -14,6 +14,7 @@ from multidict import CIMultiDict
 
 from trialbed.wire import ModelRequest
 from trialbed.wire.answer_limits import answer_limits
+from trialbed.wire.dialects import Dialect
 from trialbed.wire.estimates import BYTES_PER_TOKEN
 from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.response import Header
@@ -29,7 +30,10 @@ HOP_BY_HOP = frozenset(
 )
 """Headers that concern one connection only (RFC 9110, 7.6.1)."""
 
-_OURS = frozenset({b"host", b"content-length", b"authorization", b"accept-encoding", b"expect"})
+_OURS = frozenset({b"host", b"content-length", b"authorization", b"x-api-key", b"accept-encoding", b"expect"})
+
+_KEYED = frozenset({b"x-api-key", b"anthropic-version"})
+"""Headers of requests in whose dialect the key has a header of its own, beside that of a bearer token."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +44,17 @@ class ProxiedRequest:
         path: below the endpoint's URL, with its query.
         silence: seconds without a byte after which it is given up.
         read: the request as its dialect reads it.
+        spoken: its dialect.
         model: that a plain request asks for in its place; empty where none is known.
     """
 
     method: str
     path: str
-    headers: Iterable[Header]
+    headers: Sequence[Header]
     body: bytes
     silence: float
     read: ModelRequest
+    spoken: Dialect
     model: str = ""
 
     @property
@@ -121,11 +127,13 @@ class Connection:
         headers = [header for header in self.response_headers(answer) if header[0] != b"content-length"]
         return [*headers, (b"content-length", str(len(body)).encode())], body
 
-    def _request_headers(self, headers: Iterable[Header]) -> CIMultiDict[str]:
+    def _request_headers(self, headers: Sequence[Header]) -> CIMultiDict[str]:
         kept = CIMultiDict((n.decode("latin-1"), v.decode("latin-1")) for n, v in _end_to_end(headers, _OURS))
         kept["Accept-Encoding"] = "identity"
         if self._key:
             kept["Authorization"] = f"Bearer {self._key}"
+            if any(name.lower() in _KEYED for name, _ in headers):
+                kept["X-Api-Key"] = self._key
         return kept
 
 

@@ -8,8 +8,9 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 
 from trialbed.records import Cause
+from trialbed.wire.dialects import COUNTS, Dialect, dialect_at
 from trialbed.wire.dialects import PATHS as DIALECTS
-from trialbed.wire.dialects import Dialect, dialect_at
+from trialbed.wire.estimates import estimated_tokens
 from trialbed.wire_log import estimated_usage
 from trialbed_scripted.faults import put_in
 from trialbed_server._clock import Clock
@@ -28,6 +29,9 @@ from trialbed_server.trials import OpenTrial, TrialRefused, TrialRegistry, Untag
 logger = logging.getLogger(__name__)
 
 MODELS = "models"
+
+BESIDE = frozenset({MODELS, *COUNTS})
+"""Paths of requests that are not put to a model."""
 
 ANY = "*"
 """Stands for every model among those that a trial allows."""
@@ -97,11 +101,13 @@ class Gateway:
             await while_connected(receive, exchange, work)
             self._note_untagged(exchange, scope)
         else:
-            if scope["path_params"]["path"] != MODELS:
+            beside = scope["path_params"]["path"] in BESIDE
+            if not beside:
                 trial.model_calls.append(exchange)
             with trial.in_use():
                 await while_connected(receive, exchange, work)
-            self._count(trial, exchange)
+            if not beside:
+                self._count(trial, exchange)
         self._metrics.model_request(exchange.status)
 
     def _count(self, trial: OpenTrial, exchange: RecordedExchange) -> None:
@@ -115,7 +121,7 @@ class Gateway:
 
     def _note_untagged(self, exchange: RecordedExchange, scope: Scope) -> None:
         call = exchange.record()
-        if scope["path_params"]["path"] != MODELS:
+        if scope["path_params"]["path"] not in BESIDE:
             self._untagged.add_model_call(call)
         tokens = f"{call.usage.prompt_tokens} + {call.usage.completion_tokens}" if call.usage else "unknown"
         logger.info("no trial: %s %.100r, status %s, tokens %s", scope["method"], scope["path"], call.status, tokens)
@@ -131,8 +137,8 @@ class Gateway:
     async def _answer(self, trial: OpenTrial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
         path = scope["path_params"]["path"]
         asks = path in DIALECTS
-        if scope["method"] != ("POST" if asks else "GET") or not (asks or path == MODELS):
-            served = ", ".join(f"POST /v1/{served}" for served in DIALECTS)
+        if scope["method"] != ("GET" if path == MODELS else "POST") or not (asks or path in BESIDE):
+            served = ", ".join(f"POST /v1/{served}" for served in (*DIALECTS, *COUNTS))
             message = f"{scope['method']} /v1/{path} is not served here; {served} and GET /v1/{MODELS} are"
             await writer.error(message, 404, "invalid_request_error", "request")
         elif asks and trial is not None and not self._takes_step(trial, writer.exchange):
@@ -146,6 +152,8 @@ class Gateway:
             return
         elif path == MODELS and trial is not None and _names_its_model(trial):
             await writer.document(_models(trial))
+        elif path in COUNTS and trial is not None and trial.model is not None:
+            await writer.document({"input_tokens": estimated_tokens(writer.exchange.request.prompt)})
         elif trial is not None and trial.model is not None and await answer(trial, trial.model, self._clock, writer):
             return
         elif self._upstream is None:
@@ -157,7 +165,8 @@ class Gateway:
             sent = body if trial is None else with_model(body, trial.model_name, trial.own_model)
             read = writer.exchange.request
             model = "" if trial is None else trial.own_model
-            request = ProxiedRequest(scope["method"], target, scope["headers"], sent, silence, read, model)
+            spoken = writer.exchange.dialect
+            request = ProxiedRequest(scope["method"], target, scope["headers"], sent, silence, read, spoken, model)
             await self._upstream.forward(request, writer)
 
     async def _puts_in(self, trial: OpenTrial | None, writer: ResponseWriter) -> bool:

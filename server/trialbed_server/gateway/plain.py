@@ -8,7 +8,7 @@ import json
 import aiohttp
 
 from trialbed.wire import ModelMessage
-from trialbed.wire.dialects import dialect
+from trialbed.wire.dialects import Dialect
 from trialbed_server.gateway.connection import Connection, ProxiedRequest
 
 PROMPT = "Reply with the word OK."
@@ -27,21 +27,22 @@ class PlainRequests:
     def __init__(self, connection: Connection) -> None:
         self.answered = 0
         self._connection = connection
-        self._next: dict[str, asyncio.Task[bool]] = {}
+        self._next: dict[tuple[str, str], asyncio.Task[bool]] = {}
         self._turn = asyncio.Lock()
 
-    async def works(self, model: str) -> bool:
+    async def works(self, model: str, spoken: Dialect) -> bool:
         """Return whether the endpoint answers a plain request that is sent from now on; one is sent at a time."""
-        if model not in self._next:
-            self._next[model] = asyncio.create_task(self._ask(model))
-        return await asyncio.shield(self._next[model])
+        key = model, spoken.NAME
+        if key not in self._next:
+            self._next[key] = asyncio.create_task(self._ask(model, spoken))
+        return await asyncio.shield(self._next[key])
 
-    async def _ask(self, model: str) -> bool:
+    async def _ask(self, model: str, spoken: Dialect) -> bool:
         async with self._turn:
             # A refusal that comes from now on needs a later request: the key may have gone meanwhile.
-            del self._next[model]
+            del self._next[model, spoken.NAME]
             try:
-                async with asyncio.timeout(PATIENCE), self._connection.send(_plain(model)) as answer:
+                async with asyncio.timeout(PATIENCE), self._connection.send(_plain(model, spoken)) as answer:
                     works = answer.status < 300
             except (aiohttp.ClientError, OSError):
                 works = False
@@ -49,9 +50,9 @@ class PlainRequests:
         return works
 
 
-def _plain(model: str) -> ProxiedRequest:
-    spoken = dialect()
+def _plain(model: str, spoken: Dialect) -> ProxiedRequest:
     document = spoken.write_request(model, [ModelMessage(role="user", content=PROMPT)], {})
-    headers = [(b"content-type", b"application/json")]
-    body = json.dumps(document).encode()
-    return ProxiedRequest("POST", f"/{spoken.PATH}", headers, body, PATIENCE, spoken.read_request(document), model)
+    headers = [(name.encode(), value.encode()) for name, value in spoken.HEADERS.items()]
+    headers.append((b"content-type", b"application/json"))
+    body, read = json.dumps(document).encode(), spoken.read_request(document)
+    return ProxiedRequest("POST", f"/{spoken.PATH}", headers, body, PATIENCE, read, spoken, model)

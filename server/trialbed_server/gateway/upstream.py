@@ -282,10 +282,12 @@ class Upstream:
         if not request.model:
             return False
         if status in PLAINLY_ASKED:
-            return await self._plain.works(request.model)
+            return await self._plain.works(request.model, request.spoken)
         if cause_of_status(status, others_answered=False) != "request":
             return False
-        return bool(self.circuit.answered or self._plain.answered) or await self._plain.works(request.model)
+        return bool(self.circuit.answered or self._plain.answered) or await self._plain.works(
+            request.model, request.spoken
+        )
 
     def _fail(self, request: ProxiedRequest, writer: ResponseWriter, error: Exception) -> FailedAttempt | None:
         silent = isinstance(error, TimeoutError)

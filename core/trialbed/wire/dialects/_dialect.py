@@ -37,11 +37,13 @@ class Dialect(Protocol):
     Attributes:
         NAME: of the dialect.
         PATH: of its requests, below the ``/v1`` of an endpoint.
+        HEADERS: that its requests need.
         FLAWS: the ways in which an answer can break the protocol, by the names of the scripted faults.
     """
 
     NAME: str
     PATH: str
+    HEADERS: Mapping[str, str]
     FLAWS: Collection[str]
 
     def read_request(self, document: Mapping[str, Any], problem: str = "") -> ModelRequest:

@@ -11,8 +11,11 @@ if TYPE_CHECKING:
 
 CHAT = "chat_completions"
 
-PATHS = {"chat/completions": CHAT}
+PATHS = {"chat/completions": CHAT, "messages": "messages"}
 """Path of requests -> the name of the dialect, which is that of its module."""
+
+COUNTS = {"messages/count_tokens": "messages"}
+"""Path of requests that ask for the number of tokens of another one -> its dialect."""
 
 
 @cache
@@ -30,5 +33,5 @@ def dialect(name: str = CHAT) -> Dialect:
 
 def dialect_at(path: str) -> Dialect | None:
     """The dialect of the requests to a path below ``/v1``; None if it is none's."""
-    name = PATHS.get(path)
+    name = PATHS.get(path) or COUNTS.get(path)
     return None if name is None else dialect(name)

@@ -69,6 +69,8 @@ MATTER: dict[str, Any] = {
     "reasoning_effort": "high",
     "model": "gpt-4o-mini",
     "a_vendors_own": True,
+    "input": [{"role": "user", "content": "Where?"}],
+    "system": "Be brief.",
 }
 IGNORED: dict[str, Any] = {
     "stream": True,
@@ -103,6 +105,27 @@ def test_model_seed_and_occurrence_matter(other: dict[str, Any]) -> None:
 def test_the_name_of_the_runs_model_does_not(told: str | None) -> None:
     text = canonical_text(canonical(REQUEST | {"model": told}, {"gpt-4o", "own-name"}))
     assert text == canonical_text(canonical(REQUEST, {"gpt-4o"}))
+
+
+def blocks(identity: str) -> list[Any]:
+    use = {"type": "tool_use", "id": identity, "name": "look", "input": {}}
+    return [
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": identity, "content": "here"}]},
+    ]
+
+
+def items(identity: str) -> list[Any]:
+    call = {"type": "function_call", "id": f"fc_{identity}", "call_id": identity, "name": "look", "arguments": "{}"}
+    return [call, {"type": "function_call_output", "call_id": identity, "output": "here"}]
+
+
+def test_ids_of_calls_do_not_matter_in_any_dialect() -> None:
+    assert key({"messages": blocks("a")}) == key({"messages": blocks("b")})
+    assert key({"input": items("a")}) == key({"input": items("b")})
+    other = blocks("a")
+    other[1]["content"][0]["tool_use_id"] = "b"
+    assert key({"messages": other}) != key({"messages": blocks("a")})
 
 
 def test_every_field_that_is_tested_stands_in_the_table_and_the_other_way_round() -> None:

@@ -18,6 +18,7 @@ from trialbed.wire.dialects.chat_completions._completions import (
 from trialbed.wire.dialects.chat_completions._errors import read_error
 from trialbed.wire.dialects.chat_completions._flaws import DONE_EVENT, FLAWS
 from trialbed.wire.dialects.chat_completions._requests import (
+    HEADERS,
     NAME,
     PATH,
     ChatRequest,
@@ -34,6 +35,7 @@ from trialbed.wire.dialects.chat_completions._streams import StreamReader, open_
 __all__ = [
     "DONE_EVENT",
     "FLAWS",
+    "HEADERS",
     "NAME",
     "PATH",
     "PIECE",

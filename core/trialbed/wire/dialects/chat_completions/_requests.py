@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from trialbed.wire._exchange import (
@@ -19,6 +20,7 @@ from trialbed.wire._exchange import (
 
 NAME = "chat_completions"
 PATH = "chat/completions"
+HEADERS: Mapping[str, str] = MappingProxyType({})
 
 REASONING = ("reasoning_content", "reasoning")
 """Keys under which endpoints give the reasoning of a model."""

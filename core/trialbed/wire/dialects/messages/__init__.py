@@ -1,0 +1,38 @@
+"""Messages: ``POST …/messages``, as Anthropic specified them and as its SDKs read them."""
+
+from trialbed.wire.dialects.messages._answers import read_answer, read_body
+from trialbed.wire.dialects.messages._errors import read_error, write_error
+from trialbed.wire.dialects.messages._flaws import FLAWS
+from trialbed.wire.dialects.messages._requests import (
+    HEADERS,
+    NAME,
+    PATH,
+    MessagesRequest,
+    read_request,
+    reply_formats,
+    write_request,
+)
+from trialbed.wire.dialects.messages._streams import StreamReader, open_stream, read_stream
+from trialbed.wire.dialects.messages._writing import write_answer, write_document, write_events, write_message
+
+__all__ = [
+    "FLAWS",
+    "HEADERS",
+    "NAME",
+    "PATH",
+    "MessagesRequest",
+    "StreamReader",
+    "open_stream",
+    "read_answer",
+    "read_body",
+    "read_error",
+    "read_request",
+    "read_stream",
+    "reply_formats",
+    "write_answer",
+    "write_document",
+    "write_error",
+    "write_events",
+    "write_message",
+    "write_request",
+]

@@ -1,0 +1,108 @@
+"""Messages of a model as JSON documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from trialbed.wire._bodies import excerpt, oddities, read_object
+from trialbed.wire._exchange import Document, ModelAnswer, ModelMessage
+from trialbed.wire._readings import Problem, Reading, outcome_of
+from trialbed.wire.dialects._values import is_count, mapping_of, text_of
+from trialbed.wire.dialects.messages._blocks import read_blocks
+from trialbed.wire.dialects.messages._errors import reports_error
+
+REASONS = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "content_filter",
+}
+"""Reason for which a message ends -> its canonical name."""
+
+SHARED = tuple(one.name for one in fields(ModelMessage))
+
+
+def read_body(body: bytes, content_type: str = "application/json") -> Reading:
+    """Read an answer that was not streamed.
+
+    Args:
+        body: of a response with an HTTP status of 2xx.
+        content_type: as the response gives it, in lower case.
+    """
+    document = read_object(body, content_type)
+    if isinstance(document, Reading):
+        return document
+    reading = _read_message(document, body)
+    return replace(reading, notes=tuple(notes), excerpts=notes) if (notes := oddities(body, content_type)) else reading
+
+
+def read_answer(document: Document | None, written: Mapping[int, str] | None = None) -> ModelAnswer:
+    """Read the answer in a message, as far as it is one; without content its ``source`` is None.
+
+    Args:
+        written: place of a block -> the arguments of its call as the model wrote them, where a stream shows that.
+    """
+    found = document or {}
+    content = found.get("content")
+    said = read_blocks(content, written)
+    reason = canonical_reason(found.get("stop_reason"))
+    details = mapping_of(found.get("stop_details"))
+    return ModelAnswer(
+        **{name: getattr(said, name) for name in SHARED if name not in ("source", "refusal")},
+        model=text_of(found.get("model")),
+        id=text_of(found.get("id")).removeprefix("msg_"),
+        created=0,
+        finish_reason=reason,
+        usage=read_usage(found.get("usage")),
+        refusal=text_of(details.get("explanation")) if details.get("type") == "refusal" else "",
+        source={"role": "assistant", "content": content} if isinstance(content, list) else None,
+    )
+
+
+def canonical_reason(reason: Any) -> str | None:
+    """Return the canonical name of the reason for which a message ends; None where it has none."""
+    return REASONS.get(reason, reason) if isinstance(reason, str) and reason else None
+
+
+def read_usage(usage: Any) -> dict[str, int] | None:
+    """Return the tokens of a message by their canonical names, among which those of the prompt have the cached ones."""
+    found = mapping_of(usage)
+    counts = {name: value for name, value in found.items() if is_count(value)}
+    tokens: dict[str, int] = {}
+    if "input_tokens" in counts:
+        read, made = counts.get("cache_read_input_tokens", 0), counts.get("cache_creation_input_tokens", 0)
+        tokens["prompt_tokens"] = counts["input_tokens"] + read + made
+    if "output_tokens" in counts:
+        tokens["completion_tokens"] = counts["output_tokens"]
+    if len(tokens) > 1:
+        tokens["total_tokens"] = sum(tokens.values())
+    if "cache_read_input_tokens" in counts:
+        tokens["cached_tokens"] = counts["cache_read_input_tokens"]
+    return tokens or None
+
+
+def problem_of(document: Document) -> Problem | None:
+    """Return why a message is no answer; None where it is one."""
+    reason = document.get("stop_reason")
+    if not isinstance(document.get("content"), list):
+        return Problem("null_message", "the message has no list of blocks as its content")
+    if not isinstance(reason, str) or not reason:
+        return Problem("no_finish_reason", "the message has no stop_reason")
+    return None
+
+
+def _read_message(document: Document, body: bytes) -> Reading:
+    answer = read_answer(document)
+    reason = answer.finish_reason
+    if reports_error(document):
+        error = mapping_of(document.get("error"))
+        problem = Problem("error_body", f"the body reports an error: {excerpt(body)}", error.get("type"))
+        return Reading("protocol_error", reason, document, problem, answer=answer)
+    found = problem_of(document)
+    if found is not None or reason is None:
+        return Reading("protocol_error", reason, document, found, answer=answer)
+    return Reading(outcome_of(reason), reason, document, answer=answer)

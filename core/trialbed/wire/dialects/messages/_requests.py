@@ -1,0 +1,156 @@
+"""Requests for messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+from trialbed.wire._exchange import (
+    Document,
+    GenerationConfig,
+    ModelMessage,
+    ModelRequest,
+    OfferedTool,
+    ToolChoice,
+)
+from trialbed.wire.dialects._values import list_of, number, schema_of, text_of, whole_number
+from trialbed.wire.dialects.messages._blocks import read_message, write_messages
+
+NAME = "messages"
+PATH = "messages"
+HEADERS: Mapping[str, str] = MappingProxyType({"anthropic-version": "2023-06-01"})
+
+READ = frozenset(("model", "messages", "system", "tools", "tool_choice", "stream"))
+"""Fields of a request that are not settings."""
+
+MODES = {"auto": "auto", "any": "required", "tool": "required", "none": "none"}
+"""Type of a choice -> its canonical mode."""
+
+DEFAULT_TOKENS = 4096
+"""The limit of an answer where none is given: a request must have one."""
+
+NO_THREADS = "threads are not served here; send the whole conversation"
+
+
+class MessagesRequest(ModelRequest):
+    """A request for a message."""
+
+    @cached_property
+    def messages(self) -> tuple[ModelMessage, ...]:
+        """The conversation, the system prompt first; a result of a tool is a message of its own."""
+        system = self.document.get("system")
+        source = {"role": "system", "content": system}
+        first = (ModelMessage(role="system", content=system, source=source),) if system else ()
+        return (*first, *(read for found in list_of(self.document.get("messages")) for read in read_message(found)))
+
+    @cached_property
+    def tools(self) -> tuple[OfferedTool, ...]:
+        """The tools that the client runs; those that the vendor runs are left out."""
+        return tuple(map(_read_tool, _client_tools(self.document)))
+
+    @property
+    def tool_choice(self) -> ToolChoice:
+        """Return whether the model may call them."""
+        choice = self.document.get("tool_choice")
+        if not isinstance(choice, Mapping):
+            return ToolChoice()
+        kind = choice.get("type")
+        name = text_of(choice.get("name")) if kind == "tool" else ""
+        return ToolChoice(MODES.get(kind, "auto") if isinstance(kind, str) else "auto", name)
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The rest."""
+        return {key: value for key, value in self.document.items() if key not in READ}
+
+    @property
+    def generation(self) -> GenerationConfig:
+        """Those of the settings that have the same meaning in every dialect."""
+        document = self.document
+        choice = document.get("tool_choice")
+        limit = whole_number(document.get("max_tokens"))
+        return GenerationConfig(
+            temperature=number(document.get("temperature")),
+            max_tokens=limit if limit is not None and limit > 0 else None,
+            stop=tuple(stop for stop in list_of(document.get("stop_sequences")) if isinstance(stop, str) and stop),
+            parallel_calls=not (isinstance(choice, Mapping) and choice.get("disable_parallel_tool_use") is True),
+            reply_schema=_reply_schema(document.get("output_config")),
+        )
+
+    @property
+    def prompt(self) -> Mapping[str, Any]:
+        """The system prompt, the messages and the tools."""
+        found = self.document
+        return {"system": found.get("system"), "messages": found.get("messages", []), "tools": found.get("tools", [])}
+
+    @property
+    def wants_usage(self) -> bool:
+        """Always: a stream has it in its first and its last event."""
+        return True
+
+    @property
+    def problem_code(self) -> str:
+        """The code on which the vendor's SDK sends the whole conversation instead of a thread."""
+        return "thread_unsupported_request" if self.problem == NO_THREADS else ""
+
+    def _problem(self) -> str:
+        if self.document.get("thread") is not None:
+            return NO_THREADS
+        if not isinstance(self.document.get("messages"), list):
+            return "messages: Field required" if "messages" not in self.document else "messages: must be a list"
+        if whole_number(self.document.get("max_tokens")) is None:
+            return "max_tokens: Field required"
+        for place, tool in enumerate(list_of(self.document.get("tools"))):
+            if isinstance(tool, Mapping) and not _is_client_tool(tool):
+                return f"tools.{place}: tools of the type {str(tool.get('type'))[:100]!r} are not served here"
+        return ""
+
+
+def read_request(document: Mapping[str, Any], problem: str = "") -> MessagesRequest:
+    """Read a request; ``problem``: why its body is not a JSON object."""
+    return MessagesRequest(document, problem)
+
+
+def write_request(
+    model: str, messages: Sequence[ModelMessage], settings: Mapping[str, Any], tools: Sequence[OfferedTool] = ()
+) -> Document:
+    """Return a request; ``settings`` are its further fields, of which the dialect has no seed.
+
+    System prompts at the beginning are its ``system``; results of tools stand in one message of the user.
+    """
+    kept = {key: value for key, value in settings.items() if key != "seed"}
+    request: Document = {"model": model, "max_tokens": DEFAULT_TOKENS, **write_messages(messages), **kept}
+    return {**request, "tools": list(map(_write_tool, tools))} if tools else request
+
+
+def reply_formats(schema: Mapping[str, Any]) -> list[Document]:
+    """Return the settings that ask for a reply of this JSON Schema."""
+    return [{"output_config": {"format": {"type": "json_schema", "schema": dict(schema)}}}]
+
+
+def _client_tools(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for tool in list_of(document.get("tools")):
+        if isinstance(tool, Mapping) and _is_client_tool(tool) and isinstance(tool.get("name"), str):
+            yield tool
+
+
+def _is_client_tool(tool: Mapping[str, Any]) -> bool:
+    return tool.get("type") in (None, "custom")
+
+
+def _read_tool(tool: Mapping[str, Any]) -> OfferedTool:
+    return OfferedTool(tool["name"], text_of(tool.get("description")), tool.get("input_schema") or {}, tool)
+
+
+def _write_tool(tool: OfferedTool) -> Document:
+    schema = tool.parameters if isinstance(tool.parameters, Mapping) else {}
+    return {"name": tool.name, "description": tool.description, "input_schema": {"type": "object", **schema}}
+
+
+def _reply_schema(wanted: Any) -> Mapping[str, Any] | None:
+    form = wanted.get("format") if isinstance(wanted, Mapping) else None
+    if not isinstance(form, Mapping) or form.get("type") != "json_schema":
+        return None
+    return schema_of(form.get("schema"))
