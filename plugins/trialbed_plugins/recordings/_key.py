@@ -83,7 +83,8 @@ def _message(message: Mapping[str, Any], plain: Any) -> dict[str, Any]:
         found["tool_calls"] = [_named(call, plain, drawn=True) for call in calls]
     if isinstance(blocks := found.get("content"), list):
         found["content"] = [_named(block, plain) for block in blocks]
-    return _named(found, plain)
+    named: dict[str, Any] = _named(found, plain)
+    return named
 
 
 def _named(found: Any, plain: Any, *, drawn: bool = False) -> Any:
