@@ -48,12 +48,14 @@ class OpenedModel:
         base_url: its endpoint, ending in ``/v1``; None where the gateway answers for it by ``ModelDriver.begin``.
         api_key: sent to that endpoint as bearer token; None for none.
         notes: for the user, before the first trial, a sentence each.
+        at_once: how many requests it answers at a time; no more trials are run at a time. None for any number.
     """
 
     model: str
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
+    at_once: int | None = None
 
 
 @dataclass(frozen=True)

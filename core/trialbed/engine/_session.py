@@ -212,7 +212,7 @@ class RunSession:
                     listeners=self._listeners,
                     judge=judge,
                     model=model,
-                    slots=asyncio.Semaphore(options.concurrency),
+                    slots=asyncio.Semaphore(min(options.concurrency, model.at_once or options.concurrency)),
                     ambient=self._ambient,
                     processes=scoring,
                 )

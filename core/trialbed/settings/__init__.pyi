@@ -19,6 +19,7 @@ from ._folders import make_folder as make_folder
 from ._folders import response_cache as response_cache
 from ._folders import state_dir as state_dir
 from ._folders import store_file as store_file
+from ._folders import weights_dir as weights_dir
 from ._run import MARGIN as MARGIN
 from ._run import SANDBOXES as SANDBOXES
 from ._run import IdentitySettings as IdentitySettings

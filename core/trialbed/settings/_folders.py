@@ -62,6 +62,11 @@ def index_dir() -> Path:
     return _cache_dir("TRIALBED_INDEX_DIR", "indexes")
 
 
+def weights_dir() -> Path:
+    """The folder of local models' weights that come in parts: ``TRIALBED_WEIGHTS_DIR`` or the user's cache folder."""
+    return _cache_dir("TRIALBED_WEIGHTS_DIR", "weights")
+
+
 def _cache_dir(variable: str, name: str) -> Path:
     chosen = os.environ.get(variable)
     if chosen:

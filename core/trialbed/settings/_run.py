@@ -232,6 +232,7 @@ class RunSettings(IdentitySettings):
         model_retries: repetitions by the gateway count for no framework. The gateway of a running server keeps its own.
         endpoint_patience: for the repetitions of one request, and for an endpoint that only fails, before the run ends.
         probe: an endpoint that refuses the model's name is found out in this way, too.
+        chat_template: part of the run's identity as part of the model's, by its text.
         api_key_env: the environment variable that holds the endpoint's key.
         judge_api_key_env: the variable of the judge's own endpoint.
         max_helper_requests: of each helper, such as the judge; further ones fail.
@@ -299,6 +300,15 @@ class RunSettings(IdentitySettings):
             "parses calls; it gets one where it does. 0 for none.",
         ),
     ] = 3
+    chat_template: Annotated[
+        str,
+        Setting(
+            ("--chat-template",),
+            "Chat template of a local model: its own, Trialbed's function-call, a file, or auto, which is its own "
+            "unless that parses no call.",
+            metavar="auto|own|function-call|FILE",
+        ),
+    ] = "auto"
     api_key_env: Annotated[
         str,
         Setting(

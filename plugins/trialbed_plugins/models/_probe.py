@@ -19,19 +19,22 @@ SHOWN = 10
 """Names that an error lists."""
 
 
-async def probe(name: str, listed: Sequence[str], settings: RunSettings, key: str | None) -> tuple[str, ...]:
+async def probe(
+    name: str, listed: Sequence[str], settings: RunSettings, key: str | None, *, base_url: str
+) -> tuple[str, ...]:
     """Ask the model for one call, and return advice for the user before minutes or money go into trials.
 
     An endpoint that cannot be reached is left to the run, which waits for it.
 
     Args:
         listed: the endpoint's own list of its models; empty where it has none.
+        base_url: the endpoint's.
 
     Raises:
         UsageError: the endpoint refuses the name, which its list does not have.
     """
     readings = []
-    async with ChatClient(settings.base_url or "", key, timeout=settings.timeout, attempts=1) as client:
+    async with ChatClient(base_url, key, timeout=settings.timeout, attempts=1) as client:
         for place in range(settings.probe):
             reading = await client.complete(_request(name, CITIES[place % len(CITIES)]))
             _check_known(name, listed, reading)

@@ -40,7 +40,7 @@ class EndpointModels(ModelDriver):
         notes: tuple[str, ...] = ()
         if settings.base_url and settings.probe:
             names = await _list(settings.base_url, _key(settings))
-            notes = await probe(name, names, settings, _key(settings))
+            notes = await probe(name, names, settings, _key(settings), base_url=settings.base_url)
         yield OpenedModel(model=name, base_url=settings.base_url, api_key=_key(settings), notes=notes)
 
 

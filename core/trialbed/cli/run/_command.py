@@ -60,6 +60,7 @@ SECTIONS = {
         "rpm",
         "tpm",
         "probe",
+        "chat_template",
         "on_miss",
         "price",
         "budget",

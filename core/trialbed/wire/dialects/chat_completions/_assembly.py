@@ -76,6 +76,8 @@ class Assembly:
             self._usage = usage
         if isinstance(groq := chunk.get("x_groq"), dict) and isinstance(usage := groq.get("usage"), dict):
             self._usage = usage
+        if self._usage is None and isinstance(timings := chunk.get("timings"), dict):
+            self._usage = _usage_of_timings(timings)
         token = False
         choices = chunk.get("choices")
         if not isinstance(choices, list):
@@ -336,3 +338,15 @@ def _name(fragments: list[str], offered: Collection[str]) -> str:
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
+
+
+def _usage_of_timings(timings: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The usage in llama.cpp's times, which end each of its streams; the usage itself ends those that ask for it."""
+    new, cached, completion = (timings.get(name) for name in ("prompt_n", "cache_n", "predicted_n"))
+    if not (isinstance(new, int) and isinstance(cached, int) and isinstance(completion, int)):
+        return None
+    return {
+        "prompt_tokens": new + cached,
+        "completion_tokens": completion,
+        "prompt_tokens_details": {"cached_tokens": cached},
+    }

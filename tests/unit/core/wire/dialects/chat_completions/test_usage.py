@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
+from trialbed.wire.dialects import dialect
 from trialbed.wire.dialects.chat_completions import read_answer
 
 COUNTS = {"prompt_tokens": 3, "completion_tokens": 4}
@@ -39,3 +41,21 @@ def test_reasoning_is_hidden_where_it_was_counted_and_not_sent() -> None:
     assert read_answer({"usage": usage, "choices": [{"message": {"content": "x"}}]}).hidden_tokens == 3
     shown = {"message": {"content": "x", "reasoning_content": "hm"}}
     assert read_answer({"usage": usage, "choices": [shown]}).hidden_tokens == 0
+
+
+@pytest.mark.parametrize(
+    ("last", "counted"),
+    [
+        ({}, {"prompt_tokens": 273, "completion_tokens": 26, "cached_tokens": 259, "total_tokens": 299}),
+        ({"usage": COUNTS}, {**COUNTS, "total_tokens": 7}),
+    ],
+)
+def test_a_stream_of_llama_cpp_has_its_tokens_in_its_times_unless_it_tells_the_usage(
+    last: dict[str, Any], counted: dict[str, int]
+) -> None:
+    chunk = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], **last}
+    for timings in ({"prompt_n": 14, "cache_n": 259, "predicted_n": 26}, {"prompt_n": 14, "predicted_n": "26"}):
+        reader = dialect().open_stream(())
+        reader.feed(b"data: " + json.dumps({**chunk, "timings": timings}).encode() + b"\n\ndata: [DONE]\n\n")
+        expected = counted if timings["predicted_n"] == 26 or last else None
+        assert reader.end().answer.usage == expected

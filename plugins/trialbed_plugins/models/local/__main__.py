@@ -1,0 +1,58 @@
+"""The process in which llama.cpp serves a model: it ends with its standard input.
+
+A line of JSON on standard input says which model; ``{"url": …}`` on standard output says where it is. All that
+llama.cpp has to say goes to standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+
+def main() -> None:
+    """Serve until the standard input ends."""
+    told = os.dup(1)
+    os.dup2(2, 1)  # llama.cpp may print
+    wanted = json.loads(sys.stdin.buffer.readline())
+    server = start(wanted)
+    os.write(told, json.dumps({"url": server.listening_address}).encode() + b"\n")
+    os.close(told)
+    sys.stdin.buffer.read()
+    # The server's own end waits for what it is answering.
+    os._exit(0)
+
+
+def start(wanted: dict[str, Any]) -> Any:
+    """Load a model, and serve it on a free port of this machine.
+
+    Args:
+        wanted: ``path`` of the weights, ``template`` (None for the model's own), ``context`` in tokens, ``threads``,
+            and the ``key`` that requests must have.
+    """
+    import xllamacpp
+
+    params = xllamacpp.CommonParams()
+    params.model.path = wanted["path"]
+    params.n_ctx = wanted["context"]
+    # At temperature 0, equal requests get equal answers only if a token's numbers do not depend on the tokens beside
+    # it, which are those that the cache lacks, or another request's. Flash attention, the kernels for repacked weights
+    # and those of GPUs add up in another order for one token than for many.
+    params.n_parallel = 1
+    params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
+    params.no_extra_bufts = True
+    params.n_gpu_layers = 0
+    params.use_jinja = True
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = wanted["threads"]
+    if wanted["template"] is not None:
+        params.chat_template = wanted["template"]
+    params.api_keys = [wanted["key"]]
+    params.port = 0
+    params.ui = False
+    return xllamacpp.Server(params)
+
+
+if __name__ == "__main__":
+    main()

