@@ -16,10 +16,10 @@ from ._options import RunOptions as RunOptions
 from ._options import read_configured as read_configured
 from ._options import read_keywords as read_keywords
 from ._plan import Prepared as Prepared
-from ._plan import choose_queries as choose_queries
 from ._plan import config_digest as config_digest
 from ._plan import new_trial_token as new_trial_token
 from ._plan import trial_seed as trial_seed
+from ._queries import choose_queries as choose_queries
 from ._run import prepare as prepare
 from ._run import run as run
 from ._server import answers as answers

@@ -62,25 +62,6 @@ def new_trial_token() -> str:
     return secrets.token_urlsafe(15)
 
 
-def choose_queries(dataset: Dataset, limit: int | None, query_ids: Sequence[str]) -> tuple[Query, ...]:
-    """The queries of a run, in the dataset's order.
-
-    Raises:
-        UsageError: a query id is not in the dataset, or nothing is left.
-    """
-    queries = list(dataset.queries())
-    if query_ids:
-        known = {str(query.query_id) for query in queries}
-        missing = [wanted for wanted in query_ids if wanted not in known]
-        if missing:
-            raise UsageError(f"--query-id: {dataset.test_set} has no query {', '.join(missing)}")
-        queries = [query for query in queries if str(query.query_id) in set(query_ids)]
-    chosen = tuple(queries[:limit])
-    if not chosen:
-        raise UsageError(f"{dataset.test_set} has no queries to run")
-    return chosen
-
-
 @dataclass(frozen=True)
 class Prepared:
     """The parts of a run that do not depend on the server or the workers.

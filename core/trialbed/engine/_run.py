@@ -17,7 +17,8 @@ from trialbed.engine._datasets import open_catalog, open_dataset
 from trialbed.engine._live import LiveExecutor
 from trialbed.engine._models import model_info, with_endpoint
 from trialbed.engine._options import NO_OBJECTS, RunObjects, RunOptions, check_run_sandbox, with_commands, with_profiles
-from trialbed.engine._plan import Prepared, choose_queries, config_digest, find_run, remarks, run_config
+from trialbed.engine._plan import Prepared, config_digest, find_run, remarks, run_config
+from trialbed.engine._queries import choose_queries
 from trialbed.engine._session import NoProgress, RunProgress, RunSession
 from trialbed.engine._tools import selector_driver
 from trialbed.errors import DataError, UsageError
@@ -61,7 +62,7 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: 
     commands = agent_commands(options.commands, Path.cwd())
     options = with_commands(options, commands)
     dataset = objects.dataset or open_dataset(options.dataset, options.data_dir)
-    queries = choose_queries(dataset, options.limit, options.query_ids)
+    queries = choose_queries(dataset, options.limit, options.query_ids, options.categories, options.shuffle)
     config = run_config(
         options,
         dataset,

@@ -226,7 +226,9 @@ class RunSettings(IdentitySettings):
             the run's identity.
         profiles: of the frameworks that name none and have profiles; each profile is a framework of its own in the run,
             so they are part of its identity with these.
-        query_ids: only these queries; empty for all.
+        query_ids: only these queries, or those in ranges of numbers; empty for all.
+        categories: only queries that need an Api of one of these; empty for all.
+        shuffle: draws the order of the queries, of which ``limit`` takes the first; None for the dataset's order.
         against: the framework that the others are compared with; None for ``reference``, or the first.
         margin: set before the figures are seen: frameworks that are shown to differ by less are equivalent.
         model_retries: repetitions by the gateway count for no framework. The gateway of a running server keeps its own.
@@ -248,7 +250,22 @@ class RunSettings(IdentitySettings):
     """
 
     limit: Annotated[int | None, Ge(1), Setting(("-n", "--limit"), "Maximum number of queries. [default: all]")] = None
-    query_ids: Annotated[tuple[str, ...], Setting(("--query-id",), "Only this query; repeatable.", metavar="ID")] = ()
+    query_ids: Annotated[
+        tuple[str, ...],
+        Setting(("--query-id",), "Only this query, or those of a range such as 1-5; repeatable.", metavar="ID"),
+    ] = ()
+    categories: Annotated[
+        tuple[str, ...],
+        Setting(("--category",), "Only queries that need an Api of this category; repeatable.", metavar="NAME"),
+    ] = ()
+    shuffle: Annotated[
+        int | None,
+        Setting(
+            ("--shuffle",),
+            "Take the queries in a random order, which this number draws. [default: the dataset's order]",
+            metavar="SEED",
+        ),
+    ] = None
     profiles: Annotated[
         tuple[str, ...],
         Setting(

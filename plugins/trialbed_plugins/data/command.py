@@ -211,7 +211,7 @@ def _default_cache() -> Path:
 
 @command.command("show", epilog="Example: bench data show mini --query-id 1")
 @click.argument("dataset", shell_complete=completes(datasets))
-@plain_option("--query-id", help="Show this query in full.")
+@plain_option("--query-id", help="Show this query in full, or those of a range such as 1-5.")
 @data_dir_option
 @json_option
 def show(dataset: str, query_id: str | None, data_dir: Path | None, as_json: bool) -> None:
@@ -220,10 +220,11 @@ def show(dataset: str, query_id: str | None, data_dir: Path | None, as_json: boo
 
     opened = open_dataset(dataset, _folder(data_dir))
     if query_id is not None:
-        (query,) = choose_queries(opened, None, (query_id,))
+        chosen = choose_queries(opened, None, (query_id,))
         if as_json:
-            _print_json(query.model_dump(mode="json"))
-        else:
+            documents = [query.model_dump(mode="json") for query in chosen]
+            _print_json(documents[0] if len(documents) == 1 else documents)
+        for query in () if as_json else chosen:
             _print_query(query)
         return
     figures = _figures(opened)

@@ -77,10 +77,10 @@ def _differences(recorded: Any, asked: Any, path: str) -> Iterator[RequestDiffer
             own = [items[place] if place < len(items) else MISSING for items in (recorded, asked)]
             yield from _differences(own[0], own[1], f"{path}[{place}]")
     elif type(recorded) is not type(asked) or recorded != asked:
-        yield RequestDifference(path, *_around(_shown(recorded), _shown(asked)))
+        yield RequestDifference(path, *_around(_show(recorded), _show(asked)))
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     return "(none)" if value is MISSING else json.dumps(value, ensure_ascii=False)
 
 

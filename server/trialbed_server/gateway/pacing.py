@@ -140,7 +140,7 @@ class Pace:
         self._sent: dict[Kind, float] = {"requests": 0.0, "tokens": 0.0}
 
     @property
-    def held(self) -> int:
+    def in_line(self) -> int:
         """The requests that wait for their turns."""
         return len(self._waiting)
 
@@ -158,7 +158,7 @@ class Pace:
         """Read what an answer's headers say of the endpoint's limits."""
         for kind, rate in read_rates(headers, self._clock.utcnow()).items():
             since = self._sent[kind] - turn.before[kind]
-            self._left[kind] = _left(rate, since, self._clock.monotonic())
+            self._left[kind] = _remaining(rate, since, self._clock.monotonic())
 
     def note_refusal(self, turn: Turn, status: int, asked: float | None) -> None:
         """The endpoint refused a request.
@@ -235,7 +235,7 @@ class Pace:
         return max(0.0, self._paused - now, *told, *own)
 
 
-def _left(rate: Rate, since: float, now: float) -> Left:
+def _remaining(rate: Rate, since: float, now: float) -> Left:
     """Return what is left by an answer's headers.
 
     Args:

@@ -128,7 +128,7 @@ class Upstream:
             answered=circuit.answered,
             reason=reason,
             waiting=self._waiting,
-            held=self.pace.held,
+            held=self.pace.in_line,
             at_a_time=self.pace.limit,
         )
 

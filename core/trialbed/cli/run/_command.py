@@ -41,7 +41,17 @@ Examples:
 """
 
 SECTIONS = {
-    "Which queries and trials": ("query_ids", "repeat", "seed", "max_steps", "max_trial_tokens", "timeout", "faults"),
+    "Which queries and trials": (
+        "query_ids",
+        "categories",
+        "shuffle",
+        "repeat",
+        "seed",
+        "max_steps",
+        "max_trial_tokens",
+        "timeout",
+        "faults",
+    ),
     "Frameworks and where they run": (
         "commands",
         "profiles",

@@ -51,7 +51,7 @@ class TrialProgress:
 
     def note(self, text: str) -> None:
         """Print it, with what an endpoint said in it cut and without secrets."""
-        self._display.write(_shortened(text, MAX_NOTE))
+        self._display.write(_shorten(text, MAX_NOTE))
 
     def advance(self, result: TrialResult) -> None:
         """Count a trial, and give the cause of the first failure of its kind."""
@@ -101,11 +101,11 @@ class TrialProgress:
         if failure is None or (framework, failure.kind) in self._seen:
             return
         self._seen.add((framework, failure.kind))
-        cause = _shortened(failure.message, MAX_CAUSE)
+        cause = _shorten(failure.message, MAX_CAUSE)
         self._display.write(f"{framework}, query {result.key.query_id}: {failure.kind}: {cause}")
 
 
-def _shortened(message: str, most: int) -> str:
+def _shorten(message: str, most: int) -> str:
     text = printable(" ".join(redact(message).split()))
     return text if len(text) <= most else f"{text[: most - 1]}…"
 

@@ -90,7 +90,7 @@ async def test_requests_that_come_together_wait_in_their_order(clock: SleepingCl
     assert endpoint.order == [1, 2, 3, 4, 5, 6]
     assert [time - 1000 for time in endpoint.times] == [0, 0, 60, 60, 120, 120]
     assert endpoint.waits >= 4
-    assert endpoint.pace.held == 0
+    assert endpoint.pace.in_line == 0
 
 
 async def test_tokens_count_as_the_answer_says(clock: SleepingClock) -> None:
@@ -226,9 +226,9 @@ async def test_one_that_stops_waiting_lets_the_next_one_go(clock: SleepingClock)
     last = asyncio.create_task(endpoint.ask())
     for _ in range(5):
         await asyncio.sleep(0)
-    assert endpoint.pace.held == 2
+    assert endpoint.pace.in_line == 2
     gone.cancel()
     clock.awake.set()
     await asyncio.wait([holder, gone, last])
     assert last.result().held == 5
-    assert endpoint.pace.held == 0
+    assert endpoint.pace.in_line == 0

@@ -1,0 +1,88 @@
+"""The queries of a run: all of a dataset, or a slice of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from trialbed.contracts import Dataset
+from trialbed.errors import UsageError
+from trialbed.records import Query
+from trialbed.suggestions import closest, did_you_mean
+
+RANGE = re.compile(r"([0-9]{1,12})-([0-9]{1,12})", re.ASCII)
+NUMBER = re.compile(r"[0-9]{1,12}", re.ASCII)
+
+SHOWN = 20
+"""Categories that an error names."""
+
+
+def choose_queries(
+    dataset: Dataset,
+    limit: int | None,
+    query_ids: Sequence[str],
+    categories: Sequence[str] = (),
+    shuffle: int | None = None,
+) -> tuple[Query, ...]:
+    """The queries of a run, in the dataset's order or at random.
+
+    Args:
+        limit: the most of them; None for all.
+        query_ids: ids, and ranges of numbers such as ``1-5``; empty for all.
+        categories: of the Apis that queries need, or are offered where no call is right; empty for all.
+        shuffle: draws their order, in which each query has its place whatever the others are; None for the dataset's.
+
+    Raises:
+        UsageError: a query or a category is not in the dataset, or nothing is left.
+    """
+    queries = list(dataset.queries())
+    if query_ids:
+        chosen = [_matcher(wanted, queries, dataset.test_set) for wanted in query_ids]
+        queries = [query for query in queries if any(matches(str(query.query_id)) for matches in chosen)]
+    if categories:
+        wanted = _check_categories(categories, queries, dataset.test_set)
+        queries = [query for query in queries if wanted & set(_categories(query))]
+    if shuffle is not None:
+        queries.sort(key=lambda query: hashlib.sha256(json.dumps([shuffle, query.query_id]).encode()).digest())
+    found = tuple(queries[:limit])
+    if not found:
+        raise UsageError(f"{dataset.test_set} has no queries to run")
+    return found
+
+
+def _matcher(wanted: str, queries: Sequence[Query], test_set: str) -> Callable[[str], bool]:
+    """Return whether a query's id is the one that is wanted, or lies in the range."""
+    ids = [str(query.query_id) for query in queries]
+    if wanted in ids:
+        return lambda query_id: query_id == wanted
+    ends = RANGE.fullmatch(wanted)
+    if ends is None:
+        raise UsageError(f"--query-id: {test_set} has no query {wanted}")
+    first, last = map(int, ends.groups())
+
+    def lies_in(query_id: str) -> bool:
+        return NUMBER.fullmatch(query_id) is not None and first <= int(query_id) <= last
+
+    if not any(map(lies_in, ids)):
+        raise UsageError(f"--query-id: {test_set} has no query from {first} to {last}")
+    return lies_in
+
+
+def _check_categories(wanted: Sequence[str], queries: Sequence[Query], test_set: str) -> set[str]:
+    known = sorted({category for query in queries for category in _categories(query)})
+    folded = {name.casefold() for name in wanted}
+    for name in sorted(folded.difference(known)):
+        shown = ", ".join(known[:SHOWN]) + (", …" if len(known) > SHOWN else "")
+        meant = did_you_mean(closest(name, known))
+        raise UsageError(
+            f"--category: no query of {test_set} needs an Api of {name!r:.60}{meant} Their categories are {shown}"
+        )
+    return folded
+
+
+def _categories(query: Query) -> Iterator[str]:
+    """Yield the categories of the Apis that a query needs, or is offered where it names none."""
+    needed = query.gold_apis or tuple(api.ref for api in query.apis)
+    yield from (ref.category.casefold() for ref in needed)

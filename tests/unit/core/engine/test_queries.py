@@ -1,0 +1,71 @@
+"""Slices of a dataset."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trialbed.engine import choose_queries, open_dataset
+from trialbed.errors import UsageError
+from trialbed.records import Api, GoldCall, Query
+
+APIS = tuple(Api(category=name, tool_name="t", api_name="a", description="") for name in ("Weather", "Finance", "Food"))
+
+
+class Few:
+    """A dataset of six numbered queries, and two with names."""
+
+    test_set = "few"
+
+    def queries(self) -> list[Query]:
+        """Each needs one Api, in turn, and is offered all; the last one needs none."""
+        named = [*range(1, 7), "2-3"]
+        found = [
+            Query(query_id=name, text="?", apis=APIS, gold_calls=(GoldCall(api=APIS[place % 3].ref),))
+            for place, name in enumerate(named)
+        ]
+        return [*found, Query(query_id="none", text="?", apis=APIS[2:])]
+
+
+def ids(*wanted: str, limit: int | None = None, **more: object) -> list[int | str]:
+    return [query.query_id for query in choose_queries(Few(), limit, wanted, **more)]  # type: ignore[arg-type]
+
+
+def test_a_range_has_the_numbers_between_its_ends_and_ids_stand_beside_it() -> None:
+    assert ids("4-9") == [4, 5, 6]
+    assert ids("1", "5-6", "none") == [1, 5, 6, "none"]
+    assert ids("2-3") == ["2-3"], "an id is itself"
+    assert ids("1-100", limit=2) == [1, 2]
+
+
+@pytest.mark.parametrize("wanted", ["9", "7-9", "6-4", "1-", "a-b", "1-" + "9" * 50])
+def test_what_is_not_there_is_refused(wanted: str) -> None:
+    with pytest.raises(UsageError, match="--query-id: few has no query"):
+        ids(wanted)
+
+
+def test_a_category_has_the_queries_that_need_it_or_are_offered_it_where_none_is_right() -> None:
+    assert ids(categories=("finance",)) == [2, 5]
+    assert ids(categories=("Food",)) == [3, 6, "none"]
+    assert ids("1-3", categories=("Food", "Weather")) == [1, 3]
+
+
+def test_a_category_that_is_not_there_is_refused_with_those_that_are() -> None:
+    with pytest.raises(UsageError, match=r"'finanze'; did you mean 'finance'\?.* finance, food, weather"):
+        ids(categories=("Finanze",))
+
+
+def test_an_order_is_drawn_by_its_number_and_a_larger_limit_adds_to_it() -> None:
+    every = ids()
+    drawn = ids(shuffle=1)
+    assert sorted(map(str, drawn)) == sorted(map(str, every))
+    assert ids(shuffle=1, limit=5) == drawn[:5] != every[:5]
+    assert ids(shuffle=2) != drawn == ids(shuffle=1)
+    assert ids("1-3", shuffle=1) == [query_id for query_id in drawn if query_id in (1, 2, 3)]
+
+
+def test_the_embedded_dataset_has_categories(tmp_path: Path) -> None:
+    chosen = choose_queries(open_dataset("mini", tmp_path), None, (), ("Movies",))
+    assert chosen
+    assert all("Movies" in {api.category for api in query.gold_apis} for query in chosen)
