@@ -38,7 +38,7 @@ class ScriptedModels(ModelDriver):
     def describe(self, name: str, settings: RunSettings) -> ModelInfo:  # noqa: ARG002 - it is the same for all
         """Refuse a policy that does not exist."""
         _check(name)
-        return ModelInfo(told_name=COMMON_NAME, costs=False, deterministic=True)
+        return ModelInfo(told_name=COMMON_NAME, costs=False, deterministic=True, cached=False)
 
     def begin(self, name: str, registration: TrialRegistration) -> TrialModel:
         """The policy over the trial's script."""

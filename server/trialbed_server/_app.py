@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from fastapi import FastAPI
 from fastapi.responses import JSONResponse, Response
@@ -46,6 +46,9 @@ from trialbed_server.virtual.endpoint import VirtualApi
 from trialbed_server.virtual.mcp import McpEndpoint
 from trialbed_server.virtual.resolver import Resolver
 from trialbed_server.virtual.sources import AnswerSource, CacheSource, FrozenSource, RealSource, SimulatorSource
+
+if TYPE_CHECKING:
+    from trialbed_plugins.recordings import ModelCache
 
 logger = logging.getLogger(__name__)
 
@@ -97,6 +100,7 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
         silence=options.upstream_timeout,
         spending=Spending(options.budget),
     )
+    model_cache = _model_cache(options)
     control = Control(
         trials,
         untagged,
@@ -105,8 +109,9 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
         upstream=upstream,
         max_body=options.max_body,
         workers=options.workers,
+        cache=model_cache,
     )
-    lifespan = _lifespan(cache, resolver, simulators, (upstream, real, callbacks), trials)
+    lifespan = _lifespan(cache, resolver, simulators, (upstream, real, callbacks, model_cache), trials)
     app = _application(options, virtual, control, clock, lifespan)
     _add_trial_routes(app, virtual, gateway)
     mcp = McpEndpoint(virtual, trials, metrics, max_body=options.max_body)
@@ -118,6 +123,14 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
         app.mount("/pages", load_driver("components", "pages").create_app(data_dir=options.data_dir))
     _add_plugin_routes(app)
     return app
+
+
+def _model_cache(options: ServerOptions) -> ModelCache | None:
+    if options.model_cache is None:
+        return None
+    from trialbed_plugins.recordings import ModelCache  # most servers have none
+
+    return ModelCache(options.model_cache)
 
 
 def _put_in(options: ServerOptions, clock: Clock) -> PutIn | None:
@@ -163,7 +176,7 @@ def _lifespan(
     cache: ResponseCache,
     resolver: Resolver,
     simulators: Simulators,
-    clients: Sequence[Upstream | RealBackend | Callbacks | None],
+    clients: Sequence[Upstream | RealBackend | Callbacks | ModelCache | None],
     trials: TrialRegistry,
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager

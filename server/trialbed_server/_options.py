@@ -62,6 +62,8 @@ class ServerOptions:
         refresh: whether answers in the cache are asked for again, and replaced.
         max_helper_requests, max_helper_tokens: the most that each simulator asks of it; None for any number.
         completions: the file in which the replies to simulators are kept; None keeps none.
+        model_cache: the file in which the answers to trials are kept that ask for it, of a server with one process;
+            None for none.
         pages: whether the pages of the store are shown at ``/pages``; right answers stand there, so never for agents.
         watch_stdin: end when standard input does, because the parent process is gone.
         max_body: largest request body in bytes. max_answer: largest answer of an Api.
@@ -110,6 +112,7 @@ class ServerOptions:
     max_helper_requests: int | None = None
     max_helper_tokens: int | None = None
     completions: str | None = None
+    model_cache: str | None = None
     watch_stdin: bool = False
     max_body: int = 16 * MEBIBYTE
     max_answer: int = 16 * MEBIBYTE
@@ -259,6 +262,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--max-helper-requests", metavar="N", type=int, help="maximum number of requests of each simulator")
     add("--max-helper-tokens", metavar="N", type=int, help="tokens after which each simulator asks no more")
     add("--completions", metavar="FILE", help="cache of the replies to simulators")
+    add("--model-cache", metavar="FILE", help="cache of the answers to trials")
     add("--real-url", metavar="URL", help="endpoint of ToolBench's protocol that calls real Apis")
     add("--real-timeout", metavar="SECONDS", type=float, default=defaults.real_timeout)
     add("--read-only", action="store_true", help="keep no answer in the response cache")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 from starlette.requests import Request
@@ -15,8 +15,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Scope
 
+from trialbed.contracts import TrialModel
 from trialbed.errors import DriverError, UsageError
-from trialbed.models import FoundModel, installed_model
+from trialbed.models import installed_model
 from trialbed.records import EndpointStatus, Json, TrialOpening, TrialRegistration
 from trialbed.wire import finite_float, parse_json
 from trialbed_server._clock import Clock
@@ -26,6 +27,9 @@ from trialbed_server.gateway.upstream import Upstream
 from trialbed_server.simulators.registry import Simulators
 from trialbed_server.trials import Setup, Setups, TrialConflict, TrialRefused, TrialRegistry, Untagged
 from trialbed_server.virtual.catalog import TargetCatalog
+
+if TYPE_CHECKING:
+    from trialbed_plugins.recordings import ModelCache
 
 TRIALS = "/control/trials"
 
@@ -52,6 +56,7 @@ class Control:
         upstream: the endpoint that the server forwards to, None for none.
         max_body: largest registration in bytes.
         workers: how many processes share the server's address; each has trials of its own.
+        cache: the model cache; None for none.
     """
 
     def __init__(
@@ -64,7 +69,9 @@ class Control:
         upstream: Upstream | None,
         max_body: int,
         workers: int = 1,
+        cache: ModelCache | None = None,
     ) -> None:
+        self._cache = cache
         self._trials = trials
         self._untagged = untagged
         self._simulators = simulators
@@ -210,7 +217,8 @@ class Control:
         named = {"setup": self._setups.keep(document, setup)} if document and setup.registration.keep else {}
         return JSONResponse({"trial": asked.trial, **named}, 201)
 
-    def _model(self, registration: TrialRegistration) -> FoundModel:
+    def _model(self, registration: TrialRegistration) -> Callable[[TrialRegistration], TrialModel | None]:
+        """Return a function that makes the models of trials that are opened like this one."""
         model, base_url = registration.model, registration.base_url
         found = installed_model(model)
         if found.begin(registration) is not None:
@@ -223,7 +231,14 @@ class Control:
             problem = None
         if problem is not None:
             raise UsageError(problem)
-        return found
+        if not registration.cached_as:
+            return found.begin
+        if self._cache is None:
+            raise UsageError("this server has no model cache, and the trial's answers shall be kept in one")
+        from trialbed_plugins.recordings import CachedModel  # most servers have none
+
+        cache = self._cache
+        return lambda trial: CachedModel(cache, trial, found.begin(trial))
 
 
 def _document(body: bytes) -> Any:

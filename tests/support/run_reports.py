@@ -155,7 +155,7 @@ def summary(document: Mapping[str, Any]) -> Summary:
         common=_figures(found["common"]) if found.get("common") else None,
         failures=tuple(Reason(**one) for one in found.get("failures", ())),
         untold=tuple(Reason(**one) for one in found.get("untold_reasons", ())),
-        tokens=Tokens(0, 0, 0, found.get("totals", {}).get("model_requests", 0), 0),
+        tokens=_tokens(found.get("totals", {})),
         claims=Claims(
             *(claims[kind] for kind in ("invented", "unreported", "unasked")),
             **{what: ClaimTotals(**claims.get(what, NO_CLAIMS)) for what in ("tokens", "turns")},
@@ -355,3 +355,8 @@ def result_document(
             return extra or {}
 
     return legacy_document(build_report(run, queries, results, plugins={"sums": Sums()}, **more), framework)
+
+
+def _tokens(totals: dict[str, int]) -> Tokens:
+    names = ("prompt_tokens", "completion_tokens", "total_tokens", "model_requests", "unreported_requests")
+    return Tokens(*(totals.get(name, 0) for name in (*names, "recorded_requests", "recorded_tokens")))

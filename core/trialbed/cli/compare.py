@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.completion import completes, runs
+from trialbed.cli.completion import RUNS_AND_FILES
 from trialbed.cli.formats import chosen_format, make_format_option, records_text
 from trialbed.cli.options import FILE, FiniteRange, SingleOption, json_option, make_option
 from trialbed.cli.sections import SectionedCommand
@@ -85,9 +85,7 @@ class CompareCommand(SectionedCommand):
 
     def __init__(self, kinds: Sequence[ComparerOptions]) -> None:
         self.kinds = kinds
-        argument = click.Argument(
-            ["values"], nargs=-1, metavar="[BASELINE OTHER...]", shell_complete=completes(runs, files=True)
-        )
+        argument = click.Argument(["values"], nargs=-1, metavar="[BASELINE OTHER...]", shell_complete=RUNS_AND_FILES)
         options = [option for kind in kinds for option in kind.options]
         super().__init__(
             "compare",

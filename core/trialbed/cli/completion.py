@@ -124,6 +124,10 @@ def runs() -> Iterable[str]:
     return [LATEST, *(run.run_id for run in _newest_runs())]
 
 
+RUNS_AND_FILES = completes(runs, files=True)
+"""Completes an option that names a run or a file."""
+
+
 def _newest_runs() -> list[StoredRun]:
     from trialbed.store import open_store
 

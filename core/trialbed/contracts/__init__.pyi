@@ -20,6 +20,7 @@ from ._model import ModelQuestion as ModelQuestion
 from ._model import ModelReply as ModelReply
 from ._model import OpenedModel as OpenedModel
 from ._model import ReplyMissing as ReplyMissing
+from ._model import ServedAnswer as ServedAnswer
 from ._model import TrialModel as TrialModel
 from ._selector import SelectionFactory as SelectionFactory
 from ._selector import SelectionStage as SelectionStage

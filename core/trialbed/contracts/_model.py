@@ -29,6 +29,8 @@ class ModelInfo:
         costs: whether its answers cost money; None where that is not known.
         deterministic: whether it gives equal requests of a trial equal answers; None where that is not known.
         needs: its requirements beside its name, in words, such as a file or a key; empty for nothing.
+        cached: whether equal requests share one answer of the model cache; None only where ``--model-cache`` names a
+            file, False never.
     """
 
     identity: str = ""
@@ -37,6 +39,7 @@ class ModelInfo:
     costs: bool | None = None
     deterministic: bool | None = None
     needs: str = ""
+    cached: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +95,20 @@ class ModelReply:
     recorded: float | None = None
 
 
+@dataclass(frozen=True)
+class ServedAnswer:
+    """A whole answer as a framework was given it.
+
+    Attributes:
+        body: byte for byte; a stream of events where ``stream`` is true.
+        duration: seconds that the model took.
+    """
+
+    body: bytes = field(repr=False)
+    stream: bool
+    duration: float
+
+
 class ReplyMissing(Exception):
     """A recorded model has no answer to a request; the text says why.
 
@@ -116,6 +133,10 @@ class TrialModel(ABC):
             ReplyMissing: there is no answer, and no endpoint is to be asked.
             Exception: the model is broken: the trial is not measured.
         """
+
+    def answered(self, question: ModelQuestion, answer: ServedAnswer | None) -> None:  # noqa: ARG002 - for recorders
+        """A request was answered, by this model or by the endpoint that it left it to; None if it was not."""
+        return
 
     def complete(self, log: WireLog) -> WireLog:
         """Return the log of the trial with the model's own remarks on it; it may be asked more than once."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields
 from trialbed.agent_programs import AgentCommand
 from trialbed.catalogs import ApiCatalog
 from trialbed.contracts import Dataset, ModelInfo
+from trialbed.engine._model_cache import CacheChoice
 from trialbed.engine._options import NO_OBJECTS, RunObjects, RunOptions
 from trialbed.environments import adapter_digest, adapter_info, runs_here
 from trialbed.errors import DriverNotFound, UsageError
@@ -69,6 +70,7 @@ class Prepared:
     Attributes:
         catalog: the Apis that the selector chooses from; None if it needs none.
         objects: the parts of it that are objects of this process.
+        cache: keeps the answers of its model; None for none.
     """
 
     options: RunOptions
@@ -78,6 +80,7 @@ class Prepared:
     commands: Mapping[str, AgentCommand] = field(default_factory=dict)
     catalog: ApiCatalog | None = None
     objects: RunObjects = NO_OBJECTS
+    cache: CacheChoice | None = None
 
     @property
     def simulator(self) -> str:

@@ -15,6 +15,7 @@ from trialbed.contracts import Dataset, Executor
 from trialbed.drivers import load_driver
 from trialbed.engine._datasets import open_catalog, open_dataset
 from trialbed.engine._live import LiveExecutor
+from trialbed.engine._model_cache import choose_cache
 from trialbed.engine._models import model_info, with_endpoint
 from trialbed.engine._options import NO_OBJECTS, RunObjects, RunOptions, check_run_sandbox, with_commands, with_profiles
 from trialbed.engine._plan import Prepared, config_digest, find_run, remarks, run_config
@@ -63,6 +64,7 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: 
     options = with_commands(options, commands)
     dataset = objects.dataset or open_dataset(options.dataset, options.data_dir)
     queries = choose_queries(dataset, options.limit, options.query_ids, options.categories, options.shuffle)
+    model = model_info(options, objects.model)
     config = run_config(
         options,
         dataset,
@@ -71,10 +73,11 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: 
         commands,
         objects=objects,
         catalog=(catalog := _catalog(options, dataset, objects)),
-        model=model_info(options, objects.model),
+        model=model,
     )
     _check_executor(options, commands, objects, executor)
-    return Prepared(options, dataset, queries, config, commands, catalog, objects)
+    cache = choose_cache(options, model)
+    return Prepared(options, dataset, queries, config, commands, catalog, objects, cache)
 
 
 def _catalog(options: RunOptions, dataset: Dataset, objects: RunObjects) -> ApiCatalog | None:

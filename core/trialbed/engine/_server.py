@@ -16,6 +16,7 @@ import aiohttp
 
 from trialbed.contracts import OpenedModel
 from trialbed.engine._control import TOKEN_VARIABLE, ControlClient
+from trialbed.engine._model_cache import CacheChoice
 from trialbed.engine._options import RunOptions
 from trialbed.errors import ServerUnavailable, UsageError
 from trialbed.records import Budget
@@ -48,6 +49,7 @@ async def server(
     workers: bool = True,
     budget: Budget | None = None,
     model: OpenedModel | None = None,
+    cache: CacheChoice | None = None,
 ) -> AsyncIterator[ControlClient]:
     """Yield a client of the run's server; the server is stopped afterwards if it was started for the run.
 
@@ -56,6 +58,7 @@ async def server(
         budget: what trials may use of the run's model; None for any amount.
         workers: whether agents run in workers, which must not be able to control trials; those of this process are.
         model: of the trials, where it has an endpoint of its own; None for models of the options' endpoint alone.
+        cache: keeps the answers of that model; None for none.
 
     Raises:
         ServerUnavailable: it cannot be reached or does not start; says why.
@@ -88,7 +91,8 @@ async def server(
     token = secrets.token_urlsafe(32)
     upstream = _upstream(options, model)
     environment = _environment(options, token, callback_url, upstream)
-    async with _process(_command(options, upstream, budget), environment) as url, ControlClient(url, token) as client:
+    command = _command(options, upstream, budget, cache)
+    async with _process(command, environment) as url, ControlClient(url, token) as client:
         await client.health()
         yield client
 
@@ -139,11 +143,15 @@ def _upstream(options: RunOptions, model: OpenedModel | None) -> _Upstream:
     return _Upstream(options.base_url, key or None)
 
 
-def _command(options: RunOptions, upstream: _Upstream, budget: Budget | None = None) -> list[str]:
+def _command(
+    options: RunOptions, upstream: _Upstream, budget: Budget | None = None, cache: CacheChoice | None = None
+) -> list[str]:
     command = [sys.executable, "-m", "trialbed_server", "--watch-stdin", "--port", str(options.server_port)]
     command += ["--cache", str(options.response_cache)]
     if budget is not None:
         command += ["--budget", budget.model_dump_json()]
+    if cache is not None:
+        command += ["--model-cache", str(cache.file)]
     if not upstream.url:
         return command
     command += ["--model-retries", str(options.model_retries), "--endpoint-patience", str(options.endpoint_patience)]

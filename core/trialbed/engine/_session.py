@@ -187,7 +187,12 @@ class RunSession:
             tools = await select_tools(self._run, prepared.apis, prepared.queries, self._store, open_selector)
             async with (
                 server(
-                    options, calls.url, workers=not self._is_live, budget=await self._budget(), model=model
+                    options,
+                    calls.url,
+                    workers=not self._is_live,
+                    budget=await self._budget(),
+                    model=model,
+                    cache=prepared.cache,
                 ) as control,
                 judge_of(helpers, control, own=objects.judge, upstream=model.base_url or options.base_url) as judge,
                 ScoringProcesses(None if objects.judge else judge_order(options, judge)) as scoring,
@@ -212,6 +217,7 @@ class RunSession:
                     listeners=self._listeners,
                     judge=judge,
                     model=model,
+                    cached_as=prepared.cache.identity if prepared.cache else "",
                     slots=asyncio.Semaphore(min(options.concurrency, model.at_once or options.concurrency)),
                     ambient=self._ambient,
                     processes=scoring,
@@ -230,7 +236,8 @@ class RunSession:
     def _used_part(self, budget: Budget) -> float:
         """Return the part of a budget that the attempts so far have used."""
         calls = (call for result in self._store.each_attempt(self._run.run_id) for call in result.wire.model_calls)
-        used = (usage for call in calls if not call.other_model and (usage := estimated_usage(call)) is not None)
+        asked = (call for call in calls if not call.other_model and call.recorded is None)
+        used = (usage for call in asked if (usage := estimated_usage(call)) is not None)
         return sum(map(budget.amount, used))
 
     @property

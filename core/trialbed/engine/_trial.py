@@ -60,7 +60,7 @@ class TrialRunner:
         executors: label of a framework -> what runs its trials.
         live: labels of agents that are objects of this process.
         callbacks: answers the calls of Apis that are functions of this process.
-        model: of all trials, opened.
+        model: of all trials, opened. ``cached_as``: its identity in the model cache; empty without one.
         slots: bounds how many agents work at once; what comes before and after an agent's work needs no slot.
         ambient: whether requests without a token belong to the trial that is open (agents that run in process).
         processes: read logs that are large; None reads all in this process.
@@ -79,6 +79,7 @@ class TrialRunner:
     live: frozenset[str] = frozenset()
     callbacks: CallbackServer = field(default_factory=lambda: CallbackServer(NO_OBJECTS))
     ambient: bool = False
+    cached_as: str = ""
     processes: ScoringProcesses | None = None
 
     async def __call__(self, key: TrialKey, attempt: int = 0) -> TrialResult:
@@ -207,6 +208,7 @@ class TrialRunner:
                 limits=config.limits,
                 max_trial_tokens=config.max_trial_tokens,
                 faults=faults,
+                cached_as=self.cached_as,
             )
             for query_id, tools in self.tools.items()
         }

@@ -207,6 +207,8 @@ class TrialRegistration(Record):
             ``PUT /control/trials/{trial}``. None: the server closes it when it has been idle for long.
         faults: those put in on purpose; None for none. ``fault_key``: seeds their draw beside the plan's seed; equal
             for the trials that shall meet the same faults.
+        cached_as: the model's identity in the server's model cache, where equal requests share one answer; empty for a
+            model whose answers are not kept there.
         keep: whether the server keeps all but ``trial``, ``seed`` and ``fault_key`` for trials that are opened like
             this one: its answer then has the ``setup`` that a ``TrialOpening`` names.
     """
@@ -229,6 +231,7 @@ class TrialRegistration(Record):
     lease: Annotated[float, Gt(0)] | None = None
     faults: FaultPlan | None = None
     fault_key: str = ""
+    cached_as: str = ""
     keep: bool = False
 
 

@@ -138,6 +138,7 @@ class ModelCall(Record):
             ``(unreadable)`` where the body cannot be read. Empty where it is the trial's.
         provoked: whether the endpoint refused it, and answered a plain request of the gateway's own in its place.
         recorded: seconds that the model took when this answer was recorded; None for an answer of now.
+        cache_key: of the answer in the model cache, where the log has the request or the answer in part only.
     """
 
     started: float
@@ -163,6 +164,7 @@ class ModelCall(Record):
     other_model: str = ""
     provoked: bool = False
     recorded: float | None = None
+    cache_key: str = ""
 
 
 class ApiCall(Record):

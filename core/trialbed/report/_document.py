@@ -141,10 +141,19 @@ def _summary(summary: Summary) -> dict[str, Any]:
             "total_tokens": summary.tokens.total,
             "model_requests": summary.tokens.requests,
             "unreported_requests": summary.tokens.unreported,
+            **_recorded(summary),
             **_costs(summary),
         },
         "repeated": {"trials": summary.repeated.trials, "replaced": summary.repeated.replaced},
     }
+
+
+def _recorded(summary: Summary) -> dict[str, int]:
+    """Return how much came from recordings, where anything did."""
+    tokens = summary.tokens
+    if not tokens.recorded_requests:
+        return {}
+    return {"recorded_requests": tokens.recorded_requests, "recorded_tokens": tokens.recorded}
 
 
 def _costs(summary: Summary) -> dict[str, Any]:

@@ -169,6 +169,7 @@ class Tokens:
 
     Attributes:
         unreported: answers of the model without a report of their tokens.
+        recorded_requests: those that got a recorded answer, and ``recorded``, the tokens of these answers.
         cost: of the tokens that were reported, in US dollars; None where the model's prices are not known.
     """
 
@@ -177,6 +178,8 @@ class Tokens:
     total: int
     requests: int
     unreported: int
+    recorded_requests: int = 0
+    recorded: int = 0
     cost: float | None = None
 
 

@@ -133,6 +133,8 @@ def _tokens(trials: Sequence[ReportedTrial]) -> Tokens:
         total=used.total_tokens,
         requests=sum(wire.model_requests for wire in wires),
         unreported=sum(wire.unreported for wire in wires),
+        recorded_requests=sum(wire.recorded for wire in wires),
+        recorded=sum(wire.recorded_tokens for wire in wires),
         cost=sum(costs) if (costs := [wire.cost for wire in wires if wire.cost is not None]) else None,
     )
 

@@ -37,6 +37,7 @@ class WireCounts:
 
     Attributes:
         usage: the tokens that the model reported; ``unreported`` counts the answers without a report.
+        recorded: how many answers were recorded ones, and ``recorded_tokens``, what they report.
         cost: of these tokens, in US dollars, without those of other models; None where the prices are not known.
         sent_invalid: calls that the model sent and that cannot be made.
         refused: how many requests were past which limit.
@@ -48,6 +49,8 @@ class WireCounts:
     model_errors: int
     unreported: int
     usage: Usage
+    recorded: int
+    recorded_tokens: int
     cost: float | None
     sent_invalid: int
     finish_reasons: Mapping[str, int]
@@ -221,6 +224,8 @@ def _counts(wire: WireLog, prices: Prices | None) -> WireCounts:
         model_errors=sum(map(failed, turns)),
         unreported=sum(1 for turn in turns if turn.usage is None and not failed(turn)),
         usage=sum((turn.usage for turn in turns if turn.usage is not None), Usage()),
+        recorded=sum(1 for turn in turns if turn.recorded is not None),
+        recorded_tokens=sum(turn.usage.total_tokens for turn in turns if turn.usage and turn.recorded is not None),
         cost=None
         if prices is None
         else sum(prices.cost(turn.usage) for turn in turns if turn.usage is not None and not turn.other_model),

@@ -16,6 +16,7 @@ from ._folders import data_dir as data_dir
 from ._folders import env_dir as env_dir
 from ._folders import index_dir as index_dir
 from ._folders import make_folder as make_folder
+from ._folders import model_cache as model_cache
 from ._folders import response_cache as response_cache
 from ._folders import state_dir as state_dir
 from ._folders import store_file as store_file

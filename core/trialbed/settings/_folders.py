@@ -47,6 +47,11 @@ def completion_cache() -> Path:
     return state_dir() / "completions.db"
 
 
+def model_cache() -> Path:
+    """The cache of the answers that runs' models gave: a file of the state folder."""
+    return state_dir() / "model-answers.db"
+
+
 def data_dir() -> Path:
     """The folder of imported datasets: ``TRIALBED_DATA_DIR`` or the user's cache folder."""
     return _cache_dir("TRIALBED_DATA_DIR", "datasets")

@@ -243,6 +243,8 @@ class RunSettings(IdentitySettings):
         price: where it is not given, that of an installed table, for the endpoint's provider; else it is unknown.
         budget: kept by the gateway, over all sessions of the run; the requests in flight end.
         completions: a file of replies; no endpoint is asked the same twice.
+        model_cache: a file of the model's answers, which equal requests share, also those of two frameworks; ``off``
+            for none. None leaves it to the model's driver.
         server_url: a running server to use; None starts one and stops it afterwards.
         tags, note: the user's words for the run, to find it again; a run that is continued gets them too.
         store: a file, or a database URL.
@@ -407,6 +409,15 @@ class RunSettings(IdentitySettings):
             ("--completions",), "Cache of models' replies to judges and selectors. [default: .trialbed/completions.db]"
         ),
     ] = field(default_factory=completion_cache)
+    model_cache: Annotated[
+        str | None,
+        Setting(
+            ("--model-cache",),
+            "Cache of the model's answers: equal requests share one, whichever framework sends them. "
+            "[default: .trialbed/model-answers.db for local models, off for others]",
+            metavar="FILE|off",
+        ),
+    ] = None
     output: Annotated[Path, Setting(("-o", "--output"), "Folder for the result documents.", folder=True)] = (
         Path("results") / "tools"
     )

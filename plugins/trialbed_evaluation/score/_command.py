@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from trialbed.cli.completion import completes, runs
+from trialbed.cli.completion import RUNS_AND_FILES
 from trialbed.cli.options import json_option
 from trialbed.cli.sections import SectionedCommand
 from trialbed_evaluation.score import _files, _stored, _trials
@@ -71,7 +71,7 @@ def _refuse(options: Sequence[click.Parameter], why: str, allowed: Sequence[str]
 command = SectionedCommand(
     "score",
     params=[
-        click.Argument(["target"], metavar="FILE|RUN", shell_complete=completes(runs, files=True)),
+        click.Argument(["target"], metavar="FILE|RUN", shell_complete=RUNS_AND_FILES),
         *FOR_FILES,
         *FOR_RUNS,
     ],

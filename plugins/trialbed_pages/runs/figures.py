@@ -42,7 +42,7 @@ from trialbed.scoring import (
     zero_scores,
 )
 from trialbed.statistics import Interval
-from trialbed.store import RunColumns, RunVersion, StoredRun, TrialColumns
+from trialbed.store import RecordedAnswers, RunColumns, RunVersion, StoredRun, TrialColumns
 from trialbed.views import compact, html_parts
 
 QueryId = int | str
@@ -165,6 +165,11 @@ class RunFigures:
     def leaves_out_first(self) -> bool:
         """Whether there are first trials that times leave out."""
         return self.first_apart and any(trial.first for trial in self.columns.trials if trial.status == "answered")
+
+    @property
+    def recorded(self) -> Mapping[str, RecordedAnswers]:
+        """The recorded answers that frameworks got from the model, where they got any."""
+        return self.once("recorded", self.run.recorded_answers)
 
     def integrity(self, framework: str) -> Integrity:
         """Return the findings of a framework's trials, and whether they make its row void: then it has no figures."""

@@ -134,6 +134,15 @@ class RunPage:
             "times": time_plot(self.figures, names),
         }
 
+    @property
+    def recorded(self) -> list[str]:
+        """The part of the model's answers that were recorded ones, a sentence for each framework that got any."""
+        return [
+            f"{name}: {found.recorded:,} of {found.requests:,} requests got a recorded answer, with {found.tokens:,} "
+            "tokens in all; the model's own times are not known for their trials"
+            for name, found in self.figures.recorded.items()
+        ]
+
     @cached_property
     def worst(self) -> list[WorstQueryRow]:
         """The queries with the lowest means, the lowest first; none that all frameworks have right."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from trialbed.records import TrialKey
 from trialbed.store import StoredRun, StoredTrial
+from trialbed_plugins.recordings._cache import ModelCache
 from trialbed_plugins.recordings._cassette import Cassette
 from trialbed_plugins.recordings._difference import RequestDifference, first_difference, nearest
 from trialbed_plugins.recordings._key import canonical_text
@@ -31,16 +32,21 @@ class Following:
     difference: RequestDifference | None = None
 
 
-def followings(run: StoredRun, cassette: Cassette) -> Iterator[Following]:
-    """Yield how far each trial of a run follows a recording, framework by framework, in the order of the queries."""
+def followings(run: StoredRun, cassette: Cassette, cache: ModelCache | None = None) -> Iterator[Following]:
+    """Yield how far each trial of a run follows a recording, framework by framework, in the order of the queries.
+
+    Args:
+        cache: has what is too long for the log.
+    """
     places = {query_id: place for place, query_id in enumerate(run.config.query_ids)}
     for framework in run.config.frameworks:
         trials = sorted(run.trials(framework=framework), key=lambda trial: (places[trial.pair[0]], trial.pair[1]))
-        yield from (_following(trial, run, cassette) for trial in trials)
+        yield from (_following(trial, run, cassette, cache) for trial in trials)
 
 
-def _following(trial: StoredTrial, run: StoredRun, cassette: Cassette) -> Following:
-    requests = [request for _, request in requests_of(trial, run.config, cassette.told, cassette.model)]
+def _following(trial: StoredTrial, run: StoredRun, cassette: Cassette, cache: ModelCache | None) -> Following:
+    found = requests_of(trial, run.config, cassette.told, cassette.model, cache=cache)
+    requests = [request for _, request in found]
     answered: Counter[str] = Counter()
     for number, request in enumerate(requests, 1):
         text = canonical_text(request or {})

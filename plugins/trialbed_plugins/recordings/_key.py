@@ -31,6 +31,9 @@ EARLIER = "previous_response_id"
 
 MODEL = "model"
 
+CUT = " characters kept]"
+"""The end of a body that was too long for the log."""
+
 
 def canonical(document: Mapping[str, Any], names: Collection[str] = ()) -> dict[str, Any]:
     """Return a request in the form in which it is compared.

@@ -11,11 +11,12 @@ from typing import Any
 from trialbed.records import ModelCall, RunConfig
 from trialbed.store import StoredRun, StoredTrial
 from trialbed.wire import parse_json
+from trialbed_plugins.recordings._cache import ModelCache
 from trialbed_plugins.recordings._cassette import Cassette, RecordedReply, keyed
-from trialbed_plugins.recordings._key import canonical, canonical_text
+from trialbed_plugins.recordings._key import CUT, canonical, canonical_text
 
-CUT = " characters kept]"
-"""The end of a body that was too long for the log."""
+ANSWERED_FAULTS = ("", "slow")
+"""Faults with which the model answers all the same."""
 
 
 @dataclass
@@ -33,8 +34,11 @@ class Recording:
     cassette: Cassette = field(default_factory=lambda: Cassette("", "", "", {}))
 
 
-def recording_of(run: StoredRun) -> Recording:
+def recording_of(run: StoredRun, cache: ModelCache | None = None) -> Recording:
     """Return the recording that a run is.
+
+    Args:
+        cache: has the bodies that are too long for the log, if the run used it.
 
     Raises:
         DataError: a wire log cannot be read.
@@ -42,21 +46,32 @@ def recording_of(run: StoredRun) -> Recording:
     found, config = Recording(), run.config
     identity = config.model_identity or config.model
     replies, found.conflicts = keyed(
-        identity, (reply for trial in run.trials() for reply in _replies(trial, config, found))
+        identity, (reply for trial in run.trials() for reply in _replies(trial, config, found, cache))
     )
     found.cassette = Cassette(config.model, identity, config.told_model, replies)
     return found
 
 
-def requests_of(trial: StoredTrial, config: RunConfig, *also: str) -> Iterator[tuple[ModelCall, dict[str, Any] | None]]:
+def requests_of(
+    trial: StoredTrial, config: RunConfig, *also: str, cache: ModelCache | None = None
+) -> Iterator[tuple[ModelCall, dict[str, Any] | None]]:
     """Yield the requests of a trial to the run's model as they came, each in canonical form where it is whole.
 
     Args:
         also: further names under which its model may be asked for.
+        cache: has what is too long for the log.
     """
     names = {config.told_model, config.model, *also}
     for call in sorted(trial.wire.model_calls, key=lambda call: call.started):
-        if not (call.other_model or call.fault or call.limit):
+        if call.other_model or call.limit or call.fault not in ANSWERED_FAULTS:
+            continue
+        kept = cache.find(call.cache_key) if cache is not None and call.cache_key else None
+        if kept is not None:
+            yield (
+                call.model_copy(update={"response": kept.answer.body.decode("utf-8", "replace")}),
+                json.loads(kept.request),
+            )
+        else:
             yield call, None if call.request.endswith(CUT) else _canonical(call.request, names)
 
 
@@ -68,9 +83,11 @@ def _canonical(body: str, names: set[str]) -> dict[str, Any] | None:
     return canonical(document, names) if isinstance(document, dict) else None
 
 
-def _replies(trial: StoredTrial, config: RunConfig, found: Recording) -> Iterator[RecordedReply]:
+def _replies(
+    trial: StoredTrial, config: RunConfig, found: Recording, cache: ModelCache | None
+) -> Iterator[RecordedReply]:
     asked: Counter[str] = Counter()
-    for call, request in requests_of(trial, config):
+    for call, request in requests_of(trial, config, cache=cache):
         if not _is_answered(call):
             found.failed += 1
         elif request is None or call.response.endswith(CUT):

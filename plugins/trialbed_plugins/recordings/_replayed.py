@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from trialbed.contracts import ModelQuestion, ModelReply, ReplyMissing, TrialModel
+from trialbed.contracts import ModelQuestion, ModelReply, ReplyMissing, ServedAnswer, TrialModel
 from trialbed.records import TrialRegistration
 from trialbed.wire import Reading
 from trialbed.wire.dialects import CHAT, Dialect
-from trialbed_plugins.recordings._cassette import Cassette, RecordedReply
+from trialbed_plugins.recordings._cassette import Cassette
 from trialbed_plugins.recordings._difference import first_difference, nearest
 from trialbed_plugins.recordings._key import canonical, canonical_text
 
@@ -39,7 +39,8 @@ class ReplayedModel(TrialModel):
         found = self._cassette.find(text, seed=self._seed, occurrence=self._answered[text])
         if found is not None and (found.dialect or CHAT) == question.dialect.NAME:
             self._answered[text] += 1
-            return _reply(found, question)
+            body = found.body.encode("utf-8", "surrogatepass")
+            return served_reply(ServedAnswer(body, found.stream, found.duration), question)
         if self._ask:
             return None
         raise ReplyMissing(f"request {question.place + 1} {self._why(request, self._answered[text])}")
@@ -55,12 +56,11 @@ class ReplayedModel(TrialModel):
         return f"is not the recorded one: {difference.text}" if difference else "was answered in another dialect"
 
 
-def _reply(found: RecordedReply, question: ModelQuestion) -> ModelReply:
+def served_reply(found: ServedAnswer, question: ModelQuestion) -> ModelReply:
     """The recorded bytes where they were asked for in this way, else the same answer, whole or in pieces."""
-    body = found.body.encode("utf-8", "surrogatepass")
     if found.stream == question.request.stream:
-        return ModelReply(body=body, recorded=found.duration)
-    reading = _read(question.dialect, body, question, stream=found.stream)
+        return ModelReply(body=found.body, recorded=found.duration)
+    reading = _read(question.dialect, found.body, question, stream=found.stream)
     return ModelReply(answer=reading.answer, recorded=found.duration)
 
 

@@ -12,8 +12,9 @@ from trialbed.contracts import ModelDriver, ModelInfo, OpenedModel, TrialModel
 from trialbed.errors import DataError, UsageError
 from trialbed.files import make_private_folder
 from trialbed.records import TrialRegistration
-from trialbed.settings import RunSettings, state_dir
+from trialbed.settings import RunSettings, model_cache, state_dir
 from trialbed.store import open_run, open_store
+from trialbed_plugins.recordings._cache import cache_there
 from trialbed_plugins.recordings._cassette import Cassette, read_cassette, write_cassette
 from trialbed_plugins.recordings._of_run import recording_of
 from trialbed_plugins.recordings._replayed import ReplayedModel
@@ -34,7 +35,7 @@ class ReplayModels(ModelDriver):
 
     def describe(self, name: str, settings: RunSettings) -> ModelInfo:
         """Read the recording."""
-        cassette = cassette_named(name, settings.store)
+        cassette = cassette_named(name, settings.store, _cache_of(settings))
         asks = settings.on_miss == ASK
         return ModelInfo(
             identity=cassette.digest,
@@ -42,13 +43,14 @@ class ReplayModels(ModelDriver):
             at_endpoint=asks,
             costs=None if asks else False,
             deterministic=None if asks else True,
+            cached=False,
             needs=f"the model {cassette.model} at --base-url, for what was not recorded" if asks else "",
         )
 
     @asynccontextmanager
     async def open(self, name: str, settings: RunSettings) -> AsyncIterator[OpenedModel]:
         """Make a file of the recording, where it is a run's, for the server to read."""
-        path = await asyncio.to_thread(_path, name, settings.store)
+        path = await asyncio.to_thread(_path, name, settings.store, _cache_of(settings))
         yield OpenedModel(model=f"{self.scheme}:{settings.on_miss}:{path}")
 
     def begin(self, name: str, registration: TrialRegistration) -> TrialModel:
@@ -59,11 +61,11 @@ class ReplayModels(ModelDriver):
         return ReplayedModel(_file(Path(path)), registration, ask=mode == ASK)
 
 
-def _path(name: str, store: str) -> Path:
+def _path(name: str, store: str, cache: Path) -> Path:
     """The file of a recording; one is written for that of a run."""
     path = Path(name)
     if not path.is_file():
-        cassette = cassette_named(name, store)
+        cassette = cassette_named(name, store, cache)
         path = state_dir() / "cassettes" / f"{cassette.digest}{ENDING}"
         if not path.is_file():
             make_private_folder(path.parent)
@@ -71,8 +73,16 @@ def _path(name: str, store: str) -> Path:
     return path.resolve()
 
 
-def cassette_named(name: str, store: str) -> Cassette:
+def _cache_of(settings: RunSettings) -> Path:
+    asked = settings.model_cache
+    return model_cache() if asked in (None, "off") else Path(str(asked))
+
+
+def cassette_named(name: str, store: str, cache: Path | None = None) -> Cassette:
     """The recording in a file, or that a run of the store is.
+
+    Args:
+        cache: has what was too long for the log of that run; None for the usual one.
 
     Raises:
         UsageError: there is neither.
@@ -88,7 +98,7 @@ def cassette_named(name: str, store: str) -> Cassette:
         run = reader.run(name)
     except (DataError, UsageError) as error:
         raise UsageError(f"there is neither a file {name!r} nor such a run: {error}") from error
-    return _run(run.run_id, store, reader.mark)
+    return _run(run.run_id, store, cache or model_cache(), reader.mark)
 
 
 def _is_readable(path: Path) -> bool:
@@ -110,8 +120,9 @@ def _cassette(path: Path, _changed: int, _size: int) -> Cassette:
 
 
 @lru_cache(maxsize=4)
-def _run(run_id: str, store: str, _mark: object) -> Cassette:
-    recording = recording_of(open_run(run_id, store))
+def _run(run_id: str, store: str, cache: Path, _mark: object) -> Cassette:
+    with cache_there(cache) as kept:
+        recording = recording_of(open_run(run_id, store), kept)
     if not recording.cassette.replies:
         raise UsageError(f"run {run_id} has no answer of a model to replay")
     return recording.cassette

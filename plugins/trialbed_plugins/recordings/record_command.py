@@ -9,6 +9,7 @@ import click
 from trialbed.cli.completion import completes, runs
 from trialbed.cli.options import FILE, json_option, plain_option
 from trialbed.cli.stored import store_option
+from trialbed_plugins.recordings._options import model_cache_option
 
 EPILOG = """\b
 Examples:
@@ -21,18 +22,22 @@ Examples:
 @click.argument("run_id", metavar="RUN", shell_complete=completes(runs))
 @plain_option("-o", "--output", type=FILE, required=True, metavar="FILE", help="File of the recording.")
 @store_option
+@model_cache_option
 @json_option
-def command(run_id: str, output: Path, store: str | None, as_json: bool) -> None:
+def command(run_id: str, output: Path, store: str | None, cache: Path | None, as_json: bool) -> None:
     """Write the answers of a run's model to a file.
 
     `bench run --model replay:FILE` answers with it. The file has the requests, the answers and the times, without keys.
     It needs neither the model nor the store, and the same run always gives the same file.
     """
+    from trialbed.settings import model_cache
     from trialbed.store import open_run
+    from trialbed_plugins.recordings._cache import cache_there
     from trialbed_plugins.recordings._cassette import write_cassette
     from trialbed_plugins.recordings._of_run import recording_of
 
-    recording = recording_of(open_run(run_id, store))
+    with cache_there(cache or model_cache()) as kept:
+        recording = recording_of(open_run(run_id, store), kept)
     cassette = recording.cassette
     write_cassette(cassette, Path(output))
     left = {"conflicts": recording.conflicts, "cut": recording.cut, "failed": recording.failed}
@@ -53,6 +58,6 @@ def command(run_id: str, output: Path, store: str | None, as_json: bool) -> None
 LEFT_OUT = {
     "conflicts": "left out: {} answers to requests that another framework sent too, and got another answer to; "
     "a replay gives both the first one",
-    "cut": "left out: {} requests whose body or answer is longer than the log keeps",
+    "cut": "left out: {} requests whose body or answer is longer than the log keeps, and that no model cache has",
     "failed": "left out: {} requests that the model did not answer",
 }

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.completion import completes, runs
+from trialbed.cli.completion import RUNS_AND_FILES, completes, runs
 from trialbed.cli.options import json_option, plain_option
 from trialbed.cli.stored import store_option
+from trialbed_plugins.recordings._options import model_cache_option
 
 if TYPE_CHECKING:
     from trialbed.store import StoredRun
@@ -34,11 +36,12 @@ SCHEME = "replay:"
     "--recording",
     metavar="FILE|RUN",
     help="Recording that the run's requests are compared with. [default: the one that answered the run]",
-    shell_complete=completes(runs, files=True),
+    shell_complete=RUNS_AND_FILES,
 )
 @store_option
+@model_cache_option
 @json_option
-def command(run_id: str, recording: str | None, store: str | None, as_json: bool) -> None:
+def command(run_id: str, recording: str | None, store: str | None, cache: Path | None, as_json: bool) -> None:
     """Say which trials follow a recording, and where the others leave it.
 
     Any run can be compared with any recording of the same queries and seed: a later release of a framework with an
@@ -46,8 +49,9 @@ def command(run_id: str, recording: str | None, store: str | None, as_json: bool
     one that is most like it.
     """
     from trialbed.errors import UsageError
-    from trialbed.settings import store_file
+    from trialbed.settings import model_cache, store_file
     from trialbed.store import open_run
+    from trialbed_plugins.recordings._cache import cache_there
     from trialbed_plugins.recordings._following import followings
     from trialbed_plugins.recordings.driver import cassette_named
 
@@ -56,7 +60,9 @@ def command(run_id: str, recording: str | None, store: str | None, as_json: bool
         if not run.config.model.startswith(SCHEME):
             raise UsageError(f"run {run.run_id} has not used a recording: name one with --recording FILE|RUN")
         recording = run.config.model.removeprefix(SCHEME)
-    found = list(followings(run, cassette_named(recording, store or store_file())))
+    cache = cache or model_cache()
+    with cache_there(cache) as kept:
+        found = list(followings(run, cassette_named(recording, store or store_file(), cache), kept))
     if as_json:
         import json
 

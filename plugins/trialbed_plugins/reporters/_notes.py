@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from trialbed.records import Run, TokenRate, shown_name
-from trialbed.report import LEVEL, Claims, Integrity, Repeated, ScoreMean, Success, Summary, reason_lines
+from trialbed.report import LEVEL, Claims, Integrity, Repeated, ScoreMean, Success, Summary, Tokens, reason_lines
 from trialbed.scoring import JUDGED, judge_note
 from trialbed.views import compact, counts, estimate
 from trialbed_plugins.reporters._columns import Column, telling_names
@@ -118,6 +118,7 @@ def _own(column: Column) -> Iterator[str]:
     else:
         yield from _on_answered(summary)
         yield from _on_repeats(summary.success)
+    yield from _on_recorded(summary.tokens)
     yield from _on_claims(summary.claims)
     yield from _on_integrity(summary.integrity)
     yield from _on_wire(summary)
@@ -144,6 +145,20 @@ def _on_repeats(success: Success) -> Iterator[str]:
         if found:
             figures = ", ".join(f"{name}{k} {mean_text(mean)}" for k, mean in found.items())
             yield f"solved in {meaning} of k trials of a query: {figures}"
+
+
+def _on_recorded(tokens: Tokens) -> Iterator[str]:
+    """Yield the share of the model's answers that came from a recording."""
+    if tokens.recorded_requests:
+        yield (
+            f"recorded answers: {_share(tokens.recorded_requests, tokens.requests, 'request')}, "
+            f"{_share(tokens.recorded, tokens.total, 'token')}; the model's own times are not known for their trials"
+        )
+
+
+def _share(part: int, whole: int, name: str) -> str:
+    percent = f" ({part / whole:.0%})" if whole else ""
+    return f"{part:,} of {_number(whole, name)}{percent}"
 
 
 def _on_claims(claims: Claims) -> Iterator[str]:

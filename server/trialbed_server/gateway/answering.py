@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 
@@ -19,19 +20,42 @@ JSON = "application/json"
 logger = logging.getLogger(__name__)
 
 
-async def answer(trial: OpenTrial, model: TrialModel, clock: Clock, writer: ResponseWriter) -> bool:
-    """Answer one request of a trial with its model's words; return False where it leaves that to the endpoint.
+async def answer(
+    trial: OpenTrial,
+    model: TrialModel,
+    clock: Clock,
+    writer: ResponseWriter,
+    forward: Callable[[], Awaitable[None]],
+) -> None:
+    """Answer one request of a trial with its model's words, and tell the model what was answered.
+
+    Args:
+        forward: has the endpoint answer, where the model leaves that to it.
+    """
+    exchange = writer.exchange
+    if exchange.request.problem:
+        code = exchange.request.problem_code or None
+        await writer.error(exchange.request.problem, 400, "invalid_request_error", "request", code=code)
+        return
+    question = ModelQuestion(exchange.request, exchange.dialect, trial.model_calls.index(exchange))
+    served = None
+    try:
+        if not await _answers(question, trial, model, clock, writer):
+            await forward()
+        served = exchange.served()
+    finally:
+        model.answered(question, served)
+
+
+async def _answers(
+    question: ModelQuestion, trial: OpenTrial, model: TrialModel, clock: Clock, writer: ResponseWriter
+) -> bool:
+    """Answer with the model's words; return False where it leaves that to the endpoint.
 
     A model that raises an exception is broken, which is no framework's fault.
     """
-    request, spoken = writer.exchange.request, writer.exchange.dialect
-    if request.problem:
-        code = request.problem_code or None
-        await writer.error(request.problem, 400, "invalid_request_error", "request", code=code)
-        return True
-    place = trial.model_calls.index(writer.exchange)
     try:
-        reply = await model.answer(ModelQuestion(request, spoken, place))
+        reply = await model.answer(question)
     except ReplyMissing as missing:
         await writer.error(str(missing), 400, "invalid_request_error", "replay", code="not_recorded")
         return True
@@ -45,7 +69,7 @@ async def answer(trial: OpenTrial, model: TrialModel, clock: Clock, writer: Resp
     writer.exchange.recorded = reply.recorded
     # Even where it waits for nothing, another request gets its turn.
     await clock.sleep(reply.first)
-    response = _response(reply, trial, request, spoken)
+    response = _response(reply, trial, question.request, question.dialect)
     await writer.response(response, pause=partial(clock.sleep, reply.pause) if reply.pause else None)
     return True
 
@@ -53,8 +77,9 @@ async def answer(trial: OpenTrial, model: TrialModel, clock: Clock, writer: Resp
 def _response(reply: ModelReply, trial: OpenTrial, request: ModelRequest, spoken: Dialect) -> Response:
     if reply.body is None:
         return Response.answer(_sign(reply, trial), request, spoken)
-    kind = EVENTS if request.stream else JSON
-    return Response((reply.body,), content_type=kind, sized=not request.stream)
+    # Some endpoints answer a request for a stream with a document.
+    events = request.stream and not reply.body.lstrip().startswith(b"{")
+    return Response((reply.body,), content_type=EVENTS if events else JSON, sized=not events)
 
 
 def _sign(reply: ModelReply, trial: OpenTrial) -> ModelAnswer:

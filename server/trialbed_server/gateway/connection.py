@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -23,6 +24,9 @@ CONNECT_TIMEOUT = 15.0
 
 LONGEST_REFUSAL = 8 * 2**20
 """Bytes of an error's body that are passed on."""
+
+AT_ONCE = 2**20
+"""Bytes of a request that are sent at once."""
 
 HOP_BY_HOP = frozenset(
     b"connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding "
@@ -108,7 +112,7 @@ class Connection:
         return self._session.request(
             request.method,
             self.url + request.path,
-            data=request.body or None,
+            data=_sent(request.body),
             headers=self._request_headers(request.headers),
             skip_auto_headers=("User-Agent", "Content-Type", "Accept"),
             allow_redirects=False,
@@ -135,6 +139,11 @@ class Connection:
             if any(name.lower() in _KEYED for name, _ in headers):
                 kept["X-Api-Key"] = self._key
         return kept
+
+
+def _sent(body: bytes) -> bytes | io.BytesIO | None:
+    """A body as the client sends it; a long one in parts, so that other requests get their turns."""
+    return io.BytesIO(body) if len(body) > AT_ONCE else body or None
 
 
 async def _read(content: aiohttp.StreamReader, limit: int) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
@@ -115,7 +116,8 @@ class Gateway:
         usage = estimated_usage(exchange.record())
         if usage is not None:
             trial.use_tokens(usage.total_tokens)
-            self._spending.use(trial.registration.model, usage)
+            if exchange.recorded is None:
+                self._spending.use(trial.registration.model, usage)
         if exchange.step and exchange.cause in UNANSWERED:
             trial.give_back_step()
 
@@ -152,22 +154,30 @@ class Gateway:
             return
         elif path == MODELS and trial is not None and _names_its_model(trial):
             await writer.document(_models(trial))
-        elif path in COUNTS and trial is not None and trial.model is not None:
+        elif path in COUNTS and trial is not None and trial.model is not None and not self._is_kept(trial):
             await writer.document({"input_tokens": estimated_tokens(writer.exchange.request.prompt)})
-        elif trial is not None and trial.model is not None and await answer(trial, trial.model, self._clock, writer):
-            return
-        elif self._upstream is None:
-            await writer.error(NO_UPSTREAM, 404, "invalid_request_error", "gateway")
+        elif path not in COUNTS and trial is not None and trial.model is not None:
+            await answer(trial, trial.model, self._clock, writer, partial(self._forward, trial, body, scope, writer))
         else:
-            query = scope["query_string"].decode("latin-1")
-            target = f"/{path}?{query}" if query else f"/{path}"
-            silence = self._silence if trial is None else trial.timeout(self._silence)
-            sent = body if trial is None else with_model(body, trial.model_name, trial.own_model)
-            read = writer.exchange.request
-            model = "" if trial is None else trial.own_model
-            spoken = writer.exchange.dialect
-            request = ProxiedRequest(scope["method"], target, scope["headers"], sent, silence, read, spoken, model)
-            await self._upstream.forward(request, writer)
+            await self._forward(trial, body, scope, writer)
+
+    def _is_kept(self, trial: OpenTrial) -> bool:
+        """Return whether a trial's model is the endpoint's, and the gateway only keeps its answers."""
+        return self._upstream is not None and bool(trial.registration.cached_as)
+
+    async def _forward(self, trial: OpenTrial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
+        """Have the endpoint answer a request."""
+        if self._upstream is None:
+            await writer.error(NO_UPSTREAM, 404, "invalid_request_error", "gateway")
+            return
+        path, query = scope["path_params"]["path"], scope["query_string"].decode("latin-1")
+        target = f"/{path}?{query}" if query else f"/{path}"
+        silence = self._silence if trial is None else trial.timeout(self._silence)
+        sent = body if trial is None else with_model(body, trial.model_name, trial.own_model)
+        read, spoken = writer.exchange.request, writer.exchange.dialect
+        model = "" if trial is None else trial.own_model
+        request = ProxiedRequest(scope["method"], target, scope["headers"], sent, silence, read, spoken, model)
+        await self._upstream.forward(request, writer)
 
     async def _puts_in(self, trial: OpenTrial | None, writer: ResponseWriter) -> bool:
         """Answer a request with the fault that its plan has for it, if any; a slow answer only comes later."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from trialbed.contracts import ServedAnswer
 from trialbed.records import Attempt, Cause, LimitName, ModelCall, SentCall, ToolSpec
 from trialbed.wire.dialects import CHAT, Dialect, dialect
 from trialbed.wire.offers import Offers
@@ -132,6 +133,16 @@ class RecordedExchange:
             self.cause = self._ended.cause
             self._response, self._body = bytearray(), b""
             self.request = self.dialect.read_request({})
+
+    def served(self) -> ServedAnswer | None:
+        """End, and return the answer as it was given; None where there is none, or not all of it is known."""
+        body = bytes(self._response)
+        self.end()
+        call = self.record()
+        whole = self.done and call.response_bytes == len(body)
+        if not whole or call.status != 200 or call.cause is not None:
+            return None
+        return ServedAnswer(body, stream=self.stream, duration=call.duration - call.waited)
 
     def record(self) -> ModelCall:
         """The record so far; the status is 0 while there is no answer."""

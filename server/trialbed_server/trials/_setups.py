@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from trialbed.contracts import Simulator
-from trialbed.models import FoundModel
+from trialbed.contracts import Simulator, TrialModel
 from trialbed.records import Json, TrialOpening, TrialRegistration
 from trialbed_server._clock import Clock
 from trialbed_server.trials._trial import OpenTrial
@@ -33,7 +32,7 @@ class Setup:
     registration: TrialRegistration
     catalog: TargetCatalog
     simulator: Simulator
-    model: FoundModel | None = None
+    model: Callable[[TrialRegistration], TrialModel | None] | None = None
 
     def trial(self, opening: TrialOpening | TrialRegistration, clock: Clock) -> OpenTrial:
         """A trial that is set up like this, with a world of its own.
@@ -45,7 +44,7 @@ class Setup:
         state = json.loads(json.dumps(self.registration.state))
         own = {"trial": opening.trial, "seed": opening.seed, "fault_key": opening.fault_key, "state": state}
         registration = self.registration.model_copy(update=own)
-        model = None if self.model is None else self.model.begin(registration)
+        model = None if self.model is None else self.model(registration)
         if not is_foreign(self.simulator):
             return OpenTrial(registration, self.catalog, clock, self.simulator.world_from(state), model)
         limits = registration.limits

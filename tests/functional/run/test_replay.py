@@ -11,12 +11,26 @@ from support.bench import Bench, bench_in
 
 pytestmark = pytest.mark.slow(60)
 
+OF_ONE_RUN = {"run_id", "server_url", "timestamp", "trial", "first", "first_trials"}
+"""Names, addresses and moments, and which trials were the first of their workers, which is said for their times."""
+
 TIMES = ("wall_time", "model_time", "tool_time", "framework_time", "waiting_time", "evaluation_time", "started_at")
 
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     return bench_in(tmp_path, {"HOME": str(tmp_path)})
+
+
+def without_times(value: Any) -> Any:
+    """A document, or a part of it, without what is of one run alone: its times, its name and its addresses."""
+    if isinstance(value, dict):
+        return {name: without_times(one) for name, one in value.items() if not is_time(name)}
+    return [without_times(one) for one in value] if isinstance(value, list) else value
+
+
+def is_time(name: str) -> bool:
+    return name in OF_ONE_RUN or name.endswith(("_time", "_at"))
 
 
 def scores(document: dict[str, Any]) -> list[Any]:
@@ -37,6 +51,7 @@ def test_a_replay_needs_no_model_and_gives_what_the_model_gave(bench: Bench, tmp
         for jobs in (1, 3)
     )
     assert scores(first) == scores(second) == scores(recorded)
+    assert without_times(first) == without_times(second)
     assert "3 of 3 trials follow the recording to the end" in bench("replay", "latest").out
     for entry in first["results"]:
         assert entry["scores"]["model_time"] is None
@@ -55,3 +70,40 @@ def test_a_trial_that_leaves_the_recording_is_not_measured_and_says_why(bench: B
         "there is neither a file 'b.cassette' nor such a run"
         in bench("run", "--model", "replay:b.cassette", code=2).err
     )
+
+
+MODEL = """
+import itertools
+from trialbed.wire import Call
+
+numbers = itertools.count(1)
+
+
+class Noisy:
+    def answer(self, request):
+        number = next(numbers)
+        with open("asked", "a") as file:
+            file.write("x")
+        if len(request.messages) > 2:
+            return f"answer {number} " + "long " * 300_000
+        return [Call(request.tools[number % len(request.tools)].name, "{}")]
+"""
+
+
+def test_a_noisy_model_is_asked_once_and_its_long_answers_are_recorded_whole(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "noisy.py").write_text(MODEL)
+    run = ("run", "--model", "noisy.py:Noisy", "--model-cache", "answers.db", "--limit", 2, "--json")
+    (first,) = json.loads(bench(*run).out)
+    asked = len((tmp_path / "asked").read_text())
+    assert asked == first["summary"]["totals"]["model_requests"]
+    (second,) = json.loads(bench(*run, "--tag", "again").out)
+    assert len((tmp_path / "asked").read_text()) == asked, "the model was asked again"
+    assert second["summary"]["totals"]["recorded_requests"] == asked
+    assert scores(first) == scores(second)
+    assert "left out" in bench("record", "latest", "-o", "cut.cassette").err
+    whole = bench("record", "latest", "-o", "a.cassette", "--model-cache", "answers.db")
+    assert "left out" not in whole.err
+    (replayed,) = json.loads(bench("run", "--model", "replay:a.cassette", "--limit", 2, "--json").out)
+    assert [entry["final_answer"] for entry in replayed["results"]] == [
+        entry["final_answer"] for entry in first["results"]
+    ]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli import completion
-from trialbed.cli.completion import completes, runs
+from trialbed.cli.completion import RUNS_AND_FILES, completes, runs
 from trialbed.cli.environments import chosen_environments, env_dir_option, yes_option
 from trialbed.cli.formats import chosen_format, run_format_option
 from trialbed.cli.options import json_option, option, plain_option
@@ -72,6 +72,7 @@ SECTIONS = {
         "probe",
         "chat_template",
         "on_miss",
+        "model_cache",
         "price",
         "budget",
         "api_key_env",
@@ -134,7 +135,7 @@ SECTIONS = {
     "baseline",
     metavar="RUN",
     help="Exit with 1 if any score's verdict is worse than in this run or result document.",
-    shell_complete=completes(runs, files=True),
+    shell_complete=RUNS_AND_FILES,
 )
 @run_format_option
 @legend_option

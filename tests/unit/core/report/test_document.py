@@ -51,6 +51,19 @@ def test_costs_stand_where_the_prices_are_known(
     assert totals["cost_per_solved"] == (totals["cost"] / solved if solved else None)
 
 
+def test_recorded_answers_are_counted_where_there_are_any(
+    run: Run, queries: Queries, results: list[TrialResult], document: dict[str, Any]
+) -> None:
+    assert "recorded_requests" not in document["summary"]["totals"]
+    wire = results[0].wire
+    calls = tuple(call.model_copy(update={"recorded": 1.5 if call.usage else None}) for call in wire.model_calls)
+    served = results[0].model_copy(update={"wire": wire.model_copy(update={"model_calls": calls})})
+    found = result_document(run, "reference", queries, [served, *results[1:]], {})
+    Draft202012Validator(document_schema()).validate(json.loads(json.dumps(found, allow_nan=False)))
+    totals = found["summary"]["totals"]
+    assert (totals["recorded_requests"], totals["recorded_tokens"]) == (1, 11)
+
+
 def test_the_schema_describes_every_key(document: dict[str, Any]) -> None:
     schema = document_schema()
     described = schema["properties"]

@@ -282,6 +282,15 @@ def test_deviations_and_false_claims_are_noted_by_framework(show: Show) -> None:
     assert "reference: " not in text
 
 
+def test_the_part_of_recorded_answers_is_said(show: Show) -> None:
+    totals = {"model_requests": 40, "total_tokens": 1_000, "recorded_requests": 10, "recorded_tokens": 100}
+    some = document("some")
+    some["summary"]["totals"] = totals
+    text = " ".join(show([document(), some]).split())
+    assert "some: recorded answers: 10 of 40 requests (25%), 100 of 1,000 tokens (10%); the model's own times" in text
+    assert "reference: recorded" not in text
+
+
 def test_what_was_not_measured_is_a_dash(show: Show) -> None:
     nothing = document(average_sopr_score=None, intervals={}, framework_version=None)
     nothing["summary"]["denominators"]["sopr_score"] = 0
