@@ -134,7 +134,7 @@ class TrialModel(ABC):
             Exception: the model is broken: the trial is not measured.
         """
 
-    def answered(self, question: ModelQuestion, answer: ServedAnswer | None) -> None:  # noqa: ARG002 - for recorders
+    def note_answer(self, question: ModelQuestion, answer: ServedAnswer | None) -> None:  # noqa: ARG002 - for recorders
         """A request was answered, by this model or by the endpoint that it left it to; None if it was not."""
         return
 

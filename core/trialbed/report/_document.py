@@ -141,14 +141,14 @@ def _summary(summary: Summary) -> dict[str, Any]:
             "total_tokens": summary.tokens.total,
             "model_requests": summary.tokens.requests,
             "unreported_requests": summary.tokens.unreported,
-            **_recorded(summary),
+            **_recording_totals(summary),
             **_costs(summary),
         },
         "repeated": {"trials": summary.repeated.trials, "replaced": summary.repeated.replaced},
     }
 
 
-def _recorded(summary: Summary) -> dict[str, int]:
+def _recording_totals(summary: Summary) -> dict[str, int]:
     """Return how much came from recordings, where anything did."""
     tokens = summary.tokens
     if not tokens.recorded_requests:

@@ -25,11 +25,13 @@ class RecordedAnswers(NamedTuple):
     tokens: int = 0
 
 
-def read_recorded(connection: Connection, run_id: str) -> dict[str, RecordedAnswers]:
+def count_recorded(connection: Connection, run_id: str) -> dict[str, RecordedAnswers]:
     """The counts of each framework that got any recorded answer."""
     of_run = and_(calls.c.trial_id == trials.c.id, trials.c.run_id == run_id, calls.c.kind == MODEL)
     found: dict[str, RecordedAnswers] = {}
-    for framework, record in connection.execute(select(trials.c.framework, calls.c.record).where(of_run, _recorded())):
+    for framework, record in connection.execute(
+        select(trials.c.framework, calls.c.record).where(of_run, _is_recorded())
+    ):
         call = decode(record)
         if call.get("recorded") is None:  # the words stand in a field of text
             continue
@@ -46,6 +48,6 @@ def read_recorded(connection: Connection, run_id: str) -> dict[str, RecordedAnsw
     }
 
 
-def _recorded() -> ColumnElement[bool]:
+def _is_recorded() -> ColumnElement[bool]:
     """Records in which the field is there and is not null, as ``encode`` writes them."""
     return and_(calls.c.record.like('%"recorded":%'), calls.c.record.not_like('%"recorded":null%'))

@@ -34,7 +34,7 @@ from trialbed.records import (
 )
 from trialbed.store._attempts import counted_attempts
 from trialbed.store._columns import RunColumns, RunVersion, read_columns, read_version, trial_frame
-from trialbed.store._recorded import RecordedAnswers, read_recorded
+from trialbed.store._recorded import RecordedAnswers, count_recorded
 from trialbed.store._rows import encode_id
 from trialbed.store._runs import read_gold_answers, read_selection
 from trialbed.store._trials import each_result, read_trials, read_wire
@@ -326,10 +326,10 @@ class StoredRun:
         with self._read() as connection:
             return read_columns(connection, self.run_id, scores)
 
-    def recorded_answers(self) -> Mapping[str, RecordedAnswers]:
+    def count_recorded_answers(self) -> Mapping[str, RecordedAnswers]:
         """The number of recorded answers that the model's requests got, of the frameworks that got any."""
         with self._read() as connection:
-            return read_recorded(connection, self.run_id)
+            return count_recorded(connection, self.run_id)
 
     @property
     def mark(self) -> object:

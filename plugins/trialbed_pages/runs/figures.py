@@ -167,9 +167,9 @@ class RunFigures:
         return self.first_apart and any(trial.first for trial in self.columns.trials if trial.status == "answered")
 
     @property
-    def recorded(self) -> Mapping[str, RecordedAnswers]:
+    def recordings(self) -> Mapping[str, RecordedAnswers]:
         """The recorded answers that frameworks got from the model, where they got any."""
-        return self.once("recorded", self.run.recorded_answers)
+        return self.once("recordings", self.run.count_recorded_answers)
 
     def integrity(self, framework: str) -> Integrity:
         """Return the findings of a framework's trials, and whether they make its row void: then it has no figures."""

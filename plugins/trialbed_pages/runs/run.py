@@ -135,12 +135,12 @@ class RunPage:
         }
 
     @property
-    def recorded(self) -> list[str]:
+    def recording_notes(self) -> list[str]:
         """The part of the model's answers that were recorded ones, a sentence for each framework that got any."""
         return [
             f"{name}: {found.recorded:,} of {found.requests:,} requests got a recorded answer, with {found.tokens:,} "
             "tokens in all; the model's own times are not known for their trials"
-            for name, found in self.figures.recorded.items()
+            for name, found in self.figures.recordings.items()
         ]
 
     @cached_property

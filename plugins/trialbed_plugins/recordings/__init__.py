@@ -1,6 +1,8 @@
-"""Recordings of models: the answers of a run's model, kept in a file, and given to any framework."""
+"""Recordings of models: the answers of a run's model, kept in a file, and given to any framework.
 
-from trialbed_plugins.recordings._cache import KeptAnswer, ModelCache
-from trialbed_plugins.recordings._cached import CachedModel
+The names are loaded when they are first used.
+"""
 
-__all__ = ["CachedModel", "KeptAnswer", "ModelCache"]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

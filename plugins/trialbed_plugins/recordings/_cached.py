@@ -9,7 +9,7 @@ from trialbed.contracts import ModelQuestion, ModelReply, ServedAnswer, TrialMod
 from trialbed.records import TrialRegistration, WireLog
 from trialbed_plugins.recordings._cache import KeptAnswer, ModelCache
 from trialbed_plugins.recordings._key import CUT, canonical, canonical_text, request_key
-from trialbed_plugins.recordings._replayed import served_reply
+from trialbed_plugins.recordings._replayed import reply_of
 
 
 class _Asked(NamedTuple):
@@ -21,7 +21,7 @@ class _Asked(NamedTuple):
 
 
 class CachedModel(TrialModel):
-    """Answers what was asked before from the cache, and keeps what the model answers otherwise.
+    """Answers earlier requests from the cache, and keeps the answers of the model to others.
 
     A request that fails is as if it had not been sent: the next equal one takes its place.
 
@@ -53,15 +53,15 @@ class CachedModel(TrialModel):
             raise
         if found is not None and found.dialect == question.dialect.NAME:
             self._keys[question.place] = key
-            return served_reply(found.answer, question)
+            return reply_of(found.answer, question)
         if found is None:
             self._asking[question.place] = _Asked(key, text, occurrence)
         return None if self._inner is None else await self._inner.answer(question)
 
-    def answered(self, question: ModelQuestion, answer: ServedAnswer | None) -> None:
+    def note_answer(self, question: ModelQuestion, answer: ServedAnswer | None) -> None:
         """Keep an answer that was not there."""
         if self._inner is not None:
-            self._inner.answered(question, answer)
+            self._inner.note_answer(question, answer)
         asked = self._asking.pop(question.place, None)
         if asked is None:
             return

@@ -36,7 +36,7 @@ def followings(run: StoredRun, cassette: Cassette, cache: ModelCache | None = No
     """Yield how far each trial of a run follows a recording, framework by framework, in the order of the queries.
 
     Args:
-        cache: has what is too long for the log.
+        cache: has the bodies that are too long for the log.
     """
     places = {query_id: place for place, query_id in enumerate(run.config.query_ids)}
     for framework in run.config.frameworks:

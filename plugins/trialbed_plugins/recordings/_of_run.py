@@ -59,7 +59,7 @@ def requests_of(
 
     Args:
         also: further names under which its model may be asked for.
-        cache: has what is too long for the log.
+        cache: has the bodies that are too long for the log.
     """
     names = {config.told_model, config.model, *also}
     for call in sorted(trial.wire.model_calls, key=lambda call: call.started):

@@ -40,7 +40,7 @@ class ReplayedModel(TrialModel):
         if found is not None and (found.dialect or CHAT) == question.dialect.NAME:
             self._answered[text] += 1
             body = found.body.encode("utf-8", "surrogatepass")
-            return served_reply(ServedAnswer(body, found.stream, found.duration), question)
+            return reply_of(ServedAnswer(body, found.stream, found.duration), question)
         if self._ask:
             return None
         raise ReplyMissing(f"request {question.place + 1} {self._why(request, self._answered[text])}")
@@ -56,7 +56,7 @@ class ReplayedModel(TrialModel):
         return f"is not the recorded one: {difference.text}" if difference else "was answered in another dialect"
 
 
-def served_reply(found: ServedAnswer, question: ModelQuestion) -> ModelReply:
+def reply_of(found: ServedAnswer, question: ModelQuestion) -> ModelReply:
     """The recorded bytes where they were asked for in this way, else the same answer, whole or in pieces."""
     if found.stream == question.request.stream:
         return ModelReply(body=found.body, recorded=found.duration)

@@ -82,7 +82,7 @@ def cassette_named(name: str, store: str, cache: Path | None = None) -> Cassette
     """The recording in a file, or that a run of the store is.
 
     Args:
-        cache: has what was too long for the log of that run; None for the usual one.
+        cache: has the bodies that were too long for the log of that run; None for the usual one.
 
     Raises:
         UsageError: there is neither.

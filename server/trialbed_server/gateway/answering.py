@@ -27,7 +27,7 @@ async def answer(
     writer: ResponseWriter,
     forward: Callable[[], Awaitable[None]],
 ) -> None:
-    """Answer one request of a trial with its model's words, and tell the model what was answered.
+    """Answer one request of a trial with its model's words, and pass the answer on to it.
 
     Args:
         forward: has the endpoint answer, where the model leaves that to it.
@@ -42,9 +42,9 @@ async def answer(
     try:
         if not await _answers(question, trial, model, clock, writer):
             await forward()
-        served = exchange.served()
+        served = exchange.whole_answer()
     finally:
-        model.answered(question, served)
+        model.note_answer(question, served)
 
 
 async def _answers(

@@ -134,7 +134,7 @@ class RecordedExchange:
             self._response, self._body = bytearray(), b""
             self.request = self.dialect.read_request({})
 
-    def served(self) -> ServedAnswer | None:
+    def whole_answer(self) -> ServedAnswer | None:
         """End, and return the answer as it was given; None where there is none, or not all of it is known."""
         body = bytes(self._response)
         self.end()

@@ -17,7 +17,7 @@ def test_the_part_of_recorded_answers_is_said(stored: Path, monkeypatch: pytest.
     with open_store(str(stored)) as reader:
         run = reader.run(NEW)
         assert said not in run_report(run, data_dir=stored.parent)
-    monkeypatch.setattr(StoredRun, "recorded_answers", lambda _run: {"reference": RecordedAnswers(8, 3, 1200)})
+    monkeypatch.setattr(StoredRun, "count_recorded_answers", lambda _run: {"reference": RecordedAnswers(8, 3, 1200)})
     with open_store(str(stored)) as reader:
         page = run_report(reader.run(NEW), data_dir=stored.parent)
     assert "reference: 3 of 8 requests got a recorded answer, with 1,200 tokens in all" in page

@@ -1,0 +1,3 @@
+from ._cache import KeptAnswer as KeptAnswer
+from ._cache import ModelCache as ModelCache
+from ._cached import CachedModel as CachedModel
