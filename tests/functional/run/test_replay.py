@@ -43,9 +43,9 @@ def scores(document: dict[str, Any]) -> list[Any]:
 
 
 def test_a_replay_needs_no_model_and_gives_what_the_model_gave(bench: Bench, tmp_path: Path) -> None:
-    (recorded,) = json.loads(bench("run", "--model", "scripted:parallel", "--limit", 3, "--json").out)
+    (recorded,) = json.loads(bench("run", "--model", "scripted:gold", "--limit", 3, "--json").out)
     written = bench("record", "latest", "-o", "a.cassette").out
-    assert "answers of scripted:parallel" in written
+    assert "answers of scripted:gold" in written
     first, second = (
         json.loads(bench("run", "--model", "replay:a.cassette", "--limit", 3, "--json", "-j", jobs).out)[0]
         for jobs in (1, 3)
