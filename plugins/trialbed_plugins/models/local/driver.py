@@ -56,6 +56,7 @@ class LocalModels(ModelDriver):
             told_name=COMMON_NAME,
             costs=False,
             deterministic=True,
+            cached=True,
         )
 
     @asynccontextmanager
