@@ -89,6 +89,20 @@ OPENAI_ERROR: Document = {
     "example": {"error": {"message": "no trial has this token", "type": "invalid_request_error", "code": "404"}},
 }
 
+RESPONSE_REQUEST: Document = {
+    "type": "object",
+    "description": "A response, as OpenAI defines it; passed on as it is.",
+    "properties": {
+        "model": {"type": "string"},
+        "input": {"anyOf": [{"type": "string"}, {"type": "array"}]},
+        "instructions": {"type": "string"},
+        "tools": {"type": "array", "items": {"type": "object"}},
+        "stream": {"type": "boolean"},
+    },
+    "required": ["model", "input"],
+    "example": {"model": "gpt-4o-mini", "input": "How is the weather in Oslo?"},
+}
+
 MESSAGE_REQUEST: Document = {
     "type": "object",
     "description": "A message, as Anthropic defines it; passed on as it is.",
@@ -136,6 +150,7 @@ SCHEMAS: Mapping[str, Document] = {
     "Refused": REFUSED,
     "CompletionRequest": COMPLETION_REQUEST,
     "OpenAIError": OPENAI_ERROR,
+    "ResponseRequest": RESPONSE_REQUEST,
     "MessageRequest": MESSAGE_REQUEST,
     "AnthropicError": ANTHROPIC_ERROR,
     "Opened": OPENED,
@@ -185,6 +200,8 @@ def _paths() -> Iterator[tuple[str, Document]]:
     for prefix in ("", "/t/{trial}"):
         yield f"{prefix}/virtual", {"post": _virtual(prefix)}
         yield f"{prefix}/v1/chat/completions", {"post": _ask(prefix, "CompletionRequest", "OpenAIError")}
+        yield f"{prefix}/v1/responses", {"post": _ask(prefix, "ResponseRequest", "OpenAIError")}
+        yield f"{prefix}/v1/responses/{{response}}", {"parameters": [RESPONSE], **_response(prefix)}
         yield f"{prefix}/v1/messages", {"post": _ask(prefix, "MessageRequest", "AnthropicError")}
         yield f"{prefix}/v1/messages/count_tokens", {"post": _count(prefix)}
         yield f"{prefix}/v1/models", {"get": _models(prefix)}
@@ -227,6 +244,16 @@ TRIAL: Document = {
 }
 
 
+RESPONSE: Document = {
+    "name": "response",
+    "in": "path",
+    "required": True,
+    "description": "The id of a response.",
+    "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,100}$"},
+    "example": "resp_1",
+}
+
+
 def _virtual(prefix: str) -> Document:
     refusals = {status: _schema("VirtualAnswer") for status in (403, 404, 410, 413, 429)}
     answers = {200: _schema("VirtualAnswer"), **refusals, 422: _schema("Problems")}
@@ -239,6 +266,12 @@ def _ask(prefix: str, request: str, error: str) -> Document:
     errors: dict[int | str, Document] = {status: _schema(error) for status in (403, 404, 410, 413, 429)}
     answers = {200: {"type": "object"}, **errors, "default": _schema(error)}
     return _operation("Ask the model", answers, body=_body(request), prefix=prefix)
+
+
+def _response(prefix: str) -> Document:
+    answers: dict[int | str, Document] = {200: {"type": "object"}, "default": _schema("OpenAIError")}
+    found = _operation("A response of this trial", answers, prefix=prefix)
+    return {"get": found, "delete": {**found, "summary": "Forget a response"}}
 
 
 def _count(prefix: str) -> Document:

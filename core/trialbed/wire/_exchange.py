@@ -199,6 +199,11 @@ class ModelRequest(ABC):
         return frozenset(tool.name for tool in self.tools)
 
     @property
+    def whole(self) -> Mapping[str, Any]:
+        """The document with all of its conversation, where its dialect lets the server keep a part of it."""
+        return self.document
+
+    @property
     def problem_code(self) -> str:
         """The dialect's own code of the problem; empty where it has none."""
         return ""

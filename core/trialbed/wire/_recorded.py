@@ -30,6 +30,15 @@ def recorded_answer(call: ModelCall) -> Reading:
     return reader.end()
 
 
+def read_served(spoken: str, body: bytes, request: ModelRequest, *, stream: bool) -> Reading:
+    """Read an answer to a request as it was served; ``spoken``: the name of their dialect."""
+    if not stream or body.lstrip().startswith(b"{"):
+        return dialect(spoken).read_body(body)
+    reader = dialect(spoken).open_stream(request.names)
+    reader.feed(body)
+    return reader.end()
+
+
 def recorded_error(call: ModelCall) -> str:
     """Return the words of the error with which a call was answered."""
     return _spoken(call).read_error(call.response)

@@ -41,7 +41,7 @@ class CachedModel(TrialModel):
 
     async def answer(self, question: ModelQuestion) -> ModelReply | None:
         """Answer from the cache; else the model does, once for all equal requests that are under way."""
-        text = canonical_text(canonical(question.request.document, self._names))
+        text = canonical_text(canonical(question.request.whole, self._names))
         taken = self._taken[text]
         occurrence = next(number for number in range(len(taken) + 1) if number not in taken)
         taken.add(occurrence)

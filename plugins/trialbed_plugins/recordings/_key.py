@@ -26,9 +26,6 @@ REFERENCES = ("tool_call_id", "tool_use_id", "call_id")
 IDENTIFIED = frozenset(("tool_use", "function_call", "message", "reasoning", "item_reference"))
 """Types of blocks and items whose ``id`` is drawn."""
 
-EARLIER = "previous_response_id"
-"""The field that names the answer after which the conversation goes on."""
-
 MODEL = "model"
 
 CUT = " characters kept]"
@@ -47,8 +44,6 @@ def canonical(document: Mapping[str, Any], names: Collection[str] = ()) -> dict[
     for name in CONVERSATIONS:
         if isinstance(kept.get(name), list):
             kept[name] = _with_plain_ids(kept[name])
-    if isinstance(kept.get(EARLIER), str):
-        kept[EARLIER] = "earlier"
     return {name: _number(value) for name, value in kept.items()}
 
 

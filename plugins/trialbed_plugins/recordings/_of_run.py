@@ -10,7 +10,8 @@ from typing import Any
 
 from trialbed.records import ModelCall, RunConfig
 from trialbed.store import StoredRun, StoredTrial
-from trialbed.wire import parse_json
+from trialbed.wire import recorded_answer, recorded_request
+from trialbed.wire.dialects.responses import KeptResponses, ResponsesRequest
 from trialbed_plugins.recordings._cache import ModelCache
 from trialbed_plugins.recordings._cassette import Cassette, RecordedReply, keyed
 from trialbed_plugins.recordings._key import CUT, canonical, canonical_text
@@ -62,6 +63,7 @@ def requests_of(
         cache: has the bodies that are too long for the log.
     """
     names = {config.told_model, config.model, *also}
+    conversations = KeptResponses()
     for call in sorted(trial.wire.model_calls, key=lambda call: call.started):
         if call.other_model or call.limit or call.fault not in ANSWERED_FAULTS:
             continue
@@ -72,15 +74,15 @@ def requests_of(
                 json.loads(kept.request),
             )
         else:
-            yield call, None if call.request.endswith(CUT) else _canonical(call.request, names)
+            yield call, None if call.request.endswith(CUT) else _canonical(call, names, conversations)
 
 
-def _canonical(body: str, names: set[str]) -> dict[str, Any] | None:
-    try:
-        document = parse_json(body)
-    except ValueError:
-        return None
-    return canonical(document, names) if isinstance(document, dict) else None
+def _canonical(call: ModelCall, names: set[str], conversations: KeptResponses) -> dict[str, Any] | None:
+    request = recorded_request(call)
+    if isinstance(request, ResponsesRequest):
+        conversations.follow(request)
+        conversations.keep(request, recorded_answer(call).response, len(call.response))
+    return None if request is None else canonical(request.whole, names)
 
 
 def _replies(

@@ -6,8 +6,8 @@ from collections import Counter
 
 from trialbed.contracts import ModelQuestion, ModelReply, ReplyMissing, ServedAnswer, TrialModel
 from trialbed.records import TrialRegistration
-from trialbed.wire import Reading
-from trialbed.wire.dialects import CHAT, Dialect
+from trialbed.wire import read_served
+from trialbed.wire.dialects import CHAT
 from trialbed_plugins.recordings._cassette import Cassette
 from trialbed_plugins.recordings._difference import first_difference, nearest
 from trialbed_plugins.recordings._key import canonical, canonical_text
@@ -34,7 +34,7 @@ class ReplayedModel(TrialModel):
         Raises:
             ReplyMissing: this was not asked when the model was recorded; says how it differs.
         """
-        request = canonical(question.request.document, self._names)
+        request = canonical(question.request.whole, self._names)
         text = canonical_text(request)
         found = self._cassette.find(text, seed=self._seed, occurrence=self._answered[text])
         if found is not None and (found.dialect or CHAT) == question.dialect.NAME:
@@ -60,13 +60,5 @@ def reply_of(found: ServedAnswer, question: ModelQuestion) -> ModelReply:
     """The recorded bytes where they were asked for in this way, else the same answer, whole or in pieces."""
     if found.stream == question.request.stream:
         return ModelReply(body=found.body, recorded=found.duration)
-    reading = _read(question.dialect, found.body, question, stream=found.stream)
+    reading = read_served(question.dialect.NAME, found.body, question.request, stream=found.stream)
     return ModelReply(answer=reading.answer, recorded=found.duration)
-
-
-def _read(spoken: Dialect, body: bytes, question: ModelQuestion, *, stream: bool) -> Reading:
-    if not stream:
-        return spoken.read_body(body)
-    reader = spoken.open_stream(question.request.names)
-    reader.feed(body)
-    return reader.end()

@@ -12,6 +12,7 @@ from trialbed.wire import ModelAnswer, ModelRequest
 from trialbed.wire.dialects import Dialect
 from trialbed_scripted import Response
 from trialbed_server._clock import Clock
+from trialbed_server.gateway.kept import ResponseKeeper
 from trialbed_server.gateway.response import EVENTS, ResponseWriter
 from trialbed_server.trials import OpenTrial
 
@@ -25,6 +26,7 @@ async def answer(
     model: TrialModel,
     clock: Clock,
     writer: ResponseWriter,
+    keeper: ResponseKeeper,
     forward: Callable[[], Awaitable[None]],
 ) -> None:
     """Answer one request of a trial with its model's words, and pass the answer on to it.
@@ -33,9 +35,15 @@ async def answer(
         forward: has the endpoint answer, where the model leaves that to it.
     """
     exchange = writer.exchange
-    if exchange.request.problem:
-        code = exchange.request.problem_code or None
-        await writer.error(exchange.request.problem, 400, "invalid_request_error", "request", code=code)
+    problem, code = exchange.request.problem, exchange.request.problem_code
+    if not problem and (problem := keeper.follow(trial, exchange.request)):
+        code = "previous_response_not_found"
+    if problem and trial.registration.cached_as and model.asks:
+        # The endpoint may know better.
+        await forward()
+        return
+    if problem:
+        await writer.error(problem, 400, "invalid_request_error", "request", code=code or None)
         return
     question = ModelQuestion(exchange.request, exchange.dialect, trial.model_calls.index(exchange))
     served = None
@@ -43,6 +51,7 @@ async def answer(
         if not await _answers(question, trial, model, clock, writer):
             await forward()
         served = exchange.whole_answer()
+        keeper.keep(trial, question, served)
     finally:
         model.note_answer(question, served)
 

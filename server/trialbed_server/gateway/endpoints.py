@@ -20,6 +20,7 @@ from trialbed_server._metrics import Metrics
 from trialbed_server.gateway.answering import answer
 from trialbed_server.gateway.connection import ProxiedRequest
 from trialbed_server.gateway.exchange import LONGEST_NAME, RecordedExchange
+from trialbed_server.gateway.kept import ResponseKeeper, is_kept
 from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.renaming import foreign_model, with_model
 from trialbed_server.gateway.response import ResponseWriter, while_connected
@@ -79,6 +80,7 @@ class Gateway:
         self._metrics = metrics
         self._max_body = max_body
         self._silence = silence
+        self._keeper = ResponseKeeper()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -102,7 +104,7 @@ class Gateway:
             await while_connected(receive, exchange, work)
             self._note_untagged(exchange, scope)
         else:
-            beside = scope["path_params"]["path"] in BESIDE
+            beside = _is_beside(scope)
             if not beside:
                 trial.model_calls.append(exchange)
             with trial.in_use():
@@ -123,7 +125,7 @@ class Gateway:
 
     def _note_untagged(self, exchange: RecordedExchange, scope: Scope) -> None:
         call = exchange.record()
-        if scope["path_params"]["path"] not in BESIDE:
+        if not _is_beside(scope):
             self._untagged.add_model_call(call)
         tokens = f"{call.usage.prompt_tokens} + {call.usage.completion_tokens}" if call.usage else "unknown"
         logger.info("no trial: %s %.100r, status %s, tokens %s", scope["method"], scope["path"], call.status, tokens)
@@ -137,11 +139,13 @@ class Gateway:
         return RecordedExchange(trial.elapsed, trial.budget, redactor.whole(body), trial.registration.tools, spoken)
 
     async def _answer(self, trial: OpenTrial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
-        path = scope["path_params"]["path"]
+        path, method = scope["path_params"]["path"], scope["method"]
         asks = path in DIALECTS
-        if scope["method"] != ("GET" if path == MODELS else "POST") or not (asks or path in BESIDE):
+        if not (is_kept(method, path) or (method == "GET" and path == MODELS)) and not (
+            method == "POST" and (asks or path in COUNTS)
+        ):
             served = ", ".join(f"POST /v1/{served}" for served in (*DIALECTS, *COUNTS))
-            message = f"{scope['method']} /v1/{path} is not served here; {served} and GET /v1/{MODELS} are"
+            message = f"{method} /v1/{path} is not served here; {served} and GET /v1/{MODELS} are"
             await writer.error(message, 404, "invalid_request_error", "request")
         elif asks and trial is not None and not self._takes_step(trial, writer.exchange):
             await writer.error(_past_limit(trial, writer.exchange), 403, *REFUSED, code=writer.exchange.limit)
@@ -154,10 +158,13 @@ class Gateway:
             return
         elif path == MODELS and trial is not None and _names_its_model(trial):
             await writer.document(_models(trial))
+        elif is_kept(method, path) and trial is not None and trial.model is not None and not self._is_kept(trial):
+            await self._keeper.serve(trial, method, path, writer)
         elif path in COUNTS and trial is not None and trial.model is not None and not self._is_kept(trial):
             await writer.document({"input_tokens": estimated_tokens(writer.exchange.request.prompt)})
-        elif path not in COUNTS and trial is not None and trial.model is not None:
-            await answer(trial, trial.model, self._clock, writer, partial(self._forward, trial, body, scope, writer))
+        elif asks and trial is not None and trial.model is not None:
+            forward = partial(self._forward, trial, body, scope, writer)
+            await answer(trial, trial.model, self._clock, writer, self._keeper, forward)
         else:
             await self._forward(trial, body, scope, writer)
 
@@ -196,6 +203,12 @@ class Gateway:
         exchange.limit = trial.take_step()
         exchange.step = exchange.limit is None
         return exchange.step
+
+
+def _is_beside(scope: Scope) -> bool:
+    """Return whether a request is not put to a model."""
+    path = scope["path_params"]["path"]
+    return path in BESIDE or is_kept(scope["method"], path)
 
 
 def _not_admitted(trial: OpenTrial, body: bytes, exchange: RecordedExchange) -> tuple[str, int, str] | None:

@@ -83,6 +83,11 @@ class RecordedExchange:
         self._waited = 0.0
         self._silent: Callable[[], bool] = lambda: False
 
+    @property
+    def size(self) -> int:
+        """Bytes of the request."""
+        return len(self._body)
+
     def waits(self) -> None:
         """The request waits until it may be sent, or sent again."""
         self._waits = True

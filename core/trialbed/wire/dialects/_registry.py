@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 CHAT = "chat_completions"
 
-PATHS = {"chat/completions": CHAT, "messages": "messages"}
+PATHS = {"chat/completions": CHAT, "messages": "messages", "responses": "responses"}
 """Path of requests -> the name of the dialect, which is that of its module."""
 
 COUNTS = {"messages/count_tokens": "messages"}

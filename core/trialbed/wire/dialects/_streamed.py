@@ -1,4 +1,4 @@
-"""What the readers of streams have in common whose events say their type."""
+"""The common part of readers of streams whose events say their type."""
 
 from __future__ import annotations
 

@@ -1,0 +1,40 @@
+"""Responses: ``POST …/responses``, as OpenAI specified them and as its SDKs read them."""
+
+from trialbed.wire.dialects.chat_completions import read_error, write_error
+from trialbed.wire.dialects.responses._answers import read_answer, read_body
+from trialbed.wire.dialects.responses._flaws import FLAWS
+from trialbed.wire.dialects.responses._kept import KeptResponses
+from trialbed.wire.dialects.responses._requests import (
+    HEADERS,
+    NAME,
+    PATH,
+    ResponsesRequest,
+    read_request,
+    reply_formats,
+    write_request,
+)
+from trialbed.wire.dialects.responses._streams import StreamReader, open_stream, read_stream
+from trialbed.wire.dialects.responses._writing import write_answer, write_document, write_events, write_message
+
+__all__ = [
+    "FLAWS",
+    "HEADERS",
+    "NAME",
+    "PATH",
+    "KeptResponses",
+    "ResponsesRequest",
+    "StreamReader",
+    "open_stream",
+    "read_answer",
+    "read_body",
+    "read_error",
+    "read_request",
+    "read_stream",
+    "reply_formats",
+    "write_answer",
+    "write_document",
+    "write_error",
+    "write_events",
+    "write_message",
+    "write_request",
+]

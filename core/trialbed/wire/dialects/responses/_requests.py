@@ -1,0 +1,187 @@
+"""Requests for responses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+from trialbed.wire._exchange import (
+    Document,
+    GenerationConfig,
+    ModelMessage,
+    ModelRequest,
+    OfferedTool,
+    ToolChoice,
+)
+from trialbed.wire.dialects._values import list_of, mapping_of, number, objects_of, schema_of, text_of, whole_number
+from trialbed.wire.dialects.responses._items import read_items, write_conversation
+
+NAME = "responses"
+PATH = "responses"
+HEADERS: Mapping[str, str] = MappingProxyType({})
+
+READ = frozenset(("model", "input", "instructions", "tools", "tool_choice", "stream", "stream_options"))
+"""Fields of a request that are not settings."""
+
+EARLIER = "previous_response_id"
+"""The field that names the response after which the conversation goes on."""
+
+UNSERVED = ("conversation", "prompt")
+"""Fields whose values only their vendor keeps."""
+
+
+class ResponsesRequest(ModelRequest):
+    """A request for a response.
+
+    Attributes:
+        earlier: the items of the conversation before, where the request only names the response that it follows.
+    """
+
+    earlier: Sequence[Any] = ()
+
+    @property
+    def items(self) -> list[Any]:
+        """The items that the request sends itself."""
+        found = self.document.get("input")
+        return [{"type": "message", "role": "user", "content": found}] if isinstance(found, str) else list_of(found)
+
+    @cached_property
+    def messages(self) -> tuple[ModelMessage, ...]:
+        """The conversation, instructions first, as far as it is known."""
+        told = self.document.get("instructions")
+        source = {"role": "system", "content": told}
+        first = (ModelMessage(role="system", content=told, source=source),) if told and isinstance(told, str) else ()
+        return (*first, *read_items([*self.earlier, *self.items]))
+
+    @cached_property
+    def tools(self) -> tuple[OfferedTool, ...]:
+        """The functions on offer; tools that the vendor runs are left out."""
+        return tuple(map(_read_tool, _functions(self.document)))
+
+    @property
+    def tool_choice(self) -> ToolChoice:
+        """Return whether the model may call them."""
+        choice = self.document.get("tool_choice")
+        if isinstance(choice, str):
+            return ToolChoice(choice)
+        if not isinstance(choice, Mapping):
+            return ToolChoice()
+        if choice.get("type") != "allowed_tools":
+            return ToolChoice("required", text_of(choice.get("name")))
+        found = dict.fromkeys(text_of(tool.get("name")) for tool in objects_of(choice.get("tools")))
+        names = tuple(name for name in found if name)
+        mode = "required" if choice.get("mode") == "required" else "auto"
+        return ToolChoice(mode, names[0] if mode == "required" and len(names) == 1 else "", names)
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The rest."""
+        return {key: value for key, value in self.document.items() if key not in READ}
+
+    @property
+    def generation(self) -> GenerationConfig:
+        """Those of the settings that have the same meaning in every dialect."""
+        document = self.document
+        limit = whole_number(document.get("max_output_tokens"))
+        return GenerationConfig(
+            temperature=number(document.get("temperature")),
+            max_tokens=limit if limit is not None and limit > 0 else None,
+            parallel_calls=document.get("parallel_tool_calls") is not False,
+            reply_schema=_reply_schema(mapping_of(document.get("text")).get("format")),
+        )
+
+    @property
+    def prompt(self) -> Mapping[str, Any]:
+        """The instructions, the items and the tools."""
+        found = self.document
+        items = [*self.earlier, *self.items]
+        return {"instructions": found.get("instructions"), "input": items, "tools": found.get("tools", [])}
+
+    @property
+    def wants_usage(self) -> bool:
+        """Always: it is in the last event of a stream."""
+        return True
+
+    @property
+    def follows(self) -> str:
+        """The id of the response after which the conversation goes on; empty where it names none."""
+        return text_of(self.document.get(EARLIER))
+
+    @property
+    def keeps(self) -> bool:
+        """Return whether the response shall be kept, so that another one can follow it."""
+        return self.document.get("store") is not False
+
+    @property
+    def whole(self) -> Mapping[str, Any]:
+        """The document with all of its conversation, as far as it is known."""
+        if not self.earlier:
+            return self.document
+        kept = {key: value for key, value in self.document.items() if key != EARLIER}
+        return {**kept, "input": [*self.earlier, *self.items]}
+
+    def _problem(self) -> str:
+        found = self.document
+        if not isinstance(found.get("input"), str | list):
+            return (
+                "Missing required parameter: 'input'." if "input" not in found else "'input' must be a text or a list."
+            )
+        for name in UNSERVED:
+            if found.get(name) is not None:
+                return f"Unsupported parameter: '{name}' is not served here."
+        if found.get("background"):
+            return "Unsupported parameter: 'background' is not served here."
+        for place, tool in enumerate(list_of(found.get("tools"))):
+            if isinstance(tool, Mapping) and tool.get("type") != "function":
+                kind = str(tool.get("type"))[:100]
+                return f"Tool 'tools[{place}]' of the type {kind!r} is not supported with this model."
+        return ""
+
+
+def read_request(document: Mapping[str, Any], problem: str = "") -> ResponsesRequest:
+    """Read a request; ``problem``: why its body is not a JSON object."""
+    return ResponsesRequest(document, problem)
+
+
+def write_request(
+    model: str, messages: Sequence[ModelMessage], settings: Mapping[str, Any], tools: Sequence[OfferedTool] = ()
+) -> Document:
+    """Return a request; ``settings`` are its further fields, of which the dialect has no seed."""
+    kept = {OWN_NAMES.get(key, key): value for key, value in settings.items() if key != "seed"}
+    request: Document = {"model": model, **write_conversation(messages), **kept}
+    return {**request, "tools": list(map(_write_tool, tools))} if tools else request
+
+
+OWN_NAMES = {"max_tokens": "max_output_tokens"}
+"""Name of a setting -> the dialect's own."""
+
+
+def reply_formats(schema: Mapping[str, Any]) -> list[Document]:
+    """Return the settings that ask for a reply of this JSON Schema, the strictest first."""
+    described = {"type": "json_schema", "name": "reply", "strict": True, "schema": dict(schema)}
+    return [{"text": {"format": described}}, {"text": {"format": {"type": "json_object"}}}]
+
+
+def _functions(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for tool in objects_of(document.get("tools")):
+        if tool.get("type") == "function" and isinstance(tool.get("name"), str):
+            yield tool
+
+
+def _read_tool(tool: Mapping[str, Any]) -> OfferedTool:
+    return OfferedTool(tool["name"], text_of(tool.get("description")), tool.get("parameters") or {}, tool)
+
+
+def _write_tool(tool: OfferedTool) -> Document:
+    described = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    # Without it, the vendor makes every parameter a required one.
+    return {"type": "function", **described, "strict": tool.source.get("strict") is True}
+
+
+def _reply_schema(form: Any) -> Mapping[str, Any] | None:
+    kind = mapping_of(form).get("type")
+    if kind not in ("json_object", "json_schema"):
+        return None
+    return schema_of(mapping_of(form).get("schema"))

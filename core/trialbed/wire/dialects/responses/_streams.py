@@ -1,0 +1,131 @@
+"""Reads a streamed response with a strict state machine.
+
+::
+
+    waiting ──response.created──▶ open ──response.completed, response.incomplete──▶ done
+       │                           │
+       └── end of body, error event, response.failed, malformed event: protocol error
+
+The last event holds the whole response; one that is cut is put together from its items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from trialbed.wire._exchange import Document, ModelAnswer
+from trialbed.wire._readings import Reading
+from trialbed.wire.dialects._streamed import TypedStream
+from trialbed.wire.dialects._values import list_of, mapping_of, text_of
+from trialbed.wire.dialects.responses._answers import problem_of, read_answer
+from trialbed.wire.dialects.responses._flaws import ENDS
+
+DELTAS = {
+    "response.output_text.delta": "text",
+    "response.refusal.delta": "refusal",
+    "response.function_call_arguments.delta": "arguments",
+    "response.reasoning_summary_text.delta": "thought",
+    "response.reasoning_text.delta": "thought",
+}
+"""Type of an event -> the text of an item that it adds to."""
+
+
+class StreamReader(TypedStream):
+    """Reads one stream from bytes that may be cut anywhere."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._response: Document = {}
+        self._items: dict[int, _Item] = {}
+
+    def _add(self, kind: str, event: Mapping[str, Any]) -> bool:
+        if isinstance(found := event.get("response"), Mapping):
+            self._response = dict(found)
+        if kind == "response.failed":
+            error = mapping_of(self._response.get("error"))
+            self._break("error_event", f"the response has failed: {text_of(error.get('message'))}", error.get("code"))
+        elif kind == "response.output_item.added":
+            self._items[self._place(event, len(self._items))] = _Item(mapping_of(event.get("item")))
+        elif kind == "response.output_item.done":
+            place = self._place(event, len(self._items) - 1)
+            self._items.setdefault(place, _Item({})).done = dict(mapping_of(event.get("item")))
+        elif kind in DELTAS:
+            return self._extend(DELTAS[kind], event)
+        return False
+
+    def _extend(self, field: str, event: Mapping[str, Any]) -> bool:
+        place = self._place(event, len(self._items) - 1)
+        if place not in self._items:
+            self._note("call_index_wrong")
+            self._items[place] = _Item({})
+        text = text_of(event.get("delta"))
+        if text:
+            self._items[place].texts.setdefault(field, []).append(text)
+        return bool(text)
+
+    def _place(self, event: Mapping[str, Any], otherwise: int) -> int:
+        """Return the place of the item that an event is of: its index, else the last one's."""
+        index = event.get("output_index")
+        if type(index) is int:
+            return index
+        self._note("call_index_missing")
+        return otherwise
+
+    def _ends(self, kind: str) -> bool:
+        return kind in ENDS
+
+    def _problem_at_end(self) -> tuple[str, str] | None:
+        found = problem_of(self._document())
+        return None if found is None else (found.kind, found.message)
+
+    def _document(self) -> Document:
+        """The response as far as it came."""
+        output = self._response.get("output")
+        if self._items and not list_of(output):
+            return {**self._response, "output": [self._items[place].document() for place in sorted(self._items)]}
+        return self._response
+
+    def _answer(self, document: Document) -> ModelAnswer:
+        return read_answer(document)
+
+
+class _Item:
+    """An item that comes in pieces.
+
+    Attributes:
+        texts: those that have come, by fields, in pieces.
+        done: the whole item, once it has come.
+    """
+
+    def __init__(self, first: Mapping[str, Any]) -> None:
+        self.texts: dict[str, list[str]] = {}
+        self.done: Document = {}
+        self._first = first
+
+    def document(self) -> Document:
+        """Return the item as far as it came."""
+        if self.done:
+            return self.done
+        said = {field: "".join(parts) for field, parts in self.texts.items()}
+        item = {"type": "message", "role": "assistant", **self._first}
+        if "arguments" in said:
+            item |= {"type": self._first.get("type", "function_call"), "arguments": said["arguments"]}
+        if "thought" in said:
+            item |= {"type": "reasoning", "summary": [{"type": "summary_text", "text": said["thought"]}]}
+        parts = [{"type": "output_text", "text": said["text"]}] if "text" in said else []
+        parts += [{"type": "refusal", "refusal": said["refusal"]}] if "refusal" in said else []
+        return {**item, "content": parts} if parts else item
+
+
+def open_stream(names: Collection[str]) -> StreamReader:
+    """Return a reader; ``names`` of the tools on offer need no help here: a call's name comes whole."""
+    del names
+    return StreamReader()
+
+
+def read_stream(body: bytes) -> Reading:
+    """Read a stream that has ended."""
+    reader = StreamReader()
+    reader.feed(body)
+    return reader.end()

@@ -1,0 +1,144 @@
+"""Responses: what is written is read again, whole and streamed, and odd ones have a problem."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.dialects import ANSWERS, answer_to, odd_events, said
+from support.examples import examples
+
+from trialbed.wire import ModelAnswer, usage_counts
+from trialbed.wire.dialects import responses
+
+READ = responses.read_request({"model": "m", "input": []})
+STREAMED = responses.read_request({"model": "m", "input": [], "stream": True})
+KINDS = ["created", "output_item.added", "output_item.done", "output_text.delta", "completed", "incomplete", "failed"]
+KINDS += ["function_call_arguments.delta", "reasoning_summary_text.delta", "refusal.delta"]
+
+
+@given(ANSWERS, st.sampled_from([1, 8, None]))
+@settings(max_examples=examples(0.5))
+def test_what_is_written_is_read_again(answer: ModelAnswer, piece: int | None) -> None:
+    streamed = responses.read_stream(b"".join(responses.write_answer(answer, STREAMED, piece=piece)))
+    whole = responses.read_body(b"".join(responses.write_answer(answer, READ)))
+    for reading in (streamed, whole):
+        assert (reading.problem, reading.notes) == (None, ())
+        assert said(reading.answer) == said(answer)
+    assert {**streamed.response, "created_at": 0} == {**whole.response, "created_at": 0}  # type: ignore[dict-item]
+
+
+@given(ANSWERS, st.data())
+@settings(max_examples=examples(0.3))
+def test_a_stream_may_be_cut_anywhere(answer: ModelAnswer, data: st.DataObject) -> None:
+    body = b"".join(responses.write_answer(answer, STREAMED))
+    place = data.draw(st.integers(0, len(body)))
+    reader = responses.open_stream(())
+    reader.feed(body[:place])
+    reader.feed(body[place:])
+    assert reader.end() == responses.read_stream(body)
+    half = responses.read_stream(body[:place])
+    assert (half.problem is None) == (place >= len(body) - 2)
+
+
+@given(odd_events(["error", *(f"response.{kind}" for kind in KINDS)]))
+@settings(max_examples=300)
+def test_odd_streams_end_in_one_outcome(body: bytes) -> None:
+    reading = responses.read_stream(body)
+    assert (reading.problem is None) == (reading.outcome != "protocol_error")
+
+
+def event(kind: str, **fields: Any) -> bytes:
+    return f"data: {json.dumps({'type': kind, **fields})}\n\n".encode()
+
+
+ITEM = {"type": "message", "id": "msg_1", "role": "assistant", "content": [{"type": "output_text", "text": "hi"}]}
+CREATED = event("response.created", response={"id": "resp_1", "status": "in_progress", "output": []})
+ADDED = event("response.output_item.added", output_index=0, item={**ITEM, "content": []})
+DELTA = event("response.output_text.delta", output_index=0, content_index=0, delta="hi")
+COMPLETED = event("response.completed", response={"id": "resp_1", "status": "completed", "output": [ITEM]})
+EMPTY = event("response.completed", response={"id": "resp_1", "status": "completed", "output": []})
+FAILED = event("response.failed", response={"status": "failed", "error": {"code": "server_error", "message": "no"}})
+
+
+@pytest.mark.parametrize(
+    ("chunks", "kind", "text"),
+    [
+        ([CREATED, ADDED, DELTA, COMPLETED], None, "hi"),
+        ([COMPLETED], None, "hi"),
+        ([CREATED, ADDED, DELTA, EMPTY], None, "hi"),
+        ([CREATED, EMPTY, b"data: [DONE]\n\n"], None, ""),
+        ([CREATED, ADDED, DELTA], "cut_stream", "hi"),
+        ([CREATED, ADDED, DELTA, FAILED], "error_event", "hi"),
+        ([CREATED, DELTA, event("error", code="server_error", message="no")], "error_event", "hi"),
+        ([CREATED, b'data: {"error": {"message": "no"}}\n\n'], "error_event", ""),
+        ([CREATED, b"data: {oops\n\n"], "malformed_event", ""),
+        ([], "empty_stream", ""),
+        ([event("response.completed", response={"status": "completed"})], "null_message", ""),
+        ([event("response.completed", response={"output": []})], "no_finish_reason", ""),
+    ],
+)
+def test_a_stream_is_an_answer_or_has_a_problem(chunks: list[bytes], kind: str | None, text: str) -> None:
+    reading = responses.read_stream(b"".join(chunks))
+    assert (reading.problem.kind if reading.problem else None) == kind
+    assert reading.answer.text == text
+
+
+@pytest.mark.parametrize(
+    ("document", "kind"),
+    [
+        ({"output": None, "status": "completed"}, "null_message"),
+        ({"output": []}, "no_finish_reason"),
+        ({"output": [], "status": "queued"}, "no_finish_reason"),
+        ({"output": [], "status": "failed", "error": {"code": "server_error", "message": "no"}}, "error_body"),
+        ({"error": {"message": "no"}}, "error_body"),
+        ({"choices": [{"message": {"content": "hi"}}]}, "null_message"),
+    ],
+)
+def test_what_is_no_response_has_a_problem(document: dict[str, Any], kind: str) -> None:
+    reading = responses.read_body(json.dumps(document).encode())
+    assert reading.problem is not None
+    assert reading.problem.kind == kind
+
+
+def test_the_first_token_is_the_first_text() -> None:
+    reader = responses.open_stream(())
+    for moment, chunk in enumerate([CREATED, ADDED, DELTA, COMPLETED]):
+        reader.feed(chunk, float(moment))
+    assert (reader.over, reader.end().first_token) == (True, 2.0)
+
+
+def test_a_response_repeats_the_settings_of_its_request() -> None:
+    tools = [{"type": "function", "name": "find", "parameters": {}}]
+    request = responses.read_request({"model": "m", "input": "hi", "tools": tools, "temperature": 0, "store": False})
+    document = responses.write_document(ModelAnswer(content="hi", id="1", usage=usage_counts(5, 2)), request)
+    assert (document["tools"], document["temperature"], document["store"]) == (tools, 0, False)
+    assert (document["parallel_tool_calls"], document["status"]) == (True, "completed")
+    assert document["usage"]["input_tokens_details"] == {"cached_tokens": 0, "cache_write_tokens": 0}
+
+
+def test_a_cut_answer_is_incomplete() -> None:
+    document = responses.write_document(ModelAnswer(content="hi", finish_reason="length"), READ)
+    assert (document["status"], document["incomplete_details"]) == ("incomplete", {"reason": "max_output_tokens"})
+    assert document["output"][0]["status"] == "incomplete"
+
+
+def test_a_refusal_has_a_part_of_its_own() -> None:
+    answer = ModelAnswer(content=None, refusal="I cannot.", finish_reason="stop")
+    assert responses.read_answer(responses.write_document(answer, READ)).refusal == "I cannot."
+    body = b"".join(responses.write_answer(answer, STREAMED))
+    assert b"response.refusal.delta" in body
+    assert responses.read_stream(body).answer.refusal == "I cannot."
+
+
+def test_every_flaw_breaks_a_stream_or_a_document() -> None:
+    right = answer_to("find")
+    for flaw in responses.FLAWS:
+        whole = responses.write_answer(right, READ, flaw) != responses.write_answer(right, READ)
+        streamed = responses.write_answer(right, STREAMED, flaw) != responses.write_answer(right, STREAMED)
+        assert whole or streamed, flaw
+    with pytest.raises(LookupError, match="two_choices"):
+        responses.write_answer(right, READ, "two_choices")
