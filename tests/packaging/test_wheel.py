@@ -18,7 +18,7 @@ from trialbed.records import framework_name
 pytestmark = pytest.mark.packaging
 
 ROOTS = ("core", "server", "tool_selection", "plugins")
-SHIPPED = (".py", ".pyi", ".html", ".json", ".jsonl", ".css", ".js", ".svg", "LICENSES.md", "py.typed")
+SHIPPED = tuple(".py .pyi .html .jinja .json .jsonl .css .js .svg .cassette LICENSES.md py.typed".split())
 TEMPLATE = "trialbed_adapter_lab/scaffolding/template"
 
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import lru_cache
+from importlib.resources import files
 from pathlib import Path
 
 from trialbed.contracts import ModelDriver, ModelInfo, OpenedModel, TrialModel
@@ -20,6 +21,9 @@ from trialbed_plugins.recordings._of_run import recording_of
 from trialbed_plugins.recordings._replayed import ReplayedModel
 
 ENDING = ".cassette"
+EMBEDDED = files("trialbed_plugins.recordings") / "embedded"
+"""Cassettes that come with Trialbed: of small models, for the embedded dataset."""
+
 ASK = "ask"
 MODES = ("stop", ASK)
 
@@ -30,8 +34,12 @@ class ReplayModels(ModelDriver):
     contract = "1"
 
     def names(self, settings: RunSettings) -> Sequence[str]:  # noqa: ARG002 - they are in this folder
-        """The cassettes of this folder; files that only have the ending of one are none."""
-        return sorted(path.name for path in Path.cwd().glob(f"*{ENDING}") if _is_readable(path))
+        """The cassettes that come with Trialbed, by their names, and those of this folder.
+
+        Files that only have the ending of one are none.
+        """
+        here = sorted(path.name for path in Path.cwd().glob(f"*{ENDING}") if _is_readable(path))
+        return [*sorted(path.stem for path in Path(str(EMBEDDED)).glob(f"*{ENDING}")), *here]
 
     def describe(self, name: str, settings: RunSettings) -> ModelInfo:
         """Read the recording."""
@@ -63,8 +71,8 @@ class ReplayModels(ModelDriver):
 
 def _path(name: str, store: str, cache: Path) -> Path:
     """The file of a recording; one is written for that of a run."""
-    path = Path(name)
-    if not path.is_file():
+    path = _given(name)
+    if path is None:
         cassette = cassette_named(name, store, cache)
         path = state_dir() / "cassettes" / f"{cassette.digest}{ENDING}"
         if not path.is_file():
@@ -78,8 +86,14 @@ def _cache_of(settings: RunSettings) -> Path:
     return model_cache() if asked in (None, "off") else Path(str(asked))
 
 
+def _given(name: str) -> Path | None:
+    """The file that a name means: one of this machine, or one that comes with Trialbed."""
+    found = (path for path in (Path(name), Path(str(EMBEDDED / f"{name}{ENDING}"))) if path.is_file())
+    return next(found, None)
+
+
 def cassette_named(name: str, store: str, cache: Path | None = None) -> Cassette:
-    """The recording in a file, or that a run of the store is.
+    """The recording in a file, one that comes with Trialbed, or that a run of the store is.
 
     Args:
         cache: has the bodies that were too long for the log of that run; None for the usual one.
@@ -88,8 +102,8 @@ def cassette_named(name: str, store: str, cache: Path | None = None) -> Cassette
         UsageError: there is neither.
         DataError: the file is no cassette.
     """
-    path = Path(name)
-    if path.is_file():
+    path = _given(name)
+    if path is not None:
         return _file(path)
     if not name:
         raise UsageError("replay: names no recording; name a file or a run: replay:FILE, replay:RUN")
