@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from trialbed.store import StoreReader
+from trialbed.views import printable
 
 EVERY = 1.0
 """Seconds between two looks at the store, at least."""
@@ -22,7 +23,8 @@ async def progress_events(
 ) -> AsyncIterator[bytes]:
     """Yield an event each time the run has changed, until it is no longer running or no one listens.
 
-    The data are ``status``, ``ended``, ``answered``, ``failed`` and ``total``.
+    The data are ``status``, ``ended``, ``answered``, ``failed`` and ``total``, and the requests that take long now
+    (``flights``), in words.
     """
     last = b""
     while not await gone():
@@ -48,5 +50,6 @@ def _progress(reader: StoreReader, run_id: str) -> tuple[bytes, bool]:
         "answered": ends["answered"],
         "failed": ends["failed"],
         "total": total,
+        "flights": printable(run.flights) if run.status == "running" else "",
     }
     return json.dumps(document).encode(), run.status == "running"

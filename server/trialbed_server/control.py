@@ -137,7 +137,8 @@ class Control:
             found = self._trials.find(request.path_params["trial"])
         except TrialRefused as error:
             return JSONResponse({"error": str(error)}, 404)
-        return JSONResponse({"trial": found.registration.trial, "waited": found.waited()})
+        trial = found.registration.trial
+        return JSONResponse({"trial": trial, "waited": found.waited(), "flights": found.flights()})
 
     async def renew(self, request: Request) -> Response:
         """Say that the opener of a trial is still there."""

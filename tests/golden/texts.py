@@ -53,7 +53,7 @@ MACHINES = {
 """Names of what differs between machines, or that is drawn anew."""
 
 
-ADDED = ("verified", "endpoints", "code_digest", "json_schema", "dialect")
+ADDED = ("verified", "endpoints", "flights", "code_digest", "json_schema", "dialect")
 """Keys of records that have come since the texts were kept; where they are empty, they are left out."""
 
 EMPTY = re.compile(rf',\s*"(?:{"|".join(ADDED)})": ?(?:null|\[\]|{{}}|"")')

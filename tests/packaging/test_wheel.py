@@ -18,7 +18,20 @@ from trialbed.records import framework_name
 pytestmark = pytest.mark.packaging
 
 ROOTS = ("core", "server", "tool_selection", "plugins")
-SHIPPED = tuple(".py .pyi .html .jinja .json .jsonl .css .js .svg .cassette LICENSES.md py.typed".split())
+SHIPPED = (
+    ".cassette",
+    ".css",
+    ".html",
+    ".jinja",
+    ".js",
+    ".json",
+    ".jsonl",
+    ".py",
+    ".pyi",
+    ".svg",
+    "LICENSES.md",
+    "py.typed",
+)
 TEMPLATE = "trialbed_adapter_lab/scaffolding/template"
 
 

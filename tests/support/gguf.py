@@ -22,7 +22,7 @@ def text(value: str) -> bytes:
     return struct.pack("<Q", len(value.encode())) + value.encode()
 
 
-def packed(value: Any) -> bytes:
+def pack(value: Any) -> bytes:
     """A value with its type before it."""
     if isinstance(value, str):
         return struct.pack("<I", 8) + text(value)
@@ -45,6 +45,6 @@ def write_gguf(path: Path, *, name: str = "A model", template: str = WITH_TOOLS,
     }
     if template:
         values["tokenizer.chat_template"] = template
-    body = b"".join(text(key) + packed(value) for key, value in values.items())
+    body = b"".join(text(key) + pack(value) for key, value in values.items())
     path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 0, len(values) if count is None else count) + body + b"weights")
     return path

@@ -10,8 +10,9 @@ from typing import Protocol, TypeVar
 import click
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Task, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
+from rich.text import Text
 
 from trialbed.errors import NothingMeasured
 
@@ -52,7 +53,13 @@ def followed(progress: R) -> Iterator[R]:
 
 
 class PlainProgress:
-    """A line at each tenth and at the end of every part of the work."""
+    """A line at each tenth and at the end of every part of the work.
+
+    Attributes:
+        is_live: whether the display always shows the present.
+    """
+
+    is_live = False
 
     def begin(self, part: str, total: int, done: int) -> None:
         """Begin a part.
@@ -61,16 +68,24 @@ class PlainProgress:
             part: its name; empty for work that has one part only.
         """
 
-    def move(self, part: str, done: int, total: int, *, failed: str = "", left: str = "") -> None:
+    def move(self, part: str, done: int, total: int, *, failed: str = "", left: str | None = None) -> None:
         """Print a line if a tenth is full.
 
         Args:
             failed: the failures so far, in words.
-            left: the time that is left, in words.
+            left: the time that is left, in words; None where a display may estimate it.
         """
         if _is_line_due(done, total):
             prefix = f"{part}: " if part else ""
-            self.write(f"{prefix}[{done}/{total}]{failed}{left}")
+            self.write(f"{prefix}[{done}/{total}]{failed}{left or ''}")
+
+    def watch(self, part: str, now: str, left: str) -> None:
+        """Show what goes on in a part, where the display shows the present.
+
+        Args:
+            now: in words; empty for nothing worth it.
+            left: the time that is left, in words.
+        """
 
     def write(self, line: str) -> None:
         """Print a line that stays."""
@@ -80,36 +95,45 @@ class PlainProgress:
         """Do nothing: lines need no clean-up."""
 
 
+class _LeftColumn(TimeRemainingColumn):
+    """The time that is left: in the words that are given, else rich's own estimate."""
+
+    def render(self, task: Task) -> Text:
+        left = task.fields["left"]
+        return super().render(task) if left is None else Text(left.removeprefix(", "), style="progress.remaining")
+
+
 class LiveProgress(PlainProgress):
     """A bar for every part, which disappears at the end."""
+
+    is_live = True
 
     def __init__(self) -> None:
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TimeRemainingColumn(),
+            _LeftColumn(),
             TextColumn("[red]{task.fields[failed]}"),
+            TextColumn("{task.fields[now]}", markup=False),
         )
         self.bar = Bar(*columns, console=Console(stderr=True), transient=True)
         self._tasks: dict[str, TaskID] = {}
 
     def begin(self, part: str, total: int, done: int) -> None:
         """Start a bar."""
-        self._tasks[part] = self.bar.add_task(escape(part) or "trials", total=total, completed=done, failed="")
+        self._tasks[part] = self.bar.add_task(
+            escape(part) or "trials", total=total, completed=done, failed="", left=None, now=""
+        )
         self.bar.start()
 
-    def move(
-        self,
-        part: str,
-        done: int,
-        total: int,
-        *,
-        failed: str = "",
-        left: str = "",  # noqa: ARG002 - the bar estimates the time itself
-    ) -> None:
+    def move(self, part: str, done: int, total: int, *, failed: str = "", left: str | None = None) -> None:
         """Move the part's bar."""
-        self.bar.update(self._tasks[part], completed=done, total=total, failed=failed)
+        self.bar.update(self._tasks[part], completed=done, total=total, failed=failed, left=left)
+
+    def watch(self, part: str, now: str, left: str) -> None:
+        """Show it behind the part's bar."""
+        self.bar.update(self._tasks[part], now=now, left=left)
 
     def write(self, line: str) -> None:
         """Print a line above the bars."""

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import os
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
@@ -139,6 +139,16 @@ class ControlClient:
         """
         found = _read_json(await self._request("GET", f"/control/trials/{trial}"))
         return float(found["waited"]) if isinstance(found, dict) else 0.0
+
+    async def flights(self, trial: str) -> Sequence[Mapping[str, Any]]:
+        """The requests to the model that an open trial has in flight: ``request``, ``seconds`` and ``tokens`` of each.
+
+        Raises:
+            TrialbedError: the server cannot be reached, or the trial is not open.
+        """
+        found = _read_json(await self._request("GET", f"/control/trials/{trial}"))
+        flights = found.get("flights") if isinstance(found, dict) else None
+        return flights if isinstance(flights, list) else ()
 
     async def call_api(self, trial: str, call: GoldCall) -> None:
         """Call an Api in an open trial, whose log has the answer.

@@ -16,6 +16,7 @@ from trialbed.drivers import load_driver
 from trialbed.engine._callbacks import CallbackServer
 from trialbed.engine._control import ControlClient
 from trialbed.engine._failures import EndpointWatch, Outage
+from trialbed.engine._flights import FlightWatch, ModelFlight, describe_flights
 from trialbed.engine._gold import GoldCalls
 from trialbed.engine._judge import judge_of, judge_order, judge_report
 from trialbed.engine._live import LiveExecutor
@@ -52,11 +53,17 @@ class RunProgress(Protocol):
     def note(self, text: str) -> None:
         """Something that the user should know, before the run begins or while it waits."""
 
+    def wait(self, flights: str) -> None:
+        """Requests to the model take long: all that are in flight, in words; empty where none does any more."""
+
 
 class NoProgress:
     """Progress that shows nothing."""
 
     def note(self, text: str) -> None:
+        """Show nothing."""
+
+    def wait(self, flights: str) -> None:
         """Show nothing."""
 
     def begin(self, run: Run, *, total: int, done: int) -> None:
@@ -222,8 +229,15 @@ class RunSession:
                     ambient=self._ambient,
                     processes=scoring,
                 )
-                async with _meanwhile(watch.watch()):
+                flights = FlightWatch(runner.working, control.flights, self._note_flights)
+                async with _meanwhile(watch.watch()), _meanwhile(flights.watch()):
                     yield runner
+
+    async def _note_flights(self, flights: Sequence[ModelFlight]) -> None:
+        """Show the requests that take long, and keep them for those who look at the store."""
+        text = describe_flights(flights, self._run.config.frameworks)
+        self._progress.wait(text)
+        await asyncio.to_thread(partial(self._store.update_run, self._run.run_id, flights=text))
 
     async def _budget(self) -> Budget | None:
         """The budget of the run, and the part of it that earlier sessions have used."""
@@ -309,7 +323,7 @@ class RunSession:
     def _end_early(self, *, void: bool) -> None:
         run_id = self._run.run_id
         if self._store.attempt_summaries(run_id) and not void:
-            self._store.update_run(run_id, status="interrupted", overall_time=self._overall_time())
+            self._store.update_run(run_id, status="interrupted", overall_time=self._overall_time(), flights="")
         else:
             self._store.discard_run(run_id)
 
@@ -318,7 +332,7 @@ class RunSession:
         counted = counted_attempts(self._store.attempt_summaries(self._run.run_id))
         measured = sum(1 for attempt in counted if attempt.status != "not measured")
         status: RunStatus = "finished" if measured == len(trial_keys(self._run.config)) else "incomplete"
-        self._store.update_run(self._run.run_id, status=status, overall_time=overall)
+        self._store.update_run(self._run.run_id, status=status, overall_time=overall, flights="")
         return self._run.model_copy(update={"status": status, "overall_time": overall})
 
     def _overall_time(self) -> float:

@@ -64,6 +64,7 @@ class TrialRunner:
         slots: bounds how many agents work at once; what comes before and after an agent's work needs no slot.
         ambient: whether requests without a token belong to the trial that is open (agents that run in process).
         processes: read logs that are large; None reads all in this process.
+        working: token -> key of the trials whose agents work now.
     """
 
     run: Run
@@ -81,6 +82,7 @@ class TrialRunner:
     ambient: bool = False
     cached_as: str = ""
     processes: ScoringProcesses | None = None
+    working: dict[str, TrialKey] = field(default_factory=dict)
 
     async def __call__(self, key: TrialKey, attempt: int = 0) -> TrialResult:
         """Run, observe, classify and score one attempt of a trial."""
@@ -134,12 +136,14 @@ class TrialRunner:
         try:
             async with self.slots:
                 self.listeners.notify("trial_started", run=self.run, spec=spec)
+                self.working[spec.trial] = spec.key
                 outcome = _with_readable_answer(await self.executors[spec.key.framework].execute(spec))
                 # Asked before the slot is free, the server answers this before the next trial's requests. The log is
                 # read and scored while that runs.
                 closing = asyncio.create_task(self._close(spec.trial))
                 await asyncio.sleep(0)
         finally:
+            self.working.pop(spec.trial, None)
             wire, loss = await (closing or self._close(spec.trial))
             state, broken = await self.callbacks.close(spec.trial)
         if broken or wire.failure:

@@ -136,6 +136,7 @@ class Run(Record):
         against: the framework that the others are compared with, if one was named.
         margin: the largest difference of a score that does not matter.
         prices: of its model's tokens, as they were known when the run began; None where they are not known.
+        flights: the requests to its model that take long now, in words; empty for none.
         endpoints: those that a verification is about, in the order of their labels in ``config.frameworks``; empty
             where the subjects are frameworks.
     """
@@ -157,6 +158,7 @@ class Run(Record):
     against: str | None = None
     margin: float = MARGIN
     prices: Prices | None = None
+    flights: str = ""
     endpoints: tuple[EndpointInfo, ...] = ()
 
     @property

@@ -66,6 +66,7 @@ class RunChanges(TypedDict, total=False):
     against: str | None
     margin: float
     prices: Prices | None
+    flights: str
     endpoints: tuple[EndpointInfo, ...]
 
 

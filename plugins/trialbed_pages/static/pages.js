@@ -18,8 +18,12 @@ document.addEventListener("click", async (event) => {
 const live = document.querySelector("[data-live]");
 if (live) {
   const source = new EventSource(live.dataset.live);
+  let seen;
   source.addEventListener("progress", (event) => {
     const now = JSON.parse(event.data);
+    live.querySelector("[data-flights]").textContent = now.flights;
+    if (`${now.ended} ${now.status}` === seen) return;
+    seen = `${now.ended} ${now.status}`;
     live.querySelector("progress").value = now.ended;
     const badge = document.querySelector("#status");
     badge.textContent = now.status;

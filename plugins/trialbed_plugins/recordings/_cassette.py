@@ -149,14 +149,14 @@ def read_cassette(path: Path) -> Cassette:
     """
     try:
         with lzma.open(path, "rb") as file:
-            return _read(path, _bounded(path, file))
+            return _read(path, _bound(path, file))
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
     except (lzma.LZMAError, EOFError) as error:
         raise DataError(f"{path} is no cassette, or is cut: {error}; `bench record RUN -o FILE` writes one") from error
 
 
-def _bounded(path: Path, file: Any) -> Iterator[tuple[int, Any]]:
+def _bound(path: Path, file: Any) -> Iterator[tuple[int, Any]]:
     left = MOST
     number = 0
     while line := file.readline(LONGEST_LINE):

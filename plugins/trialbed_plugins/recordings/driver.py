@@ -71,7 +71,7 @@ class ReplayModels(ModelDriver):
 
 def _path(name: str, store: str, cache: Path) -> Path:
     """The file of a recording; one is written for that of a run."""
-    path = _given(name)
+    path = _file_of(name)
     if path is None:
         cassette = cassette_named(name, store, cache)
         path = state_dir() / "cassettes" / f"{cassette.digest}{ENDING}"
@@ -86,7 +86,7 @@ def _cache_of(settings: RunSettings) -> Path:
     return model_cache() if asked in (None, "off") else Path(str(asked))
 
 
-def _given(name: str) -> Path | None:
+def _file_of(name: str) -> Path | None:
     """The file that a name means: one of this machine, or one that comes with Trialbed."""
     found = (path for path in (Path(name), Path(str(EMBEDDED / f"{name}{ENDING}"))) if path.is_file())
     return next(found, None)
@@ -102,7 +102,7 @@ def cassette_named(name: str, store: str, cache: Path | None = None) -> Cassette
         UsageError: there is neither.
         DataError: the file is no cassette.
     """
-    path = _given(name)
+    path = _file_of(name)
     if path is not None:
         return _file(path)
     if not name:

@@ -20,6 +20,9 @@ READ_LIMIT = 32 * 2**20
 LONGEST_NAME = 200
 """Characters of a model's name that the log keeps."""
 
+EVENT = b"data:"
+"""Begins an event of a stream; most servers send one for each token."""
+
 GONE = "the framework closed the connection before the answer was complete"
 SILENT = "the endpoint had not answered when the connection was closed"
 
@@ -66,6 +69,7 @@ class RecordedExchange:
         self._started = elapsed()
         self._first_byte: float | None = None
         self._events = False
+        self._pieces = 0
         self._response = bytearray()
         self._length = 0
         self._error: str | None = None
@@ -119,6 +123,7 @@ class RecordedExchange:
         if self._first_byte is None:
             self._first_byte = self._elapsed() - self._started
         self._length += len(chunk)
+        self._pieces += chunk.count(EVENT)
         self._response += chunk[: READ_LIMIT - len(self._response)]
 
     def failed(self, error: str, cause: Cause) -> None:
@@ -182,6 +187,15 @@ class RecordedExchange:
             attempts=tuple(self._attempts),
             waited=self._waited_until(now, cause),
         )
+
+    def flight(self) -> tuple[float, int | None] | None:
+        """Seconds that it has been in flight, and the tokens so far, about; None for those of an answer in one piece.
+
+        None where it has ended.
+        """
+        if self._ended is not None:
+            return None
+        return self._elapsed() - self._started, self._pieces if self._events else None
 
     def waiting(self) -> Span:
         """Return the time in which the gateway repeated the request after failures, or waited to do so."""

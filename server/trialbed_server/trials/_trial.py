@@ -46,6 +46,9 @@ class RecordedCall(Protocol[Call]):
 class RecordedModelCall(RecordedCall[ModelCall], Protocol):
     """A request to the gateway that is or was served for a trial."""
 
+    def flight(self) -> tuple[float, int | None] | None:
+        """Seconds that it has been in flight, and the tokens so far, where they are known; None where it has ended."""
+
     def waiting(self) -> Span:
         """The spans in which the gateway repeated the request, or waited to; seconds on the trial's clock."""
 
@@ -150,6 +153,15 @@ class OpenTrial:
     def waited(self) -> float:
         """Seconds in which failed requests to the model were repeated, also while that goes on."""
         return covered(call.waiting() for call in self.model_calls)
+
+    def flights(self) -> list[dict[str, Json]]:
+        """The requests to the model that are in flight: each one's number in the trial, seconds and tokens so far."""
+        found = ((place, call.flight()) for place, call in enumerate(self.model_calls, 1))
+        return [
+            {"request": place, "seconds": flight[0], "tokens": flight[1]}
+            for place, flight in found
+            if flight is not None
+        ]
 
     def elapsed(self) -> float:
         """Seconds since the trial was opened."""

@@ -49,7 +49,7 @@ async def ask(model: OpenedModel, city: str, **further: Any) -> dict[str, Any]:
     return answer
 
 
-def said(answer: dict[str, Any]) -> Any:
+def words(answer: dict[str, Any]) -> Any:
     message = answer["choices"][0]["message"]
     return message["content"], [call["function"] for call in message.get("tool_calls", [])]
 
@@ -60,7 +60,7 @@ async def test_the_cache_of_a_prompt_saves_its_tools_and_changes_no_answer() -> 
         await ask(model, "Oslo")
         again = await ask(model, "Lima")
         anew = await ask(model, "Lima", cache_prompt=False)
-    assert [said(answer) for answer in (again, anew)] == [said(first)] * 2
+    assert [words(answer) for answer in (again, anew)] == [words(first)] * 2
     counts = [answer["usage"]["prompt_tokens_details"]["cached_tokens"] for answer in (first, again, anew)]
     assert counts[0] == counts[2] == 0
     assert counts[1] > 0.8 * first["usage"]["prompt_tokens"]

@@ -124,7 +124,11 @@ async def test_requests_without_a_token_belong_to_the_ambient_trial(serve: Serve
 async def test_an_open_trial_says_how_long_it_has_waited(serve: Serve) -> None:
     client = await serve()
     await client.post("/control/trials", json=registration())
-    assert (await client.get(f"/control/trials/{TRIAL}")).json() == {"trial": TRIAL, "waited": 0.0}
+    assert (await client.get(f"/control/trials/{TRIAL}")).json() == {
+        "trial": TRIAL,
+        "waited": 0.0,
+        "flights": [],
+    }
     await closed(client)
     assert (await client.get(f"/control/trials/{TRIAL}")).status_code == 404
     assert (await client.get("/control/trials/never-opened")).status_code == 404

@@ -28,7 +28,12 @@ class Server:
         sys.stdout.flush()
         if "broken" in params.model.path:
             sys.exit("the weights are broken")
-        loaded = {"path": params.model.path, "context": params.n_ctx, "template": params.chat_template}
+        loaded = {
+            "path": params.model.path,
+            "context": params.n_ctx,
+            "answer": params.n_predict,
+            "template": params.chat_template,
+        }
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from trialbed.cli.progress import PlainProgress, followed, new_display
+from trialbed.cli.run._remaining import Pace
 from trialbed.records import NOT_MEASURED, Run, TrialResult
 from trialbed.views import printable
 from trialbed.wire.redaction import redact
@@ -18,8 +19,8 @@ MAX_CAUSE = 160
 MAX_NOTE = 400
 """Characters of a note."""
 
-WORTH_SAYING = 5.0
-"""Seconds that a run must still take for the time left to be shown."""
+SILENCE = 30.0
+"""Seconds after which requests that take long are said where there is no terminal; then after twice as many."""
 
 
 def progress() -> AbstractContextManager[TrialProgress]:
@@ -39,12 +40,14 @@ class TrialProgress:
         self.failures: Counter[str] = Counter()
         self._display = display
         self._clock = clock
+        self._silence = self._due = 0.0
         self._seen: set[tuple[str, str]] = set()
 
     def begin(self, run: Run, *, total: int, done: int) -> None:
         """Say which run it is and what of it is kept."""
         self.total, self.done, self.kept = total, done, done
-        self._began, self._from = self._clock(), done
+        self._pace = Pace(self._clock())
+        self._break_silence()
         again = f", {done} of them kept from before" if done else ""
         self._display.write(f"run {run.run_id}: {total} trial{'s' * (total != 1)}{again}")
         self._display.begin("", total, done)
@@ -56,6 +59,8 @@ class TrialProgress:
     def advance(self, result: TrialResult) -> None:
         """Count a trial, and give the cause of the first failure of its kind."""
         self.done += 1
+        self._pace.advance(self._clock())
+        self._break_silence()
         self.kept += result.status != "not measured"
         if result.outcome.failure:
             self.failures[result.outcome.failure.kind] += 1
@@ -67,7 +72,6 @@ class TrialProgress:
         self.done -= count
         for kind in NOT_MEASURED:
             del self.failures[kind]
-        self._from = min(self._from, self.done)
         trials = "1 trial was" if count == 1 else f"{count} trials were"
         self._display.write(f"{trials} not measured and will be attempted again")
 
@@ -78,12 +82,17 @@ class TrialProgress:
         return " errors: " + ", ".join(f"{count} {kind}" for kind, count in sorted(self.failures.items()))
 
     def left(self) -> str:
-        """The time that is left, if the rest takes as long per trial as what is done."""
-        ended = self.done - self._from
-        if ended <= 0:
-            return ""
-        seconds = (self._clock() - self._began) / ended * (self.total - self.done)
-        return f", about {_duration(seconds)} left" if seconds >= WORTH_SAYING else ""
+        """The time that is left, as far as the pace says."""
+        return self._pace.estimate(self.total - self.done, self._clock())
+
+    def wait(self, flights: str) -> None:
+        """Show the requests that take long: at once on a terminal, elsewhere as a line now and then."""
+        left = self.left()
+        self._display.watch("", flights, left)
+        if flights and not self._display.is_live and self._clock() >= self._due:
+            self._display.write(f"[{self.done}/{self.total}] {_shorten(flights, MAX_NOTE)}{left}")
+            self._silence *= 2
+            self._due = self._clock() + self._silence
 
     def end(self) -> None:
         """Close the display."""
@@ -94,6 +103,9 @@ class TrialProgress:
         if self.total and self.kept:
             kept = f"{self.kept} of {self.total} trials are kept"
             self._display.write(f"{kept}; the same command continues from there, --fresh starts over.")
+
+    def _break_silence(self) -> None:
+        self._silence, self._due = SILENCE, self._clock() + SILENCE
 
     def _write_first(self, result: TrialResult) -> None:
         failure = result.outcome.failure
@@ -108,10 +120,3 @@ class TrialProgress:
 def _shorten(message: str, most: int) -> str:
     text = printable(" ".join(redact(message).split()))
     return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def _duration(seconds: float) -> str:
-    """A duration in the largest unit that fits."""
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

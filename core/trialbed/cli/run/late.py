@@ -68,6 +68,11 @@ class LateProgress:
         """Show a note at once."""
         (self._shown or TrialProgress(PlainProgress())).note(text)
 
+    def wait(self, flights: str) -> None:
+        """Show what takes long, if steps are shown."""
+        if self._shown is not None:
+            self._shown.wait(flights)
+
     def end(self) -> None:
         """Show nothing more."""
         if self._timer is not None:

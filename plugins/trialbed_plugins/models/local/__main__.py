@@ -29,14 +29,15 @@ def start(wanted: dict[str, Any]) -> Any:
     """Load a model, and serve it on a free port of this machine.
 
     Args:
-        wanted: ``path`` of the weights, ``template`` (None for the model's own), ``context`` in tokens, ``threads``,
-            and the ``key`` that requests must have.
+        wanted: ``path`` of the weights, ``template`` (None for the model's own), ``context`` and ``answer`` in
+            tokens, ``threads``, and the ``key`` that requests must have.
     """
     import xllamacpp
 
     params = xllamacpp.CommonParams()
     params.model.path = wanted["path"]
     params.n_ctx = wanted["context"]
+    params.n_predict = wanted["answer"]
     # At temperature 0, equal requests get equal answers only if a token's numbers do not depend on the tokens beside
     # it, which are those that the cache lacks, or another request's. Flash attention, the kernels for repacked weights
     # and those of GPUs add up in another order for one token than for many.

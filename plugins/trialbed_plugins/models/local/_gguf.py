@@ -93,7 +93,7 @@ class _Reader:
         self._scalar("<Q")  # tensors
         count = self._scalar("<Q")
         if count > MOST_ENTRIES:
-            raise self._broken()
+            raise self._error()
         found = {}
         for _ in range(count):
             name, kind = self._text(), self._scalar("<I")
@@ -108,7 +108,7 @@ class _Reader:
         if kind == TEXT:
             return self._text()
         if kind != ARRAY:
-            raise self._broken()
+            raise self._error()
         inner, count = self._scalar("<I"), self._scalar("<Q")
         if inner in SCALARS:
             self._skip(struct.calcsize(SCALARS[inner]) * count)
@@ -116,7 +116,7 @@ class _Reader:
             for _ in range(count):
                 self._skip(self._scalar("<Q"))
         else:
-            raise self._broken()
+            raise self._error()
         return None
 
     def _scalar(self, form: str) -> Any:
@@ -125,14 +125,14 @@ class _Reader:
     def _text(self) -> str:
         size = self._scalar("<Q")
         if size > LONGEST_TEXT:
-            raise self._broken()
+            raise self._error()
         return self._bytes(size).decode("utf-8", "replace")
 
     def _bytes(self, size: int) -> bytes:
         self._spend(size)
         found = self._file.read(size)
         if len(found) < size:
-            raise self._broken()
+            raise self._error()
         return found
 
     def _skip(self, size: int) -> None:
@@ -142,7 +142,7 @@ class _Reader:
     def _spend(self, size: int) -> None:
         self._left -= size
         if self._left < 0:
-            raise self._broken()
+            raise self._error()
 
-    def _broken(self) -> DataError:
+    def _error(self) -> DataError:
         return DataError(f"{self._path}: its metadata cannot be read; it is cut or broken")

@@ -40,7 +40,7 @@ def free_memory(folder: Path = CGROUP) -> int:
     import psutil
 
     free = int(psutil.virtual_memory().available)
-    most, used = _most(folder / "memory.max"), _used(folder / "memory.stat")
+    most, used = _most(folder / "memory.max"), _in_use(folder / "memory.stat")
     return free if most is None or used is None else max(0, min(free, most - used))
 
 
@@ -51,7 +51,7 @@ def _most(path: Path) -> int | None:
         return None
 
 
-def _used(path: Path) -> int | None:
+def _in_use(path: Path) -> int | None:
     """Bytes in use without those of files, which the system takes back when they are needed."""
     try:
         lines = path.read_text(encoding="ascii").splitlines()

@@ -26,6 +26,9 @@ RUNTIME = "xllamacpp"
 CONTEXT = 16_384
 """Tokens of the longest conversation, or fewer where the model was trained for fewer."""
 
+ANSWER = 1024
+"""Tokens of the longest answer to a request that sets no bound: small models may never stop."""
+
 MODEL = "local"
 """The name by which llama.cpp is asked; it has one model, and takes any."""
 
@@ -51,8 +54,9 @@ class LocalModels(ModelDriver):
             )
         weights = find_weights(name)
         template = choose_template(settings.chat_template, read_head(weights.files[0]))
+        bounds = f"context {CONTEXT} answer {ANSWER}"
         return ModelInfo(
-            identity=f"gguf {weights.digest} template {template.identity} context {CONTEXT} {RUNTIME} {release}",
+            identity=f"gguf {weights.digest} template {template.identity} {bounds} {RUNTIME} {release}",
             told_name=COMMON_NAME,
             costs=False,
             deterministic=True,
@@ -71,6 +75,7 @@ class LocalModels(ModelDriver):
             "path": str(await asyncio.to_thread(weights.whole)),
             "template": template.text,
             "context": context,
+            "answer": ANSWER,
             "threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         }
         async with llama_server(weights.title, model) as server:

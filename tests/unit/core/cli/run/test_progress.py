@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from io import StringIO
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from rich.console import Console
+from rich.progress import Progress as Bar
 from support.trials import ended
 
-from trialbed.cli.progress import PlainProgress
+from trialbed.cli.progress import LiveProgress, PlainProgress
 from trialbed.cli.run._progress import TrialProgress, progress
 from trialbed.engine import RunProgress
 from trialbed.errors import NothingMeasured
 from trialbed.records import FailureKind, Run
+
+
+@dataclass
+class Clock:
+    """A clock that is set."""
+
+    now: float
+
+    def __call__(self) -> float:
+        return self.now
+
 
 RUN = cast("Run", SimpleNamespace(run_id="R-1"))
 
@@ -69,14 +84,63 @@ def test_the_first_failure_of_each_kind_is_shown_with_its_cause(capsys: pytest.C
     assert len(agent) < 200
 
 
-def test_the_time_left_is_estimated(capsys: pytest.CaptureFixture[str]) -> None:
-    now = 100.0
-    shown = TrialProgress(PlainProgress(), lambda: now)
-    shown.begin(RUN, total=100, done=80)
-    for _ in range(10):
-        now += 12
+def run_with(*seconds: float, total: int) -> tuple[TrialProgress, Clock]:
+    """Progress of a run whose trials have taken so long, and its clock."""
+    clock = Clock(100.0)
+    shown = TrialProgress(PlainProgress(), clock)
+    shown.begin(RUN, total=total, done=0)
+    for taken in seconds:
+        clock.now += taken
         shown.advance(ended())
-    assert lines(capsys)[-1] == "[90/100], about 2 min left"
+    return shown, clock
+
+
+def test_the_time_left_is_one_number_where_trials_take_about_as_long_as_each_other() -> None:
+    shown, clock = run_with(*[12.0] * 10, total=20)
+    assert shown.left() == ", about 2 min left"
+    clock.now += 10
+    assert shown.left() == ", about 110 s left"
+    clock.now += 1000
+    assert shown.left() == ", about 108 s left"
+
+
+def test_the_time_left_is_a_range_where_trials_differ_and_nothing_before_three_have_ended() -> None:
+    assert run_with(300.0, 20.0, total=16)[0].left() == ""
+    assert run_with(300.0, 20.0, 60.0, total=16)[0].left() == ", up to 69 min left"
+    assert run_with(30.0, 60.0, 50.0, 40.0, total=16)[0].left() == ", 6 min to 12 min left"
+    assert run_with(0.1, 0.1, 0.1, total=16)[0].left() == ""
+
+
+def test_requests_that_take_long_are_said_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
+    shown, clock = run_with(20.0, 20.0, 20.0, total=6)
+    lines(capsys)
+    for _ in range(28):
+        clock.now += 5
+        shown.wait("1 in flight: query 4, request 3, 172 s")
+    assert lines(capsys) == ["[3/6] 1 in flight: query 4, request 3, 172 s, about 40 s left"] * 2
+    shown.advance(ended())
+    shown.wait("1 in flight: query 5, request 1, 30 s")
+    shown.wait("")
+    assert len(lines(capsys)) == 1
+
+
+def test_a_terminal_shows_requests_in_flight_beside_the_bar_at_once() -> None:
+    display = LiveProgress()
+    display.bar = Bar(*display.bar.columns, console=Console(file=StringIO(), width=120, force_terminal=True))
+    shown = TrialProgress(display, Clock(0.0))
+    shown.begin(RUN, total=6, done=0)
+    shown.wait("1 in flight: query [4], request 3, 172 s")
+    assert "query [4], request 3, 172 s" in draw(display)
+    shown.wait("")
+    assert "in flight" not in draw(display)
+    shown.end()
+
+
+def draw(display: LiveProgress) -> str:
+    """What a terminal shows now."""
+    console = Console(file=StringIO(), width=120)
+    console.print(display.bar.get_renderable())
+    return cast("StringIO", console.file).getvalue()
 
 
 def test_trials_that_are_attempted_again_are_not_counted_twice(capsys: pytest.CaptureFixture[str]) -> None:

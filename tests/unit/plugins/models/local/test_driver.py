@@ -49,7 +49,7 @@ async def test_a_model_is_served_with_its_template_to_those_who_know_its_key_and
     async with find_model("local:small.gguf").open(settings()) as model:
         loaded = json.loads((await ask(model, model.api_key)).json()["choices"][0]["message"]["content"])
         assert loaded["path"] == str(folder / "small.gguf")
-        assert loaded["context"] == 16_384
+        assert (loaded["context"], loaded["answer"]) == (16_384, 1024)
         assert "<function_call>" in loaded["template"]
         assert (await ask(model, "guessed")).status_code == 401
         assert model.at_once == 1

@@ -61,7 +61,7 @@ def test_a_template_that_is_not_there_is_refused() -> None:
             choose_template(wanted, head("Base", ""))
 
 
-def rendered(*messages: dict[str, Any], tools: Any = None) -> str:
+def render(*messages: dict[str, Any], tools: Any = None) -> str:
     text = choose_template("function-call", head("Qwen", WITH_TOOLS)).text
     assert text is not None
     template = SandboxedEnvironment().from_string(text)
@@ -70,18 +70,18 @@ def rendered(*messages: dict[str, Any], tools: Any = None) -> str:
 
 def test_ours_shows_the_tools_first_so_that_the_next_conversation_shares_them() -> None:
     system = {"role": "system", "content": "Be brief."}
-    first, other = (rendered(system, {**USER, "content": text}, tools=[TOOL]) for text in ("A", "B"))
+    first, other = (render(system, {**USER, "content": text}, tools=[TOOL]) for text in ("A", "B"))
     shared = first[: next(place for place, pair in enumerate(zip(first, other, strict=True)) if pair[0] != pair[1])]
     assert shared.startswith("<|im_start|>system\nBe brief.\n\n# Tools")
     assert '"name": "get_weather"' in shared
     assert shared.endswith("<|im_start|>user\n")
-    assert "# Tools" not in rendered(USER)
+    assert "# Tools" not in render(USER)
 
 
 def test_ours_writes_calls_as_it_asks_for_them_and_lets_the_model_answer_after_results() -> None:
-    text = rendered(USER, ASKED, RESULT, RESULT, tools=[TOOL])
+    text = render(USER, ASKED, RESULT, RESULT, tools=[TOOL])
     assert '<function_call>\n{"name": "get_weather", "arguments": {"city": "Lima"}}\n</function_call><|im_end|>' in text
     assert text.count("<|im_start|>user") == 2
     assert text.count("<tool_response>\n19 degrees") == 2
     assert "answer my request now" in text
-    assert "answer my request now" not in rendered(USER, ASKED, RESULT, {"role": "assistant", "content": "19."}, USER)
+    assert "answer my request now" not in render(USER, ASKED, RESULT, {"role": "assistant", "content": "19."}, USER)
