@@ -35,6 +35,9 @@ OPEN_SERVER = (
 LEASE = 60.0
 """Seconds for which a shared server keeps the trials of an engine that is gone."""
 
+NEVER = 10 * 365 * 86_400
+"""Seconds: a trial waits for its turn as long as the others take, and a server of a run ends with its engine anyway."""
+
 START_TIMEOUT = 60.0
 STOP_TIMEOUT = 10.0
 UPSTREAM_TIMEOUT = 300.0
@@ -147,7 +150,7 @@ def _command(
     options: RunOptions, upstream: _Upstream, budget: Budget | None = None, cache: CacheChoice | None = None
 ) -> list[str]:
     command = [sys.executable, "-m", "trialbed_server", "--watch-stdin", "--port", str(options.server_port)]
-    command += ["--cache", str(options.response_cache)]
+    command += ["--cache", str(options.response_cache), "--trial-expiry", str(NEVER)]
     if budget is not None:
         command += ["--budget", budget.model_dump_json()]
     if cache is not None:

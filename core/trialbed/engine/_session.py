@@ -120,6 +120,7 @@ class RunSession:
         self._ambient = ambient
         self._listeners = installed_listeners(prepared.objects.plugins)
         self._outage = Outage(measured=False, key_variable=prepared.options.api_key_env)
+        self._slots = prepared.options.concurrency
         self._unmeasured: dict[TrialKey, int] = {}
         self._began = time.monotonic()
 
@@ -150,6 +151,7 @@ class RunSession:
         measured = any(attempt.status != "not measured" for attempt in attempts)
         self._outage = Outage(measured=measured, key_variable=self._prepared.options.api_key_env)
         async with self._model(probe=not measured) as model, self._runner(executor, model) as runner:
+            self._slots = self._at_once(model)
             self._listeners.notify("run_started", run=self._run)
             self._progress.begin(self._run, total=len(keys), done=len(keys) - len(todo))
             with _frozen_heap():
@@ -225,7 +227,7 @@ class RunSession:
                     judge=judge,
                     model=model,
                     cached_as=prepared.cache.identity if prepared.cache else "",
-                    slots=asyncio.Semaphore(min(options.concurrency, model.at_once or options.concurrency)),
+                    slots=asyncio.Semaphore(self._at_once(model)),
                     ambient=self._ambient,
                     processes=scoring,
                 )
@@ -238,6 +240,11 @@ class RunSession:
         text = describe_flights(flights, self._run.config.frameworks)
         self._progress.wait(text)
         await asyncio.to_thread(partial(self._store.update_run, self._run.run_id, flights=text))
+
+    def _at_once(self, model: OpenedModel) -> int:
+        """How many agents work at once: no more than the model answers requests."""
+        concurrency = self._prepared.options.concurrency
+        return min(concurrency, model.at_once or concurrency)
 
     async def _budget(self) -> Budget | None:
         """The budget of the run, and the part of it that earlier sessions have used."""
@@ -298,7 +305,7 @@ class RunSession:
         queue = iter(todo)
         # Twice as many lanes as slots: while one lane's agent works, another opens, scores or commits its trial.
         # Ambient trials are open one at a time, so for them there is nothing to overlap.
-        lanes = self._prepared.options.concurrency * (1 if self._ambient else 2)
+        lanes = self._slots * (1 if self._ambient else 2)
         commits = Commits(self._store, self._run.run_id, self._note_committed)
         async with commits.open(), asyncio.TaskGroup() as group:
             for _ in range(lanes):

@@ -99,7 +99,7 @@ class TrialRunner:
             scores = await self._scores(key, outcome, wire, timing)
             integrity = await self._integrity(key, outcome, wire, outside)
         except ScoringStopped as stopped:
-            scores, outcome = (), _unscored(outcome, stopped)
+            scores, outcome = (), _without_scores(outcome, stopped)
         return TrialResult(
             trial=spec.trial,
             key=key,
@@ -267,7 +267,7 @@ def _with_readable_answer(outcome: Outcome) -> Outcome:
     return outcome.model_copy(update={"answer": answer, "failure": Failure(kind="answer", message=message)})
 
 
-def _unscored(outcome: Outcome, stopped: ScoringStopped) -> Outcome:
+def _without_scores(outcome: Outcome, stopped: ScoringStopped) -> Outcome:
     """Return the outcome of a trial whose texts are too much even for what reads them in a linear time."""
     if outcome.failure is not None:
         return outcome

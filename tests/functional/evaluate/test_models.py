@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.bench import bench_in
 
 from trialbed import evaluate
+from trialbed.contracts import OpenedModel
+from trialbed.models import ObjectModel
+from trialbed.settings import RunSettings
 from trialbed.wire import Call, ModelRequest
 
 pytestmark = pytest.mark.slow(20)
@@ -47,3 +54,28 @@ def test_an_object_of_a_file_is_the_model(tmp_path: Path) -> None:
     assert "model mine.py:Parrot" in first.out
     shown = bench("show", "latest", "reference/1").out
     assert "the model has spoken" in shown
+
+
+class OneAtATime(ObjectModel):
+    """A model that answers one request at a time."""
+
+    @asynccontextmanager
+    async def open(self, name: str, settings: RunSettings) -> AsyncIterator[OpenedModel]:
+        async with super().open(name, settings) as model:
+            yield replace(model, at_once=1)
+
+
+def test_no_more_trials_are_run_at_a_time_than_the_model_answers_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trialbed.api.ObjectModel", OneAtATime)
+    working, most = 0, 0
+
+    async def answer(request: ModelRequest) -> str:
+        nonlocal working, most
+        working += 1
+        most = max(most, working)
+        await asyncio.sleep(0.2)  # a second trial's request would come meanwhile
+        working -= 1
+        return "the model has spoken"
+
+    report = evaluate("reference", model=answer, limit=4, concurrency=4)
+    assert (len(list(report.trials())), most) == (4, 1)

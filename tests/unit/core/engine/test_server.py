@@ -34,6 +34,10 @@ def test_a_judge_may_take_as_long_as_a_trial(timeout: float, silence: float) -> 
     assert float(settings(base_url="http://model/v1", timeout=timeout)["--upstream-timeout"]) == silence
 
 
+def test_a_trial_that_waits_for_its_turn_is_never_closed_however_slow_the_others_are() -> None:
+    assert float(settings()["--trial-expiry"]) > 365 * 86_400
+
+
 TOKEN = "a-token-of-the-user"
 
 
