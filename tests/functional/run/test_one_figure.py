@@ -8,6 +8,7 @@ import io
 import math
 import re
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -67,31 +68,40 @@ class Walk:
         """Whether figures are over all trials of every framework."""
         return len(self.report.frameworks) == 1 or not self.report.incomplete
 
+    @cached_property
     def compared(self) -> list[RunComparison]:
         sides = read_sides(self.run.run_id, self.store)
         how = ComparisonOptions(allow_incomplete=True, resamples=50)
         return compare_groups([sides], how) if len(sides) > 1 else []
+
+    @cached_property
+    def markdown(self) -> str:
+        return self.written(MarkdownReporter())
+
+    @cached_property
+    def page(self) -> str:
+        """The page of one file."""
+        return run_report(self.run, data_dir=self.data_dir)
+
+    @cached_property
+    def shown(self) -> Mapping[Figure, float | None]:
+        """The figures of the run, as CSV has them."""
+        return {
+            (record["agent_name"], f"{kind} {record['score']}"): float(record[kind]) if record[kind] else None
+            for record in csv.DictReader(io.StringIO(self.written(CsvReporter())))
+            for kind in ("mean", "low", "high", "median", "n")
+        }
+
+    def written(self, reporter: Reporter) -> str:
+        stream = io.StringIO()
+        reporter.report(self.report, stream)
+        return stream.getvalue()
 
 
 @pytest.fixture(scope="module", params=NAMES)
 def walk(request: pytest.FixtureRequest, store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
     with open_store(store) as reader:
         yield Walk(reader.run(request.param), store, tmp_path_factory.mktemp("data"))
-
-
-def written(reporter: Reporter, walk: Walk) -> str:
-    stream = io.StringIO()
-    reporter.report(walk.report, stream)
-    return stream.getvalue()
-
-
-def shown(walk: Walk) -> Mapping[Figure, float | None]:
-    """The figures of the run, as CSV has them."""
-    return {
-        (record["agent_name"], f"{kind} {record['score']}"): float(record[kind]) if record[kind] else None
-        for record in csv.DictReader(io.StringIO(written(CsvReporter(), walk)))
-        for kind in ("mean", "low", "high", "median", "n")
-    }
 
 
 def table_rows(text: str) -> list[list[str]]:
@@ -102,7 +112,7 @@ def table_rows(text: str) -> list[list[str]]:
 
 
 def agree(walk: Walk, others: Mapping[Figure, float | None], *, least: int = 1) -> None:
-    expected = shown(walk)
+    expected = walk.shown
     found = {key: value for key, value in others.items() if key in expected}
     assert len(found) >= least
     for key, value in found.items():
@@ -150,7 +160,7 @@ def test_pages(walk: Walk) -> None:
 
 
 def test_the_bar_of_times_adds_up_to_the_mean_of_the_table(walk: Walk) -> None:
-    expected = shown(walk)
+    expected = walk.shown
     for bar in time_plot(walk.figures, walk.run.config.frameworks).bars:
         whole = expected.get((bar.label, "mean wall_time"))
         if whole is not None:
@@ -159,9 +169,8 @@ def test_the_bar_of_times_adds_up_to_the_mean_of_the_table(walk: Walk) -> None:
 
 
 def test_the_page_of_one_file(walk: Walk) -> None:
-    page = run_report(walk.run, data_dir=walk.data_dir)
-    expected = shown(walk)
-    rows = re.findall(r'<tr><th scope="row">(.*?)</tr>', page.split("</table>")[0], re.DOTALL)
+    expected = walk.shown
+    rows = re.findall(r'<tr><th scope="row">(.*?)</tr>', walk.page.split("</table>")[0], re.DOTALL)
     for name in walk.run.config.frameworks:
         (row,) = [row for row in rows if re.sub(r"<[^>]*>", "", row).strip().startswith(name)]
         cells = re.findall(r"<td>(.*?)</td>", row, re.DOTALL)
@@ -191,9 +200,9 @@ def test_the_data_frame(walk: Walk) -> None:
 
 def test_the_table(walk: Walk) -> None:
     """Each cell of the table in Markdown, which terminal and HTML have too."""
-    expected, seen = shown(walk), 0
+    expected, seen = walk.shown, 0
     frameworks = walk.run.config.frameworks
-    for label, *cells in table_rows(written(MarkdownReporter(), walk)):
+    for label, *cells in table_rows(walk.markdown):
         score = label.partition(",")[0].replace("solved", "sopr_score")
         for framework, cell in zip(frameworks, cells, strict=False):
             mean, median = (expected.get((framework, f"{kind} {score}")) for kind in ("mean", "median"))
@@ -209,7 +218,7 @@ def test_the_table(walk: Walk) -> None:
 
 
 def test_comparisons_give_the_means_of_the_table_or_say_that_they_do_not(walk: Walk) -> None:
-    for one in walk.compared():
+    for one in walk.compared:
         (table, *_) = comparison_tables([one])
         notes = [note.partition(":")[0] for note in table.notes if "each counted once" in note]
         noted = {name for names in notes for name in names.split(", ")}
@@ -234,7 +243,7 @@ def test_a_comparison_has_one_p_value(walk: Walk) -> None:
     expected = findings(walk)
     compared = {
         (one.baseline.name, one.candidate.name, score): found
-        for one in walk.compared()
+        for one in walk.compared
         for score, found in one.findings.items()
     }
     paged = {(one.baseline, one.candidate, one.score): one for one in differences(walk.figures).findings}
@@ -247,7 +256,7 @@ def test_a_comparison_has_one_p_value(walk: Walk) -> None:
 
 
 def test_no_verdict_contradicts_its_figures_without_a_word(walk: Walk) -> None:
-    texts = [re.sub(r"\\(.)", r"\1", line) for line in written(MarkdownReporter(), walk).splitlines()]
+    texts = [re.sub(r"\\(.)", r"\1", line) for line in walk.markdown.splitlines()]
     for (against, framework, score), found in findings(walk).items():
         holds_0 = found.interval.low <= 0 <= found.interval.high
         is_shown = found.verdict in ("better", "worse")
@@ -259,20 +268,20 @@ def test_no_verdict_contradicts_its_figures_without_a_word(walk: Walk) -> None:
 def test_every_output_begins_with_the_same_sentences(walk: Walk) -> None:
     sentences = list(map(str, conclusions(walk.report)))
     assert len(sentences) == len(walk.run.config.frameworks)
-    table, page, junit = (written(one, walk) for one in (TableReporter(), HtmlReporter(), JunitReporter()))
+    table, page, junit = map(walk.written, (TableReporter(), HtmlReporter(), JunitReporter()))
     # Lines are broken where the terminal ends.
     assert " ".join(table.split()).startswith(" ".join(sentences))
-    markdown = [re.sub(r"\\(.)", r"\1", line) for line in written(MarkdownReporter(), walk).splitlines()]
+    markdown = [re.sub(r"\\(.)", r"\1", line) for line in walk.markdown.splitlines()]
     assert [line.removeprefix("* ") for line in markdown[: len(sentences)]] == sentences
     for sentence in sentences:
         assert html.escape(sentence) in page.partition("<table")[0]
         assert f'name="conclusion" value="{html.escape(sentence)}"' in junit
-        assert html.escape(sentence) in run_report(walk.run, data_dir=walk.data_dir).partition("<table")[0]
+        assert html.escape(sentence) in walk.page.partition("<table")[0]
     assert walk.figures.conclusions == sentences
 
 
 def test_sentences_have_the_figures_of_the_table(walk: Walk) -> None:
-    expected = shown(walk)
+    expected = walk.shown
     for one in conclusions(walk.report):
         mean = expected.get((one.framework, f"mean {one.score}"))
         if mean is None:
