@@ -15,6 +15,7 @@ import importlib
 import json
 import math
 import os
+import pkgutil
 import runpy
 import secrets
 import select
@@ -53,23 +54,20 @@ PATH = "PYTHONPATH"
 
 IMPORTED = (
     "jsonschema_rs",
-    "trialbed.engine",
-    "trialbed.store",
+    "trialbed",
     "trialbed_adapter_lab",
+    "trialbed_evaluation",
     "trialbed_plugins.datasets.mini",
     "trialbed_plugins.executors.local",
-    "trialbed_plugins.frameworks.reference",
-    "trialbed_evaluation.judges.rule",
+    "trialbed_plugins.frameworks",
     "trialbed_plugins.reporters",
     "trialbed_plugins.scorers",
-    "trialbed_selection.selectors",
-    "trialbed_server.simulators.template",
-    "trialbed_verify.comparer",
-    "trialbed_verify.comparison",
-    "trialbed_verify.ranking",
-    "trialbed_verify.verification",
+    "trialbed_scripted",
+    "trialbed_selection",
+    "trialbed_server",
+    "trialbed_verify",
 )
-"""What many commands import when they run; what they import at once comes with the commands."""
+"""What many commands import when they run, with all that is in it; what they import at once comes with the commands."""
 
 WHERE_INSTALLED = ("trialbed_langgraph.controlled", "trialbed_langgraph.native")
 """Adapters that workers import, if they are there."""
@@ -322,11 +320,19 @@ def _code(task: Mapping[str, Any]) -> int:
     return 0
 
 
+def _import_whole(name: str) -> None:
+    """Import a module and, of a package, all modules that can be imported here."""
+    with contextlib.suppress(ImportError):
+        module = importlib.import_module(name)
+        for inner in pkgutil.iter_modules(getattr(module, "__path__", ())):
+            if inner.name != "__main__":
+                _import_whole(f"{name}.{inner.name}")
+
+
 def _serve(address: str) -> None:
     # What a program finds in the modules is what its own imports would find: nothing was called in them.
     for name in IMPORTED:
-        importlib.import_module(name)
-    importlib.import_module("trialbed_server").serve  # noqa: B018 - loads what a server needs
+        _import_whole(name)
     for name in WHERE_INSTALLED:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
