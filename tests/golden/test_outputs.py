@@ -9,10 +9,6 @@ import json
 import re
 import shlex
 import shutil
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -25,7 +21,7 @@ from support.served_pages import served_pages
 
 from trialbed.store import Store
 
-pytestmark = pytest.mark.slow(90)
+pytestmark = pytest.mark.slow(30)
 
 PLUGIN = """
 from trialbed import Score, ScoreDescription, hookimpl
@@ -190,42 +186,6 @@ def _page(client: httpx.Client, path: str, folder: Path, store: Path) -> str:
 
 
 ROOT = Path(__file__).parents[2]
-VENDORS = {
-    "right": "none",
-    "faulty": '{"mix": {"none": 6, "cut_stream": 1, "bad_arguments": 1, "unknown_tool": 1, "html": 1}, "seed": 4}',
-    "never": "never_calls",
-    "refused": "status:401",
-}
-VERIFY = "verify set.jsonl --model m --base-url {url} --retries 0 -j 1"
-
-
-@pytest.mark.parametrize("vendor", VENDORS)
-def test_verifications(vendor: str, tmp_path: Path) -> None:
-    tool = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-    lines = [
-        {
-            "messages": [{"role": "user", "content": f"question {number}"}],
-            "tools": [{"type": "function", "function": {"name": "lookup", "parameters": tool}}],
-            "stream": number % 2 == 0,
-        }
-        for number in range(24)
-    ]
-    (tmp_path / "set.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    commands = Commands(tmp_path, measured=True)
-    with _faulty_vendor(VENDORS[vendor], tmp_path) as url:
-        text = [commands.run(VERIFY, url=url), commands.run(VERIFY, url=url)]
-        text += [commands.run(f"{VERIFY} --incremental --trials 2 --json", url=url)]
-    check(f"verifications/{vendor}", "\n".join([*text, commands.run("history")]))
-
-
-@contextmanager
-def _faulty_vendor(script: str, folder: Path) -> Iterator[str]:
-    """The address of a vendor that fails by this script."""
-    command = [sys.executable, "-m", "trialbed", "serve", "--port", "0", "--faults", script]
-    with subprocess.Popen(command, cwd=folder, env=variables(folder), stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        yield json.loads(process.stdout.readline())["url"]
-        process.terminate()
 
 
 def _site(folder: Path) -> Path:

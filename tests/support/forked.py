@@ -29,9 +29,6 @@ COMMAND = [sys.executable, "-m", "trialbed"]
 SCORING = [sys.executable, "-P", "-m", "trialbed.scoring_process"]
 SUPERVISOR = supervised_command([])
 WORKER = worker_command("")[:-1]
-FRAMEWORKS = ("reference", "langgraph")
-"""Those whose adapters the forking process has imported; the workers of others are executed."""
-
 HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGCHLD, signal.SIGUSR1)
 IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)
 """Signals that every Python ignores."""
@@ -74,7 +71,7 @@ def program(arguments: Sequence[str]) -> Callable[[], None] | None:
         return partial(_run_module, "trialbed.scoring_process", [])
     command = arguments[len(SUPERVISOR) :]
     is_worker = arguments[: len(SUPERVISOR)] == SUPERVISOR and command[:-1] == WORKER
-    if is_worker and command[-1].partition(":")[0] in FRAMEWORKS:
+    if is_worker:
         return partial(_supervise, command)
     return None
 
