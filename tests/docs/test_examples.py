@@ -19,7 +19,7 @@ import httpx
 import pytest
 import yaml
 from support.bench import bench_in
-from support.warm import run_warm
+from support.warm import run_warm, warm_bench, warm_command
 
 from trialbed.cli import cli, main
 
@@ -109,9 +109,10 @@ def environment(folder: Path) -> dict[str, str]:
     return {**kept, "XDG_CACHE_HOME": str(folder / ".cache"), "NO_COLOR": "1"}
 
 
-def python(folder: Path, *arguments: str) -> str:
+def python(folder: Path, *arguments: str, **variables: str) -> str:
+    own = environment(folder) | variables
     done = subprocess.run(
-        [sys.executable, *arguments], cwd=folder, env=environment(folder), capture_output=True, text=True, check=False
+        [sys.executable, *arguments], cwd=folder, env=own, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -189,7 +190,8 @@ def test_the_scripted_models_of_the_guide_answer(tmp_path: Path) -> None:
     examples.append("def test_fixture(scripted):\n    assert scripted('done').url")
     for number, code in enumerate(examples):
         (tmp_path / f"test_{number}.py").write_text(code)
-    python(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path))
+    plugins = ("-p", "pytest_asyncio.plugin", "-p", "no:cacheprovider")
+    python(tmp_path, "-m", "pytest", "-q", *plugins, str(tmp_path), PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
 
 
 def test_the_dataset_of_the_guide_runs_and_is_solved(tmp_path: Path) -> None:
@@ -245,7 +247,7 @@ def test_the_requests_of_the_guides_are_answered(tmp_path: Path) -> None:
     curl = blocks(DOCS / "how-to" / "run-the-server-alone.md", "console")[1]
     requests = [json.loads(curl.split("-d '")[1].rsplit("'", 1)[0])]
     requests.append(json.loads(blocks(DOCS / "reference" / "virtual-api.md", "json")[0]))
-    command = [sys.executable, "-m", "trialbed", "serve", "--port", "0"]
+    command = warm_command([sys.executable, "-m", "trialbed", "serve", "--port", "0"])
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment(tmp_path), stdout=subprocess.PIPE, text=True
     ) as server:
@@ -335,8 +337,8 @@ def test_the_workflow_of_the_guide_runs(tmp_path: Path) -> None:
     assert steps[0].startswith("pip install")
     script = "\n".join(steps[1:]).replace("-f acme", "-f reference --limit 2").replace(" parallel bad-json", "")
     summary = tmp_path / "summary.md"
-    bin_folder = str(Path(sys.executable).parent)
-    own = {"GITHUB_STEP_SUMMARY": str(summary), "PATH": os.pathsep.join((bin_folder, os.environ["PATH"]))}
+    path = os.pathsep.join((warm_bench(tmp_path / "bin"), os.environ["PATH"]))
+    own = {"GITHUB_STEP_SUMMARY": str(summary), "PATH": path}
     command = ["bash", "-e", "-c", script]
     done = subprocess.run(
         command, cwd=tmp_path, env=environment(tmp_path) | own, capture_output=True, text=True, check=False

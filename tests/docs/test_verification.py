@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import for_each
 from support.warm import run_warm
 
 from trialbed_scripted import FAULTS
@@ -139,7 +140,7 @@ def test_every_key_of_a_summary_is_described(followed: tuple[Path, str]) -> None
     assert first_cells("Summary") == set(keys)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("title", "words"),
     [
         ("Outcomes", vocabulary.OUTCOMES),

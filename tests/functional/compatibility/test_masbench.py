@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import for_each
 from support.judge_endpoint import judge_endpoint, vote
 
 QUERY: dict[str, Any] = {
@@ -36,7 +37,7 @@ def finished(text: str, *calls: str) -> dict[str, Any]:
     return {"answer": {"final_answer": text, "answer_details": details}}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("module", "names"),
     [
         ("run_benchmark", ("run_benchmark", "GoldAnswerGenerator", "calculate_api_call_score")),

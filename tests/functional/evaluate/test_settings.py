@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import for_each
 from support.evaluation import about, counting, population
 
 from trialbed import (
@@ -79,7 +80,7 @@ def test_changed_code_is_a_new_run_and_the_same_code_goes_on() -> None:
     assert before.dataset_digest == after.dataset_digest
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "says"),
     [
         ({"repat": 2}, r"evaluate: unknown setting 'repat'; did you mean 'repeat'\?"),

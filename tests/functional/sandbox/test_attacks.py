@@ -75,8 +75,8 @@ def _runs(interpreter: str) -> bool:
     return subprocess.run([*AS_ORDINARY, *shell, *check], capture_output=True, check=False).returncode == 0
 
 
-@pytest.mark.slow(90)
-@pytest.mark.parametrize("mode", ["none", "process", "container"])
+@pytest.mark.slow(60)
+@pytest.mark.parametrize("mode", ["process", "container"])
 def test_attacks_of_an_ordinary_user_are_held(ordinary_installation: Installation, mode: str) -> None:
     home = ordinary_installation.folder.parent
     python = str(ordinary_installation.python)

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from support.cases import for_each
 from support.odd_vendor import RIGHT, Odd, Row, answered, kinds
 from support.odd_vendor.arguments import ARGUMENTS
 from support.odd_vendor.calls import CALLS
@@ -36,7 +37,7 @@ GROUPS = {
     "http": HTTP,
     "transport": TRANSPORT,
 }
-ALL = [pytest.param(group, odd, id=f"{group}: {odd.name}") for group, members in GROUPS.items() for odd in members]
+ALL = [(group, odd) for group, members in GROUPS.items() for odd in members]
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +45,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Row
     return {group: asyncio.run(answered(members, tmp_path_factory.mktemp(group))) for group, members in GROUPS.items()}
 
 
-@pytest.mark.parametrize(("group", "odd"), ALL)
+@for_each(("group", "odd"), ALL)
 def test_what_is_odd_is_told(group: str, odd: Odd, answers: dict[str, dict[str, Row]]) -> None:
     row = answers[group][odd.name]
     assert (row["outcome"], (row["problem"] or {}).get("kind")) == (odd.outcome, odd.problem)

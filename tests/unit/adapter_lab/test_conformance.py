@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from support.cases import for_each
 
 from trialbed_adapter_lab import CheckResult, ConformanceReport
 
@@ -35,7 +35,7 @@ def test_levels_that_were_not_checked_are_left_out():
     assert report(("should", "passed")).badge == "acme 1.2 · should 1/1"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("level", "outcome", "right"),
     [
         ("must", "passed", True),

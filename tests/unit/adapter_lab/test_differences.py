@@ -5,9 +5,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import for_each
 
 from trialbed import hard_schemas
 from trialbed_adapter_lab.differences import differences, is_same
@@ -24,7 +24,7 @@ def found(given: Any, sent: Any) -> list[tuple[str, str]]:
     return [(one.kind, one.pointer) for one in differences(given, sent)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "sent", "expected"),
     [
         ({"a": 1, "b": 2}, {"a": 1}, [("lost", "/b")]),

@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 
-import pytest
+from support.cases import for_each
 
 from trialbed import Deviation
 from trialbed_adapter_lab import CHECKS, Check, CheckFailed, Kit, _kit, check_adapter
@@ -45,7 +45,7 @@ def found(check: Check, *deviations: Deviation):
 FAILS = Deviation(check="fails", text="cannot count", upstream="https://example.org/1")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("level", "run", "declared", "outcome"),
     [
         ("must", passes, (), "passed"),
@@ -71,7 +71,7 @@ def test_a_failure_says_what_why_and_how():
     assert found(made("should", fails)).message == "expected one; seen: two\nwhy: Because.\nhint: Do it."
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("profile", "level", "outcome"),
     [
         ("controlled", "must", "failed"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from support.cases import for_each
 
 from trialbed import Task, evaluate
 from trialbed.cli import main
@@ -69,7 +70,7 @@ class Unsaid(Judge):
         return None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "contract", "said"),
     [
         (NotAsync, Simulator, "has `def simulate(self, api, ref, arguments)`, and must have `async def simulate("),
@@ -117,7 +118,7 @@ class AsyncAgent(BaseAgent):
         return None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "contract"),
     [(Weather, Simulator), (Decorated, Simulator), (More, Simulator), (AsyncAgent, BaseAgent)],
 )
@@ -125,7 +126,7 @@ def test_what_can_be_called_as_the_contract_says_fits(given: type, contract: typ
     assert class_problems(given, contract) == []
 
 
-@pytest.mark.parametrize("kind", CONTRACTS)
+@for_each("kind", CONTRACTS)
 def test_the_drivers_of_trialbed_fit(kind: str) -> None:
     assert set(CONTRACTS) <= set(GROUPS)
     for info in list_drivers(kind):
@@ -150,7 +151,7 @@ OBJECTS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("given", "said"), OBJECTS, ids=[said.split(" ", 2)[1] for _, said in OBJECTS])
+@for_each(("given", "said"), OBJECTS, ids=[said.split(" ", 2)[1] for _, said in OBJECTS])
 def test_objects_are_checked_before_anything_runs(given: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError) as raised:
         evaluate(lambda query: "yes", [Task("?", expect="yes")], **given)

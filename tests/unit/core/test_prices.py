@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.cases import for_each
 
 from trialbed.errors import UsageError
 from trialbed.prices import known_prices, read_budget, read_prices
@@ -16,7 +17,7 @@ def test_a_price_is_two_or_three_numbers() -> None:
     assert read_prices("1, 2, 0.5").rates == (TokenRate(input=1, output=2, cached=0.5),)
 
 
-@pytest.mark.parametrize("text", ["", "1", "1,2,3,4", "a,b", "-1,2", "nan,1", "inf,1", "1,2,"])
+@for_each("text", ["", "1", "1,2,3,4", "a,b", "-1,2", "nan,1", "inf,1", "1,2,"])
 def test_what_is_no_price_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match=r"--price: .* IN,OUT or IN,OUT,CACHED"):
         read_prices(text)
@@ -61,7 +62,7 @@ def test_tiers_of_the_table_cost_what_the_table_says() -> None:
         assert prices.cost(usage) == pytest.approx(float(table.total_price))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "limit", "unit"),
     [
         ("5USD", 5, "USD"),
@@ -75,7 +76,7 @@ def test_a_budget_is_an_amount_of_money_or_tokens(text: str, limit: float, unit:
     assert (budget.limit, budget.unit, budget.model) == (limit, unit, "m")
 
 
-@pytest.mark.parametrize("text", ["", "5", "USD", "0USD", "-1USD", "5EUR", "1e9tokens", "5 USD 6"])
+@for_each("text", ["", "5", "USD", "0USD", "-1USD", "5EUR", "1e9tokens", "5 USD 6"])
 def test_what_is_no_budget_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match=r"--budget: .* is no amount above 0"):
         read_budget(text, "m", None)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from support.cases import for_each
 
 from trialbed.suggestions import closest, did_you_mean
 
 NAMES = ("sopr_score", "api_f1", "has_finish")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "meant"),
     [("sopr", "sopr_score"), ("sopr_scor", "sopr_score"), ("api-f1", "api_f1"), ("xyz", None), ("s", None), ("", None)],
 )

@@ -7,10 +7,10 @@ import re
 import unicodedata
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.backtracking import processor_time
+from support.cases import for_each
 
 from trialbed.texts import MOST_MARKS, enclosed, json_values, normalize, without_enclosed, without_thoughts
 
@@ -56,7 +56,7 @@ def test_values_are_found_among_words() -> None:
     assert next(json_values('{"a": ' + "1" * 5000 + '} {"b": 1}', re.compile("{")))[2] == {"b": 1}
 
 
-@pytest.mark.parametrize("piece", ["{", "[", '{"name":', '{"a":[', '{"', "\n{", "[1,", '{"a":"'])
+@for_each("piece", ["{", "[", '{"name":', '{"a":[', '{"', "\n{", "[1,", '{"a":"'])
 def test_the_search_for_values_ends(piece: str) -> None:
     tries = 0
 

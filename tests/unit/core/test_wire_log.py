@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import for_each
 
 from trialbed.records import ApiCall, ApiRef, ModelCall, Timing, WireLog
 from trialbed.wire_log import compute_timing
@@ -35,7 +36,7 @@ def timing(wall: float, model: Spans, tool: Spans, waiting: Spans = ()) -> Timin
     return compute_timing(wall, WireLog(trial="t", opened_at=NOON, model_calls=model_calls, api_calls=api_calls))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("wall", "model", "tool", "expected"),
     [
         (10, [], [], (0, 0, 10)),
@@ -54,7 +55,7 @@ def test_wall_time_is_split(wall: float, model: Spans, tool: Spans, expected: tu
     assert found.wall == wall
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("model", "tool", "waiting", "expected"),
     [
         ([], [], [(1, 3)], (0, 0, 3, 7)),

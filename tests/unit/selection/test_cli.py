@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from support.cases import for_each
 
 from trialbed.errors import UsageError
 from trialbed_selection.cli import command
@@ -48,7 +49,7 @@ def test_an_explanation_names_what_was_chosen_and_what_is_missing() -> None:
     assert "QuerySelector" in text
 
 
-@pytest.mark.parametrize("value", ["", "0", "5,", "-1", "a", "1.5"])
+@for_each("value", ["", "0", "5,", "-1", "a", "1.5"])
 def test_numbers_of_tools_are_numbers(value: str) -> None:
     result = select("--k", value)
     assert result.exit_code == 2

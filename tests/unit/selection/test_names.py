@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import for_each
 
 from trialbed.records import ApiRef
 from trialbed_selection import safe_name, tool_names
@@ -18,7 +18,7 @@ def ref(tool_name: str, api_name: str, category: str = "C") -> ApiRef:
     return ApiRef(category=category, tool_name=tool_name, api_name=api_name)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("original", "expected"),
     [
         ("Website Screenshot or Thumbnail_/capture", "Website_Screenshot_or_Thumbnail_capture"),
@@ -37,7 +37,7 @@ def test_original_names_become_model_safe(original: str, expected: str) -> None:
     assert safe_name(original) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("original", "expected"),
     [
         ("get_weather", "get_weather"),

@@ -5,6 +5,7 @@ import contextlib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import for_each
 
 from trialbed.records import ApiRef
 from trialbed_selection.replies import named_tools
@@ -13,7 +14,7 @@ A, B, C = (ApiRef(category="c", tool_name="t", api_name=name) for name in "abc")
 KNOWN = {"t_a": A, "t_b": B, "t_c": C, 't "b"': B}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "reply",
     [
         '["t_b", "t_a"]',
@@ -38,7 +39,7 @@ def test_names_are_read_however_they_are_written(reply: str) -> None:
     assert named_tools(reply, KNOWN) == [B, A]
 
 
-@pytest.mark.parametrize("reply", ["", "[]", "I cannot help.", '["unknown"]', "{" * 5000, '{"a": 1}', "null", "\ud800"])
+@for_each("reply", ["", "[]", "I cannot help.", '["unknown"]', "{" * 5000, '{"a": 1}', "null", "\ud800"])
 def test_a_reply_without_a_known_name_is_refused(reply: str) -> None:
     with pytest.raises(ValueError, match="it names no tool of the list"):
         named_tools(reply, KNOWN)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from support.cases import for_each
 
 from trialbed_server._access import SiteCheck
 
@@ -14,7 +14,7 @@ def problem(path: str = "/v1/models", **headers: str) -> str | None:
     return CHECK.problem({"type": "http", "path": path, "headers": raw})
 
 
-@pytest.mark.parametrize(
+@for_each(
     "host",
     [
         "",
@@ -31,12 +31,12 @@ def test_names_of_the_server_are_served(host: str) -> None:
     assert problem(host=host) is None
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example:8080", "[::", "0x7f.1", "10.0.0.1"])
+@for_each("host", ["evil.example", "127.0.0.1.evil.example:8080", "[::", "0x7f.1", "10.0.0.1"])
 def test_other_names_are_refused(host: str) -> None:
     assert "--allow-host" in str(problem(host=host))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "headers",
     [
         {"origin": "https://evil.example"},
@@ -50,7 +50,7 @@ def test_pages_of_other_origins_are_refused(headers: dict[str, str]) -> None:
     assert "--allow-origin" in str(problem(host="localhost:8080", **headers))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "headers",
     [
         {"origin": "http://localhost:8080", "sec_fetch_site": "same-origin"},

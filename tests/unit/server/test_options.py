@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.cases import for_each
 
 from trialbed.errors import UsageError
 from trialbed_server import ServerOptions
@@ -10,7 +11,7 @@ from trialbed_server.__main__ import main
 from trialbed_server._options import options_from
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org"])
+@for_each("host", ["0.0.0.0", "::", "192.168.1.5", "example.org"])
 def test_beyond_loopback_a_token_is_required(host: str) -> None:
     with pytest.raises(UsageError, match="TRIALBED_SERVER_TOKEN"):
         ServerOptions(host=host)
@@ -23,13 +24,13 @@ def test_a_token_that_can_be_guessed_is_refused_with_how_to_make_one(host: str) 
         ServerOptions(host=host, token="x")
 
 
-@pytest.mark.parametrize("origin", ["example.org", "https://example.org/page", "null", "*"])
+@for_each("origin", ["example.org", "https://example.org/page", "null", "*"])
 def test_an_origin_that_is_none_is_named(origin: str) -> None:
     with pytest.raises(UsageError, match="--allow-origin"):
         ServerOptions(allow_origins=(origin,))
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
+@for_each("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
 def test_on_loopback_none_is(host: str) -> None:
     assert ServerOptions(host=host).token is None
 

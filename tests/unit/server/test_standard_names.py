@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import for_each
 
 from trialbed.answers import change_name, standardize
 from trialbed_server.standard_names import (
@@ -16,7 +16,7 @@ from trialbed_server.standard_names import (
 )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "standard"),
     [
         ("Kick.com API | Kick API", "kick_com_api_kick_api"),
@@ -37,14 +37,14 @@ def test_names_are_standardised_as_stabletoolbench_does(name: str, standard: str
     assert standardize(name) == standard
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("category", "standard"), [("News, Media", "News_Media"), ("a///b", "a__b"), ("Video/Images", "Video_Images")]
 )
 def test_categories_lose_separators_in_one_pass(category: str, standard: str) -> None:
     assert standard_category(category) == standard
 
 
-@pytest.mark.parametrize(("name", "standard"), [("sourceId", "sourceid"), ("id", "is_id"), ("From", "is_from")])
+@for_each(("name", "standard"), [("sourceId", "sourceid"), ("id", "is_id"), ("From", "is_from")])
 def test_parameters_are_renamed_as_stabletoolbench_does(name: str, standard: str) -> None:
     assert parameter_name(name) == standard
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.cases import for_each
 
 from trialbed.records import Failure
 from trialbed_adapter_lab import CheckFailed, TrialRecord
@@ -16,7 +17,7 @@ from trialbed_adapter_lab.checks._expectations import (
 )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("expected", "seen", "said"),
     [
         ({"a": 1}, {"a": 1}, None),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import for_each
 
 from trialbed.cli import main
 from trialbed_adapter_lab.fidelity import FidelityReport
@@ -28,8 +29,8 @@ def report(*names: str, frameworks: int = 2) -> FidelityReport:
     return FidelityReport.model_validate({"conditions": CONDITIONS, "frameworks": found})
 
 
-@pytest.mark.parametrize("frameworks", [0, 1, 2])
-@pytest.mark.parametrize("names", [(), NAMES])
+@for_each("frameworks", [0, 1, 2])
+@for_each("names", [(), NAMES])
 def test_what_is_written_is_the_report(names: tuple[str, ...], frameworks: int) -> None:
     written = report(*names, frameworks=frameworks)
     text = report_text(written)

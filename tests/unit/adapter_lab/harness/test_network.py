@@ -8,6 +8,7 @@ import socket
 
 import httpx
 import pytest
+from support.cases import for_each
 
 from trialbed_adapter_lab import NetworkWatch
 
@@ -33,7 +34,7 @@ def test_look_ups_are_noted(look_up):
     assert watch.contacts() == ["look-up of home.invalid"]
 
 
-@pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "::1", b"localhost"])
+@for_each("name", ["localhost", "127.0.0.1", "::1", b"localhost"])
 def test_the_machines_own_names_are_no_contact(name):
     with NetworkWatch() as watch, contextlib.suppress(OSError):
         socket.getaddrinfo(name, None)

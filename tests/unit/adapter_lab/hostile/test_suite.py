@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from support.cases import for_each
 
 from trialbed_adapter_lab.hostile import Attack, HostileReport
 from trialbed_adapter_lab.hostile._suite import _failures, _result
@@ -12,7 +12,7 @@ INNOCENT = {"exit": "", "after exit": ""}
 HELD = {"exit": "crash: exit code 3", "after exit": ""}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("innocent", "hostile", "refusable", "held"),
     [
         ({}, {}, False, True),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from support.cases import for_each
 
 from trialbed import UsageError
 from trialbed_adapter_lab.scaffolding import AdapterNames, adapter_names
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("framework", "distribution", "module", "agent_class"),
     [
         ("acme", "trialbed-acme", "trialbed_acme", "AcmeAgent"),
@@ -23,15 +24,13 @@ def test_all_names_follow_from_the_frameworks(framework: str, distribution: str,
     assert names.agent_class.isidentifier()
 
 
-@pytest.mark.parametrize(
-    "name", ["", " ", "3x", "-a", "a-", "a--b", "A", "a_b", "a.b", "a b", "../a", "a/b", "é", "a==1", "x" * 51]
-)
+@for_each("name", ["", " ", "3x", "-a", "a-", "a--b", "A", "a_b", "a.b", "a b", "../a", "a/b", "é", "a==1", "x" * 51])
 def test_a_name_that_cannot_be_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="cannot be a framework's name: it must be"):
         adapter_names(name)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "suggested"),
     [("My_Loop", "my-loop"), ("trialbed-acme", "acme"), ("7 Agents!", "agents"), ("a..b", "a-b"), ("x" * 60, "x" * 50)],
 )
@@ -40,7 +39,7 @@ def test_a_name_that_nearly_is_one_is_suggested(name: str, suggested: str) -> No
         adapter_names(name)
 
 
-@pytest.mark.parametrize("name", ["", "123", "!?", "é"])
+@for_each("name", ["", "123", "!?", "é"])
 def test_nothing_is_suggested_where_there_is_nothing_left(name: str) -> None:
     with pytest.raises(UsageError, match=r"which is added$"):
         adapter_names(name)

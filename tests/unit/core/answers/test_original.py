@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
+from support.cases import for_each
 
 from trialbed import ToolSpec, api_call_score, extract_called_apis, has_finish
 from trialbed.records import ApiRef
@@ -20,7 +20,7 @@ def answer(*nodes: Any) -> dict[str, Any]:
     return {"answer": {"final_answer": "x", "answer_details": list(nodes)}}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "pair"),
     [
         ("weather_now", ["weather", "now"]),
@@ -46,7 +46,7 @@ def test_nodes_are_read_in_order_and_the_finish_is_left_out() -> None:
     assert extract_called_apis(answer(nested, node("c_3"))) == [["a", "1"], ["b", "2"], ["c", "3"]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "odd",
     [
         node("a_b", text=False),
@@ -64,7 +64,7 @@ def test_what_cannot_be_read_is_left_out(odd: Any) -> None:
     assert extract_called_apis(answer(odd, node("c_3"))) == [["c", "3"]]
 
 
-@pytest.mark.parametrize("empty", [{}, {"answer": {}}, {"answer": {"answer_details": []}}, {"answer": None}])
+@for_each("empty", [{}, {"answer": {}}, {"answer": {"answer_details": []}}, {"answer": None}])
 def test_an_answer_without_details_called_nothing(empty: dict[str, Any]) -> None:
     assert extract_called_apis(empty) == []
     assert not has_finish(empty)
@@ -77,7 +77,7 @@ def test_a_single_node_and_the_inner_object_are_read_too() -> None:
     assert has_finish([node("Finish")])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("called", "gold", "score"),
     [
         ([["t", "a"], ["t", "b"]], [["t", "a"], ["t", "b"]], 1.0),

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from support.cases import for_each
 
 from trialbed.answers import answer_names, read_answer
 from trialbed.errors import AnswerError
@@ -119,7 +120,7 @@ def test_a_deep_chain_is_read():
     assert answer.finish == "give_answer"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "place"),
     [
         (None, "an agent returns .*, not nothing"),
@@ -170,7 +171,7 @@ def test_a_tool_name_wins_over_a_title():
     assert names["a_b"] == two
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value",
     [
         " Paris\n",
@@ -188,7 +189,7 @@ def test_a_text_is_an_answer_that_finished_and_claims_nothing(value: Any) -> Non
     assert (answer.final_answer, answer.finish, answer.reports_calls) == ("Paris", "give_answer", False)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "finish", "reports_calls"),
     [
         ({"final_answer": ""}, None, False),

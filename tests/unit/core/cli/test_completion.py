@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import pytest
 from click.shell_completion import ShellComplete
+from support.cases import for_each
 
 from trialbed.cli import cli
 from trialbed.cli.completion import completes
@@ -20,7 +21,7 @@ def suggested(*words: str) -> list[str]:
     return [item.value for item in ShellComplete(cli, {}, "bench", "_X").get_completions(before, incomplete)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "name"),
     [
         (("run", "--framework", ""), "reference"),

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
+from support.cases import for_each
 
 from trialbed.cli import cli
 from trialbed.cli._group import COMMANDS, SECTIONS
@@ -118,7 +119,7 @@ def test_the_list_of_a_group_shows_whole_descriptions() -> None:
     assert {path: text for path, text in found.items() if text.endswith("...")} == {}
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("adaptor", "adapter"), ("fidelty", "fidelity"), ("list", None)])
+@for_each(("typed", "meant"), [("adaptor", "adapter"), ("fidelty", "fidelity"), ("list", None)])
 def test_a_misspelt_command_gets_a_suggestion(typed: str, meant: str | None) -> None:
     result = CliRunner().invoke(cli, [typed])
     assert result.exit_code == 2

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import pytest
+from support.cases import for_each
 from support.run_reports import reported
 
 from trialbed import plugins
@@ -25,13 +26,13 @@ def test_thresholds_are_read() -> None:
     assert parse_thresholds([]) == {}
 
 
-@pytest.mark.parametrize("text", ["sopr_score", "sopr_score=", "sopr_score=high", "=0.5", "x=nan", "x=inf", ""])
+@for_each("text", ["sopr_score", "sopr_score=", "sopr_score=high", "=0.5", "x=nan", "x=inf", ""])
 def test_what_is_no_threshold_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="SCORE=X"):
         parse_thresholds([text])
 
 
-@pytest.mark.parametrize(("mean", "found"), [(0.79, True), (0.8, False), (1.0, False), (0, True)])
+@for_each(("mean", "found"), [(0.79, True), (0.8, False), (1.0, False), (0, True)])
 def test_a_mean_is_compared(mean: float, found: bool) -> None:
     assert below({"sopr_score": 0.8}, reported(document(average_sopr_score=mean))) is found
 
@@ -58,7 +59,7 @@ def test_the_scores_are_checked_before_a_run() -> None:
         check_scores({"sopr": 1.0})
 
 
-@pytest.mark.parametrize("text", ["sopr_score=2", "api_f1=-0.1", "pass^3=80", "pass@1=1.01"])
+@for_each("text", ["sopr_score=2", "api_f1=-0.1", "pass^3=80", "pass@1=1.01"])
 def test_a_share_cannot_reach_more_than_one(text: str) -> None:
     with pytest.raises(UsageError, match="is a share; give a number from 0 to 1"):
         check_scores(parse_thresholds([text]))

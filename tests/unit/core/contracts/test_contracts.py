@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import for_each
 
 from trialbed import (
     Answer,
@@ -69,7 +70,7 @@ class Nothing(ToolSelector):
         return []
 
 
-@pytest.mark.parametrize("contract", ABSTRACT, ids=lambda contract: contract.__name__)
+@for_each("contract", ABSTRACT, ids=lambda contract: contract.__name__)
 def test_a_contract_must_be_implemented(contract: type) -> None:
     with pytest.raises(TypeError, match="abstract"):
         contract()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from support.cases import for_each
 from support.trials import NOW
 
 from trialbed.engine._failures import cause_of, classify
@@ -42,7 +42,7 @@ def kind_of(found: Outcome) -> FailureKind | None:
     return found.failure.kind if found.failure else None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("own", "causes", "expected"),
     [
         # 1. The engine's own failure stands.
@@ -97,7 +97,7 @@ def test_the_wire_decides(own: FailureKind | None, causes: tuple[Any, ...], expe
     assert kind_of(classify(outcome(own), wire(*causes))) == expected
 
 
-@pytest.mark.parametrize("causes", [(), ("request",), ("gone",)])
+@for_each("causes", [(), ("request",), ("gone",)])
 def test_an_agent_in_process_may_have_a_model_of_its_own(causes: tuple[Any, ...]) -> None:
     assert kind_of(classify(outcome(None), wire(*causes), in_process=True)) is None
 
@@ -121,7 +121,7 @@ def test_what_the_agent_said_is_kept() -> None:
     assert raised.detail == "The agent ended with agent: own agent\ntrace"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("finish", "last", "expected"),
     [
         (None, {"cause": "request", "error": "refused"}, "model"),
@@ -148,7 +148,7 @@ def test_the_limit_says_how_many_requests_were_refused() -> None:
     assert found.message == "stopped by the limit: 2 requests past --max-steps refused"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("own", "limits", "expected"),
     [
         (None, ("max_trial_tokens",), ("limit", "stopped by the limit: 1 request past --max-trial-tokens refused")),
@@ -163,7 +163,7 @@ def test_the_limit_that_was_passed_is_named(own: Any, limits: tuple[str, ...], e
     assert (found.kind, found.message) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("status", "cause"),
     [
         (200, None), (0, "gone"), (400, "request"), (422, "request"), (413, "request"), (401, "endpoint"),
@@ -175,7 +175,7 @@ def test_without_the_gateways_word_the_status_tells(status: int, cause: str | No
     assert cause_of(call(status=status, error=None, cause=None)) == cause
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("response", "says"),
     [
         ('{"error": {"message": "no such tool", "type": "x"}}', "status 400: no such tool"),

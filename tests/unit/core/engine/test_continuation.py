@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from support.cases import for_each
 from support.trials import ended, run_config
 
 from trialbed.engine._options import RunOptions
@@ -210,7 +211,7 @@ def attempt(query_id: int, number: int, status: TrialStatus, code: str = "r1") -
     return AttemptSummary(TrialKey(framework="reference", query_id=query_id), number, status, code)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("own", "due", "due_again"),
     [
         ([], 0, 0),

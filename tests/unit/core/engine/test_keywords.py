@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import for_each
 
 from trialbed.engine import read_keywords
 from trialbed.errors import UsageError
@@ -30,7 +31,7 @@ def test_records_and_mappings_stand_for_their_json() -> None:
     assert FaultPlan.model_validate_json(read(faults=plan)["faults"]) == plan
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "says"),
     [
         ({"repat": 2}, r"evaluate: unknown setting 'repat'; did you mean 'repeat'\? Known are .*, timeout"),

@@ -5,6 +5,7 @@ import threading
 from typing import Any
 
 import pytest
+from support.cases import for_each
 
 from trialbed.engine._live import LiveExecutor
 from trialbed.errors import NothingMeasured, ServerUnavailable, UsageError
@@ -248,7 +249,7 @@ async def test_what_a_thread_raises_is_the_callers() -> None:
     assert "StopIteration('odd')" in outcome.failure.message
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("agent", "says"),
     [
         (3, "mine: int is not an agent"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.cases import for_each
 
 from trialbed.engine import RunOptions
 from trialbed.engine._models import OPENAI_URL, key_hint, with_endpoint
@@ -19,7 +20,7 @@ def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("settings", "message"),
     [
         ({"model": "scripted:glod"}, "did you mean 'scripted:gold'?"),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from support.cases import for_each
 from support.trials import ended
 
 from trialbed.engine._failures import LIMIT, Outage
@@ -59,7 +60,7 @@ def test_a_run_in_which_nothing_was_measured_says_why() -> None:
         after(ended("server")).check()
 
 
-@pytest.mark.parametrize("kind", [None, "agent", "timeout", "limit", "crash"])
+@for_each("kind", [None, "agent", "timeout", "limit", "crash"])
 def test_one_trial_that_says_something_makes_a_result(kind: FailureKind | None) -> None:
     after(ended("endpoint"), ended(kind)).check()
     after(ended(kind)).check()

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
+from support.cases import for_each
 
 from trialbed.environments import (
     FIRST_PARTY,
@@ -46,7 +47,7 @@ def acme(fake_distribution: FakeDistribution) -> None:
     fake_distribution("acme", "1.2.0", entry_points={}, modules={})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expected"),
     [
         ("crewai", FrameworkSpec("crewai", "crewai")),
@@ -60,7 +61,7 @@ def test_a_framework_is_asked_for_by_a_name_and_perhaps_a_release(text: str, exp
     assert FrameworkSpec.parse(text) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "",
@@ -168,12 +169,12 @@ def test_a_framework_without_a_release_pins_nothing() -> None:
     assert FrameworkSpec.parse("langgraph").pins == ()
 
 
-@pytest.mark.parametrize("release", ["1.0.0", "1.1.0", "1.1.4"])
+@for_each("release", ["1.0.0", "1.1.0", "1.1.4"])
 def test_what_a_release_cannot_be_imported_with_is_kept_out(release: str) -> None:
     assert FrameworkSpec.parse(f"langgraph=={release}").pins == (f"langgraph=={release}", "langgraph-prebuilt<1.0.9")
 
 
-@pytest.mark.parametrize("release", ["1.1.5", "1.1.10", "1.2.22"])
+@for_each("release", ["1.1.5", "1.1.10", "1.2.22"])
 def test_later_releases_need_no_company(release: str) -> None:
     assert FrameworkSpec.parse(f"langgraph=={release}").pins == (f"langgraph=={release}",)
 

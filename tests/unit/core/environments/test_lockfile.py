@@ -6,6 +6,7 @@ import platform
 from pathlib import Path
 
 import pytest
+from support.cases import for_each
 
 from trialbed.environments import lock_digest, lock_text, read_lock
 from trialbed.environments._installed import locked_version, requirements
@@ -46,9 +47,7 @@ def test_locks_of_other_tools_are_understood() -> None:
     assert locked_version(text, "acme") == "1.0"
 
 
-@pytest.mark.parametrize(
-    "line", ["acme", "acme>=1", "acme==1.*,<2 ; x", "-r other.txt", "--index-url https://x", "./a"]
-)
+@for_each("line", ["acme", "acme>=1", "acme==1.*,<2 ; x", "-r other.txt", "--index-url https://x", "./a"])
 def test_a_line_that_is_not_exact_is_named(line: str) -> None:
     with pytest.raises(DataError, match=r"some\.lock: .*is not allowed in a lock"):
         read_lock(f"good==1\n{line}\n", "some.lock")

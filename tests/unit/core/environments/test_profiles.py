@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.cases import for_each
 
 from trialbed.environments import adapter_info, expand_profiles, known_profiles, profiles_of, runs_here
 from trialbed.errors import DriverNotFound, UsageError
@@ -44,7 +45,7 @@ def test_an_adapter_is_described_by_its_native_profile() -> None:
     assert not runs_here("acme:tuned==1.3")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("asked", "wanted", "labels"),
     [
         (["acme"], [], ["acme:native"]),
@@ -61,7 +62,7 @@ def test_labels(asked: list[str], wanted: list[str], labels: list[str]) -> None:
     assert list(expand_profiles(asked, wanted, {})) == labels
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("asked", "wanted", "text"),
     [
         ("acme:natve", [], "acme:natve: unknown profile 'natve'; did you mean 'native'?"),

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.cases import for_each
 
 from trialbed.environments import read_requirement
 from trialbed.environments._requirements import local_states, local_url
 from trialbed.errors import UsageError
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     ["trialbed-acme", "trialbed-acme==1.0", "trialbed-acme>=1,<2", "a @ https://host/a.whl", "git+https://h/r@c"],
 )
@@ -29,7 +30,7 @@ def test_paths_become_urls_that_hold_anywhere(tmp_path: Path, monkeypatch: pytes
     assert read_requirement("a-1-py3-none-any.whl") == f"{tmp_path.as_uri()}/a-1-py3-none-any.whl"
 
 
-@pytest.mark.parametrize("text", ["./absent", "-e absent", "a b", "a\nb", "--index-url", "a==1 @ b"])
+@for_each("text", ["./absent", "-e absent", "a b", "a\nb", "--index-url", "a==1 @ b"])
 def test_anything_else_is_wrong_usage(text: str) -> None:
     with pytest.raises(UsageError, match="--adapter"):
         read_requirement(text)
@@ -79,7 +80,7 @@ def test_a_wheel_changes_with_its_content(tmp_path: Path) -> None:
     assert local_states([wheel.as_uri()]) != before
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("line", "url"),
     [
         ("-e file:///a/b", "file:///a/b"),

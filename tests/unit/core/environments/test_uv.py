@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from support.cases import for_each
 
 from trialbed.environments import Uv, _uv, find_uv
 from trialbed.environments._uv import MAX_LENGTH, UvFailed, failure_reason, is_machine_failure, is_network_failure
@@ -138,7 +139,7 @@ def test_only_a_missing_network_is_one() -> None:
     assert not is_network_failure("error: HTTP status client error (401 Unauthorized)")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("stderr", "is_so"),
     [
         (LISTED, True),

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-import pytest
+from support.cases import for_each
 
 from trialbed.evidence import carries, carries_fact, mentions
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("answer", "value"),
     [
         ("The ferry covers 111.4km.", "111.4"),
@@ -98,7 +98,7 @@ def test_spelling_does_not_matter(answer: str, value: str) -> None:
     assert carries_fact(answer, value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("answer", "value"),
     [
         ("121.5", "21.5"),
@@ -140,7 +140,7 @@ def test_another_value_is_another_value(answer: str, value: str) -> None:
     assert not mentions(answer, (value,))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "answer",
     [
         "The museum is not open.",
@@ -173,7 +173,7 @@ def test_what_is_denied_is_not_said(answer: str) -> None:
     assert mentions(answer, ("open",))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("answer", "value"),
     [
         ("The museum is not only open, it is free.", "open"),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.backtracking import processor_time
+from support.cases import for_each
 
 from trialbed.evidence import _negation, _readings, _tokens, carries
 
@@ -74,7 +74,7 @@ def test_denials_are_the_same(text: str) -> None:
         assert bool(_negation._AFTER.match(text, place)) == bool(AFTER.match(text, place))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     ["111" + ",111" * 25_000 + ",1", "111" + " 111" * 25_000 + " 1", "7\n" * 50_000, "42" + "\n" * 100_000 + "not"],
     ids=["list", "spaced", "lines", "space"],

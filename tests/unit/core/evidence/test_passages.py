@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.cases import for_each
 
 from trialbed.evidence import Passages, mentions
 from trialbed.evidence._passages import FEW
@@ -13,10 +14,8 @@ ENOUGH = [TEXTS, [*TEXTS, *["another one"] * FEW]]
 """Few texts, and more, of which it is noted where each word stands."""
 
 
-@pytest.mark.parametrize("texts", ENOUGH, ids=("few", "many"))
-@pytest.mark.parametrize(
-    "value", ["21.5", "Ulm", "2026-05-03", "**", "note", "1.5", "Ulm 21.5", "2026-05-04", "", "--"]
-)
+@for_each("texts", ENOUGH, ids=("few", "many"))
+@for_each("value", ["21.5", "Ulm", "2026-05-03", "**", "note", "1.5", "Ulm 21.5", "2026-05-04", "", "--"])
 def test_a_value_is_found_as_in_each_text_alone(value: str, texts: list[str]) -> None:
     assert Passages(texts).mention(value) is any(mentions(text, (value,)) for text in texts)
 

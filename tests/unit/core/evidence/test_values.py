@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import for_each
 
 from trialbed.evidence import MAX_TEXT, MIN_TEXT, carries, carries_fact, evidence_values
 
@@ -18,7 +18,7 @@ JSON = st.recursive(
 )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("response", "values"),
     [
         ({"city": "Ellwang", "people": 48213}, ("Ellwang", "48213")),
@@ -40,7 +40,7 @@ def test_evidence_values(response: Any, values: tuple[str, ...]) -> None:
     assert evidence_values(response) == values
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("answer", "value", "found"),
     [
         ("It is 21.5 degrees.", "21.5", True),

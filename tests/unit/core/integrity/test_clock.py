@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from support.cases import for_each
 
 from trialbed.integrity import outside_clock, with_outside_time
 from trialbed.integrity._clock import ALLOWANCE
@@ -48,7 +49,7 @@ def test_requests_after_the_end_and_before_the_beginning_are_found_in_order() ->
     assert outside(asked(5.0), called(4.0), asked(2.9), called(0.0)) == [0.0, 4.0, 5.0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("started", "found"),
     [(3.0 + ALLOWANCE, False), (3.01 + ALLOWANCE, True), (0.15, False), (0.14, True)],
     ids=["in time", "late", "begun before and still under way", "early"],

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 
 import pytest
+from support.cases import for_each
 
 from trialbed.contracts import ModelDriver, ModelInfo
 from trialbed.drivers import DriverInfo
@@ -54,7 +55,7 @@ def others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, __name__, SimpleNamespace(**classes))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "scheme", "name"),
     [
         ("scripted:gold", "scripted", "gold"),

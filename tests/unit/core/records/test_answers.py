@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from support.cases import for_each
 
 from trialbed import SYSTEM_PROMPT
 from trialbed.records import GIVE_UP, finish_of
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "finish"),
     [
         ("", None),

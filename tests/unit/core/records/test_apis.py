@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import jsonschema_rs
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import for_each
 
 from trialbed.records import Api, Parameter, json_type, usable_default
 
@@ -29,7 +29,7 @@ def api(required: tuple[Parameter, ...] = (), optional: tuple[Parameter, ...] = 
     return Api(category="C", tool_name="T", api_name="A", required_parameters=required, optional_parameters=optional)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("word", "kind"),
     [("STRING", "string"), ("number", "number"), (" Int", "integer"), ("DATE (YYYY-MM-DD)", "string"), ("", "string")],
 )
@@ -37,7 +37,7 @@ def test_json_type(word: str, kind: str) -> None:
     assert json_type(word) == kind
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "default", "usable"),
     [
         ("STRING", "x", "x"),

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from support.cases import for_each
 
 from trialbed.records import (
     Answer,
@@ -121,7 +122,7 @@ def test_usage_adds_up() -> None:
     assert (total.prompt_tokens, total.completion_tokens, total.total_tokens) == (13, 4, 17)
 
 
-@pytest.mark.parametrize("limits", [{"max_steps": 0}, {"timeout": 0}, {"timeout": -1}])
+@for_each("limits", [{"max_steps": 0}, {"timeout": 0}, {"timeout": -1}])
 def test_limits_must_leave_room(limits: dict[str, float]) -> None:
     with pytest.raises(ValidationError):
         Limits.model_validate(limits)

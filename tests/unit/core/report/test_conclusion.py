@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from support.cases import for_each
 
 from trialbed.records import Run, ScoreDescription
 from trialbed.report import Conclusion, ScoreMean, build_report, conclusions, percent
@@ -41,7 +41,7 @@ def test_it_says_what_by_how_much_how_sure_and_what_losses_are_due_to() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("found", "words"),
     [
         (finding([0.0] * 40, [1.0] * 40), ", 100 points less than reference (shown: p <0.001)."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from support.cases import for_each
 
 from trialbed.records import IntegrityFinding
 from trialbed.report._integrity import sum_integrity
@@ -25,7 +25,7 @@ def test_findings_are_summed_by_kind_over_the_trials_that_were_looked_at() -> No
     assert sum_integrity([None], [], in_process=False).trials == 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("allowed", "in_process", "void"),
     [
         ([], False, "strong answered in place of the run's model"),

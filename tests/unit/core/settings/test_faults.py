@@ -6,12 +6,13 @@ import json
 from typing import Any
 
 import pytest
+from support.cases import for_each
 
 from trialbed.errors import UsageError
 from trialbed.settings import read_fault_plan
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("plan", "place"),
     [
         ({"tools": {"rate": 2}}, "tools.rate"),

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 import pytest
+from support.cases import for_each
 from support.run_reports import result_document
 
 from trialbed.cli import cli
@@ -26,7 +27,7 @@ CONFIG = RunConfig(
     trialbed_version="0.1.0",
     temperature=0.0,
 )
-each_setting = pytest.mark.parametrize("setting", SETTINGS, ids=[setting.name for setting in SETTINGS])
+each_setting = for_each("setting", SETTINGS, ids=[setting.name for setting in SETTINGS])
 
 
 def other_value(setting: Declared) -> Any:
@@ -98,7 +99,7 @@ def test_what_is_asked_for_without_options_is_the_default() -> None:
     assert RunOptions().frameworks == ("reference",)
 
 
-@pytest.mark.parametrize("wrong", [("--repeat", "0"), ("--timeout", "0"), ("--temperature", "nan"), ("--seed", "x")])
+@for_each("wrong", [("--repeat", "0"), ("--timeout", "0"), ("--temperature", "nan"), ("--seed", "x")])
 def test_a_value_out_of_bounds_is_refused_where_it_is_given(wrong: tuple[str, str]) -> None:
     option, value = wrong
     with pytest.raises(click.BadParameter):

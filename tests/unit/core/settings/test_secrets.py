@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import for_each
 
 from trialbed.settings import REDACTED, is_secret, secret_values
 from trialbed.wire.redaction import redact
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name",
     [
         "OPENAI_API_KEY",
@@ -41,9 +41,7 @@ def test_secret_names(name):
     assert is_secret(name)
 
 
-@pytest.mark.parametrize(
-    "name", ["PATH", "PWD", "OLDPWD", "HOME", "KEYBOARD", "KEYNOTE", "TOKENIZERS_PARALLELISM", "AUTHOR"]
-)
+@for_each("name", ["PATH", "PWD", "OLDPWD", "HOME", "KEYBOARD", "KEYNOTE", "TOKENIZERS_PARALLELISM", "AUTHOR"])
 def test_other_names(name):
     assert not is_secret(name, "/usr/bin")
 

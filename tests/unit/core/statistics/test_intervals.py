@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import for_each
 
 from trialbed.statistics import bounded_mean_interval, clustered_interval, wilson_interval
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("proportion", "n", "low", "high"),
     [  # as scipy.stats.binomtest(...).proportion_ci(method="wilson") gives them
         (0.0, 10, 0.0, 0.2775328),
@@ -40,7 +41,7 @@ def width(interval: tuple[float, float, float]) -> float:
     return interval[1] - interval[0]
 
 
-@pytest.mark.parametrize("values", [{}, {1: []}, {1: [1.5]}, {1: [float("nan")]}])
+@for_each("values", [{}, {1: []}, {1: [1.5]}, {1: [float("nan")]}])
 def test_what_has_no_interval_is_refused(values: dict[int, list[float]]) -> None:
     with pytest.raises(ValueError, match="value"):
         bounded_mean_interval(values)
@@ -63,9 +64,9 @@ def covered(clustered: float, trials: int, rate: float, cases: int = 150, runs: 
     return sum(interval.low <= rate <= interval.high for interval in found) / runs
 
 
-@pytest.mark.parametrize("rate", [0.5, 0.9])
-@pytest.mark.parametrize("trials", [1, 3, 5])
-@pytest.mark.parametrize("clustered", [0.0, 0.6, 1.0])
+@for_each("rate", [0.5, 0.9])
+@for_each("trials", [1, 3, 5])
+@for_each("clustered", [0.0, 0.6, 1.0])
 def test_an_interval_over_trials_of_cases_covers_the_truth(clustered: float, trials: int, rate: float) -> None:
     """Taken as independent, five trials that agree would cover it in 59 % of runs only."""
     assert 0.93 <= covered(clustered, trials, rate) <= 0.97

@@ -3,11 +3,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import for_each
 
 from trialbed.statistics import holm
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("p_values", "adjusted"),
     [  # as statsmodels.stats.multitest.multipletests(..., method="holm") gives them
         ([0.01, 0.04, 0.03, 0.005], [0.03, 0.06, 0.06, 0.02]),

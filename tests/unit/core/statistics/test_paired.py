@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.cases import for_each
 
 from trialbed.statistics import PairedTest, mcnemar, paired_test, sign_flip
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("first", "second", "p"),
     [  # as statsmodels.stats.contingency_tables.mcnemar(..., exact=below 25, correction=True) gives them
         (0, 1, 1.0),

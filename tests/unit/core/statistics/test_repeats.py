@@ -7,6 +7,7 @@ from itertools import combinations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import for_each
 
 from trialbed.statistics import pass_at_k, pass_hat_k
 
@@ -24,7 +25,7 @@ def test_one_trial_is_the_rate_of_success() -> None:
     assert pass_at_k(4, 3, 1) == pass_hat_k(4, 3, 1) == 0.75
 
 
-@pytest.mark.parametrize(("trials", "successes", "k"), [(2, 1, 3), (2, 3, 1), (2, 1, 0), (0, 0, 1)])
+@for_each(("trials", "successes", "k"), [(2, 1, 3), (2, 3, 1), (2, 1, 0), (0, 0, 1)])
 def test_what_cannot_be_told_is_refused(trials: int, successes: int, k: int) -> None:
     for estimate in (pass_at_k, pass_hat_k):
         with pytest.raises(ValueError, match="say nothing"):

@@ -7,6 +7,7 @@ from math import comb
 
 import numpy as np
 import pytest
+from support.cases import for_each
 
 from trialbed.statistics import UNSEEN, Interval, paired_interval
 
@@ -15,7 +16,7 @@ def of_counts(queries: int, better: int, worse: int) -> Interval:
     return paired_interval([1.0] * better + [-1.0] * worse + [0.0] * (queries - better - worse))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("queries", "better", "worse", "low", "high"),
     [  # as a bisection over Tango's closed form gives them
         (20, 0, 0, -0.161125, 0.161125),
@@ -71,7 +72,7 @@ def cached(queries: int, better: int, worse: int) -> Interval:
     return of_counts(queries, better, worse)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changed", "difference"),
     [(0.25, 0.0), (0.25, 0.1), (0.25, 0.2), (0.4, 0.0), (0.4, 0.1), (0.4, 0.3), (0.6, 0.0), (0.6, 0.2), (0.8, 0.4)],
 )
@@ -88,7 +89,7 @@ def test_it_covers_the_truth_as_often_as_it_says(changed: float, difference: flo
     assert 0.93 <= covered <= 0.97
 
 
-@pytest.mark.parametrize(("queries", "repeats", "lost"), [(20, 3, 0.1), (20, 10, 0.0), (60, 5, 0.1), (300, 5, 0.0)])
+@for_each(("queries", "repeats", "lost"), [(20, 3, 0.1), (20, 10, 0.0), (60, 5, 0.1), (300, 5, 0.0)])
 def test_it_covers_the_truth_where_queries_are_repeated(queries: int, repeats: int, lost: float) -> None:
     """Queries are unlike in how hard they are; the other side loses some of them as a whole."""
     random = np.random.default_rng(queries + repeats)

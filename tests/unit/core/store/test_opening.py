@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from support.cases import for_each
 
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Run, TrialResult
@@ -73,7 +74,7 @@ def test_the_store_of_another_trialbed_is_left_alone(path: Path) -> None:
         Store.open(str(path))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("url", "message"),
     [
         ("nosuch://x/y", "driver that is not installed"),

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import BaseModel, Field
+from support.cases import for_each
 
 from trialbed.contracts import ApiRefused
 from trialbed.errors import UsageError
@@ -129,7 +130,7 @@ def odd(what: asyncio.Event) -> None:
     """Takes what JSON has not."""
 
 
-@pytest.mark.parametrize("function", [by_place, several, odd])
+@for_each("function", [by_place, several, odd])
 def test_what_cannot_be_called_with_json_is_no_tool(function: Any) -> None:
     with pytest.raises(UsageError, match=f"{function.__name__} cannot be a tool: "):
         list(function_tools(function))

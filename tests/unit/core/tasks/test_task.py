@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import for_each
 
 from trialbed.errors import UsageError
 from trialbed.records import Api, ApiRef, GoldCall, Query, ToolSpec
@@ -75,7 +76,7 @@ def test_one_function_may_be_a_tool_of_several_tasks_and_two_of_one_name_may_not
         compile_tasks([Task("?", tools=[find]), Task("?", tools=[other()])])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("tasks", "says"),
     [
         ([], "tasks: there are none"),

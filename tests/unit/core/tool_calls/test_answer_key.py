@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-import pytest
+from support.cases import for_each
 
 from trialbed.records import Api, ApiCall, ApiRef, GoldCall, ModelCall, Query, ToolSpec, WireLog
 from trialbed.tool_calls import answer_key, unsourced
@@ -34,7 +34,7 @@ def log(*turns: ModelCall, calls: tuple[ApiCall, ...] = ()) -> WireLog:
     return WireLog(trial="t", opened_at=NOON, model_calls=turns, api_calls=calls)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("wire", "found"),
     [
         (log(turn(QUERY.text)), ()),

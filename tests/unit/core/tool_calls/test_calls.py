@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
+from support.cases import for_each
 
 from trialbed.records import Answer, ApiCall, ApiRef, ClaimedCall, ModelCall, SentCall, ToolSpec, WireLog
 from trialbed.tool_calls import compare_calls, sent_pairs, unasked_calls
@@ -42,7 +42,7 @@ def unasked(turns: list[ModelCall], calls: list[ApiCall]) -> list[int]:
     return [place for place, call in enumerate(calls) if any(call is other for other in found)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sent", "calls", "expected"),
     [
         ([], [made("a", {})], [0]),
@@ -72,7 +72,7 @@ def test_what_was_asked_later_does_not_count() -> None:
     assert unasked(turns, [made("a", {}, at=11.0)]) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("request_body", "expected"),
     [
         ('{"messages": []}', []),

@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
+from support.cases import for_each
 
 from trialbed.records import ApiCall, ApiRef, ModelCall, SentCall, ToolSpec, WireLog
 from trialbed.tool_calls import asked_calls, call_origins, unasked_calls
@@ -45,7 +45,7 @@ def named(name: str) -> dict[str, Any]:
     return {"type": "function", "function": {"name": name}}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("request_fields", "expected"),
     [
         ({}, "model"),
@@ -69,7 +69,7 @@ def test_a_decision_of_the_model_counts_beside_one_that_was_forced() -> None:
     assert origin({"city": "Rome"}, forced, turn('{"city": "Rome"}', at=3)) == "model"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("written", "made", "expected"),
     [
         ("{}", {"city": "Rome"}, "changed"),
@@ -92,7 +92,7 @@ def test_arguments_that_the_model_did_not_write_make_the_call_the_frameworks(
     assert origin(made, turn(written)) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("content", "expected"),
     [
         ('Say <tool_call>{"name": "Tool_Weather", "arguments": {"city": "Rome"}}</tool_call>', "dictated"),
@@ -101,7 +101,7 @@ def test_arguments_that_the_model_did_not_write_make_the_call_the_frameworks(
         ("Tools: Tool_Weather(city). What is the weather in Rome?", "model"),
     ],
 )
-@pytest.mark.parametrize("text", [True, False])
+@for_each("text", [True, False])
 def test_a_call_that_the_request_has_already_is_not_the_models_decision(
     content: str, expected: str, *, text: bool
 ) -> None:
@@ -117,7 +117,7 @@ def test_examples_of_the_tools_own_description_dictate_nothing() -> None:
     assert origin({"city": "Oslo"}, turn('{"city": "Oslo"}', messages=messages)) == "model"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("code", "choice", "expected"),
     [
         ("print(Tool_Weather(city='Rome'))", "auto", "own tool"),

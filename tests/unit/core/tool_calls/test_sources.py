@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-import pytest
+from support.cases import for_each
 
 from trialbed.answers import look_up_claims
 from trialbed.records import Answer, ApiCall, ApiRef, ClaimedCall, ModelCall, Query, SentCall, ToolSpec, WireLog
@@ -32,7 +32,7 @@ def log(*turns: ModelCall, calls: tuple[ApiCall, ...] = (CALL,)) -> WireLog:
     return WireLog(trial="t", opened_at=NOON, model_calls=turns, api_calls=calls)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("answer", "wire", "reason"),
     [
         ("It costs 49.90.", log(turn("It costs 49.90.")), ""),

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from support.cases import for_each
 from support.scoring import ref
 
 from trialbed.evidence import Passages
@@ -18,7 +19,7 @@ def call(response: Any, arguments: Any = None, started: float = 0.0) -> AskedCal
     return AskedCall("a", ref("a"), arguments or {}, started, True, "", response)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("response", "answer", "used"),
     [
         ({"mayor": "Mirel Tidemark"}, "Mirel Tidemark is.", True),

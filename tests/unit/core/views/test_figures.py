@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-import pytest
+from support.cases import for_each
 
 from trialbed.views import UNKNOWN, compact, counts, estimate, number, printable
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "said"),
     [(None, UNKNOWN), (0.0, "0.00"), (0.123, "0.12"), (999.994, "999.99"), (1234.5, "1,234"), (-2000.0, "-2,000")],
 )
@@ -13,7 +13,7 @@ def test_a_number_has_its_digits_and_separators_from_a_thousand_on(value, said) 
     assert number(value, 2) == said
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "said"),
     [(None, UNKNOWN), (0.012345, "0.0123"), (3.25, "3.25"), (99.96, "100"), (123.6, "124"), (123456.7, "123,457")],
 )

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import for_each
 
 from trialbed.views import (
     Bar,
@@ -35,7 +36,7 @@ PLOTS: list[Plot] = [
 EMPTY: list[Plot] = [IntervalPlot("", []), ScatterPlot("", "", "", []), BarPlot("", []), Timeline("", (), [])]
 
 
-@pytest.mark.parametrize("plot", [*PLOTS, *EMPTY], ids=lambda plot: type(plot).__name__)
+@for_each("plot", [*PLOTS, *EMPTY], ids=lambda plot: type(plot).__name__)
 def test_a_plot_is_one_drawing_with_its_title_and_words(plot: Plot) -> None:
     drawing = ElementTree.fromstring(svg(plot, "plot"))
     assert drawing.tag == f"{SPACE}svg"
@@ -44,7 +45,7 @@ def test_a_plot_is_one_drawing_with_its_title_and_words(plot: Plot) -> None:
     assert (drawing.find(f"{SPACE}desc").text or "") == plot.description.replace("\x1b", "?")  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("plot", [*PLOTS, *EMPTY], ids=lambda plot: type(plot).__name__)
+@for_each("plot", [*PLOTS, *EMPTY], ids=lambda plot: type(plot).__name__)
 def test_a_drawing_for_print_is_a_file_of_its_own(plot: Plot) -> None:
     drawing = ElementTree.fromstring(svg_file(plot).encode())
     assert drawing.get("width") == "160mm"

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import for_each
 
 from trialbed.wire import Event, EventReader
 
@@ -15,7 +15,7 @@ def read(body: bytes, cuts: list[int] = []) -> list[Event]:  # noqa: B006 - neve
     return events + reader.end()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("body", "events"),
     [
         (b"data: a\n\n", [("", b"a")]),
@@ -58,7 +58,7 @@ def test_a_line_that_ends_in_cr_ends_at_once() -> None:
     assert reader.feed(b"\n") == []
 
 
-@pytest.mark.parametrize("cut", range(6))
+@for_each("cut", range(6))
 def test_a_byte_order_mark_is_no_part_of_the_first_line(cut: int) -> None:
     body = b"\xef\xbb\xbfdata: a\n\n"
     reader = EventReader()

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import pytest
 from jsonschema_rs import Draft202012Validator, meta
+from support.cases import for_each
 
 from trialbed import HardSchema, hard_schemas
 
-EACH = pytest.mark.parametrize("schema", hard_schemas(), ids=lambda schema: schema.name)
+EACH = for_each("schema", hard_schemas(), ids=lambda schema: schema.name)
 
 
 def nodes(value: Any) -> Iterator[dict[str, Any]]:
@@ -57,7 +57,7 @@ def test_they_do_not_stand_in_the_order_of_the_alphabet() -> None:
     assert names != sorted(names, key=str.lower)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("word", "least"),
     [
         ("enum", 5),

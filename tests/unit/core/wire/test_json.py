@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import for_each
 
 from trialbed.wire import dump_json, finite_float, parse_json, parse_json_fast
 from trialbed.wire._json import DEEPEST
@@ -29,13 +30,13 @@ def test_what_is_written_is_read_back_exactly(value: Any) -> None:
     assert parse_json(dump_json(value)) == value
 
 
-@pytest.mark.parametrize("value", ["\ud800", {"\udc00": 1}, 2**64, -(2**70), [2**1000]])
+@for_each("value", ["\ud800", {"\udc00": 1}, 2**64, -(2**70), [2**1000]])
 def test_what_a_fast_writer_refuses_is_written_all_the_same(value: Any) -> None:
     assert parse_json(dump_json(value)) == value
 
 
-@pytest.mark.parametrize("read", [parse_json, parse_json_fast])
-@pytest.mark.parametrize("text", [b"NaN", b'{"a": Infinity}', b"[-Infinity]", b"{oops", b"", b"\xff"])
+@for_each("read", [parse_json, parse_json_fast])
+@for_each("text", [b"NaN", b'{"a": Infinity}', b"[-Infinity]", b"{oops", b"", b"\xff"])
 def test_what_is_not_json_is_refused(read: Any, text: bytes) -> None:
     with pytest.raises(ValueError, match=r".+"):
         read(text)

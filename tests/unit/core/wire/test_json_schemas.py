@@ -6,6 +6,7 @@ import socket
 from typing import Any
 
 import pytest
+from support.cases import for_each
 
 from trialbed.wire.json_schemas import JsonSchema, SchemaProblem, Undecided, UnusableSchema
 
@@ -13,7 +14,7 @@ DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("schema", "right", "wrong"),
     [
         # Regular expressions of ECMA 262, which are not anchored, and whose classes are those of ASCII.
@@ -57,7 +58,7 @@ def test_values_fit_as_json_schema_says(schema: Any, right: Any, wrong: Any) -> 
     assert not checked.is_valid(wrong) or schema is True
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("schema", "reason"),
     [
         (7, "7"),

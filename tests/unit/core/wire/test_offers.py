@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import for_each
 
 from trialbed.records import ApiRef, ToolSpec
 from trialbed.wire import OfferedTool
@@ -32,7 +32,7 @@ def found(given_: Offers, name: str) -> str | None:
     return None if function is None else function.name
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "offered"),
     [
         ("Weather_Now", "Weather_Now"),

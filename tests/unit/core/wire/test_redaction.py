@@ -8,9 +8,9 @@ import json
 from typing import Any
 from urllib.parse import quote
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import for_each
 
 from trialbed.records import Failure, ModelCall
 from trialbed.wire.redaction import Redaction
@@ -44,7 +44,7 @@ SPELLINGS = {
 }
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS.values(), ids=SPELLINGS.keys())
+@for_each("spelling", SPELLINGS.values(), ids=SPELLINGS.keys())
 def test_a_secret_is_found_and_masked_however_it_is_written(spelling: str) -> None:
     redaction = Redaction([SECRET])
     text = f"the key {spelling} is wrong"
@@ -58,7 +58,7 @@ def test_a_secret_is_found_and_masked_however_it_is_written(spelling: str) -> No
     assert not redaction.finds(json.loads(body)["error"])
 
 
-@pytest.mark.parametrize("text", ["", "sk-Canary", "plain \\u002b %2B &plus; text", "\\" * 1000, "a" * 1000 + "ä"])
+@for_each("text", ["", "sk-Canary", "plain \\u002b %2B &plus; text", "\\" * 1000, "a" * 1000 + "ä"])
 def test_other_texts_stay_the_same_objects(text: str) -> None:
     assert Redaction([SECRET, "short"]).text(text) is text
     assert Redaction([]).body(text) is text
@@ -93,9 +93,9 @@ def joined(text: str) -> str:
     return "".join(texts)
 
 
-@pytest.mark.parametrize("size", [1, 3, 10])
-@pytest.mark.parametrize("field", ["content", "arguments"])
-@pytest.mark.parametrize("spelling", SPELLINGS.values(), ids=SPELLINGS.keys())
+@for_each("size", [1, 3, 10])
+@for_each("field", ["content", "arguments"])
+@for_each("spelling", SPELLINGS.values(), ids=SPELLINGS.keys())
 def test_pieces_in_events_of_a_stream_are_masked(spelling: str, field: str, size: int) -> None:
     said = f'{{"city": "{spelling}"}} ok'
     text = stream(field, [said[place : place + size] for place in range(0, len(said), size)])
@@ -133,8 +133,8 @@ def test_records_are_masked_wherever_a_text_is() -> None:
     assert Redaction([]).record(call) is call
 
 
-@pytest.mark.parametrize("secret", [SECRET, "schlüssel-wörter", 'quoted"\\slashed', "\ud83d half an emoji"])
-@pytest.mark.parametrize("beside", ["", "\ud83d"])
+@for_each("secret", [SECRET, "schlüssel-wörter", 'quoted"\\slashed', "\ud83d half an emoji"])
+@for_each("beside", ["", "\ud83d"])
 def test_a_record_is_masked_whatever_is_beside_the_secret(secret: str, beside: str) -> None:
     failure = Failure(kind="agent", message=f"{beside} {secret}", detail=json.dumps(secret))
     masked = Redaction([secret]).record(failure)

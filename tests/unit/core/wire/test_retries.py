@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
+from support.cases import for_each
 
 from trialbed.wire import retry_after
 
 NOW = datetime(2026, 11, 22, 12, 0, 0, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("headers", "seconds"),
     [
         ({}, None),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from support.cases import for_each
 
 from trialbed.wire.spans import Span, covered
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("spans", "seconds"),
     [([], 0), ([(1, 3)], 2), ([(5, 6), (1, 3), (2, 4)], 4), ([(0, 9), (1, 2)], 9), ([(3, 1), (1, 2)], 1)],
 )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from support.backtracking import processor_time
+from support.cases import for_each
 
 from trialbed.wire import text_calls
 
@@ -15,7 +15,7 @@ NAMES = ("look_up", "Weather_Now", "add")
 OSLO = '{"city": "Oslo"}'
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         '{"name": "look_up", "arguments": {"city": "Oslo"}}',
@@ -49,7 +49,7 @@ def test_several_calls_are_found_in_their_order() -> None:
     assert [call.name for call in text_calls(text, NAMES)] == ["add", "look_up", "add"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "arguments"),
     [
         ('{"name": "add", "arguments": "not json"}', "not json"),
@@ -65,7 +65,7 @@ def test_arguments_are_kept_as_they_are(text: str, arguments: str) -> None:
     assert [call.arguments for call in text_calls(text, NAMES)] == [arguments]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "",
@@ -122,7 +122,7 @@ def test_nothing_makes_it_fail(text: str) -> None:
         assert call.name in NAMES
 
 
-@pytest.mark.parametrize(
+@for_each(
     "piece",
     ["{", "[", '{"name":', '{"a":[', "<function=look_up>", "<think>", "Action: look_up\n", "```python\n", "look_up(",
      "```python look_up(", '{"name": "look_up", "arguments": {}} ', '"', "<|tool_call_begin|>look_up", "<parameter=a>"],

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import for_each
 
 from trialbed.errors import AnswerError
 from trialbed.records import Answer, ApiRef, Limits, ModelEndpoint, ToolSpec
@@ -82,7 +83,7 @@ def test_each_trial_has_an_empty_folder_of_its_own(folder: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("printed", "expected"),
     [
         (" It rains.\n", Answer(final_answer="It rains.", finish="give_answer", reports_calls=False)),
@@ -110,7 +111,7 @@ def test_claimed_calls_are_found_by_their_tools_names() -> None:
     assert (answer.usage.prompt_tokens, answer.model_turns, answer.reports_calls) == (3, 2, True)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "kept"),
     [({"t": [1, "ö"]}, '{"t": [1, "ö"]}'), ([], "[]"), (3, "3"), (False, "false"), (None, ""), ("{}", "{}")],
 )
@@ -123,7 +124,7 @@ def test_the_document_of_a_python_agent_is_read_too() -> None:
     assert read_output(json.dumps({"answer": {"final_answer": "rain"}}), [TOOL]).final_answer == "rain"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("document", "place"),
     [
         ({"final_answer": 5}, "answer.final_answer"),

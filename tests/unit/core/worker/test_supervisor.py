@@ -9,6 +9,7 @@ import sys
 
 import psutil
 import pytest
+from support.cases import for_each
 from support.processes import wait_until_ended
 
 from trialbed.worker._supervisor import SUPERVISED, descendants, supervised_command
@@ -21,7 +22,7 @@ def start(code):
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("code", "status"),
     [
         ("sys.exit(7)", 7),
@@ -44,7 +45,7 @@ def test_a_command_that_cannot_be_run_is_named():
         assert b"/nowhere/python cannot be started" in supervisor.stderr.read()
 
 
-@pytest.mark.parametrize("end", ["close the input", "kill the worker", "let the worker end"])
+@for_each("end", ["close the input", "kill the worker", "let the worker end"])
 def test_all_that_the_worker_started_ends(end):
     code = """
 ours, theirs = os.pipe()

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import httpx
 import pytest
+from support.cases import for_each
 
 from trialbed import Answer, BaseAgent, ModelFailed
 from trialbed.errors import AnswerError
@@ -186,7 +187,7 @@ def test_the_seed_sets_every_global_random_state(monkeypatch):
     assert seeds == [3, 3]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("error", "kind", "message"),
     [
         (ValueError("no"), "agent", "ValueError: no"),

@@ -4,6 +4,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from support.cases import for_each
 
 from trialbed_evaluation.calibration import CaseFinding, calibration, kappa_interval
 
@@ -43,7 +44,7 @@ def test_cases_without_a_verdict_count_in_no_figure() -> None:
     assert calibration(findings(Solved_none=2), labels="x", labels_digest="d") is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("pairs", "kappa"),
     [
         ([("Solved", "Solved")] * 4, None),

@@ -10,6 +10,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import for_each
 from tenacity import wait_none
 
 from trialbed.contracts import STATUS_VALUES, Verdict, Vote
@@ -180,7 +181,7 @@ def test_a_judge_needs_a_model_and_a_vote() -> None:
         ModelJudge(ModelEndpoint(base_url="http://x/v1", api_key="", model="m"), votes=0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "reply",
     [
         '{"answer_status": "Solved", "reason": "r"}',
@@ -203,7 +204,7 @@ def test_a_vote_may_have_no_reason() -> None:
     assert read_vote('{"answer_status": "Unsure"}') == Vote(status="Unsure")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "reply",
     [
         "",

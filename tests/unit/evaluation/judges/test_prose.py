@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-import pytest
+from support.cases import for_each
 
 from trialbed_evaluation.judges._prose import prose
 
 RESPONSE = {"city": "Ellwang", "weather": {"sky": "clear {", "degrees": 21.5}}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "copy",
     [
         '{"city": "Ellwang", "weather": {"sky": "clear {", "degrees": 21.5}}',
@@ -21,7 +21,7 @@ def test_copies_of_responses_are_left_out(copy: str) -> None:
     assert prose(f"before\n{copy}", [RESPONSE]).strip() == "before"
 
 
-@pytest.mark.parametrize("text", ["see [1] and {this}", '{"answer": "Ellwang"}', "a ] b } c", "", '["Ellwang"]'])
+@for_each("text", ["see [1] and {this}", '{"answer": "Ellwang"}', "a ] b } c", "", '["Ellwang"]'])
 def test_all_else_is_said(text: str) -> None:
     assert prose(text, [RESPONSE]) == text
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.backtracking import processor_time
+from support.cases import for_each
 from support.judge_endpoint import JudgeEndpoint, judge_endpoint, obeys
 from tenacity import wait_none
 
@@ -119,7 +120,7 @@ def test_the_linear_pattern_finds_what_the_plain_one_finds(text: str) -> None:
     assert steers(text) == (STEERING.search(text) is not None)
 
 
-@pytest.mark.parametrize("text", ["\n" * 300_000, "print" + " " * 300_000 + "x", "status" + "\n" * 300_000 + "x"])
+@for_each("text", ["\n" * 300_000, "print" + " " * 300_000 + "x", "status" + "\n" * 300_000 + "x"])
 def test_no_text_takes_long(text: str) -> None:
     with processor_time(20):
         assert not steers(text)

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from support.cases import for_each
 
 from trialbed.errors import DataError, JudgeError, UsageError
 from trialbed_evaluation.conversations import ToolCall
@@ -105,7 +106,7 @@ def as_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("made", "right", "accurate", "equal"),
     [
         (75, "75", True, False),
@@ -209,13 +210,13 @@ def test_json_of_samples_is_read(compat: Any) -> None:
     assert tool_call_accuracy(sample, compat=compat).value == 1.0
 
 
-@pytest.mark.parametrize("right", [(), None, "f", {"name": "f", "args": {}}])
+@for_each("right", [(), None, "f", {"name": "f", "args": {}}])
 def test_a_reference_that_is_no_list_is_refused(right: Any) -> None:
     with pytest.raises((DataError, UsageError)):
         accuracy([call()], right)
 
 
-@pytest.mark.parametrize("args", [None, "{}", {1: 2}, []])
+@for_each("args", [None, "{}", {1: 2}, []])
 def test_malformed_arguments_of_predictions_are_not_taken_for_others(args: Any) -> None:
     if args == "{}":  # As OpenAI has them.
         assert accuracy([{"name": "f", "args": args}], [call()]) == 1.0

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from support.cases import for_each
 
 from trialbed.errors import DataError, JudgeError, UsageError
 from trialbed_evaluation.conversations import ToolCall
@@ -28,7 +29,7 @@ def one(given: Any, wanted: Any, schema: Any = None, rule: str | None = None) ->
     return found.value, argument.rule, argument.note
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("schema", "wanted", "rule"),
     [
         ({"type": "string"}, "a", "text"),
@@ -60,7 +61,7 @@ def test_the_schema_chooses_the_rule_and_a_value_is_itself(schema: Any, wanted: 
     assert one(wanted, wanted, schema) == (1.0, rule, "")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "wanted", "rule", "points"),
     [
         (1, 1.0, "exact", 1),
@@ -168,7 +169,7 @@ def test_arguments_that_are_not_json_are_quoted() -> None:
     assert '{"x": 1' in result.reason
 
 
-@pytest.mark.parametrize("text", ['{"x": NaN}', '{"x": 1e999}', "[" * 9999, '{"x": 1, "x": 2}', "[1]", "7"])
+@for_each("text", ['{"x": NaN}', '{"x": 1e999}', "[" * 9999, '{"x": 1, "x": 2}', "[1]", "7"])
 def test_what_a_model_wrote_is_no_error(text: str) -> None:
     result = tool_call_accuracy([{"name": "f", "arguments": text}], [ToolCall("f", {"x": 1})])
     assert result.value == 0
@@ -183,7 +184,7 @@ def test_arguments_without_a_bottom_are_refused() -> None:
         tool_call_accuracy([ToolCall("f", {"x": deep})], [ToolCall("f", {"x": [deep]})])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("rule", "said"),
     [("fuzzy", "there is no rule 'fuzzy'"), ("text:5", "takes no parameter"), ("number:x", "wrong parameter"),
      ("number:-1", "wrong parameter"),
@@ -274,7 +275,7 @@ async def test_an_answer_without_a_verdict_is_an_error() -> None:
         await atool_call_f1(*calls, model=silent, rules={"x": "semantic"})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "wanted", "note"),
     [
         ("75", 75, "a text where a number is due"),

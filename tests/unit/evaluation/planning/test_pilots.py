@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.cases import for_each
 
 from trialbed_evaluation.planning import WORST_CASE, pilot_of
 
@@ -23,8 +24,8 @@ def test_a_pilot_needs_two_queries() -> None:
         pilot_of([[1.0]])
 
 
-@pytest.mark.parametrize("repeats", [1, 2, 3, 9])
-@pytest.mark.parametrize("difference", [0.0, 0.12])
+@for_each("repeats", [1, 2, 3, 9])
+@for_each("difference", [0.0, 0.12])
 def test_populations_have_the_mean_asked_for_and_the_variance_of_so_many_repeats(
     repeats: int, difference: float
 ) -> None:

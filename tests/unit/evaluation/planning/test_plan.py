@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.cases import for_each
 
 from trialbed.errors import DataError, UsageError
 from trialbed.prices import read_prices
@@ -64,7 +65,7 @@ def graded(random: np.random.Generator, queries: int, repeats: int, difference: 
     ) / 2
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("draw", "queries", "pilot_repeats", "repeats", "difference"),
     [(solved, 60, 1, 1, 0.22), (solved, 40, 3, 1, 0.25), (solved, 40, 2, 3, 0.18), (graded, 40, 1, 1, 0.2)],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from support.cases import for_each
 
 from trialbed_plugins.executors._clock import Deadline, Stopwatch
 
@@ -66,7 +66,7 @@ def test_the_first_start_and_the_first_stop_count():
     assert watch.seconds() == 0.0
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("held", "claimed", "seconds"),
     [
         (0.0, 0.1, 10.0),

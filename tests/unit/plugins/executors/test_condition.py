@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-import pytest
+from support.cases import for_each
 
 from trialbed_plugins.executors._processes import DESCRIPTORS, THREADS, Condition, trials_worth_a_start
 
@@ -21,7 +21,7 @@ def test_a_process_can_be_read():
     assert condition.worse(condition) == ""
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("later", "reason"),
     [
         (Condition(10 + DESCRIPTORS, 2 + THREADS, b"64", "/here"), ""),
@@ -41,8 +41,6 @@ def test_what_could_not_be_read_makes_nothing_unfit():
     assert unknown.worse(BEFORE) == ""
 
 
-@pytest.mark.parametrize(
-    ("start", "trials", "worth"), [(1.0, 500.0, 100), (1.0, 20.0, 100), (1.0, 19.0, 1_000), (0.0, 0.0, 100)]
-)
+@for_each(("start", "trials", "worth"), [(1.0, 500.0, 100), (1.0, 20.0, 100), (1.0, 19.0, 1_000), (0.0, 0.0, 100)])
 def test_the_start_of_a_worker_is_worth_more_trials_if_they_are_short(start, trials, worth):
     assert trials_worth_a_start(start, trials) == worth

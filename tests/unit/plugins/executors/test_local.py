@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from support.cases import for_each
 
 from trialbed.errors import SettingsError
 from trialbed.records import Failure, Outcome
@@ -55,7 +56,7 @@ def test_a_worker_runs_at_least_one(monkeypatch, text):
         configured_trials()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("told", "kept"),
     [("endpoint", "agent"), ("server", "agent"), ("agent", "agent"), ("timeout", "timeout"), ("model", "model")],
 )

@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import for_each
 
 from trialbed.worker import Started, message_line
 from trialbed_plugins.executors import _pipes
@@ -59,7 +60,7 @@ async def test_only_the_end_of_standard_error_is_kept():
     assert pipes.tail() == ""
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("code", "text"),
     [(3, "exit code 3"), (0, "exit code 0"), (-11, "SIGSEGV"), (-9, "SIGKILL; the system"), (-200, "200")],
 )

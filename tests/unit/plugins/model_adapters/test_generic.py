@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-import pytest
+from support.cases import for_each
 
 from trialbed_plugins.model_adapters.generic import GenericAdapter
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "rest", "calls"),
     [
         ('a<tool_call>\n{"name": "f", "arguments": {"x": 1}}\n</tool_call>', "a", [("f", '{"x": 1}')]),

@@ -5,6 +5,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from support.cases import for_each
 
 from trialbed.errors import UsageError
 from trialbed_plugins.model_adapters._tokenizers import _tokenizer
@@ -23,7 +24,7 @@ def calls(text: str) -> list[tuple[str, str, str]]:
     return [(made["id"], made["function"]["name"], made["function"]["arguments"]) for made in found]
 
 
-@pytest.mark.parametrize("model", ["kimi-k2", "Moonshot-v1", "moonshotai/Kimi-K2-Instruct"])
+@for_each("model", ["kimi-k2", "Moonshot-v1", "moonshotai/Kimi-K2-Instruct"])
 def test_the_family_is_recognised_by_its_names(model: str) -> None:
     assert KimiAdapter.recognises(model)
     assert not GenericAdapter.recognises(model)
@@ -38,7 +39,7 @@ def test_what_is_no_message_is_left_alone() -> None:
 A, B = ("functions.a:0", "a", "{}"), ("functions.b:1", "b", "{}")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "found"),
     [
         (f"a{BEGIN}{call(A[0])}{END}b", [A]),

@@ -8,9 +8,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import for_each
 
 from trialbed_plugins.recordings._key import canonical, canonical_text, request_key
 
@@ -86,22 +86,22 @@ def key(request: dict[str, Any], *, identity: str = "m", seed: int = 1, occurren
     return request_key(text, identity=identity, seed=seed, occurrence=occurrence)
 
 
-@pytest.mark.parametrize("name", MATTER)
+@for_each("name", MATTER)
 def test_a_field_that_the_model_sees_matters(name: str) -> None:
     assert key(REQUEST | {name: MATTER[name]}) != key(REQUEST)
 
 
-@pytest.mark.parametrize("name", IGNORED)
+@for_each("name", IGNORED)
 def test_a_field_that_the_model_does_not_see_does_not(name: str) -> None:
     assert key(REQUEST | {name: IGNORED[name]}) == key(REQUEST)
 
 
-@pytest.mark.parametrize("other", [{"identity": "n"}, {"seed": 2}, {"occurrence": 1}])
+@for_each("other", [{"identity": "n"}, {"seed": 2}, {"occurrence": 1}])
 def test_model_seed_and_occurrence_matter(other: dict[str, Any]) -> None:
     assert key(REQUEST, **other) != key(REQUEST)
 
 
-@pytest.mark.parametrize("told", ["gpt-4o", "own-name", None])
+@for_each("told", ["gpt-4o", "own-name", None])
 def test_the_name_of_the_runs_model_does_not(told: str | None) -> None:
     text = canonical_text(canonical(REQUEST | {"model": told}, {"gpt-4o", "own-name"}))
     assert text == canonical_text(canonical(REQUEST, {"gpt-4o"}))
@@ -142,7 +142,7 @@ def changed(path: tuple[Any, ...], value: Any) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("path", "value"),
     [
         (("messages", 0, "role"), "developer"),

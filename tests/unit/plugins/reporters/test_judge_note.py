@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from support.cases import for_each
 from support.run_reports import run_of
 
 from trialbed_plugins.reporters._notes import _on_judge
@@ -24,7 +24,7 @@ CALIBRATION = {
 }
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("judge", "note"),
     [
         (None, []),

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import for_each
 
 from trialbed.errors import UsageError
 from trialbed_scripted import FAULTS, FaultScript, ReceivedRequest
@@ -27,12 +28,12 @@ def test_the_last_step_is_met_for_ever() -> None:
     assert names('{"mix": {"status": 1}}') == ["status"] * 4
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@for_each("name", FAULTS)
 def test_every_fault_can_be_named_and_has_its_defaults(name: str) -> None:
     assert FaultScript.read(name).fault(request()).settings == FAULTS[name].settings
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "settings"),
     [
         ("status:503", {"status": 503, "retry_after": 0.0}),
@@ -64,7 +65,7 @@ def test_a_file_is_read(tmp_path: Path) -> None:
     assert script.answers == {**{key: setting.default for key, setting in ANSWERS.items()}, "gap": 0.5}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "message"),
     [
         ("statuz", "there is no fault 'statuz'; the faults are none, status,"),

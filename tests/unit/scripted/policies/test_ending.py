@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from support.cases import for_each
 
 from trialbed.records import ApiRef, ScriptedCall, ToolSpec
 from trialbed.wire.dialects import dialect
@@ -40,7 +41,7 @@ def played(policy: str, tools: list[Any], choice: Any, messages: Any = ()) -> tu
     return turn.text, [(call.name, json.loads(call.arguments)) for call in turn.calls]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("tools", "choice", "calls"),
     [
         ([*OWN, FINISH], "required", [("final_answer", {"answer": NO_TOOL_TEXT})]),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema_rs import Draft202012Validator
+from support.cases import for_each
 from support.examples import examples
 
 from trialbed.wire.hard_schemas import hard_schemas
@@ -140,8 +141,8 @@ def test_the_tools_own_schema_changes_nothing(case: Case) -> None:
     assert fit(value, schema, {**schema, "title": "T"}).arguments == value
 
 
-@pytest.mark.parametrize("schema", hard_schemas(), ids=lambda schema: schema.name)
-@pytest.mark.parametrize("nullable", [True, False])
+@for_each("schema", hard_schemas(), ids=lambda schema: schema.name)
+@for_each("nullable", [True, False])
 def test_hard_schemas_are_fitted_or_said_to_be_lost(schema: Any, nullable: bool) -> None:
     offered = strict(schema.parameters, nullable=nullable)
     try:
@@ -152,7 +153,7 @@ def test_hard_schemas_are_fitted_or_said_to_be_lost(schema: Any, nullable: bool)
     assert is_within(schema.arguments, found.arguments)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "own", "offered", "expected"),
     [
         ({"city-name": "Oslo"}, {}, {"properties": {"city_name": {}}}, {"city_name": "Oslo"}),
@@ -172,7 +173,7 @@ def test_what_is_played(arguments: Any, own: Any, offered: Any, expected: Any) -
     assert fit(arguments, own, offered).arguments == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "offered", "reason"),
     [
         ({"m": {"x": 1}}, {"properties": {"m": {"type": "object", "additionalProperties": False}}}, "m.x: .* no such"),
@@ -198,8 +199,8 @@ def test_what_is_made_up_is_the_default_of_the_tool_where_it_has_one() -> None:
 ODD = (None, 1, True, "x", [], {}, ["x"], [["x"]], [1], {"a": 1}, [None])
 
 
-@pytest.mark.parametrize("odd", ODD, ids=repr)
-@pytest.mark.parametrize("keyword", ["properties", "required", "patternProperties", "additionalProperties", "type"])
+@for_each("odd", ODD, ids=repr)
+@for_each("keyword", ["properties", "required", "patternProperties", "additionalProperties", "type"])
 def test_what_is_no_schema_is_no_exception(keyword: str, odd: Any) -> None:
     try:
         fitted = fit({"city": "Oslo"}, {"type": "object", keyword: odd}, CITY)

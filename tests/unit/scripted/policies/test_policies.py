@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from jsonschema_rs import Draft202012Validator
+from support.cases import for_each
 
 from trialbed.records import ScriptedCall, finish_of
 from trialbed.wire import OfferedTool
@@ -58,7 +59,7 @@ def calls(turns: list[Turn]) -> list[list[tuple[str, Any]]]:
     return [[(call.name, json.loads(call.arguments)) for call in turn.calls] for turn in turns]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("policy", "expected"),
     [
         ("gold", [[call] for call in RIGHT]),
@@ -77,9 +78,7 @@ def test_the_calls_of_a_policy(policy: str, expected: Any) -> None:
     assert calls(play(policy)[0]) == expected
 
 
-@pytest.mark.parametrize(
-    "policy", ["gold", "slow", "parallel", "reordered", "extra", "bad-json", "unknown-tool", "retry"]
-)
+@for_each("policy", ["gold", "slow", "parallel", "reordered", "extra", "bad-json", "unknown-tool", "retry"])
 def test_policies_that_make_every_call_answer_with_the_evidence_of_every_call(policy: str) -> None:
     text = play(policy)[1]
     assert all(f"evidence of {name}" in text for name in ("first", "second", "third"))
@@ -132,7 +131,7 @@ def test_extra_without_another_tool_is_gold() -> None:
     assert calls(play("extra", offered=offered)[0]) == [[call] for call in RIGHT]
 
 
-@pytest.mark.parametrize("policy", sorted(set(POLICIES) - {"unknown-tool", "extra"}))
+@for_each("policy", sorted(set(POLICIES) - {"unknown-tool", "extra"}))
 def test_without_gold_calls_every_policy_answers_at_once(policy: str) -> None:
     turns, text = play(policy, script=())
     assert turns == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
+from support.cases import for_each
 
 from trialbed.records import ApiRef, ScriptedCall, ToolSpec
 from trialbed.wire import OfferedTool
@@ -79,7 +79,7 @@ def test_a_call_that_cannot_be_made_is_left_out_and_told() -> None:
         assert [call.tool for call in turn(policy, offered).lost][:1] == ["Map_Draw"], policy
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("offered", "reason", "detail"),
     [
         ({}, "no tools", "offers no tools"),

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
+from support.cases import for_each
 
 from trialbed.wire.hard_schemas import HardSchema, hard_schemas
 from trialbed.wire.json_schemas import JsonSchema
 from trialbed_scripted.schemas import minimal_arguments, valid_json
 
 
-@pytest.mark.parametrize("hard", hard_schemas(), ids=lambda hard: hard.name)
+@for_each("hard", hard_schemas(), ids=lambda hard: hard.name)
 def test_arguments_for_hard_schemas_are_valid(hard: HardSchema) -> None:
     arguments = valid_json(hard.parameters)
     assert arguments is not None
@@ -22,7 +22,7 @@ def test_arguments_for_hard_schemas_are_valid(hard: HardSchema) -> None:
 NODE = {"type": "object", "properties": {"next": {"anyOf": [{"$ref": "#/$defs/node"}, {"type": "null"}]}}}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "schema",
     [
         {"type": "string"},
@@ -61,14 +61,12 @@ def test_arguments_are_valid(schema: Any) -> None:
 VERY_LONG = {"type": "string", "pattern": "^(a{400}){400}$"}
 
 
-@pytest.mark.parametrize(
-    "schema", [{"type": "string", "minLength": 10**12}, {"allOf": [False]}, {"enum": []}, VERY_LONG]
-)
+@for_each("schema", [{"type": "string", "minLength": 10**12}, {"allOf": [False]}, {"enum": []}, VERY_LONG])
 def test_where_nothing_can_be_valid_there_are_no_arguments(schema: Any) -> None:
     assert valid_json(schema) is None
 
 
-@pytest.mark.parametrize("schema", [None, {}, {"type": "int"}, {"$ref": "#/absent"}])
+@for_each("schema", [None, {}, {"type": "int"}, {"$ref": "#/absent"}])
 def test_a_schema_that_says_nothing_is_given_an_object(schema: Any) -> None:
     assert valid_json(schema) == "{}"
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from jsonschema_rs import Draft202012Validator
+from support.cases import for_each
 
 from trialbed_scripted.schemas import minimal_arguments, wrong_arguments
 
@@ -22,7 +22,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
+@for_each("schema", SCHEMAS.values(), ids=SCHEMAS)
 def test_wrong_arguments_violate_the_schema(schema: dict[str, Any]) -> None:
     wrong = wrong_arguments(minimal_arguments(schema), schema)
     assert not (isinstance(wrong, dict) and Draft202012Validator(schema).is_valid(wrong))

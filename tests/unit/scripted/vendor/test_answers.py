@@ -6,7 +6,7 @@ import json
 import random
 from typing import Any
 
-import pytest
+from support.cases import for_each
 
 from trialbed.wire import Call, ModelRequest
 from trialbed.wire.dialects import dialect
@@ -35,7 +35,7 @@ def test_an_inverted_decision_is_the_other_one() -> None:
         assert bool(usual.calls) is not bool(turned.calls)
 
 
-@pytest.mark.parametrize("tools", [None, [], "x", [5], [{"type": "function"}], [{"function": {"name": 5}}]])
+@for_each("tools", [None, [], "x", [5], [{"type": "function"}], [{"function": {"name": 5}}]])
 def test_without_a_usable_tool_there_is_no_call(tools: Any) -> None:
     assert decide_turn(request(tools=tools), 1.0).calls == ()
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import httpx
 import numpy as np
 import pytest
+from support.cases import for_each
 
 from trialbed.errors import ModelFailed
 from trialbed.records import ModelEndpoint
@@ -54,7 +55,7 @@ def sent(embedding: list[float], index: int = 0) -> httpx.Response:
     return httpx.Response(200, json={"data": [{"index": index, "embedding": embedding}]})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("answer", "message"),
     [
         (lambda request: httpx.Response(503), "no embeddings after 4 attempts: status 503"),

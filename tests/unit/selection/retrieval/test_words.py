@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-import pytest
+from support.cases import for_each
 
 from trialbed_selection.retrieval import Words
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "words"),
     [
         ("Could you find getTopBacklinks?", ["find", "get", "top", "backlink"]),

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.cases import for_each
 
 from trialbed.records import Api, ApiRef, Query
 from trialbed_plugins.datasets.stabletoolbench import StableToolBenchDriver
@@ -61,7 +62,7 @@ def test_the_choice_is_the_same_whatever_the_order_of_the_catalog(
     assert set(chosen(prepared(unique), text)) == set(chosen(words, text))
 
 
-@pytest.mark.parametrize("text", ["", " \n", "?!.", "could you please", "zebra", "\ud800"])
+@for_each("text", ["", " \n", "?!.", "could you please", "zebra", "\ud800"])
 def test_a_text_without_a_word_of_the_catalog_finds_nothing(text: str) -> None:
     assert chosen(prepared([api("Skies", "forecast", "weather")]), text) == []
 
@@ -76,7 +77,7 @@ def test_a_catalog_of_one_api() -> None:
     assert chosen(prepared([one]), "What will the weather be?") == [one.ref]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "name"),
     [
         ("Quelle est la meteo à Paris ?", "météo"),

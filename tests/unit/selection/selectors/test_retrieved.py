@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.cases import for_each
 
 from trialbed.records import Api, Parameter, Query
 from trialbed_selection.selectors import Bm25Selector, EmbeddingSelector, HybridSelector, _retrieved
@@ -57,7 +58,7 @@ def chosen(selector: Bm25Selector, text: str, count: int = 3, apis: Sequence[Api
     return [ref.api_name for ref in selector.select(query(text), max_tools=count)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "first"),
     [
         ("Could you please tell me which plant is blooming?", "pollenCount"),
@@ -73,7 +74,7 @@ def test_bm25_offers_the_other_apis_of_a_tool_after_the_one_in_question() -> Non
     assert chosen(Bm25Selector(), "weather tomorrow") == ["forecast", "pollenCount"]
 
 
-@pytest.mark.parametrize("text", ["", "zebra", "could you please do this for me", "!?", "\ud800", "日本"])
+@for_each("text", ["", "zebra", "could you please do this for me", "!?", "\ud800", "日本"])
 def test_bm25_offers_nothing_for_a_text_without_a_word_of_the_catalog(text: str) -> None:
     assert chosen(Bm25Selector(), text) == []
 

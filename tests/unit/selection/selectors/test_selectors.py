@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from importlib.metadata import entry_points
 
 import pytest
+from support.cases import for_each
 
 from trialbed.records import Api, GoldCall, Query
 from trialbed_selection.selectors import AllSelector, GoldSelector, KeywordSelector, QuerySelector
@@ -24,7 +25,7 @@ def query(text: str = "?", apis: Sequence[Api] = (), gold: Sequence[Api] = ()) -
     return Query(query_id=1, text=text, apis=tuple(apis), gold_calls=calls)
 
 
-@pytest.mark.parametrize("name", ["query", "gold", "all", "keyword"])
+@for_each("name", ["query", "gold", "all", "keyword"])
 def test_selectors_are_drivers(name: str) -> None:
     selector = entry_points(group="trialbed.selectors")[name].load()()
     selector.prepare([])
@@ -58,7 +59,7 @@ def test_all_is_cut_in_the_datasets_order_without_favour() -> None:
     assert len(selector.select(query(), max_tools=99)) == len(APIS)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "first"),
     [("What will the weather be tomorrow in my city?", 1), ("backlinks please", 0), ("share price", 3)],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from support.cases import for_each
 
 from trialbed_server.cache import ANY, Entry, Origin
 from trialbed_server.cache._entries import best
@@ -19,7 +19,7 @@ def entries(*pairs: tuple[str, Origin]) -> list[Entry]:
 REAL, IMPORTED = Origin("real"), Origin("imported")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("stored", "asked", "found"),
     [
         ([("k", TEMPLATE), ("k", IMPORTED), ("k", REAL)], TEMPLATE, ("k", REAL)),

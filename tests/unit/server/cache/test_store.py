@@ -8,6 +8,7 @@ from pathlib import Path
 from threading import Barrier
 
 import pytest
+from support.cases import for_each
 
 from trialbed.errors import DataError, TrialbedError, UsageError
 from trialbed_server.cache import Entry, Origin, ResponseStore
@@ -54,7 +55,7 @@ def test_a_file_that_is_no_database_is_named(file: Path) -> None:
         ResponseStore(str(file))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("location", "said"),
     [
         ("mysql://me:secret@db.example/x", "mysql://me:***@db.example/x: only SQLite files"),
@@ -100,7 +101,7 @@ def test_a_cache_of_another_version_is_not_touched(file: Path) -> None:
         ResponseStore(str(file))
 
 
-@pytest.mark.parametrize("location", ["mysql://host/db", "nonsense://x", "postgresql+nodriver://host/db", "://"])
+@for_each("location", ["mysql://host/db", "nonsense://x", "postgresql+nodriver://host/db", "://"])
 def test_locations_that_cannot_be_used_are_named(location: str) -> None:
     with pytest.raises(UsageError, match="--response-cache"):
         ResponseStore(location)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.cases import for_each
 
 from trialbed.wire import TRANSIENT
 from trialbed.wire.dialects import dialect
@@ -51,7 +52,7 @@ def test_every_status_has_a_cause() -> None:
     assert {400, 401, 404, 422, 501, 505} & TRANSIENT == set()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "code", "cause"),
     [
         ("html", None, "endpoint"),
@@ -82,7 +83,7 @@ def conversation(*arguments: object) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": "?"}, {"role": "assistant", "tool_calls": calls}]}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("document", "broken"),
     [
         (conversation('{"a": 1}'), False),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
+from support.cases import for_each
 
 from trialbed.records import Usage
 from trialbed.wire.dialects import dialect
@@ -21,7 +21,7 @@ def call(name: str, arguments: Any) -> bytes:
     return json.dumps({"choices": [{"message": {"tool_calls": [{"function": function}]}}]}).encode()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "arguments", "problem"),
     [
         ("known", "{}", None),
@@ -64,18 +64,18 @@ def test_whole_calls_without_an_index_stay_apart() -> None:
     assert len(seen.tool_calls) == 2
 
 
-@pytest.mark.parametrize(
+@for_each(
     "body",
     [b"", b"not json", b"[]", b"null", b'{"choices": 5}', b'{"choices": [null, {"message": []}]}', b'{"usage": 5}',
      b'{"usage": {"prompt_tokens": "x"}}', b"data: {\n\ndata: 5\n\n", b"\xff\xfe"],
 )  # fmt: skip
-@pytest.mark.parametrize("as_stream", [True, False])
+@for_each("as_stream", [True, False])
 def test_garbage_says_nothing(body: bytes, as_stream: bool) -> None:
     assert observe(dialect(), body, (), stream=as_stream)[:3] == (None, None, ())
 
 
-@pytest.mark.parametrize("as_list", [False, True])
-@pytest.mark.parametrize("offered", [("look_up",), ()])
+@for_each("as_list", [False, True])
+@for_each("offered", [("look_up",), ()])
 def test_calls_written_as_text_are_seen_and_those_sent_are_not_seen_twice(
     as_list: bool, offered: tuple[str, ...]
 ) -> None:
@@ -89,7 +89,7 @@ def test_calls_written_as_text_are_seen_and_those_sent_are_not_seen_twice(
     assert [(call.arguments, call.problem) for call in seen.text_calls] == [('{"a": 2}', None)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("body", "cause"),
     [
         (b"\x00\xff<html>Bad gateway", "endpoint"),
@@ -103,7 +103,7 @@ def test_what_no_client_can_read_is_the_endpoints_fault(body: bytes, cause: str 
     assert observe(dialect(), body, (), stream=False).cause == cause
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("more", "completion", "cached", "reasoning"),
     [
         ({"total_tokens": 140, "prompt_tokens_details": {"cached_tokens": 64}}, 40, 64, 0),

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from math import inf
 
 import pytest
+from support.cases import for_each
 
 from trialbed_server.gateway.rate_headers import Rate, read_rates
 
@@ -36,7 +37,7 @@ def test_those_of_anthropic_are_read() -> None:
     assert read_rates(headers, NOW) == {"requests": Rate(left=0, full=50, seconds=30)}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("reset", "seconds"),
     [
         ("1s", 1.0),
@@ -54,7 +55,7 @@ def test_times_are_read_in_all_their_forms(reset: str, seconds: float) -> None:
     assert read_rates(headers, NOW)["requests"] == Rate(1, inf, pytest.approx(seconds))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("left", "reset"),
     [("", "1s"), ("many", "1s"), ("nan", "1s"), ("1", ""), ("1", "soon"), ("1", "9" * 5000), ("9" * 5000, "1s")],
 )

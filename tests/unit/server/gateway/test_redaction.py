@@ -7,9 +7,9 @@ import json
 from itertools import pairwise
 from urllib.parse import quote, unquote
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import for_each
 
 from trialbed_server.gateway.redaction import Redactor
 
@@ -57,10 +57,8 @@ def test_events_pass_at_once_unless_they_may_go_on_as_the_secret() -> None:
     assert redactor.feed(event("end")[-9:]) == event("end")
 
 
-@pytest.mark.parametrize("size", [1, 2, 5])
-@pytest.mark.parametrize(
-    "spelling", [SECRET, quote(SECRET.replace("-", "/"), safe=""), "".join(f"&#{ord(c)};" for c in SECRET)]
-)
+@for_each("size", [1, 2, 5])
+@for_each("spelling", [SECRET, quote(SECRET.replace("-", "/"), safe=""), "".join(f"&#{ord(c)};" for c in SECRET)])
 def test_pieces_in_events_are_masked_but_for_the_first_three_characters(spelling: str, size: int) -> None:
     secret = SECRET if "/" not in unquote(spelling) else SECRET.replace("-", "/")
     redactor = Redactor(secret)

@@ -7,6 +7,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import for_each
 
 from trialbed_server.gateway.renaming import foreign_model, with_model
 
@@ -17,7 +18,7 @@ JSON_VALUES = st.recursive(
 )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("body", "expected"),
     [
         (b'{ "model" :\t"told",  "x": [1, 2.50] }\n', b'{ "model" :\t"own",  "x": [1, 2.50] }\n'),
@@ -30,7 +31,7 @@ def test_only_the_name_changes(body: bytes, expected: bytes) -> None:
     assert with_model(body, "told", "own") == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     "body",
     [
         b"", b" ", b"{", b"{}", b"[]", b'"told"', b'{"model"', b'{"model":', b'{"model":"told', b'{"model":"other"}',
@@ -55,7 +56,7 @@ def test_all_else_stays_as_it_was(fields: dict[str, object], told: str, own: str
     assert len(changed) - len(json.dumps(own)) == len(body) - len(json.dumps(told, ensure_ascii=False).encode())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("body", "expected"),
     [
         (b'{"model":"told","messages":[{"model":"other"}]}', None),
@@ -75,7 +76,7 @@ def test_other_models_are_found_in_every_spelling_that_a_server_reads(body: byte
     assert foreign_model(body, {"told", "own"}) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     "body",
     [b"", b" ", b"{", b"[]", b'"told"', b'{"model"', b'{"model":', b'{"model":"told', b"\xff", b"{1:2}",
      b'{"model":"told"} {"model":"other"}', b'{"model":"told" "x":1}', b"[" * 100_000, b'{"a":' + b"[" * 100_000,

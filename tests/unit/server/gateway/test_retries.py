@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-import pytest
+from support.cases import for_each
 
 from trialbed.wire import RetryWaits
 from trialbed_server.gateway.retries import RetryBudget
@@ -14,7 +14,7 @@ def longest(_low: float, high: float) -> float:
     return high
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("number", "elapsed", "asked", "seconds"),
     [
         (1, 0, None, 0.5),

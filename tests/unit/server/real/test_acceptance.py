@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from support.cases import for_each
 
 from trialbed_server.real import refusal
 
@@ -13,7 +13,7 @@ def answered(response: Any) -> dict[str, Any]:
     return {"error": "", "response": response}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "response",
     [
         "The answer is 500.",
@@ -39,7 +39,7 @@ def test_an_answer_is_kept_whatever_its_words(response: Any) -> None:
     assert refusal(answered(response)) == ""
 
 
-@pytest.mark.parametrize(
+@for_each(
     "answer",
     [
         None,

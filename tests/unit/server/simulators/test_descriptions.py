@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from support.cases import for_each
 
 from trialbed.model_access import Unreadable
 from trialbed_server.simulators._descriptions import read_simulation, read_truncated
 
 
-@pytest.mark.parametrize(
+@for_each(
     "reply",
     [
         '{"error": "", "response": {"a": 1}}',
@@ -20,7 +21,7 @@ def test_a_reply_is_read_among_words(reply: str) -> None:
     assert read_simulation(reply).response == {"a": 1}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "reply",
     [
         "",

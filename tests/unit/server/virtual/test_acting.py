@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from support.cases import for_each
 
 from trialbed.contracts import ApiRefused, Simulator, World
 from trialbed.records import Api, Limits, Parameter, TrialRegistration
@@ -56,7 +57,7 @@ def test_a_world_that_breaks_is_at_fault(seat: str, cause: str) -> None:
     assert answer.failure.detail.startswith("Traceback")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "error"),
     [
         ({"seat": "taken"}, "the seat is taken"),

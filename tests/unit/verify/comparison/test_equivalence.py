@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.cases import for_each
 
 from trialbed_verify.comparison._equivalence import Equivalence, judge_equivalence
 
@@ -10,7 +11,7 @@ def judged(mean: float, spread: float, margin: float = 0.02) -> Equivalence:
     return judge_equivalence(mean, np.random.default_rng(3).normal(mean, spread, size=4000), margin)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("mean", "spread", "finding"),
     [
         (0.0, 0.005, "equivalent"),

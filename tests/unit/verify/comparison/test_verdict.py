@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.cases import for_each
 
 from trialbed.statistics import CaseBootstrap
 from trialbed_verify.comparison._decisions import Decisions, agreement, similarity
@@ -108,7 +109,7 @@ def alike(cases: int) -> F1Verdict:
     return f1_verdict(same, same, CaseBootstrap(cases), 0.02)
 
 
-@pytest.mark.parametrize(("called", "finding"), [(35, "inconclusive"), (70, "inconclusive"), (80, "equivalent")])
+@for_each(("called", "finding"), [(35, "inconclusive"), (70, "inconclusive"), (80, "equivalent")])
 def test_cases_that_never_vary_leave_open_what_they_do_not_show(called: int, finding: str) -> None:
     """At the margin of 0.02, one decision of 25 differs; 74 cases are needed to see that with a chance of 95 %."""
     found = alike(2 * called)

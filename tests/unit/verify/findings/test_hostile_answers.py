@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from support.backtracking import processor_time
+from support.cases import for_each
 
 from trialbed_verify.findings import examine
 
@@ -46,8 +46,8 @@ def calls(*arguments: str) -> dict[str, Any]:
     return row({"content": None, "tool_calls": made}, "tool_calls")
 
 
-@pytest.mark.parametrize("piece", PIECES, ids=ascii)
-@pytest.mark.parametrize("place", ["text", "reasoning", "calls"])
+@for_each("piece", PIECES, ids=ascii)
+@for_each("place", ["text", "reasoning", "calls"])
 def test_no_text_takes_long(place: str, piece: str) -> None:
     text = piece * (SIZE // len(piece))
     part = len(text) // 30

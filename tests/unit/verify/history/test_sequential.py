@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.cases import for_each
 
 from trialbed_verify.history._sequential import CATEGORY_PLACES, Night, e_value, sequential_test
 
@@ -42,7 +43,7 @@ def test_a_change_is_found_and_dated() -> None:
     assert changes[0].subjects[0] == "tools"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changed", "subject"),
     [({"prompt": 110}, "prompt-tokens"), ({"tokens": 1.3}, "completion-tokens"), ({"times": 2.0}, "slower")],
 )

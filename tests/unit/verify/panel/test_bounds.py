@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.cases import for_each
 
 from trialbed_verify.panel._bounds import Mean, mean_over_cases
 
@@ -23,13 +24,13 @@ def test_what_is_shown_is_over_the_cases_that_have_a_value() -> None:
     assert not found.is_beyond(0.9, directed=True)
 
 
-@pytest.mark.parametrize("values", [[1.0, 1.0], [1.0, 0.0], [-1.0, 1.0, 0.0]])
+@for_each("values", [[1.0, 1.0], [1.0, 0.0], [-1.0, 1.0, 0.0]])
 def test_an_interval_of_few_cases_stays_where_the_figure_can_be(values: list[float]) -> None:
     found = mean(values, absent=3)
     assert -1.0 <= found.low <= found.value <= found.high <= 1.0
 
 
-@pytest.mark.parametrize("cases", [1, 5, 120])
+@for_each("cases", [1, 5, 120])
 def test_where_no_case_differs_the_interval_allows_for_those_that_were_not_seen(cases: int) -> None:
     found = mean([0.0] * cases)
     assert found.value == 0.0

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.cases import for_each
 from support.played_vendors import Change, Row, message_of, rows
 
 from trialbed_verify.panel import GateResult, Measures, Panel, PanelOptions, judge, measure
@@ -163,7 +164,7 @@ def test_the_figures_of_a_gate_add_up_and_agree_with_its_finding(official: Sides
                 assert one.excess.high < one.gate.margin
 
 
-@pytest.mark.parametrize(("ours", "theirs"), [(5, 5), (2, 3), (5, 1)])
+@for_each(("ours", "theirs"), [(5, 5), (2, 3), (5, 1)])
 def test_answers_of_one_distribution_are_as_new_on_both_sides(ours: int, theirs: int) -> None:
     random = np.random.default_rng(3)
     values = random.choice(4, size=(4000, ours + theirs, 1), p=[0.7, 0.2, 0.05, 0.05])

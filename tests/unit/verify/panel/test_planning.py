@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.cases import for_each
 
 from trialbed_verify.panel import GATES, PlanOptions, plan
 from trialbed_verify.panel._distances import Distances, distances
@@ -57,7 +58,7 @@ def findings(flips: float, vendor: Callable[..., Shares] | None = None) -> list[
     return [settle(one, one.p, cases).finding for one in found]
 
 
-@pytest.mark.parametrize("flips", [0.0, 0.05, 0.2])
+@for_each("flips", [0.0, 0.05, 0.2])
 def test_a_faithful_vendor_is_equivalent_at_the_size_that_is_planned(flips: float) -> None:
     found = findings(flips)
     assert found.count("different") <= 0.05 * RUNS

@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import pytest
+from support.cases import for_each
 
 from trialbed_verify.ranking import METRICS, rank, read_table
 
@@ -75,7 +75,7 @@ def test_all_models_are_ranked_together_too() -> None:
     assert [row["rank"] for row in everyone] == sorted(row["rank"] for row in everyone)
 
 
-@pytest.mark.parametrize("k", [0, 1, 60])
+@for_each("k", [0, 1, 60])
 def test_another_k_gives_other_scores(k: int) -> None:
     from trialbed_verify.ranking import RankOptions
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
+from support.cases import for_each
 
 from trialbed_verify.suites import EXPECTATIONS, misses, score, suite_fault
 
@@ -26,7 +26,7 @@ def row(
     }
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("expect", "answer", "right"),
     [
         ({"calls": True}, {"calls": [("f", "{}")]}, True),
@@ -66,7 +66,7 @@ def test_an_answer_is_what_its_case_expects_or_not(expect: dict[str, Any], answe
     assert score(json.loads(json.dumps(found))) == float(right)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("expect", "answer"),
     [
         ({"json": True}, {"text": '{"a', "finish": "length"}),
@@ -79,7 +79,7 @@ def test_what_cannot_be_told_is_no_score(expect: dict[str, Any], answer: dict[st
     assert score(row(expect, **answer)) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("outcome", "kind", "found"),
     [
         ("transport_error", "http_400", 0.0),
@@ -93,22 +93,20 @@ def test_a_refusal_is_wrong_and_an_absence_is_nothing(outcome: str, kind: str, f
     assert score(row({"answered": True}) | failed) == found
 
 
-@pytest.mark.parametrize("suite", [None, "x", [], {}, {"name": "x"}, {"name": "x", "expect": []}])
+@for_each("suite", [None, "x", [], {}, {"name": "x"}, {"name": "x", "expect": []}])
 def test_a_row_of_no_suite_has_no_score(suite: Any) -> None:
     assert score(row({}) | {"suite": suite}) is None
     assert score({}) is None
 
 
-@pytest.mark.parametrize(
-    "response", [None, "x", [], {}, {"choices": None}, {"choices": [None]}, {"choices": [{"message": 1}]}]
-)
+@for_each("response", [None, "x", [], {}, {"choices": None}, {"choices": [None]}, {"choices": [{"message": 1}]}])
 def test_odd_answers_are_wrong_and_break_nothing(response: Any) -> None:
     expect = {"calls": True, "choices": 1, "logprobs": 1, "clean": True, "json": True, "answered": True}
     assert set(expect) <= set(EXPECTATIONS)
     assert score(row(expect) | {"response": response}) == 0.0
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("about", "said"),
     [
         ({"name": "own", "expect": {"call": True}}, "did you mean 'calls'?"),

@@ -5,13 +5,14 @@ import json
 from pathlib import Path
 
 import pytest
+from support.cases import for_each
 
 from trialbed.errors import UsageError
 from trialbed_verify.suites import EXPECTATIONS, SUITES, suite, write_test_set
 from trialbed_verify.verification import TestSet
 
 
-@pytest.mark.parametrize("name", list(SUITES))
+@for_each("name", list(SUITES))
 def test_a_suite_is_always_the_same_and_names_its_cases(name: str) -> None:
     first, again = list(SUITES[name].cases()), list(SUITES[name].cases())
     assert json.dumps(first) == json.dumps(again)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from support.cases import for_each
 
 from trialbed_verify.suites import SuiteTally
 
@@ -32,7 +32,7 @@ def test_the_first_examples_are_those_of_the_test_set_whatever_the_order_of_arri
     assert [one["line"] for one in tally.as_json()["own"]["examples"]["calls"]] == [1, 2, 3]
 
 
-@pytest.mark.parametrize("suite", [None, [], "x", {"name": 5}, {"name": "own"}, {"name": "own", "by": [], "expect": 5}])
+@for_each("suite", [None, [], "x", {"name": 5}, {"name": "own"}, {"name": "own", "by": [], "expect": 5}])
 def test_rows_of_other_tools_break_nothing(suite: Any) -> None:
     tally = SuiteTally()
     tally.add(row(suite))

@@ -4,6 +4,7 @@ import asyncio
 from datetime import UTC, datetime
 
 import pytest
+from support.cases import for_each
 
 from trialbed.wire import Outcome, Problem, Reading
 from trialbed.wire.circuit import CircuitOpen
@@ -18,19 +19,19 @@ def attempt(
     return EndpointAttempt(datetime.now(UTC), 0.0, status, None, 0.1, Reading(outcome), wait)
 
 
-@pytest.mark.parametrize("status", [None, 408, 409, 425, 429, 500, 502, 503, 504, 529])
+@for_each("status", [None, 408, 409, 425, 429, 500, 502, 503, 504, 529])
 def test_what_may_pass_is_tried_again_with_growing_pauses(status: int | None) -> None:
     assert is_transient(attempt(status=status))
     waits = [retry_waits(5).wait(number, 0.0, None) for number in (1, 3, 5)]
     assert 0 < waits[0] < waits[1] < waits[2] < 20  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 422])
+@for_each("status", [400, 401, 402, 403, 404, 422])
 def test_a_refusal_is_final(status: int) -> None:
     assert not is_transient(attempt(status=status))
 
 
-@pytest.mark.parametrize("outcome", ["stop", "tool_calls", "other", "protocol_error"])
+@for_each("outcome", ["stop", "tool_calls", "other", "protocol_error"])
 def test_an_answer_is_never_asked_for_twice_however_bad(outcome: Outcome) -> None:
     assert not is_transient(attempt(outcome, 200))
     assert is_transient(attempt("timeout"))
@@ -181,7 +182,7 @@ async def test_a_vendor_that_answers_a_probe_is_left_alone_no_longer() -> None:
         assert not breaker.is_open
 
 
-@pytest.mark.parametrize("status", [400, 413, 422])
+@for_each("status", [400, 413, 422])
 def test_refused_requests_do_not_put_a_vendor_in_doubt_that_answers_others(status: int) -> None:
     breaker = VendorCircuit(threshold=2)
     breaker.record(attempt("stop", 200))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
+from support.cases import for_each
 from support.fidelity import model_call, observed, request
 
 from trialbed.records import Answer, Failure, ModelCall
@@ -30,7 +30,7 @@ def finding(text: str, *calls: ModelCall) -> ErrorFinding:
     return finding_of("case", type(seen)(seen.scenario, outcome, seen.wire))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "seen"),
     [
         ("It is warm.", "answer"),
@@ -59,7 +59,7 @@ def test_requests_past_the_limit_are_counted_apart() -> None:
     assert (found.requests, found.refused, found.seen) == (1, 1, "error text")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("message", "detail", "name"),
     [
         ("RateLimitError: slow", "Traceback …\nopenai.RateLimitError: slow\n", "openai.RateLimitError"),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from support.cases import for_each
 from support.fidelity import api_call
 
 from trialbed.records import ApiCall
@@ -15,7 +16,7 @@ def calls(*starts: float, duration: float = 0.25) -> list[ApiCall]:
     return [api_call(api, started=start, duration=duration) for api, start in zip(APIS, starts, strict=False)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("starts", "at_once", "manner"),
     [
         ([0.01 * number for number in range(CALLS)], CALLS, "parallel"),

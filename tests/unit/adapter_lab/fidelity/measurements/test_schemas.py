@@ -6,6 +6,7 @@ import asyncio
 from typing import Any, cast
 
 import pytest
+from support.cases import for_each
 from support.fidelity import api_call, definition, model_call, observed, request
 
 from trialbed import HardSchema, hard_schemas
@@ -34,7 +35,7 @@ def test_what_was_sent_as_given_has_no_effects() -> None:
     assert [one.differences for one in found] == [()] * len(hard_schemas())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "effects", "pointer"),
     [
         (lambda p: p.pop("$defs"), ("lost",), "/parameters/$defs"),
@@ -136,7 +137,7 @@ def measured(harness: Refusing) -> ToolSchemas:
     return asyncio.run(measure_schemas(cast("WorkerHarness", harness)))
 
 
-@pytest.mark.parametrize("place", [0, 40, -1])
+@for_each("place", [0, 40, -1])
 def test_a_tool_that_a_framework_fails_with_is_found(place: int) -> None:
     name = hard_schemas()[place].name
     found = measured(Refusing(name))

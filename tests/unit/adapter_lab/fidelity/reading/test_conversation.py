@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from support.cases import for_each
 
 from trialbed_adapter_lab.fidelity.reading import message_changes
 
@@ -18,7 +18,7 @@ CHANGED = {**SYSTEM, "content": "Do it. At once."}
 REPLY = {"role": "assistant", "content": "I will."}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sent", "changes"),
     [
         (WHOLE, []),
@@ -46,7 +46,7 @@ def test_a_changed_message_says_what_of_it() -> None:
     assert (difference.pointer, difference.given, difference.sent) == ("/content", "Do it.", "Do it. Think!")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sent", "pointers"),
     [
         ({**SYSTEM, "role": "developer"}, {"/role"}),

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.cases import for_each
 from support.fidelity import model_call, request
 
 from trialbed_adapter_lab.errors import NotMeasured
@@ -21,7 +22,7 @@ def test_a_body_that_the_log_cut_is_told_apart() -> None:
         body(cut)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", "null"])
+@for_each("text", ["", "[]", "{", "null"])
 def test_a_body_that_is_no_object_is_not_measured(text: str) -> None:
     with pytest.raises(NotMeasured, match="not a JSON object"):
         body(model_call({}, request=text, request_bytes=len(text)))
@@ -50,7 +51,7 @@ def test_the_tools_of_a_request_are_read() -> None:
     assert sent_tools({"tools": None}) == []
 
 
-@pytest.mark.parametrize("tool", ["a", {}, {"name": "flat"}, {"function": "f"}, {"function": {"name": 3}}])
+@for_each("tool", ["a", {}, {"name": "flat"}, {"function": "f"}, {"function": {"name": 3}}])
 def test_a_tool_of_another_form_is_not_measured(tool: object) -> None:
     with pytest.raises(NotMeasured, match="not a function"):
         sent_tools({"tools": [tool]})
@@ -72,7 +73,7 @@ def summary(number: int = 0) -> Any:
 TURNED = model_call(dict(reversed(request(USER).items())))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("calls", "repeated", "aside", "beyond"),
     [
         ([step(0), step(1), step(2)], 0, 0, 0),

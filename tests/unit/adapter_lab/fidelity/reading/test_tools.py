@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import pytest
+from support.cases import for_each
 from support.fidelity import definition
 
 from trialbed import HardSchema
@@ -45,7 +45,7 @@ def test_no_tool_is_matched_twice() -> None:
     assert names(*twins, given=TOOLS[:2]) == {TOOLS[0].name: TOOLS[0].name}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sent", "order"),
     [("bAc", "kept"), ("Abc", "by name"), ("cAb", "changed"), ("bc", "kept"), ("Ab", "by name"), ("", "kept")],
 )

@@ -5,6 +5,7 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner
+from support.cases import for_each
 from support.run_reports import reported, summary
 
 from trialbed.cli.options import NumberOrNumbers
@@ -47,7 +48,7 @@ def test_each_lost_call_has_a_loser() -> None:
     assert found == {"calls": 12, "selector": 1, "framework": 6, "model": 3, "rig": 1}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "loser"),
     [("agent", "framework"), ("timeout", "framework"), ("model", "model"), ("limit", "model"), ("judge", "rig")],
 )
@@ -66,20 +67,18 @@ def test_the_table_is_sorted_by_framework_and_number_and_says_what_is_incomplete
     assert table.notes[-1] == "INCOMPLETE: trials of b with 8 tools were not measured."
 
 
-@pytest.mark.parametrize(("text", "value"), [("8", 8), ("16, 8,8", (8, 16)), (5, 5)])
+@for_each(("text", "value"), [("8", 8), ("16, 8,8", (8, 16)), (5, 5)])
 def test_numbers_of_tools(text: Any, value: Any) -> None:
     assert NumberOrNumbers().convert(text, None, None) == value
 
 
-@pytest.mark.parametrize("text", ["", "0", "8,", "x", "8;16", "-1"])
+@for_each("text", ["", "0", "8,", "x", "8;16", "-1"])
 def test_what_is_no_number_of_tools_is_refused(text: str) -> None:
     with pytest.raises(click.BadParameter, match="is not a number from 1 on, or several"):
         NumberOrNumbers().convert(text, None, None)
 
 
-@pytest.mark.parametrize(
-    "option", [("--extend",), ("--retry-failed",), ("--fail-under", "sopr_score=0.5"), ("--format", "csv")]
-)
+@for_each("option", [("--extend",), ("--retry-failed",), ("--fail-under", "sopr_score=0.5"), ("--format", "csv")])
 def test_options_about_one_run_are_refused_with_several_numbers(option: tuple[str, ...]) -> None:
     result = CliRunner().invoke(command, ["--max-tools", "1,2", *option])
     assert result.exit_code == 2

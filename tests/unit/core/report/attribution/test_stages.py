@@ -4,9 +4,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import for_each
 from support.scoring import NOON, api_call, gold_call, model_call, ref, sent_call, tool
 
 from trialbed.records import (
@@ -70,7 +70,7 @@ NOT_MADE = model_call(sent=[sent_call("a", '{"city": "Pelluin"}')])
 WRONG_NOT_MADE = model_call(sent=[sent_call("a", "{}")])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("result", "stage", "reason"),
     [
         (trial(), "not called", "the model did not ask for it"),
@@ -147,7 +147,7 @@ def test_long_reasons_are_one_line_and_cut() -> None:
     assert len(found.reason) == 300
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("parameters", "stage"),
     [
         ({"required": ["city"]}, "wrong arguments"),
@@ -209,7 +209,7 @@ def told(text: str, **more: Any) -> ModelCall:
     return model_call(started=1, **{"request": request} | more)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("turns", "reason"),
     [
         ([told("cut")], "the framework did not tell the model of its response"),

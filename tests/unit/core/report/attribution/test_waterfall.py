@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import for_each
 from support.scoring import gold_call
 
 from trialbed.report.attribution import STAGES, USED, AttributedCall, percentages, waterfall
@@ -35,7 +36,7 @@ def test_whole_percentages_sum_to_100_and_are_off_by_less_than_1(counts: list[in
         assert abs(share - (100 * count / sum(counts) if sum(counts) else 0)) < 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("counts", "shares"), [([1, 1, 1], [34, 33, 33]), ([0, 5], [0, 100]), ([1, 199], [1, 99]), ([], []), ([0], [0])]
 )
 def test_percentages(counts: list[int], shares: list[int]) -> None:

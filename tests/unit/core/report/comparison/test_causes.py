@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
+from support.cases import for_each
 
 from trialbed.records import (
     Answer,
@@ -59,7 +59,7 @@ OTHER = SentCall(name="now", arguments='{"unit": 1}')
 CONTROLLED = trial(asked(GOOD), asked(), api_calls=(called(),))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("native", "cause"),
     [
         (trial(asked(GOOD), failure=("agent", "ModelHTTPError: no")), "an error ended the run (ModelHTTPError)"),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import for_each
 
 from trialbed.report.comparison import ComparedRun, ComparedTrial, ScoreFinding, Side, paired_findings
 from trialbed.statistics import mcnemar, paired_interval, queries_needed
@@ -122,14 +123,14 @@ def drawn(shape: tuple[float, float], n: int, repeats: int, shift: float) -> np.
     return (random.binomial(repeats, theirs) - random.binomial(repeats, chances)) / repeats
 
 
-@pytest.mark.parametrize(("n", "repeats"), [(20, 1), (20, 3), (60, 3), (300, 1)])
+@for_each(("n", "repeats"), [(20, 1), (20, 3), (60, 3), (300, 1)])
 def test_where_nothing_differs_a_verdict_says_otherwise_once_in_twenty_at_most(n: int, repeats: int) -> None:
     rows = drawn(EASY, n, repeats, 0.0)
     verdicts = [finding(dict.fromkeys(range(n), 1.0), dict(enumerate(1.0 + row))).verdict for row in rows]
     assert np.mean([verdict in ("better", "worse") for verdict in verdicts]) <= 0.05 + 0.04
 
 
-@pytest.mark.parametrize(("n", "repeats"), [(20, 1), (20, 3), (60, 3), (300, 1)])
+@for_each(("n", "repeats"), [(20, 1), (20, 3), (60, 3), (300, 1)])
 def test_a_difference_at_the_margin_is_called_equivalent_once_in_twenty_at_most(n: int, repeats: int) -> None:
     rows = drawn(EASY, n, repeats, 0.1)
     verdicts = [finding(dict.fromkeys(range(n), 1.0), dict(enumerate(1.0 + row)), 0.1).verdict for row in rows]

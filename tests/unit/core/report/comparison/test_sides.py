@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import for_each
 from support.trials import ended, run_config
 
 from trialbed.errors import DataError, UsageError
@@ -65,7 +66,7 @@ def test_a_name_that_means_none_or_several_is_refused(store: str) -> None:
         read_sides("latest/crewai", store)
 
 
-@pytest.mark.parametrize("value", ["", "lates", "2026x", "results.jsonl", "20260101T120000-aaaaaag", "123"])
+@for_each("value", ["", "lates", "2026x", "results.jsonl", "20260101T120000-aaaaaag", "123"])
 def test_other_texts_are_no_names_of_runs(value: str) -> None:
     assert not is_run_name(value)
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from support.cases import for_each
 
 from trialbed_plugins.datasets.bfcl import problem_of
 
@@ -15,7 +15,7 @@ def is_right(kind: dict[str, Any], allowed: list[Any], value: Any) -> bool:
     return not problem_of("simple_python", [function(p=kind)], [{"f": {"p": allowed}}], [("f", {"p": value})])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "allowed", "value", "right"),
     [
         ("integer", [3], 3, True),
@@ -43,7 +43,7 @@ def test_values_are_compared_as_the_leaderboard_does(kind: str, allowed: list[An
     assert is_right({"type": kind}, allowed, value) is right
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("inner", "allowed", "value", "right"),
     [
         ("integer", [[1, 2]], [1, 2], True),
@@ -70,7 +70,7 @@ TWICE = [{"f": {"p": [1]}}, {"f": {"p": [2]}}]
 FUNCTIONS = [described("f", "p"), described("g")]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("category", "answers", "calls", "problem"),
     [
         ("simple_python", [{"f": {"p": [1]}}], [], "0 calls instead of 1"),

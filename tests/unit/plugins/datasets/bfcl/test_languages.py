@@ -5,6 +5,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from support.cases import for_each
 
 from trialbed_plugins.datasets.bfcl import problem_of
 from trialbed_plugins.datasets.bfcl._languages import JAVA, JAVASCRIPT, READERS, Language
@@ -13,7 +14,7 @@ from trialbed_plugins.datasets.bfcl._source import query_of
 STRINGS = {"type": "ArrayList", "items": {"type": "String"}}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("language", "about", "value", "source"),
     [
         (JAVA, {"type": "integer"}, 5, "5"),

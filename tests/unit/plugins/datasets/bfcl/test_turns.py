@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import for_each
 from support.scoring import api_call, context
 
 from trialbed.contracts import ApiRefused
@@ -160,7 +161,7 @@ def test_functions_that_come_later_are_described_then_and_called_by_name(tmp_pat
     assert found[3] == {"closed": 3}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "called"),
     [
         ({"function": "f", "arguments": {"a": 1}}, ("f", {"a": 1})),
@@ -205,7 +206,7 @@ A, B, CLOSE = (
 COUNT, NEXT = ("count", {}), ("bfcl_next_request", {})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("calls", "problem"),
     [
         ([A, NEXT, B, CLOSE], ""),
@@ -244,7 +245,7 @@ def test_turns_without_right_calls_are_not_checked() -> None:
     assert problem_of_turns(START, [[], RIGHT[0]], [[B], [A]]) != ""
 
 
-@pytest.mark.parametrize("text", ["open_ticket(f())", "a.b()", "__import__('os').system('true')", "1", "f(", "f(*x)"])
+@for_each("text", ["open_ticket(f())", "a.b()", "__import__('os').system('true')", "1", "f(", "f(*x)"])
 def test_right_calls_hold_values_and_nothing_is_evaluated(text: str) -> None:
     with pytest.raises((TypeError, ValueError, SyntaxError)):
         right_call(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.cases import for_each
 
 from trialbed.contracts import ApiRefused
 from trialbed_plugins.datasets.mini import MiniDriver, ShopSimulator
@@ -24,7 +25,7 @@ def test_every_query_has_a_state_and_an_answer_that_its_gold_calls_lead_to() -> 
         assert query.reference_facts[0] in responses[-1]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("api", "arguments"),
     [
         ("Add to basket", {"product": "gold", "quantity": 1}),

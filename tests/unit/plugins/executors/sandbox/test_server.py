@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import pytest
+from support.cases import for_each
 
 from trialbed.errors import UsageError
 from trialbed_plugins.executors.sandbox import ServerAddress
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("url", "host", "port", "loopback"),
     [
         ("http://127.0.0.1:8080", "127.0.0.1", 8080, "127.0.0.1"),
@@ -22,7 +23,7 @@ def test_an_address_and_where_a_container_finds_it(url, host, port, loopback):
     address.check("container")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sandbox", "url", "text"),
     [
         ("container", "http://192.0.2.1:8080", "give the name of the host 192.0.2.1"),
@@ -35,6 +36,6 @@ def test_a_server_that_workers_cannot_reach_is_refused(sandbox, url, text):
         ServerAddress.of(url).check(sandbox)
 
 
-@pytest.mark.parametrize("url", ["http://192.0.2.1:80", "http://localhost:8080", "http://[::1]:8080"])
+@for_each("url", ["http://192.0.2.1:80", "http://localhost:8080", "http://[::1]:8080"])
 def test_a_process_reaches_addresses(url):
     ServerAddress.of(url).check("process")

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
+from support.cases import for_each
 
 from trialbed.errors import UsageError
 from trialbed_verify.cli.verify import command
@@ -47,7 +48,7 @@ def test_a_suite_is_a_file_only_as_long_as_it_is_sent() -> None:
     assert not path.exists()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "message"),
     [
         ((None, None, []), "name the test set"),

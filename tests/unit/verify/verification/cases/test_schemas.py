@@ -5,6 +5,7 @@ import socket
 from typing import Any
 
 import pytest
+from support.cases import for_each
 
 from trialbed_verify.verification import CallVerdict, SchemaChecker
 from trialbed_verify.verification.cases import all_valid
@@ -21,7 +22,7 @@ def verdict(arguments: Any, schema: Any = CITY, name: str = "look", tools: Any =
     return found
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "reasons"),
     [
         ('{"city": "Oslo"}', ()),
@@ -48,12 +49,12 @@ def test_properties_beyond_the_schema_are_wrong_only_where_it_forbids_them() -> 
     assert verdict('{"city": "Oslo", "x": 1}', {**CITY, "additionalProperties": False}).reasons == ("extra_property",)
 
 
-@pytest.mark.parametrize("name", ["Look", "look ", "", "other"])
+@for_each("name", ["Look", "look ", "", "other"])
 def test_a_tool_that_was_not_declared_is_unknown(name: str) -> None:
     assert verdict("{}", name=name).reasons == ("unknown_tool",)
 
 
-@pytest.mark.parametrize("schema", [None, {}, {"type": "object"}])
+@for_each("schema", [None, {}, {"type": "object"}])
 def test_a_tool_that_declares_nothing_takes_any_object_and_nothing_else(schema: Any) -> None:
     assert verdict("{}", schema).valid is True
     assert verdict('{"a": 1}', schema).valid is True
@@ -65,7 +66,7 @@ def test_tools_of_other_kinds_do_not_disturb() -> None:
     assert verdict('{"city": "Oslo"}', tools=tools).valid is True
 
 
-@pytest.mark.parametrize(
+@for_each(
     "schema",
     [
         {"type": "int"},
@@ -112,7 +113,7 @@ def test_a_schema_is_compiled_once() -> None:
     assert len(checker._compiled) == 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("verdicts", "valid"),
     [([True, True], True), ([True, False], False), ([True, None], True), ([None], None), ([], None)],
 )

@@ -3,14 +3,14 @@ from __future__ import annotations
 import json
 from urllib.parse import quote
 
-import pytest
+from support.cases import for_each
 
 from trialbed_verify.verification.results._redaction import RowRedaction
 
 KEY = 'sk-aB3/+dE5"gH7=jK9'
 
 
-@pytest.mark.parametrize(
+@for_each(
     "said",
     [
         KEY,
@@ -34,7 +34,7 @@ def test_a_secret_is_found_however_it_is_spelt(said: str) -> None:
     assert row == json.loads(line) == {"said": kept}
 
 
-@pytest.mark.parametrize("said", ["sk-aB3/+", "sk-aB3/+dE and more", "nothing"])
+@for_each("said", ["sk-aB3/+", "sk-aB3/+dE and more", "nothing"])
 def test_what_only_begins_alike_stays(said: str) -> None:
     line = json.dumps({"said": said + " "}).encode()
     assert RowRedaction((KEY, "short")).line(line) is line

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from support.cases import for_each
 
 from trialbed.errors import UsageError
 from trialbed_verify.verification.targets import Proxy
@@ -16,7 +17,7 @@ def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name.lower(), raising=False)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "url"),
     [
         ("https://api.example/v1", "https://api.example/v1"),
@@ -28,7 +29,7 @@ def test_a_base_url_ends_without_a_slash(given: str, url: str) -> None:
     assert checked_url(given, "--base-url") == url
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("url", "message"),
     [
         ("api.example/v1", "must begin with http"),

@@ -4,13 +4,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support.cases import for_each
 
 from trialbed.errors import UsageError
 from trialbed_verify.verification.targets import would_be_committed
 from trialbed_verify.verification.targets._keys import checked_key, key_from_file, key_variables, vendor_key
 
 
-@pytest.mark.parametrize("variable", ["silicon-flow", "SILICON_FLOW", "SILICON_FLOW_API_KEY", "SF_KEY"])
+@for_each("variable", ["silicon-flow", "SILICON_FLOW", "SILICON_FLOW_API_KEY", "SF_KEY"])
 def test_a_key_is_found_by_the_vendors_name_or_where_its_driver_expects_it(variable: str) -> None:
     assert vendor_key("silicon-flow", "SF_KEY", {variable: "k", "OTHER": "x"}) == "k"
 
@@ -68,7 +69,7 @@ def test_a_key_loses_the_space_around_it() -> None:
     assert checked_key(" sk-a.b/c=\n", "acme") == "sk-a.b/c="
 
 
-@pytest.mark.parametrize("key", ["", "  ", "sk-a sk-secret", "sk\nsecret", "ключ-secret", "sk\x00secret"])
+@for_each("key", ["", "  ", "sk-a sk-secret", "sk\nsecret", "ключ-secret", "sk\x00secret"])
 def test_what_is_no_key_is_refused_and_not_shown(key: str) -> None:
     with pytest.raises(UsageError, match="acme: the key is empty or contains") as caught:
         checked_key(key, "acme")

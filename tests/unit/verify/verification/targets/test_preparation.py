@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+from support.cases import for_each
 
 from trialbed.contracts import Vendor
 from trialbed.errors import UsageError
@@ -31,7 +32,7 @@ def test_settings_replace_the_lines_own() -> None:
     assert (request["temperature"], request["max_tokens"]) == (0.0, 9)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "sent"),
     [
         (None, {"include_usage": True}),
@@ -63,7 +64,7 @@ def test_the_hash_is_that_of_the_k2_style_tools() -> None:
     assert prepared(extra_body={"a": 1}).digest == prepared().digest
 
 
-@pytest.mark.parametrize("model", ["kimi-k2", "Moonshot-v1", "moonshotai/Kimi-K2"])
+@for_each("model", ["kimi-k2", "Moonshot-v1", "moonshotai/Kimi-K2"])
 def test_kimi_models_get_their_roles_and_blank_reasoning(model: str) -> None:
     call = {"role": "assistant", "tool_calls": [{"id": "1"}]}
     line = {"messages": [{"role": "_input", "content": "x"}, call, {**call, "reasoning_content": "hm"}]}
@@ -103,7 +104,7 @@ def test_the_calls_of_a_raw_completion_are_found_in_its_text() -> None:
 ODD_VALUES = (1e16, 1e-5, 1e400, -0.0, 2**70, "\ud800", "é\u2028\x7f", None, {"b": [1.5, 0.1], "a": {}})
 
 
-@pytest.mark.parametrize("odd", ODD_VALUES, ids=repr)
+@for_each("odd", ODD_VALUES, ids=repr)
 def test_the_hash_is_that_of_k2_style_tools_whatever_the_tools_hold(odd: Any) -> None:
     request = prepared({**LINE, "tools": [{"z": odd, "a": "x"}], "odd": odd}).request
     text = json.dumps(request, sort_keys=True, ensure_ascii=False)

@@ -3,8 +3,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
+from support.cases import for_each
 from support.chat import ODD_JSON
 
 from trialbed.wire.dialects.chat_completions import (
@@ -18,7 +18,7 @@ KIND = "application/json"
 MESSAGE = {"role": "assistant", "content": "hi"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("body", "outcome", "kind"),
     [
         ({"choices": [{"index": 0, "message": MESSAGE, "finish_reason": "stop"}]}, "stop", None),
@@ -40,7 +40,7 @@ def test_a_body_is_an_answer_or_named_for_what_it_is(body: Any, outcome: str, ki
     assert (reading.outcome, reading.problem and reading.problem.kind) == (outcome, kind)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("body", "kind", "problem"),
     [
         (b"<html>", KIND, "html"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from support.cases import for_each
 
 from trialbed.wire import Call, ModelMessage, OfferedTool, ToolChoice
 from trialbed.wire.dialects.chat_completions import read_message, read_request
@@ -39,7 +39,7 @@ def allowed(mode: str, *names: str) -> dict[str, Any]:
     return {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": tools}}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("choice", "expected"),
     [
         (None, ToolChoice("auto")),
@@ -56,7 +56,7 @@ def test_whether_tools_may_be_called(choice: Any, expected: ToolChoice) -> None:
     assert read_request({"tool_choice": choice}).tool_choice == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("choice", "called"),
     [
         (ToolChoice(), ["find", "open"]),
@@ -69,14 +69,14 @@ def test_which_tools_a_choice_allows(choice: ToolChoice, called: list[str]) -> N
     assert [name for name in ("find", "open") if choice.allows(name)] == called
 
 
-@pytest.mark.parametrize("document", [{}, {"messages": None}, {"messages": "hi", "tools": 3, "model": []}])
+@for_each("document", [{}, {"messages": None}, {"messages": "hi", "tools": 3, "model": []}])
 def test_what_is_no_request_has_a_problem_and_no_parts(document: dict[str, Any]) -> None:
     request = read_request(document)
     assert request.problem == "'messages' must be a list"
     assert (request.messages, request.tools, request.model) == ((), (), "")
 
 
-@pytest.mark.parametrize("tools", [None, 5, [None, {"function": None}, {"function": {"name": 5}}]])
+@for_each("tools", [None, 5, [None, {"function": None}, {"function": {"name": 5}}]])
 def test_what_is_no_tool_is_not_offered(tools: Any) -> None:
     assert read_request({"messages": [], "tools": tools}).names == frozenset()
 
@@ -85,9 +85,7 @@ def test_why_a_body_is_not_read_comes_first() -> None:
     assert read_request({}, "it is not JSON").problem == "it is not JSON"
 
 
-@pytest.mark.parametrize(
-    "message", [None, "text", [], {"role": 3, "tool_calls": "no", "tool_call_id": 1, "refusal": []}]
-)
+@for_each("message", [None, "text", [], {"role": 3, "tool_calls": "no", "tool_call_id": 1, "refusal": []}])
 def test_a_careless_message_is_read(message: Any) -> None:
     read = read_message(message)
     assert (read.role, read.calls, read.call_id, read.refusal) == ("", (), "", "")

@@ -3,9 +3,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import for_each
 
 from trialbed.wire import Reading
 from trialbed.wire.dialects.chat_completions import StreamReader
@@ -40,7 +40,7 @@ def calls(found: Reading) -> list[tuple[str | None, str, str]]:
     return [(call["id"], call["function"]["name"], call["function"]["arguments"]) for call in made]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("chunks", "outcome", "kind"),
     [
         ([delta(content="a"), delta("stop"), DONE], "stop", None),
@@ -79,7 +79,7 @@ def test_what_came_before_a_break_is_kept() -> None:
     assert "the wire broke" in found.problem.message
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("first", "number"),
     [
         ({"content": "x"}, 2),
@@ -97,7 +97,7 @@ def test_a_role_or_a_name_is_no_token() -> None:
     assert reading(delta(role="assistant", content=""), named, delta("tool_calls"), DONE).first_token is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     "usage",
     [
         [event({"choices": [], "usage": {"total_tokens": 7}})],
@@ -191,7 +191,7 @@ def test_content_in_typed_parts_is_content() -> None:
     assert found.first_token == 1.0
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fragments", "name"),
     [
         (["get_", "weather"], "get_weather"),

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
+from support.cases import for_each
 
 from trialbed.wire.dialects import dialect
 from trialbed.wire.dialects.chat_completions import read_answer
@@ -11,7 +11,7 @@ from trialbed.wire.dialects.chat_completions import read_answer
 COUNTS = {"prompt_tokens": 3, "completion_tokens": 4}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "response",
     [{"usage": COUNTS}, {"choices": [{"usage": COUNTS}]}, {"x_groq": {"usage": COUNTS}}],
 )
@@ -25,12 +25,12 @@ def test_the_response_itself_is_trusted_most() -> None:
     ] == 9
 
 
-@pytest.mark.parametrize("value", [None, "4", True, 1.5, -1, 10**9 + 1, 10**400, {}, []])
+@for_each("value", [None, "4", True, 1.5, -1, 10**9 + 1, 10**400, {}, []])
 def test_what_is_no_count_is_unknown(value: Any) -> None:
     assert read_answer({"usage": {"completion_tokens": value}}).usage is None
 
 
-@pytest.mark.parametrize("response", [None, {}, {"usage": None}, {"usage": 3}, {"x_groq": "x"}, {"choices": "x"}])
+@for_each("response", [None, {}, {"usage": None}, {"usage": 3}, {"x_groq": "x"}, {"choices": "x"}])
 def test_where_there_is_none_nothing_is_known(response: Any) -> None:
     assert read_answer(response).usage is None
     assert read_answer(response).hidden_tokens == 0
