@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from support.cases import for_each
-from support.warm import run_warm
+from support.warm import run_warm, warm_command
 
 from trialbed_scripted import FAULTS
 from trialbed_scripted.vendor import ANSWERS
@@ -65,7 +65,7 @@ def serving(folder: Path, *arguments: str) -> Iterator[str]:
     """The URL of a server that is started as the guide says, but on a free port."""
     port = arguments.index("--port") + 1
     chosen = [*arguments[:port], "0", *arguments[port + 1 :]]
-    command = [sys.executable, "-m", "trialbed", *chosen]
+    command = warm_command([sys.executable, "-m", "trialbed", *chosen])
     with subprocess.Popen(command, cwd=folder, env=environment(folder), stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:

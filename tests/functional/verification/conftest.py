@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from support.bench import Finished, bench_in, own_environment
 from support.verification import KEY
+from support.warm import warm_command
 
 Command = Callable[..., "subprocess.Popen[str]"]
 Verify = Callable[..., Awaitable[Finished]]
@@ -25,8 +26,10 @@ def command(tmp_path: Path) -> Command:
     """Start ``bench`` with these arguments in an empty folder."""
 
     def start(*arguments: object, **environment: str) -> subprocess.Popen[str]:
+        program = [sys.executable, "-m", "trialbed", *map(str, arguments)]
         return subprocess.Popen(
-            [sys.executable, "-m", "trialbed", *map(str, arguments)],
+            # Others are sent signals, which must reach the program at once.
+            warm_command(program) if arguments[0] == "serve" else program,
             cwd=tmp_path,
             env=variables(environment),
             stdin=subprocess.DEVNULL,
