@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.warm import warm_programs
 
 from trialbed import run_benchmark
 from trialbed.cli import main
@@ -23,9 +24,11 @@ REFUSED = fail(400, "this model knows no such tool", "invalid_request_error")
 
 
 @pytest.fixture(autouse=True)
-def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TRIALBED_DATA_DIR", str(tmp_path / "data"))
+    with warm_programs():
+        yield
 
 
 def run(url: str, *more: object) -> int:

@@ -15,6 +15,7 @@ from uuid import uuid4
 import httpx
 import pytest
 import pytest_asyncio
+from support.warm import warm_command
 
 from trialbed import SYSTEM_PROMPT
 from trialbed.records import (
@@ -123,7 +124,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     cache = tmp_path_factory.mktemp("server") / "cache.db"
     command = [sys.executable, "-m", "trialbed_server", "--port", "0", "--cache", str(cache), "--watch-stdin"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command, **pipes) as process:
+    with subprocess.Popen(warm_command(command), **pipes) as process:
         yield json.loads(process.stdout.readline())["url"]
         process.stdin.close()
         process.wait(60)
