@@ -14,6 +14,8 @@ Test = Callable[..., Any]
 FAILED = (Exception, pytest.fail.Exception)
 """What a case fails with."""
 
+NAMED = type(pytest.param())
+
 
 def for_each(names: str | Sequence[str], cases: Iterable[Any], *, ids: object = None) -> Callable[[Test], Test]:
     """As ``pytest.mark.parametrize``, but one test for all cases; it runs them all, and fails with those that fail."""
@@ -37,7 +39,7 @@ def for_each(names: str | Sequence[str], cases: Iterable[Any], *, ids: object = 
 
 
 def _values(case: Any, count: int) -> Sequence[Any]:
-    if hasattr(case, "marks"):
+    if isinstance(case, NAMED):
         assert not case.marks, "a case cannot have a mark of its own"
         return tuple(case.values)
     return case if count > 1 else (case,)

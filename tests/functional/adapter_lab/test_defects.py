@@ -7,7 +7,6 @@ import os
 import warnings
 
 import pytest
-from support.cases import for_each
 from support.defects import DEFECTS, Defective
 
 from trialbed_adapter_lab import CHECKS, check_adapter
@@ -45,7 +44,7 @@ def hurried(monkeypatch):
     monkeypatch.setattr("trialbed_adapter_lab.harness.Barrier.__init__.__defaults__", (0.3,))
 
 
-@for_each("defect", DEFECTS, ids=lambda defect: defect.__name__)
+@pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.__name__)
 def test_a_defect_is_caught(defect: type[Defective]) -> None:
     report = check_adapter(defect, [BY_NAME[name] for name in defect.caught_by], profile="controlled")
     outcomes = {name: "finding" if BY_NAME[name].level == "may" else "failed" for name in defect.caught_by}

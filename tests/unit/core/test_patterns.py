@@ -9,8 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
 from support.backtracking import slowest
-from support.cases import for_each
 
 ROOT = Path(__file__).parents[3]
 FOLDERS = ("core", "plugins", "server", "tool_selection")
@@ -88,7 +88,7 @@ def _uses_patterns(file: Path) -> bool:
     return "re." in source and "import re\n" in source
 
 
-@for_each("file", [*filter(_uses_patterns, FILES)], ids=lambda file: str(file.relative_to(ROOT)))
+@pytest.mark.parametrize("file", [*filter(_uses_patterns, FILES)], ids=lambda file: str(file.relative_to(ROOT)))
 def test_no_pattern_takes_more_than_linear_time(file: Path) -> None:
     for name, pattern, ways in _found_in(file):
         if name.partition(":")[0] in OWN or not isinstance(pattern.pattern, str):

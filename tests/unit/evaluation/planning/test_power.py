@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.cases import for_each
 
 from trialbed.statistics import UNSEEN, paired_interval
 from trialbed_evaluation.planning import (
@@ -29,7 +28,7 @@ def noisy(queries: int, repeats: int = 3, *, between: float = 0.2, within: float
     return pilot_of(np.round(np.clip(own, -1, 1), 2).tolist())
 
 
-@for_each(("pilot", "repeats"), [(WORST_CASE, 3), (noisy(50), 1), (noisy(50), 3)])
+@pytest.mark.parametrize(("pilot", "repeats"), [(WORST_CASE, 3), (noisy(50), 1), (noisy(50), 3)])
 def test_the_questions_have_one_answer(pilot: Pilot, repeats: int) -> None:
     queries = queries_for(pilot, 0.15, repeats=repeats)
     assert queries is not None
