@@ -43,7 +43,7 @@ def test_reasoning_is_hidden_where_it_was_counted_and_not_sent() -> None:
     assert read_answer({"usage": usage, "choices": [shown]}).hidden_tokens == 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("last", "counted"),
     [
         ({}, {"prompt_tokens": 273, "completion_tokens": 26, "cached_tokens": 259, "total_tokens": 299}),
