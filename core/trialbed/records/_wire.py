@@ -138,6 +138,8 @@ class ModelCall(Record):
             ``(unreadable)`` where the body cannot be read. Empty where it is the trial's.
         provoked: whether the endpoint refused it, and answered a plain request of the gateway's own in its place.
         recorded: seconds that the model took when this answer was recorded; None for an answer of now.
+        translated: the dialect in which the endpoint was asked, as it does not speak that of the request. The answer
+            was translated back, and came as a whole. Empty where nothing was translated.
         cache_key: of the answer in the model cache, where the log has the request or the answer in part only.
     """
 
@@ -165,6 +167,7 @@ class ModelCall(Record):
     provoked: bool = False
     recorded: float | None = None
     cache_key: str = ""
+    translated: str = ""
 
 
 class ApiCall(Record):

@@ -31,3 +31,4 @@ from ._retries import TRANSIENT as TRANSIENT
 from ._retries import RetryWaits as RetryWaits
 from ._retries import retry_after as retry_after
 from ._text_calls import text_calls as text_calls
+from ._translation import translate_request as translate_request

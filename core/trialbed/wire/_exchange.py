@@ -83,6 +83,8 @@ class GenerationConfig:
         stop: the texts before which it ends.
         parallel_calls: whether it may have several calls.
         reply_schema: the JSON Schema of its text; empty for any JSON object.
+        strict_reply: whether its text must follow that schema.
+        effort: how long the model shall think, in the vendor's words; empty where it is not said.
         top_logprobs: the alternatives that are reported for each token; None reports no probabilities.
         choices: the number of answers.
     """
@@ -95,6 +97,9 @@ class GenerationConfig:
     reply_schema: Mapping[str, Any] | None = None
     top_logprobs: int | None = None
     choices: int = 1
+    top_p: float | None = None
+    strict_reply: bool = False
+    effort: str = ""
 
 
 def usage_counts(prompt_tokens: int, completion_tokens: int) -> dict[str, int]:
@@ -202,6 +207,11 @@ class ModelRequest(ABC):
     def whole(self) -> Mapping[str, Any]:
         """The document with all of its conversation, where its dialect lets the server keep a part of it."""
         return self.document
+
+    @property
+    def foreign(self) -> tuple[str, ...]:
+        """The fields that no other dialect has, and that change the answer."""
+        return ()
 
     @property
     def problem_code(self) -> str:

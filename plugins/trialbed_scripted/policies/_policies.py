@@ -215,7 +215,7 @@ def _answer(given: PolicyInput, lost: Iterable[LostCall]) -> Turn:
 
 def answer_with_evidence(messages: Sequence[ModelMessage]) -> str:
     """Write a text with the distinctive values of every tool result except errors."""
-    texts = (_unquote(message.text) for message in messages if message.role == "tool")
+    texts = (_unquote(message.text) for message in messages if message.role == "tool" and not message.is_error)
     results = (evidence_values(text)[:MAX_VALUES] for text in texts if not text.startswith("Error:"))
     values = dict.fromkeys(value for result in results for value in result)
     return f"{FOUND}{'; '.join(values)}." if values else NOTHING_FOUND

@@ -19,6 +19,9 @@ PLAINLY_ASKED = frozenset({401, 403, 404, 405, 407, 410})
 Not that an account has too little left (402), which is enough for a short request and not for a long one.
 """
 
+NOT_SPOKEN = frozenset({404, 405, 501})
+"""Statuses with which endpoints refuse a dialect that they do not speak."""
+
 NOT_THERE = frozenset({404, 405, 410})
 """Statuses of a wrong address or model, which a framework can only have sent if others reach it."""
 

@@ -49,6 +49,7 @@ class ProxiedRequest:
         silence: seconds without a byte after which it is given up.
         read: the request as its dialect reads it.
         spoken: its dialect.
+        tentative: whether the endpoint has answered none of this dialect yet: its refusal may be that of the dialect.
         model: that a plain request asks for in its place; empty where none is known.
     """
 
@@ -60,6 +61,7 @@ class ProxiedRequest:
     read: ModelRequest
     spoken: Dialect
     model: str = ""
+    tentative: bool = False
 
     @property
     def tokens(self) -> float:

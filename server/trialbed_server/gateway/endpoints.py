@@ -8,6 +8,7 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
+from trialbed.contracts import ModelQuestion
 from trialbed.records import Cause
 from trialbed.wire.dialects import COUNTS, Dialect, dialect_at
 from trialbed.wire.dialects import PATHS as DIALECTS
@@ -25,6 +26,7 @@ from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.renaming import foreign_model, with_model
 from trialbed_server.gateway.response import ResponseWriter, while_connected
 from trialbed_server.gateway.spending import Spending
+from trialbed_server.gateway.translating import forward
 from trialbed_server.gateway.upstream import Upstream
 from trialbed_server.trials import OpenTrial, TrialRefused, TrialRegistry, Untagged
 
@@ -158,15 +160,25 @@ class Gateway:
             return
         elif path == MODELS and trial is not None and _names_its_model(trial):
             await writer.document(_models(trial))
-        elif is_kept(method, path) and trial is not None and trial.model is not None and not self._is_kept(trial):
+        elif is_kept(method, path) and trial is not None and self._keeps(trial, path):
             await self._keeper.serve(trial, method, path, writer)
-        elif path in COUNTS and trial is not None and trial.model is not None and not self._is_kept(trial):
+        elif path in COUNTS and self._counts(trial, writer.exchange):
             await writer.document({"input_tokens": estimated_tokens(writer.exchange.request.prompt)})
         elif asks and trial is not None and trial.model is not None:
-            forward = partial(self._forward, trial, body, scope, writer)
-            await answer(trial, trial.model, self._clock, writer, self._keeper, forward)
+            otherwise = partial(self._forward, trial, body, scope, writer)
+            await answer(trial, trial.model, self._clock, writer, self._keeper, otherwise)
         else:
             await self._forward(trial, body, scope, writer)
+
+    def _keeps(self, trial: OpenTrial, path: str) -> bool:
+        """Return whether the responses of a trial are the gateway's, or at least this one."""
+        own = trial.model is not None and not self._is_kept(trial)
+        return own or self._keeper.holds(trial, path)
+
+    def _counts(self, trial: OpenTrial | None, exchange: RecordedExchange) -> bool:
+        """Return whether the gateway counts the tokens of a request, as no endpoint does."""
+        own = trial is not None and trial.model is not None and not self._is_kept(trial)
+        return own or (self._upstream is not None and exchange.dialect.NAME in self._upstream.lacking)
 
     def _is_kept(self, trial: OpenTrial) -> bool:
         """Return whether a trial's model is the endpoint's, and the gateway only keeps its answers."""
@@ -184,7 +196,10 @@ class Gateway:
         read, spoken = writer.exchange.request, writer.exchange.dialect
         model = "" if trial is None else trial.own_model
         request = ProxiedRequest(scope["method"], target, scope["headers"], sent, silence, read, spoken, model)
-        await self._upstream.forward(request, writer)
+        follow = partial(self._keeper.follow, trial)
+        await forward(self._upstream, request, writer, follow)
+        if trial is not None and trial.model is None and writer.exchange.translated:
+            self._keeper.keep(trial, ModelQuestion(read, spoken, 0), writer.exchange.whole_answer())
 
     async def _puts_in(self, trial: OpenTrial | None, writer: ResponseWriter) -> bool:
         """Answer a request with the fault that its plan has for it, if any; a slow answer only comes later."""

@@ -46,6 +46,7 @@ class RecordedExchange:
         fault: the fault that was put in on purpose; empty without one.
         other_model: the model that it names, where that is not the trial's; empty where it is.
         provoked: whether the endpoint, which refused it, answers plain requests.
+        translated: the dialect in which the endpoint was asked, where it is another one; empty where it is not.
         recorded: seconds that the model took when its answer was recorded; None for an answer of now.
     """
 
@@ -79,6 +80,7 @@ class RecordedExchange:
         self.fault = ""
         self.other_model = ""
         self.provoked = False
+        self.translated = ""
         self.recorded: float | None = None
         self._ended: ModelCall | None = None
         self._attempts: list[Attempt] = []
@@ -183,6 +185,7 @@ class RecordedExchange:
             other_model=self.other_model[:LONGEST_NAME],
             provoked=self.provoked,
             recorded=self.recorded,
+            translated=self.translated,
             dialect="" if self.dialect.NAME == CHAT else self.dialect.NAME,
             attempts=tuple(self._attempts),
             waited=self._waited_until(now, cause),

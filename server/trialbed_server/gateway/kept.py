@@ -24,9 +24,11 @@ class ResponseKeeper:
     def __init__(self) -> None:
         self._of: WeakKeyDictionary[OpenTrial, KeptResponses] = WeakKeyDictionary()
 
-    def follow(self, trial: OpenTrial, request: ModelRequest) -> str:
+    def follow(self, trial: OpenTrial | None, request: ModelRequest) -> str:
         """Give a request its earlier conversation; return why that is not possible, empty if it is."""
-        if not isinstance(request, ResponsesRequest) or self._trial(trial).follow(request):
+        if not isinstance(request, ResponsesRequest) or not request.follows:
+            return ""
+        if trial is not None and self._trial(trial).follow(request):
             return ""
         return f"Previous response with id '{request.follows[:100]}' not found."
 
@@ -36,6 +38,10 @@ class ResponseKeeper:
         if served is not None and isinstance(request, ResponsesRequest) and request.keeps:
             document = read_served(question.dialect.NAME, served.body, request, stream=served.stream).response
             self._trial(trial).keep(request, document, len(served.body))
+
+    def holds(self, trial: OpenTrial, path: str) -> bool:
+        """Return whether the gateway has the response at a path."""
+        return self._trial(trial).document(path.removeprefix(FOLDER).partition("/")[0]) is not None
 
     async def serve(self, trial: OpenTrial, method: str, path: str, writer: ResponseWriter) -> None:
         """Answer a request for a response that may be kept."""

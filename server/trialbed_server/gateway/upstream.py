@@ -19,6 +19,7 @@ from trialbed.wire_log import estimated_usage
 from trialbed_server._clock import Clock
 from trialbed_server.gateway.causes import (
     KEY_REFUSED,
+    NOT_SPOKEN,
     NOT_THERE,
     PLAINLY_ASKED,
     blames_request,
@@ -76,6 +77,8 @@ class Upstream:
 
     Attributes:
         circuit: the endpoint's circuit breaker.
+        spoken: the dialects in which the endpoint has answered.
+        lacking: those that it does not speak.
         pace: when requests are sent.
     """
 
@@ -99,6 +102,8 @@ class Upstream:
         self._waiting = 0
         self._arrivals = count(1)
         self.circuit = Circuit(clock, policy.patience)
+        self.spoken: set[str] = set()
+        self.lacking: set[str] = set()
         self.pace = pace or Pace(clock, patience=policy.patience)
 
     async def __aenter__(self) -> Self:
@@ -132,8 +137,8 @@ class Upstream:
             at_a_time=self.pace.limit,
         )
 
-    async def forward(self, request: ProxiedRequest, writer: ResponseWriter) -> None:
-        """Send a request on and its answer back, piece by piece.
+    async def forward(self, request: ProxiedRequest, writer: ResponseWriter) -> bool:
+        """Send a request on and its answer back, piece by piece; return False if a dialect was tried in vain.
 
         What fails before the first byte of the answer's body is repeated, as far as the policy and the budget go. What
         then still fails is given back: the endpoint's own answer if there is one, else a 502, 503 or 504 in the
@@ -141,8 +146,11 @@ class Upstream:
         """
         with ExitStack() as waiting:
             failure = await self._repeatedly(request, writer, waiting)
+        if failure is not None and request.tentative and failure.status in NOT_SPOKEN:
+            return False
         if failure is not None:
             await self._give_up(request, writer, failure)
+        return True
 
     async def _repeatedly(
         self, request: ProxiedRequest, writer: ResponseWriter, waiting: ExitStack
@@ -224,6 +232,7 @@ class Upstream:
         self._blamed.pop(request.digest, None)
         self._budget.answered()
         self._continued += continued
+        self.spoken.add(request.spoken.NAME)
         self._count_tokens(turn, writer)
         self.circuit.completed(answered=True)
         return None
@@ -263,6 +272,10 @@ class Upstream:
     async def _refusal(self, request: ProxiedRequest, answer: aiohttp.ClientResponse) -> FailedAttempt:
         headers, body = await self._connection.refusal(answer)
         said = body[:SHOWN].decode("utf-8", "replace")
+        if request.tentative and answer.status in NOT_SPOKEN:
+            # It is asked in another dialect before anybody is blamed.
+            self.circuit.completed(answered=False)
+            return FailedAttempt(answer.status, said, (answer.status, headers, body), transient=False)
         failure = FailedAttempt(
             status=answer.status,
             message=f"the upstream endpoint {self.url} answered with status {answer.status}: {said}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, TypeGuard
 
 MOST_TOKENS = 10**9
@@ -47,6 +47,11 @@ def whole_number(value: Any) -> int | None:
 def is_count(value: Any) -> TypeGuard[int]:
     """Return whether a value can count tokens."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
+
+
+def asked_beyond(settings: Mapping[str, Any], known: Collection[str]) -> tuple[str, ...]:
+    """Return the names of the settings that are not known and ask for something."""
+    return tuple(name for name, value in settings.items() if name not in known and value not in (None, False, {}, []))
 
 
 def pieces(text: str, size: int | None) -> Iterator[str]:

@@ -17,6 +17,7 @@ from trialbed.wire._exchange import (
     OfferedTool,
     ToolChoice,
 )
+from trialbed.wire.dialects._parts import foreign_part, image_of
 
 NAME = "chat_completions"
 PATH = "chat/completions"
@@ -32,6 +33,12 @@ READ = frozenset(("model", "messages", "tools", "tool_choice", "stream", "stream
 LIMITS = ("max_completion_tokens", "max_tokens")
 
 MOST_CHOICES = 128
+
+ERROR = "Error:"
+"""Begins a result that another dialect marks as an error."""
+
+OWN = frozenset(("image_url", "input_audio", "file", "refusal"))
+"""Types of parts that are passed on as they are."""
 
 
 class ChatRequest(ModelRequest):
@@ -120,6 +127,9 @@ def read_generation(document: Mapping[str, Any]) -> GenerationConfig:
         reply_schema=_reply_schema(document.get("response_format")),
         top_logprobs=_whole_number(document.get("top_logprobs", 1)) if document.get("logprobs") is True else None,
         choices=1 if number is None else min(max(number, 1), MOST_CHOICES),
+        top_p=top_p if isinstance(top_p := document.get("top_p"), int | float) else None,
+        strict_reply=_strict_reply(document.get("response_format")),
+        effort=effort if isinstance(effort := document.get("reasoning_effort"), str) else "",
     )
 
 
@@ -138,17 +148,44 @@ def write_request(
 
 def _write_message(message: ModelMessage) -> Document:
     """Return a message; calls keep the further fields that a vendor wants back, such as signatures of thoughts."""
-    calls = [
-        {"id": call.id, "type": "function", **call.source, "function": {"name": call.name, "arguments": call.arguments}}
-        for call in message.calls
-    ]
+    calls = list(map(_write_call, message.calls))
     result = {"tool_call_id": message.call_id} if message.call_id else {}
-    return {"role": message.role, **result, "content": message.content, **({"tool_calls": calls} if calls else {})}
+    more = {"reasoning_content": message.reasoning} if message.reasoning else {}
+    more |= {"refusal": message.refusal} if message.refusal else {}
+    written = {"role": message.role, **result, "content": _write_content(message), **more}
+    return {**written, "tool_calls": calls} if calls else written
+
+
+def _write_call(call: Call) -> Document:
+    further = call.source if "function" in call.source else {}
+    function = {"name": call.name, "arguments": call.arguments}
+    return {"id": call.id, "type": "function", **further, "function": function}
+
+
+def _write_content(message: ModelMessage) -> Any:
+    """Return a content: parts of other dialects in the own words, a result that is an error as a text that says so."""
+    content = message.content
+    if message.is_error and not message.text.startswith(ERROR):
+        return f"{ERROR} {message.text}"
+    return [_write_part(part) for part in content] if isinstance(content, list) else content
+
+
+def _write_part(part: Any) -> Any:
+    kind = part.get("type") if isinstance(part, Mapping) else None
+    if kind in OWN or not isinstance(part, Mapping):
+        return part
+    if isinstance(text := part.get("text"), str):
+        return {"type": "text", "text": text}
+    address = image_of(part)
+    if address is None:
+        raise foreign_part(part, "a part of a chat completion")
+    return {"type": "image_url", "image_url": {"url": address}}
 
 
 def _write_tool(tool: OfferedTool) -> Document:
     function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-    return {"type": "function", "function": function}
+    strict = {"strict": True} if tool.source.get("strict") is True else {}
+    return {"type": "function", "function": {**function, **strict}}
 
 
 def reply_formats(schema: Mapping[str, Any]) -> list[Document]:
@@ -217,6 +254,11 @@ def _reply_schema(wanted: Any) -> Mapping[str, Any] | None:
     described = wanted.get("json_schema")
     schema = described.get("schema") if isinstance(described, Mapping) else None
     return schema if isinstance(schema, Mapping) else {}
+
+
+def _strict_reply(wanted: Any) -> bool:
+    described = wanted.get("json_schema") if isinstance(wanted, Mapping) else None
+    return isinstance(described, Mapping) and described.get("strict") is True
 
 
 def _whole_number(value: Any) -> int | None:

@@ -15,7 +15,7 @@ from trialbed.wire._exchange import (
     OfferedTool,
     ToolChoice,
 )
-from trialbed.wire.dialects._values import list_of, number, schema_of, text_of, whole_number
+from trialbed.wire.dialects._values import asked_beyond, list_of, mapping_of, number, schema_of, text_of, whole_number
 from trialbed.wire.dialects.messages._blocks import read_message, write_messages
 
 NAME = "messages"
@@ -24,6 +24,9 @@ HEADERS: Mapping[str, str] = MappingProxyType({"anthropic-version": "2023-06-01"
 
 READ = frozenset(("model", "messages", "system", "tools", "tool_choice", "stream"))
 """Fields of a request that are not settings."""
+
+SHARED = ("max_tokens", "stop_sequences", "temperature", "top_p", "metadata", "service_tier", "cache_control")
+"""Settings that other dialects have, too, or that do not change an answer."""
 
 MODES = {"auto": "auto", "any": "required", "tool": "required", "none": "none"}
 """Type of a choice -> its canonical mode."""
@@ -77,6 +80,9 @@ class MessagesRequest(ModelRequest):
             stop=tuple(stop for stop in list_of(document.get("stop_sequences")) if isinstance(stop, str) and stop),
             parallel_calls=not (isinstance(choice, Mapping) and choice.get("disable_parallel_tool_use") is True),
             reply_schema=_reply_schema(document.get("output_config")),
+            top_p=number(document.get("top_p")),
+            strict_reply=_reply_schema(document.get("output_config")) is not None,
+            effort=text_of(mapping_of(document.get("output_config")).get("effort")),
         )
 
     @property
@@ -89,6 +95,16 @@ class MessagesRequest(ModelRequest):
     def wants_usage(self) -> bool:
         """Always: a stream has it in its first and its last event."""
         return True
+
+    @property
+    def foreign(self) -> tuple[str, ...]:
+        """The fields that no other dialect has, and that change the answer."""
+        settings = dict(self.settings)
+        output = mapping_of(settings.pop("output_config", None))
+        if mapping_of(settings.get("thinking")).get("type") == "disabled":
+            del settings["thinking"]
+        within = (f"output_config.{name}" for name in asked_beyond(output, ("format", "effort")))
+        return (*asked_beyond(settings, SHARED), *within)
 
     @property
     def problem_code(self) -> str:

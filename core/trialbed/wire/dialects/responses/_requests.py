@@ -15,7 +15,16 @@ from trialbed.wire._exchange import (
     OfferedTool,
     ToolChoice,
 )
-from trialbed.wire.dialects._values import list_of, mapping_of, number, objects_of, schema_of, text_of, whole_number
+from trialbed.wire.dialects._values import (
+    asked_beyond,
+    list_of,
+    mapping_of,
+    number,
+    objects_of,
+    schema_of,
+    text_of,
+    whole_number,
+)
 from trialbed.wire.dialects.responses._items import read_items, write_conversation
 
 NAME = "responses"
@@ -27,6 +36,12 @@ READ = frozenset(("model", "input", "instructions", "tools", "tool_choice", "str
 
 EARLIER = "previous_response_id"
 """The field that names the response after which the conversation goes on."""
+
+SHARED = (
+    *("max_output_tokens", "temperature", "top_p", "parallel_tool_calls", EARLIER),
+    *("include", "metadata", "prompt_cache_key", "safety_identifier", "service_tier", "store", "user"),
+)
+"""Settings that other dialects have, too, or that do not change an answer."""
 
 UNSERVED = ("conversation", "prompt")
 """Fields whose values only their vendor keeps."""
@@ -84,12 +99,15 @@ class ResponsesRequest(ModelRequest):
     def generation(self) -> GenerationConfig:
         """Those of the settings that have the same meaning in every dialect."""
         document = self.document
-        limit = whole_number(document.get("max_output_tokens"))
+        limit, form = whole_number(document.get("max_output_tokens")), mapping_of(document.get("text")).get("format")
         return GenerationConfig(
             temperature=number(document.get("temperature")),
             max_tokens=limit if limit is not None and limit > 0 else None,
             parallel_calls=document.get("parallel_tool_calls") is not False,
-            reply_schema=_reply_schema(mapping_of(document.get("text")).get("format")),
+            reply_schema=_reply_schema(form),
+            top_p=number(document.get("top_p")),
+            strict_reply=mapping_of(form).get("strict") is True,
+            effort=text_of(mapping_of(document.get("reasoning")).get("effort")),
         )
 
     @property
@@ -113,6 +131,15 @@ class ResponsesRequest(ModelRequest):
     def keeps(self) -> bool:
         """Return whether the response shall be kept, so that another one can follow it."""
         return self.document.get("store") is not False
+
+    @property
+    def foreign(self) -> tuple[str, ...]:
+        """The fields that no other dialect has, and that change the answer."""
+        settings = {name: value for name, value in self.settings.items() if (name, value) != ("truncation", "disabled")}
+        reasoning, text = mapping_of(settings.pop("reasoning", None)), mapping_of(settings.pop("text", None))
+        within = [f"reasoning.{name}" for name in asked_beyond(reasoning, ("effort", "summary"))]
+        within += [f"text.{name}" for name in asked_beyond(text, ("format", "verbosity"))]
+        return (*asked_beyond(settings, SHARED), *within)
 
     @property
     def whole(self) -> Mapping[str, Any]:

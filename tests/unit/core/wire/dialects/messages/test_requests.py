@@ -50,7 +50,7 @@ def test_a_request_has_its_conversation_tools_and_settings() -> None:
     assert request.messages[5].text == "And now?"
     assert request.tools == (OfferedTool("find", "Finds.", SCHEMA),)
     assert request.generation == GenerationConfig(
-        max_tokens=50, stop=("END",), parallel_calls=False, reply_schema=SCHEMA
+        max_tokens=50, stop=("END",), parallel_calls=False, reply_schema=SCHEMA, strict_reply=True
     )
     assert (request.model, request.stream, request.is_continued, request.problem) == ("m", False, True, "")
 

@@ -1,0 +1,131 @@
+"""Agents of other dialects at an endpoint that speaks chat completions only."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from anthropic import AsyncAnthropic
+from openai import AsyncOpenAI, BadRequestError
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from support.servers import SCHEMA, TOOL, TRIAL, Serve, closed, listening, registration
+
+from trialbed.records import WireLog
+from trialbed.wire.dialects import dialect
+from trialbed_scripted import call, policy
+from trialbed_scripted._requests import ReceivedRequest
+
+RESULT = '{"temperature": 48213}'
+
+
+class ChatOnly:
+    """An endpoint of a model that calls the tool; knows no other path."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.asked: list[dict[str, Any]] = []
+        self.paths: list[str] = []
+        self.status = 200
+        self.app = Starlette(routes=[Route("/v1/{path:path}", self.serve, methods=["GET", "POST", "DELETE"])])
+        self._model = policy("gold", call(TOOL["name"], city="Oslo"))
+
+    async def serve(self, request: Request) -> Response:
+        self.paths.append(request.path_params["path"])
+        if request.path_params["path"] != "chat/completions":
+            return JSONResponse({"detail": "Not Found"}, 404)
+        if self.status != 200:
+            return JSONResponse({"error": {"message": "too much", "type": "rate_limit_error"}}, self.status)
+        document = await request.json()
+        self.asked.append(document)
+        turn = self._model(ReceivedRequest(len(self.asked), document))
+        answer = turn.answer(model=document["model"], id=str(len(self.asked)))
+        (body,) = dialect().write_answer(answer, dialect().read_request(document))
+        return Response(body, media_type="application/json")
+
+
+@pytest.fixture
+async def endpoint() -> AsyncIterator[ChatOnly]:
+    found = ChatOnly()
+    async with listening(found.app, lifespan="off") as url:
+        found.url = f"{url}/v1"
+        yield found
+
+
+async def opened(serve: Serve, endpoint: ChatOnly) -> httpx.AsyncClient:
+    client = await serve(upstream=endpoint.url, upstream_key="key-of-the-endpoint")
+    await client.post("/control/trials", json=registration(model="real", model_name="told"))
+    return client
+
+
+async def test_messages_are_translated_and_marked(serve: Serve, endpoint: ChatOnly) -> None:
+    client = await opened(serve, endpoint)
+    tools: Any = [{"name": TOOL["name"], "description": "d", "input_schema": SCHEMA}]
+    async with AsyncAnthropic(base_url=f"{client.base_url}/t/{TRIAL}", api_key="x", max_retries=0) as anthropic:
+        given: dict[str, Any] = {"model": "told", "max_tokens": 99, "tools": tools, "system": "Be brief."}
+        given |= {"stop_sequences": ["END"], "tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}
+        messages: list[Any] = [{"role": "user", "content": [{"type": "text", "text": "Oslo?", "cache_control": None}]}]
+        for _ in range(2):
+            async with anthropic.messages.stream(messages=messages, **given) as events:
+                said = await events.get_final_message()
+            uses = [block for block in said.content if block.type == "tool_use"]
+            results = [{"type": "tool_result", "tool_use_id": use.id, "content": RESULT} for use in uses]
+            messages += [{"role": "assistant", "content": said.content}, {"role": "user", "content": results}]
+        counted = await anthropic.messages.count_tokens(model="told", messages=messages[:1])
+    assert "48213" in said.content[0].text  # type: ignore[union-attr]
+    assert counted.input_tokens > 0
+    # Once it is known, the endpoint is not asked in vain.
+    assert endpoint.paths == ["messages", "chat/completions", "chat/completions"]
+    first, second = endpoint.asked
+    assert (first["model"], first["max_tokens"], first["stop"], first["parallel_tool_calls"]) == (
+        "real",
+        99,
+        ["END"],
+        False,
+    )
+    assert [message["role"] for message in second["messages"]] == ["system", "user", "assistant", "tool"]
+    calls = WireLog.model_validate(await closed(client)).model_calls
+    assert [(call.status, call.dialect, call.translated) for call in calls] == [
+        (200, "messages", "chat_completions")
+    ] * 2
+    assert [call.finish_reason for call in calls] == ["tool_calls", "stop"]
+    assert all(call.usage for call in calls)
+
+
+async def test_responses_are_translated_with_their_earlier_conversation(serve: Serve, endpoint: ChatOnly) -> None:
+    client = await opened(serve, endpoint)
+    tools: Any = [{"type": "function", "name": TOOL["name"], "parameters": SCHEMA, "strict": False}]
+    async with AsyncOpenAI(base_url=f"{client.base_url}/t/{TRIAL}/v1", api_key="x", max_retries=0) as openai:
+        async with openai.responses.stream(model="told", input="Oslo?", tools=tools) as events:
+            first = await events.get_final_response()
+        made: Any = first.output[0]
+        output: Any = {"type": "function_call_output", "call_id": made.call_id, "output": RESULT}
+        second = await openai.responses.create(model="told", input=[output], tools=tools, previous_response_id=first.id)
+        assert "48213" in second.output_text
+        assert (await openai.responses.retrieve(first.id)).id == first.id
+        with pytest.raises(BadRequestError, match="max_tool_calls"):
+            await openai.responses.create(model="told", input="Oslo?", max_tool_calls=3)
+        with pytest.raises(BadRequestError, match="not found"):
+            await openai.responses.create(model="told", input="Oslo?", previous_response_id="resp_other")
+    assert [message["role"] for message in endpoint.asked[1]["messages"]] == ["user", "assistant", "tool"]
+    calls = WireLog.model_validate(await closed(client)).model_calls
+    assert [(call.status, call.translated) for call in calls[:2]] == [(200, "chat_completions")] * 2
+    assert [(call.status, call.cause) for call in calls[2:]] == [(400, "request")] * 2
+
+
+async def test_errors_of_the_endpoint_have_the_form_of_the_request(serve: Serve, endpoint: ChatOnly) -> None:
+    client = await serve(upstream=endpoint.url, model_retries=0, endpoint_patience=0)
+    await client.post("/control/trials", json=registration(model="real"))
+    endpoint.status = 413
+    asked = {"model": "real", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]}
+    refused = await client.post(f"/t/{TRIAL}/v1/messages", json=asked)
+    assert refused.status_code == 413
+    assert refused.json()["error"] == {"type": "request_too_large", "message": "too much"}
+    (call,) = WireLog.model_validate(await closed(client)).model_calls
+    assert (call.status, call.cause) == (413, "request")
+    assert json.loads(call.response)["type"] == "error"
