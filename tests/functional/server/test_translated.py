@@ -18,8 +18,7 @@ from support.servers import SCHEMA, TOOL, TRIAL, Serve, closed, listening, regis
 
 from trialbed.records import WireLog
 from trialbed.wire.dialects import dialect
-from trialbed_scripted import call, policy
-from trialbed_scripted._requests import ReceivedRequest
+from trialbed_scripted import ReceivedRequest, call, policy
 
 RESULT = '{"temperature": 48213}'
 
