@@ -14,7 +14,13 @@ from trialbed_verify.verification.results.vocabulary import OUTCOMES, PROBLEMS
 FOLDER = Path(str(verification.__file__)).parent
 WIRE = Path(str(wire.__file__)).parent
 SOURCES = {path.stem: path.read_text(encoding="utf-8") for path in FOLDER.rglob("*.py")}
-READERS = {path.stem: path.read_text(encoding="utf-8") for path in WIRE.rglob("*.py")}
+SPOKEN = WIRE / "dialects" / "chat_completions"
+"""The dialect that verifications speak."""
+
+READERS = [
+    (folder / name).read_text()
+    for folder, name in ((WIRE, "_bodies.py"), (SPOKEN, "_answers.py"), (SPOKEN, "_streams.py"))
+]
 KIND = re.compile(
     r"""(?:failed|Problem|_break|refuse)\(\s*f?"([\w{}.]+)"|^ +return "(\w+)"(?: if .* else "(\w+)")?$""", re.MULTILINE
 )
@@ -26,6 +32,6 @@ def test_every_outcome_is_explained() -> None:
 
 
 def test_every_kind_of_problem_is_explained() -> None:
-    found = "".join((READERS["_bodies"], READERS["_answers"], READERS["_streams"], SOURCES["_exchange"]))
+    found = "".join((*READERS, SOURCES["_exchange"]))
     kinds = {kind for kinds in KIND.findall(found) for kind in kinds if kind}
     assert {"http_<status>" if kind.startswith("http_") else kind for kind in kinds} == set(PROBLEMS)
