@@ -1,0 +1,198 @@
+"""A replayed request against a scripted one, with recordings of 100 and of 100,000 exchanges, and from the model cache.
+
+One server answers the same requests in alternating rounds: by a scripted model, by a replay of the scripted model's
+answers from a small and from a large cassette, and from a model cache as large. The other exchanges of the large ones
+are of the same shape. Each round opens a trial of each and sends its requests one after the other; the first round is
+not counted. A request's time is the client's; the CPU time is the server's, and includes the opening of the trials.
+
+    python benchmarks/replay.py [--rounds 15] [--large 100000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import secrets
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+
+from trialbed.contracts import ServedAnswer
+from trialbed.wire.dialects import CHAT
+from trialbed_plugins.recordings import KeptAnswer, ModelCache
+from trialbed_plugins.recordings._cassette import Cassette, RecordedReply, keyed, write_cassette
+from trialbed_plugins.recordings._key import canonical, canonical_text, request_key
+
+TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"
+MODEL, IDENTITY, SEED, SMALL = "gpt-4o", "benchmark", 7, 100
+API = {"category": "Weather", "tool_name": "Weather Now", "api_name": "Current", "description": "The weather of a city"}
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+TOOLS = [
+    {
+        "name": f"Weather_Now_{number}",
+        "description": f"The current weather of a city, by source number {number}. " * 4,
+        "parameters": SCHEMA,
+        "api": {"category": API["category"], "tool_name": API["tool_name"], "api_name": f"Current {number}"},
+    }
+    for number in range(20)
+]
+
+
+class Cost(NamedTuple):
+    """A round of one way to answer: seconds of the middle request, and the server's CPU seconds for each."""
+
+    wall: float
+    cpu: float
+
+
+def main() -> None:
+    """Measure and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--large", type=int, default=100_000, help="exchanges of the large recordings")
+    arguments = parser.parse_args()
+    os.environ.setdefault(TOKEN_VARIABLE, secrets.token_urlsafe())
+    with tempfile.TemporaryDirectory() as folder:
+        report(measure(Path(folder), arguments.rounds, arguments.large), arguments.large)
+
+
+def measure(folder: Path, rounds: int, large: int) -> dict[str, list[Cost]]:
+    """The costs of each way to answer, one a round."""
+    cache = folder / "answers.db"
+    command = ["trialbed_server", "--port", "0", "--cache", str(folder / "responses.db"), "--watch-stdin"]
+    server = subprocess.Popen(
+        [sys.executable, "-m", *command, "--model-cache", str(cache)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert server.stdin is not None
+    assert server.stdout is not None
+    try:
+        client = httpx.Client(
+            base_url=json.loads(server.stdout.readline())["url"],
+            timeout=600,
+            headers={"Authorization": f"Bearer {os.environ[TOKEN_VARIABLE]}"},
+        )
+        replies = list(answer_all(client, "scripted:gold"))
+        for size in (SMALL, large):
+            write_cassette(
+                Cassette(MODEL, IDENTITY, MODEL, keyed(IDENTITY, recorded(replies, size))[0]), folder / str(size)
+            )
+        fill(cache, replies, large)
+        ways = {
+            "scripted": {"model": "scripted:gold"},
+            f"replay, {SMALL:,}": {"model": f"replay:stop:{folder / str(SMALL)}"},
+            f"replay, {large:,}": {"model": f"replay:stop:{folder / str(large)}"},
+            f"cache, {large:,}": {"model": "scripted:gold", "cached_as": IDENTITY},
+        }
+        found: dict[str, list[Cost]] = {name: [] for name in ways}
+        for number in range(rounds + 1):
+            for name, fields in ways.items():
+                cost = one_round(client, server.pid, replies, **fields)
+                if number:
+                    found[name].append(cost)
+        return found
+    finally:
+        server.stdin.close()
+        server.wait(60)
+
+
+def one_round(client: httpx.Client, server: int, replies: Sequence[bytes], **fields: str) -> Cost:
+    """Send every request once; each answer must be the recorded one."""
+    before, times = cpu_of(server), []
+    trial = opened(client, **fields)
+    for number, expected in enumerate(replies):
+        began = time.perf_counter()
+        reply = client.post(f"/t/{trial}/v1/chat/completions", json=question(number))
+        times.append(time.perf_counter() - began)
+        assert reply.status_code == 200, reply.text
+        if not fields["model"].startswith("scripted") or "cached_as" in fields:
+            assert reply.content == expected
+    client.delete(f"/control/trials/{trial}")
+    return Cost(statistics.median(times), (cpu_of(server) - before) / len(replies))
+
+
+def answer_all(client: httpx.Client, model: str) -> Iterator[bytes]:
+    """The answers of a model to all requests."""
+    trial = opened(client, model)
+    for number in range(SMALL):
+        yield client.post(f"/t/{trial}/v1/chat/completions", json=question(number)).content
+    client.delete(f"/control/trials/{trial}")
+
+
+def opened(client: httpx.Client, model: str, **fields: str) -> str:
+    """A trial of a model."""
+    trial = secrets.token_urlsafe(16)
+    script = [{"name": tool["name"], "arguments": {"city": "Oslo"}} for tool in TOOLS[:2]]
+    apis = [{**API, "api_name": f"Current {number}"} for number in range(len(TOOLS))]
+    own = {"trial": trial, "model": model, "model_name": MODEL, "seed": SEED}
+    reply = client.post("/control/trials", json={**own, "tools": TOOLS, "apis": apis, "script": script, **fields})
+    assert reply.status_code == 201, reply.text
+    return trial
+
+
+def question(number: int) -> dict[str, Any]:
+    """A request of a usual size: an instruction, a question and 20 tools."""
+    functions = [{name: tool[name] for name in ("name", "description", "parameters")} for tool in TOOLS]
+    return {
+        "model": MODEL,
+        "messages": [
+            {"role": "system", "content": "You answer questions with the help of tools. " * 10},
+            {"role": "user", "content": f"Question {number}: how is the weather in Oslo, and is it raining?"},
+        ],
+        "tools": [{"type": "function", "function": function} for function in functions],
+        "temperature": 0,
+        "seed": SEED,
+    }
+
+
+def recorded(replies: Sequence[bytes], size: int) -> Iterator[RecordedReply]:
+    """The exchanges of a cassette: those that are asked for, and others of their shape."""
+    for number in range(size):
+        request = json.loads(canonical_text(canonical(question(number), {MODEL})))
+        yield RecordedReply(SEED, 0, request, replies[number % SMALL].decode(), stream=False, duration=1.0)
+
+
+def fill(path: Path, replies: Sequence[bytes], size: int) -> None:
+    """Put as many exchanges into the model cache."""
+    cache = ModelCache(path)
+    for number in range(size):
+        text = canonical_text(canonical(question(number), {MODEL, "scripted:gold"}))
+        key = request_key(text, identity=IDENTITY, seed=SEED, occurrence=0)
+        cache.keep(key, KeptAnswer(text, ServedAnswer(replies[number % SMALL], stream=False, duration=1.0), CHAT))
+    cache.close()
+
+
+def cpu_of(process: int) -> float:
+    """Seconds of processor time that a process has used."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def report(found: dict[str, list[Cost]], large: int) -> None:
+    """Print each way's medians, and its ratio to the scripted model in the same round."""
+    floor = found["scripted"]
+    print(f"{'answered by':<24}{'ms':>8}{'ratio':>8}  {'[range]':<14}{'CPU, ms':>8}{'ratio':>8}")
+    for name, costs in found.items():
+        ratios = [cost.wall / base.wall for cost, base in zip(costs, floor, strict=True)]
+        cpu = statistics.fmean(cost.cpu for cost in costs)
+        print(
+            f"{name:<24}{1000 * statistics.median(cost.wall for cost in costs):>8.2f}{statistics.median(ratios):>8.2f}"
+            f"  [{min(ratios):.2f}, {max(ratios):.2f}]{1000 * cpu:>8.2f}"
+            f"{cpu / statistics.fmean(base.cpu for base in floor):>8.2f}"
+        )
+    small, big = (statistics.median(cost.wall for cost in found[f"replay, {size:,}"]) for size in (SMALL, large))
+    print(f"{large:,} exchanges over {SMALL}: {big / small:.2f}")
+
+
+if __name__ == "__main__":
+    main()
