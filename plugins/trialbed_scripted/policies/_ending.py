@@ -1,54 +1,74 @@
-"""The ends of a conversation in which the framework leaves the model no plain text: a finish tool, a demanded call."""
+"""The ends of a conversation for which the framework wants no plain text: a finish tool, a demanded call, JSON."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
 
 from trialbed.records import ToolSpec
 from trialbed.wire import Call, ModelRequest, OfferedTool
 from trialbed.wire.offers import Offers, plain_name
 from trialbed_scripted._turns import Turn
-from trialbed_scripted.schemas import minimal_arguments
+from trialbed_scripted.schemas import filled_json, filled_with, minimal_arguments
 
 DEMANDS = frozenset({"required", "any"})
 """Modes of a choice that demand a call."""
 
+PROBE = "The answer to the question is what the tools have returned."
+"""A text of the usual kind, by which tools are known that take one."""
+
 FINISHES = frozenset(
-    {"finish", "finalanswer", "submit", "submitanswer", "giveanswer", "answer", "done", "finalresponse"}
+    {
+        "answer",
+        "done",
+        "finalanswer",
+        "finalresponse",
+        "finalresult",
+        "finish",
+        "giveanswer",
+        "submit",
+        "submitanswer",
+        "submitfinalanswer",
+    }
 )
 """Plain names of tools with which frameworks have a model end."""
 
 
-def with_demanded_call(turn: Turn, request: ModelRequest, tools: Sequence[ToolSpec]) -> Turn:
-    """Return a turn as a request allows it: where it demands a call, a text becomes one.
+def as_demanded(turn: Turn, request: ModelRequest, tools: Sequence[ToolSpec]) -> Turn:
+    """Return a turn as a request asks for it: as a call where it wants one, as JSON where it gives a schema.
 
     * A named tool is called, whatever the policy would do: with the policy's arguments if it calls that tool, else with
       its text, or with the least arguments that fit.
-    * Where a call of any tool is demanded, a text is the argument of the finish tool: of the tool among those that are
-      not the trial's that takes a text, by its name if there are several. Without one, the first tool is called with
-      the least arguments that fit, as no model can answer there.
+    * Where a call is demanded, a text is the argument of the finish tool: of the tool among those that are not the
+      trial's that takes a text, by its name if there are several. Without one, the first tool is called with the
+      least arguments that fit, as no model can answer there.
+    * Where no call is demanded, the finish tool is called only if its name says that it is one.
+    * Any other text is put into the JSON that the request's schema allows.
     """
     choice = request.tool_choice
-    if choice.mode not in DEMANDS and not choice.name:
-        return turn
-    functions = {function.name: function for function in request.tools}
+    functions = {function.name: function for function in request.tools if choice.allows(function.name)}
     if choice.name in functions:
         own = next((call for call in turn.calls if call.name == choice.name), None)
         return _calling(turn, own or _ending(functions[choice.name], turn.text or ""))
-    if turn.calls or not functions:
+    if turn.calls:
         return turn
-    finish = finish_tool(request.tools, tools)
-    return _calling(turn, _ending(finish or request.tools[0], turn.text or "" if finish else None))
+    finish = finish_tool(tuple(functions.values()), tools)
+    if functions and choice.mode in DEMANDS:
+        first = next(iter(functions.values()))
+        return _calling(turn, _ending(finish or first, turn.text or "" if finish else None))
+    if finish is not None and plain_name(finish.name) in FINISHES:
+        return _calling(turn, _ending(finish, turn.text or ""))
+    schema = request.generation.reply_schema
+    return turn if schema is None or turn.text is None else replace(turn, text=filled_json(schema, turn.text))
 
 
 def finish_tool(functions: Sequence[OfferedTool], tools: Sequence[ToolSpec]) -> OfferedTool | None:
     """Return the function with which a model hands over its answer; None where none does for certain."""
     offers = Offers(tools, functions)
-    others = [one for one in functions if offers.tool(one.name) is None and _text_argument(one) is not None]
-    named = [one for one in others if plain_name(one.name) in FINISHES]
-    found = named or others
+    foreign = [one for one in functions if offers.tool(one.name) is None]
+    named = [one for one in foreign if plain_name(one.name) in FINISHES and _takes_answer(one)]
+    found = named or [one for one in foreign if _takes_text(one)]
     return found[0] if len(found) == 1 else None
 
 
@@ -59,26 +79,19 @@ def _calling(turn: Turn, call: Call) -> Turn:
 
 
 def _ending(function: OfferedTool, text: str | None) -> Call:
-    """Return a call with a text as the argument that takes one; with the least arguments where there is no text."""
-    arguments = minimal_arguments(function.parameters)
-    name = _text_argument(function)
-    if text is not None and name is not None and isinstance(arguments, dict):
-        arguments = {**arguments, name: text}
+    """Return a call with a text in its arguments; with the least arguments where there is no text, or no place."""
+    arguments = None if text is None else filled_with(function.parameters, text)
+    if not isinstance(arguments, dict):
+        arguments = minimal_arguments(function.parameters)
     return Call(function.name, json.dumps(arguments, ensure_ascii=False))
 
 
-def _text_argument(function: OfferedTool) -> str | None:
-    """Return the parameter of a function that takes any text: the one that is required, else the first."""
-    schema = function.parameters if isinstance(function.parameters, Mapping) else {}
-    properties = schema.get("properties")
-    required = schema.get("required")
-    names = [name for name, own in properties.items() if _takes_text(own)] if isinstance(properties, Mapping) else []
-    needed = [name for name in names if isinstance(required, list) and name in required]
-    return next(iter(needed or names), None)
+def _takes_answer(function: OfferedTool) -> bool:
+    """Return whether a function takes any text, in whatever part of its arguments."""
+    return isinstance(filled_with(function.parameters, PROBE), dict)
 
 
-def _takes_text(schema: Any) -> bool:
-    if not isinstance(schema, Mapping) or "enum" in schema or "const" in schema:
-        return False
-    kind = schema.get("type")
-    return kind in (None, "string", "any") or (isinstance(kind, list) and "string" in kind)
+def _takes_text(function: OfferedTool) -> bool:
+    """Return whether a function has a parameter that takes any text."""
+    found = filled_with(function.parameters, PROBE)
+    return isinstance(found, dict) and PROBE in found.values()

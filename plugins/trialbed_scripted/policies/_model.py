@@ -13,7 +13,7 @@ from trialbed.wire.dialects import Dialect
 from trialbed.wire.estimates import estimated_tokens
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted._turns import Turn
-from trialbed_scripted.policies._ending import with_demanded_call
+from trialbed_scripted.policies._ending import as_demanded
 from trialbed_scripted.policies._histories import TextHistories
 from trialbed_scripted.policies._policies import POLICIES, PolicyInput
 from trialbed_scripted.policies._tools import Tools
@@ -47,8 +47,11 @@ class PolicyModel:
         # Like a real model: no tool calls where the request allows none.
         offered = () if request.tool_choice.mode == "none" else request.tools
         messages = request.messages if histories is None else histories.read(request.messages)
-        own = self._policy(PolicyInput(self._script, Tools(self._tools, offered), messages))
-        turn = with_demanded_call(own, request, self._tools)
+        choice = request.tool_choice
+        # A named tool changes the end of a turn, not the plan.
+        allowed = frozenset(choice.allowed) if choice.allowed else None
+        own = self._policy(PolicyInput(self._script, Tools(self._tools, offered, allowed), messages))
+        turn = as_demanded(own, request, self._tools)
         if histories is not None and turn.calls:
             histories.note(request.messages, len(turn.calls))
         return turn

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -51,9 +51,13 @@ class Tools:
     Args:
         tools: the trial's.
         functions: those that the request offers; none where it allows no calls.
+        allowed: those of them that it allows to be called; None for all.
     """
 
-    def __init__(self, tools: Sequence[ToolSpec], functions: Iterable[OfferedTool]) -> None:
+    def __init__(
+        self, tools: Sequence[ToolSpec], functions: Iterable[OfferedTool], allowed: Collection[str] | None = None
+    ) -> None:
+        self._allowed = allowed
         self._offers = Offers(tools, functions)
         self._own = {tool.name: tool.parameters for tool in tools}
 
@@ -86,7 +90,7 @@ class Tools:
         taken = {function.name for name in excluded if (function := self._offers.function(name)) is not None}
         foreign = [(name, offered) for name, offered in self._offers.functions.items() if name not in taken]
         for name, offered in own if any(function for _, function in own) else foreign:
-            if offered is not None:
+            if offered is not None and self._allows(offered):
                 try:
                     return self._plan(None, name, minimal_arguments(self._schema(name, offered)), offered)
                 except Lost:
@@ -106,17 +110,22 @@ class Tools:
             name += "_"
         return PlannedCall(Call(name, "{}"))
 
+    def _allows(self, offered: OfferedTool) -> bool:
+        return self._allowed is None or offered.name in self._allowed
+
     def _schema(self, tool: str, offered: OfferedTool) -> Any:
         return self._own.get(tool, offered.parameters)
 
     def _find(self, position: int, tool: str) -> OfferedTool:
         offered = self._offers.function(tool)
-        if offered is not None:
+        if offered is not None and self._allows(offered):
             return offered
         reason: LossReason = "not offered"
         detail = f"the request offers {len(self._offers.functions)} functions, and none stands for it"
         if not self._offers.functions:
             reason, detail = "no tools", "the request offers no tools"
+        elif offered is not None:
+            detail = f"the request does not allow {offered.name} to be called"
         elif several := self._offers.might_be(tool):
             reason, detail = "ambiguous", f"any of these might stand for it: {', '.join(several[:SHOWN])}"
         raise Lost(LostCall(position=position, tool=tool, reason=reason, detail=detail))

@@ -67,7 +67,7 @@ def least_values(schema: Any) -> Iterator[Any]:
 
     Whether they are valid is for the caller to see.
     """
-    values = _Values(schema if isinstance(schema, Mapping) else {})
+    values = SchemaValues(schema if isinstance(schema, Mapping) else {})
     try:
         for flat in values.flat(schema, 0):
             yield from values.suggest(flat)
@@ -84,11 +84,11 @@ def _valid(text: str) -> str | None:
         checked = JsonSchema(schema)
     except UnusableSchema:
         return "{}"
-    found = islice(_Values(schema).of(schema, 0), MOST)
+    found = islice(SchemaValues(schema).of(schema, 0), MOST)
     return next((json.dumps(value, ensure_ascii=False) for value in found if checked.is_valid(value)), None)
 
 
-class _Values:
+class SchemaValues:
     """Makes values for the parts of one schema; they need not be valid yet."""
 
     def __init__(self, root: Schema) -> None:

@@ -30,12 +30,20 @@ OWN = [offer(tool.name) for tool in TOOLS]
 FINISH = offer("final_answer", ANSWER)
 
 
-def played(policy: str, tools: list[Any], choice: Any, messages: Any = ()) -> tuple[str | None, list[tuple[str, Any]]]:
+def allowed(mode: str, *names: str) -> dict[str, Any]:
+    tools = [{"type": "function", "function": {"name": name}} for name in names]
+    return {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": tools}}
+
+
+def played(
+    policy: str, tools: list[Any], choice: Any, messages: Any = (), **fields: Any
+) -> tuple[str | None, list[tuple[str, Any]]]:
     body = {
         "model": "m",
         "messages": [{"role": "user", "content": "q"}, *messages],
         "tools": tools,
         "tool_choice": choice,
+        **fields,
     }
     turn = PolicyModel(policy, SCRIPT, TOOLS).turn(dialect().read_request(body))
     return turn.text, [(call.name, json.loads(call.arguments)) for call in turn.calls]
@@ -46,7 +54,13 @@ def played(policy: str, tools: list[Any], choice: Any, messages: Any = ()) -> tu
     [
         ([*OWN, FINISH], "required", [("final_answer", {"answer": NO_TOOL_TEXT})]),
         ([FINISH, *OWN], "required", [("final_answer", {"answer": NO_TOOL_TEXT})]),
-        ([*OWN, FINISH], "auto", []),
+        # Its name says that it ends, while a note may be one.
+        ([*OWN, FINISH], "auto", [("final_answer", {"answer": NO_TOOL_TEXT})]),
+        ([*OWN, offer("note", ANSWER)], "auto", []),
+        ([*OWN, FINISH], "none", []),
+        ([*OWN, FINISH], allowed("required", "places", "final_answer"), [("final_answer", {"answer": NO_TOOL_TEXT})]),
+        ([*OWN, FINISH], allowed("auto", "places"), []),
+        ([*OWN, FINISH], allowed("required", "places"), [("places", {"city": NO_TOOL_TEXT})]),
         # Without a finish tool, no model could answer.
         (OWN, "required", [("weather", {"city": "sample"})]),
         # Two that might be one: the name decides, or nothing does.
@@ -67,6 +81,82 @@ def test_a_named_tool_is_called_with_the_arguments_of_the_script() -> None:
         None,
         [("places", {"city": "Oslo"})],
     )
+
+
+def test_only_allowed_tools_are_called() -> None:
+    calls = [("weather", {"city": "Oslo"}), ("places", {"city": "Oslo"})]
+    assert played("parallel", OWN, "auto") == (None, calls)
+    assert played("parallel", OWN, allowed("auto", "places")) == (None, calls[1:])
+    body = {"model": "m", "messages": [{"role": "user", "content": "q"}], "tools": OWN}
+    turn = PolicyModel("gold", SCRIPT, TOOLS).turn(
+        dialect().read_request({**body, "tool_choice": allowed("auto", "places")})
+    )
+    assert [(lost.tool, lost.reason, lost.detail) for lost in turn.lost] == [
+        ("weather", "not offered", "the request does not allow weather to be called")
+    ]
+
+
+PERSON = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
+SCHEMAS: list[tuple[dict[str, Any], Any]] = [
+    (
+        {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]},
+        {"answer": NO_TOOL_TEXT},
+    ),
+    # The one that is called like an answer, with the least of the others.
+    (
+        {
+            "type": "object",
+            "properties": {"kind": {"enum": ["a", "b"]}, "reason": {"type": "string"}, "answer": {"type": "string"}},
+            "required": ["kind", "reason", "answer"],
+            "additionalProperties": False,
+        },
+        {"kind": "a", "reason": "sample", "answer": NO_TOOL_TEXT},
+    ),
+    # In a part, behind a reference, in one of several, in a list.
+    (
+        {
+            "$defs": {"Reply": {"type": "object", "properties": {"text": {"type": ["string", "null"]}}}},
+            "type": "object",
+            "properties": {"person": PERSON, "reply": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/Reply"}]}},
+            "required": ["person", "reply"],
+        },
+        {"person": {"age": 1}, "reply": {"text": NO_TOOL_TEXT}},
+    ),
+    (
+        {"type": "object", "properties": {"lines": {"type": "array", "items": {"type": "string"}}}},
+        {"lines": [NO_TOOL_TEXT]},
+    ),
+    ({}, {"answer": NO_TOOL_TEXT}),
+    # Without a place for a text.
+    (PERSON, {"age": 1}),
+    (
+        {"type": "object", "properties": {"code": {"type": "string", "maxLength": 3}}, "required": ["code"]},
+        {"code": "sam"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("schema", "answer"), SCHEMAS)
+def test_a_structured_answer_is_filled_to_its_schema_with_the_answer_in_it(schema: dict[str, Any], answer: Any) -> None:
+    wanted = {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema}}
+    text, calls = played("none", OWN, "auto", response_format=wanted if schema else {"type": "json_object"})
+    assert calls == []
+    assert json.loads(text or "") == answer
+
+
+@pytest.mark.parametrize("schema", [schema for schema, _ in SCHEMAS[:3]])
+def test_an_output_tool_is_filled_likewise(schema: dict[str, Any]) -> None:
+    _, ((name, arguments),) = played("none", [*OWN, offer("final_result", schema)], "required")
+    assert name == "final_result"
+    assert NO_TOOL_TEXT in json.dumps(arguments)
+
+
+def test_a_schema_that_refers_to_itself_ends() -> None:
+    names = [f"p{number}" for number in range(12)]
+    node = {"type": "object", "properties": {name: {"$ref": "#"} for name in names}}
+    wanted = {"type": "json_schema", "json_schema": {"name": "reply", "schema": node}}
+    text, _ = played("none", OWN, "auto", response_format=wanted)
+    assert json.loads(text or "") == {}
 
 
 @pytest.mark.parametrize("fails", [False, True])
