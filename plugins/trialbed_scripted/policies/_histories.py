@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -39,7 +40,7 @@ class TextHistories:
         if not calls:
             return own
         results = [message for message in _after(own, first) if message.role != "assistant"]
-        told = [ModelMessage(role="tool", content=_result(message.text)) for message in results]
+        told = [ModelMessage(role="tool", content=text) for message in results for text in _results(message.text)]
         asked = ModelMessage(role="assistant", calls=tuple(Call("", "{}") for _ in range(calls)))
         return (*own, asked, *told)
 
@@ -64,10 +65,24 @@ def _after(messages: Sequence[ModelMessage], length: int) -> list[ModelMessage]:
     return found
 
 
-def _result(text: str) -> str:
-    """Return a result without the word that frameworks put before it."""
+def _results(text: str) -> list[str]:
+    """Return the results in a text without the word that frameworks put before them, which stand in lines if several.
+
+    Lines are results of their own only where each is JSON or an error.
+    """
     head, mark, rest = text.lstrip().partition(":")
-    return rest.lstrip() if mark and head in ("Observation", "Result", "Tool result") else text.lstrip()
+    whole = rest.lstrip() if mark and head in ("Observation", "Result", "Tool result") else text.lstrip()
+    lines = [line for line in whole.splitlines() if line.strip()]
+    return lines if len(lines) > 1 and all(map(_is_result, lines)) else [whole]
+
+
+def _is_result(line: str) -> bool:
+    if line.startswith("Error:"):
+        return True
+    try:
+        return isinstance(json.loads(line), dict | list)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _digest(text: str) -> str:

@@ -182,6 +182,18 @@ def test_a_framework_whose_history_is_text_gets_through_the_script(*, fails: boo
     assert ("Evidence 0 of weather" in json.loads(call.arguments)["answer"]) is not fails
 
 
+def test_the_results_of_several_calls_in_one_text_are_all_evidence() -> None:
+    model, histories = PolicyModel("parallel", SCRIPT, TOOLS), TextHistories()
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "New task: q"}]
+    body = {"model": "m", "messages": messages, "tools": [*OWN, FINISH], "tool_choice": "required"}
+    assert len(model.turn(dialect().read_request(body), histories).calls) == 2
+    messages.append({"role": "assistant", "content": "Calling tools:\n[weather, places]"})
+    text = '{"found": "Evidence of weather"}\n{"found": "Evidence of places"}\nError: no such city'
+    messages.append({"role": "user", "content": f"Observation:\n{text}"})
+    (call,) = model.turn(dialect().read_request(body), histories).calls
+    assert "Evidence of weather; Evidence of places." in json.loads(call.arguments)["answer"]
+
+
 def test_another_conversation_of_the_trial_begins_the_script_anew() -> None:
     model, histories = PolicyModel("gold", SCRIPT, TOOLS), TextHistories()
     for text in ("first", "second", "first"):
