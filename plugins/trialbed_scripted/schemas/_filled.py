@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any
 
 from trialbed.wire.json_schemas import JsonSchema, UnusableSchema
-from trialbed.wire.offers import plain_name
 from trialbed_scripted.schemas._values import DEEPEST, MOST, Schema, SchemaValues, valid_json
 
 ANSWERS = ("answer", "finalanswer", "response", "result", "output", "reply", "text", "content", "message", "summary")
@@ -108,5 +107,5 @@ def _kinds(schema: Schema) -> frozenset[str]:
 
 def _rank(name: str) -> int:
     """Return a place in an order in which names of answers come first."""
-    plain = plain_name(name)
+    plain = "".join(filter(str.isalnum, name.casefold()))
     return ANSWERS.index(plain) if plain in ANSWERS else len(ANSWERS)

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from support.evaluation import trials
+from support.evaluation import by_framework, trials
 from support.truth import POLICIES
 
 from trialbed import Answer, ClaimedCall, ModelFailed, evaluate
@@ -23,7 +23,7 @@ REPLY = {
 }
 
 
-async def loop(query: str, tools: Any, endpoint: Any, system_prompt: str, **asked: Any) -> Answer:
+async def loop(query: str, tools: Any, endpoint: Any, system_prompt: str, limits: Any, **asked: Any) -> Answer:
     """A loop that ends by its tool ``final_answer``, or by an answer of the form that it asks for."""
     extra = asked.pop("extra", [])
     own = {tool.name: tool for tool in tools}
@@ -34,7 +34,7 @@ async def loop(query: str, tools: Any, endpoint: Any, system_prompt: str, **aske
     messages = [{"role": "system", "content": system_prompt}, {"role": "user", "content": query}]
     made: list[ClaimedCall] = []
     async with httpx.AsyncClient(timeout=60) as client:
-        while True:
+        for _ in range(limits.max_steps):
             body = {"model": endpoint.model, "messages": messages, "tools": [*offered, *extra], **asked}
             reply = await client.post(
                 f"{endpoint.base_url}/chat/completions",
@@ -58,6 +58,7 @@ async def loop(query: str, tools: Any, endpoint: Any, system_prompt: str, **aske
                 if name in own:
                     made.append(ClaimedCall(name=name, api=own[name].api, arguments=text))
                 messages.append({"role": "tool", "tool_call_id": call["id"], "content": result})
+    return Answer(final_answer="", calls=tuple(made))
 
 
 async def _result(tool: Any, arguments: str) -> str:
@@ -69,15 +70,15 @@ async def _result(tool: Any, arguments: str) -> str:
         return "Error: the arguments are not JSON"
 
 
-async def finishing(query: str, tools: Any, endpoint: Any, system_prompt: str) -> Answer:
+async def finishing(query: str, tools: Any, endpoint: Any, system_prompt: str, limits: Any) -> Answer:
     finish = {"name": "final_answer", "description": "Ends with the answer.", "parameters": REPLY}
     extra = [{"type": "function", "function": finish}]
-    return await loop(query, tools, endpoint, system_prompt, extra=extra, tool_choice="required")
+    return await loop(query, tools, endpoint, system_prompt, limits, extra=extra, tool_choice="required")
 
 
-async def structured(query: str, tools: Any, endpoint: Any, system_prompt: str) -> Answer:
+async def structured(query: str, tools: Any, endpoint: Any, system_prompt: str, limits: Any) -> Answer:
     wanted = {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": REPLY}}
-    return await loop(query, tools, endpoint, system_prompt, response_format=wanted)
+    return await loop(query, tools, endpoint, system_prompt, limits, response_format=wanted)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -85,19 +86,10 @@ def test_finish_tools_and_structured_answers_have_the_right_values_of_every_poli
     agents = [finishing, structured, "reference"]
     evaluate(agents, "mini", model=f"scripted:{policy}", query_ids=("2", "7"), max_steps=7)
     for name in SCORES:
-        found = figures(name)
+        found = by_framework(name)
         assert found == dict.fromkeys(found, found["reference"]), name
     failures = failure_kinds()
     assert failures == dict.fromkeys(failures, failures["reference"])
-
-
-def figures(score: str) -> dict[str, list[float | None]]:
-    """The values of a score by framework; 0 for failures, as in reports."""
-    found: dict[str, list[float | None]] = {}
-    for trial in trials():
-        value = 0.0 if trial.outcome.failure else trial.score(score).value
-        found.setdefault(trial.key.framework, []).append(value)
-    return found
 
 
 def failure_kinds() -> dict[str, list[str | None]]:
