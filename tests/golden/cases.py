@@ -52,6 +52,7 @@ ON_STORED_RUNS = {
     "compare-later": "compare {mixed} {later} --force",
     "compare-policies": "compare {gold} {partial} {wrong_args} --force --legend",
     "compare-policies-json": "compare {gold} {partial} {wrong_args} --force --format json",
+    "compare-policies-csv": "compare {gold} {partial} {wrong_args} --force --format csv",
     "compare-policies-html": "compare {gold} {partial} {wrong_args} --force --format html",
     "compare-refused": "compare {gold} {partial}",
     "compare-incomplete": "compare {gold}/reference {interrupted}/reference --force",
@@ -74,6 +75,7 @@ ON_STORED_RUNS = {
 ON_VENDOR_FILES = {
     "compare-two": "compare official.jsonl acme.jsonl",
     "compare-two-json": "compare official.jsonl acme.jsonl --format json",
+    "compare-two-csv": "compare official.jsonl acme.jsonl --format csv",
     "compare-two-html": "compare official.jsonl acme.jsonl --format html",
     "compare-all": "compare --baseline official.jsonl --vendor acme.jsonl --vendor shy.jsonl --legend",
     "compare-own": "compare own-official.jsonl own-acme.jsonl --force",
@@ -81,6 +83,7 @@ ON_VENDOR_FILES = {
     "compare-gates": "compare official.jsonl acme.jsonl --gate-margin decision=0.2 --fail-if not-equivalent",
     "compare-page-markdown": "compare official.jsonl acme.jsonl --page page.md",
     "rank": "rank official.jsonl acme.jsonl shy.jsonl lossy.jsonl --baseline official",
+    "rank-csv": "rank official.jsonl acme.jsonl --baseline official --format csv",
     "rank-json": "rank official.jsonl acme.jsonl shy.jsonl --baseline official --json",
     "rank-table": "rank published_irf.csv",
     "history-json": "history --file day-1.jsonl --file day-3.jsonl --file day-4.jsonl --fail-if-changed --json",
