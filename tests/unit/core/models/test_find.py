@@ -98,4 +98,4 @@ def test_a_driver_of_another_contract_or_none_is_refused(text: str, error: type[
 def test_every_policy_is_listed_and_endpoints_list_nothing_without_an_address() -> None:
     listed = dict(list_models(SETTINGS))
     assert listed["scripted:gold"].deterministic is True
-    assert all(name.startswith(("scripted:", "local:")) for name in listed)
+    assert all(name.startswith(("scripted:", "local:", "replay:")) for name in listed)

@@ -23,8 +23,13 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunSettings:
     return RunSettings(store=str(tmp_path / "store.db"))
 
 
-def test_only_cassettes_are_listed(settings: RunSettings) -> None:
-    assert find_model("replay:").driver.names(settings) == ["good.cassette"]
+def test_cassettes_of_this_folder_are_listed_after_those_that_come_with_trialbed(settings: RunSettings) -> None:
+    assert find_model("replay:").driver.names(settings) == ["qwen2.5-coder-0.5b", "good.cassette"]
+
+
+def test_a_cassette_that_comes_with_trialbed_is_known_by_its_name(settings: RunSettings) -> None:
+    described = find_model("replay:qwen2.5-coder-0.5b").describe(settings)
+    assert (described.told_name, described.costs, described.deterministic) == ("gpt-4o", False, True)
 
 
 def test_a_cassette_is_known_by_its_content_and_told_as_it_was_recorded(settings: RunSettings) -> None:
