@@ -20,6 +20,7 @@ from typing import Any
 from trialbed.errors import DataError, UsageError
 from trialbed.files import replace_file
 from trialbed.wire import parse_json
+from trialbed.wire.dialects import CHAT, dialect
 from trialbed_plugins.recordings._key import VERSION, canonical_text, request_key
 
 FORMAT = "trialbed cassette"
@@ -117,7 +118,7 @@ class Cassette:
 
 
 def keyed(identity: str, replies: Iterable[RecordedReply]) -> tuple[dict[str, RecordedReply], int]:
-    """Return replies under their keys, and how many were left out, as an earlier one has their key and another body."""
+    """Return replies under their keys, and how many were left out: an earlier one has their key and says otherwise."""
     found: dict[str, RecordedReply] = {}
     conflicts = 0
     for reply in replies:
@@ -125,8 +126,22 @@ def keyed(identity: str, replies: Iterable[RecordedReply]) -> tuple[dict[str, Re
             canonical_text(reply.request), identity=identity, seed=reply.seed, occurrence=reply.occurrence
         )
         kept = found.setdefault(key, reply)
-        conflicts += kept.body != reply.body
+        conflicts += kept.body != reply.body and _answer_of(kept) != _answer_of(reply)
     return found, conflicts
+
+
+def _answer_of(reply: RecordedReply) -> Any:
+    """The words and calls of a body, without ids, times and tokens; the body where it is no answer."""
+    spoken, body = dialect(reply.dialect or CHAT), reply.body.encode("utf-8", "surrogatepass")
+    if reply.stream:
+        reader = spoken.open_stream(spoken.read_request(dict(reply.request)).names)
+        reader.feed(body)
+        reading = reader.end()
+    else:
+        reading = spoken.read_body(body)
+    if reading.problem is not None:
+        return reply.body
+    return reading.answer.texts, [(call.name, call.arguments) for call in reading.answer.calls], reading.finish_reason
 
 
 def write_cassette(cassette: Cassette, path: Path) -> None:

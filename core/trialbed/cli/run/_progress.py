@@ -65,6 +65,7 @@ class TrialProgress:
         if result.outcome.failure:
             self.failures[result.outcome.failure.kind] += 1
             self._write_first(result)
+        self._display.watch("", "", self.left())
         self._display.move("", self.done, self.total, failed=self.errors(), left=self.left())
 
     def again(self, count: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import lzma
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,19 @@ def test_a_part_that_many_requests_have_stands_there_once() -> None:
 def test_the_first_of_two_answers_to_one_request_is_kept_and_the_others_are_counted() -> None:
     found, conflicts = keyed("m", [reply(), reply(body="another"), reply()])
     assert ([one.body for one in found.values()], conflicts) == ([reply().body], 1)
+
+
+@pytest.mark.parametrize(("second", "others"), [("Hello.", 0), ("Goodbye.", 1)])
+@pytest.mark.parametrize("stream", [False, True])
+def test_answers_that_differ_only_in_ids_and_times_are_one(second: str, others: int, stream: bool) -> None:
+    def body(words: str, number: int) -> str:
+        choice = {"index": 0, "delta" if stream else "message": {"content": words}, "finish_reason": "stop"}
+        kind = "chat.completion.chunk" if stream else "chat.completion"
+        text = json.dumps({"id": f"c-{number}", "object": kind, "created": number, "model": "m", "choices": [choice]})
+        return f"data: {text}\n\ndata: [DONE]\n\n" if stream else text
+
+    replies = [reply(body=body(words, number), stream=stream) for number, words in enumerate(("Hello.", second))]
+    assert keyed("m", replies)[1] == others
 
 
 @pytest.mark.parametrize(

@@ -133,6 +133,9 @@ def test_a_terminal_shows_requests_in_flight_beside_the_bar_at_once() -> None:
     assert "query [4], request 3, 172 s" in draw(display)
     shown.wait("")
     assert "in flight" not in draw(display)
+    shown.wait("1 in flight: query 5, request 1, 20 s")
+    shown.advance(ended())
+    assert "in flight" not in draw(display)
     shown.end()
 
 
