@@ -49,6 +49,7 @@ from .records import Attempt as Attempt
 from .records import Cause as Cause
 from .records import ClaimedCall as ClaimedCall
 from .records import Deviation as Deviation
+from .records import EmbeddingCall as EmbeddingCall
 from .records import EndpointInfo as EndpointInfo
 from .records import Environment as Environment
 from .records import Failure as Failure

@@ -103,6 +103,14 @@ RESPONSE_REQUEST: Document = {
     "example": {"model": "gpt-4o-mini", "input": "How is the weather in Oslo?"},
 }
 
+EMBEDDING_REQUEST: Document = {
+    "type": "object",
+    "description": "A request for vectors of texts, as OpenAI defines it.",
+    "properties": {"model": {"type": "string"}, "input": {"anyOf": [{"type": "string"}, {"type": "array"}]}},
+    "required": ["model", "input"],
+    "example": {"model": "text-embedding-3-small", "input": ["How is the weather in Oslo?"]},
+}
+
 MESSAGE_REQUEST: Document = {
     "type": "object",
     "description": "A message, as Anthropic defines it; passed on as it is.",
@@ -151,6 +159,7 @@ SCHEMAS: Mapping[str, Document] = {
     "CompletionRequest": COMPLETION_REQUEST,
     "OpenAIError": OPENAI_ERROR,
     "ResponseRequest": RESPONSE_REQUEST,
+    "EmbeddingRequest": EMBEDDING_REQUEST,
     "MessageRequest": MESSAGE_REQUEST,
     "AnthropicError": ANTHROPIC_ERROR,
     "Opened": OPENED,
@@ -204,6 +213,7 @@ def _paths() -> Iterator[tuple[str, Document]]:
         yield f"{prefix}/v1/responses/{{response}}", {"parameters": [RESPONSE], **_response(prefix)}
         yield f"{prefix}/v1/messages", {"post": _ask(prefix, "MessageRequest", "AnthropicError")}
         yield f"{prefix}/v1/messages/count_tokens", {"post": _count(prefix)}
+        yield f"{prefix}/v1/embeddings", {"post": _ask(prefix, "EmbeddingRequest", "OpenAIError")}
         yield f"{prefix}/v1/models", {"get": _models(prefix)}
     yield "/t/{trial}/mcp", {"post": _mcp()}
     yield (

@@ -199,6 +199,24 @@ class ApiCall(Record):
         return self.provenance.startswith("cache:")
 
 
+class EmbeddingCall(Record):
+    """One request for vectors of texts (``/v1/embeddings``), which is no step of the trial.
+
+    Attributes:
+        status: HTTP status given to the framework; 0 if it disconnected first.
+        model: that it asked for.
+        texts: how many it sent.
+        tokens: of the texts, as reported; None where they are not.
+    """
+
+    started: float
+    duration: float
+    status: int
+    model: str = ""
+    texts: int = 0
+    tokens: int | None = None
+
+
 class WireLog(Record):
     """Everything the server saw of one trial, in order of arrival.
 
@@ -208,6 +226,7 @@ class WireLog(Record):
         filled: the arguments that it made up.
         state: the trial's world after the calls; None where the Apis change nothing.
         failure: the first failure of a simulator or a world by its own fault, which is not the agent's.
+        embedding_calls: requests for vectors of texts.
     """
 
     trial: str
@@ -219,3 +238,4 @@ class WireLog(Record):
     filled: tuple[FilledArgument, ...] = ()
     state: Json = None
     failure: Failure | None = None
+    embedding_calls: tuple[EmbeddingCall, ...] = ()

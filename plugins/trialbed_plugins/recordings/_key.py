@@ -78,14 +78,14 @@ def _with_plain_ids(messages: list[Any]) -> list[Any]:
 def _message(message: Mapping[str, Any], plain: Any) -> dict[str, Any]:
     found = dict(message)
     if isinstance(calls := found.get("tool_calls"), list):
-        found["tool_calls"] = [_named(call, plain, drawn=True) for call in calls]
+        found["tool_calls"] = [_with_plain_names(call, plain, drawn=True) for call in calls]
     if isinstance(blocks := found.get("content"), list):
-        found["content"] = [_named(block, plain) for block in blocks]
-    named: dict[str, Any] = _named(found, plain)
+        found["content"] = [_with_plain_names(block, plain) for block in blocks]
+    named: dict[str, Any] = _with_plain_names(found, plain)
     return named
 
 
-def _named(found: Any, plain: Any, *, drawn: bool = False) -> Any:
+def _with_plain_names(found: Any, plain: Any, *, drawn: bool = False) -> Any:
     """Return a call, block or item with plain ids; ``drawn``: its own is, whatever its type."""
     if not isinstance(found, dict):
         return found

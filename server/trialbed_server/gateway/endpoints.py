@@ -18,6 +18,7 @@ from trialbed_scripted.faults import put_in
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, error_response, read_body
 from trialbed_server._metrics import Metrics
+from trialbed_server.gateway import embeddings
 from trialbed_server.gateway.answering import answer
 from trialbed_server.gateway.connection import ProxiedRequest
 from trialbed_server.gateway.exchange import LONGEST_NAME, RecordedExchange
@@ -34,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 MODELS = "models"
 
-BESIDE = frozenset({MODELS, *COUNTS})
+BESIDE = frozenset({MODELS, embeddings.PATH, *COUNTS})
 """Paths of requests that are not put to a model."""
 
 ANY = "*"
@@ -144,9 +145,9 @@ class Gateway:
         path, method = scope["path_params"]["path"], scope["method"]
         asks = path in DIALECTS
         if not (is_kept(method, path) or (method == "GET" and path == MODELS)) and not (
-            method == "POST" and (asks or path in COUNTS)
+            method == "POST" and (asks or path in COUNTS or path == embeddings.PATH)
         ):
-            served = ", ".join(f"POST /v1/{served}" for served in (*DIALECTS, *COUNTS))
+            served = ", ".join(f"POST /v1/{served}" for served in (*DIALECTS, *COUNTS, embeddings.PATH))
             message = f"{method} /v1/{path} is not served here; {served} and GET /v1/{MODELS} are"
             await writer.error(message, 404, "invalid_request_error", "request")
         elif asks and trial is not None and not self._takes_step(trial, writer.exchange):
@@ -162,6 +163,8 @@ class Gateway:
             await writer.document(_models(trial))
         elif is_kept(method, path) and trial is not None and self._keeps(trial, path):
             await self._keeper.serve(trial, method, path, writer)
+        elif path == embeddings.PATH:
+            await self._embed(trial, body, scope, writer)
         elif path in COUNTS and self._counts(trial, writer.exchange):
             await writer.document({"input_tokens": estimated_tokens(writer.exchange.request.prompt)})
         elif asks and trial is not None and trial.model is not None:
@@ -169,6 +172,28 @@ class Gateway:
             await answer(trial, trial.model, self._clock, writer, self._keeper, otherwise)
         else:
             await self._forward(trial, body, scope, writer)
+
+    async def _embed(self, trial: OpenTrial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
+        """Answer a request for vectors, and record it."""
+        exchange, started = writer.exchange, writer.exchange.elapsed
+        own = trial is not None and trial.model is not None and not self._is_kept(trial)
+        try:
+            if own:
+                await writer.document(embeddings.embed(body))
+            elif trial is not None and (refusal := _not_admitted(trial, body, exchange)):
+                message, status, code = refusal
+                await writer.error(message, status, "invalid_request_error", "request", code=code)
+            else:
+                await self._forward(trial, body, scope, writer)
+        except embeddings.BadRequest as error:
+            await writer.error(str(error), 400, "invalid_request_error", "request")
+        finally:
+            if trial is not None:
+                duration = exchange.elapsed - started
+                record = embeddings.record_embedding(
+                    body, exchange.answer, status=exchange.status, started=started, duration=duration
+                )
+                trial.embedding_calls.append(record)
 
     def _keeps(self, trial: OpenTrial, path: str) -> bool:
         """Return whether the responses of a trial are the gateway's, or at least this one."""

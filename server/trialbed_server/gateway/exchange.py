@@ -90,6 +90,16 @@ class RecordedExchange:
         self._silent: Callable[[], bool] = lambda: False
 
     @property
+    def answer(self) -> bytes:
+        """The body of the answer, as far as it was sent."""
+        return bytes(self._response)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds on the trial's clock."""
+        return self._elapsed()
+
+    @property
     def size(self) -> int:
         """Bytes of the request."""
         return len(self._body)

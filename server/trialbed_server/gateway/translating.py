@@ -38,10 +38,10 @@ async def forward(
         tried = replace(request, tentative=name not in upstream.spoken)
         if await upstream.forward(tried, writer):
             return
-    await _translated(upstream, request, writer, follow)
+    await _translate(upstream, request, writer, follow)
 
 
-async def _translated(
+async def _translate(
     upstream: Upstream, request: ProxiedRequest, writer: ResponseWriter, follow: Callable[[ModelRequest], str]
 ) -> None:
     read, chat = request.read, dialect()

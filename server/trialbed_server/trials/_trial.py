@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 from trialbed.contracts import TrialModel, World
 from trialbed.records import (
     ApiCall,
+    EmbeddingCall,
     Failure,
     Json,
     LimitName,
@@ -84,6 +85,7 @@ class OpenTrial:
         self.opened_at = clock.utcnow()
         self.model_calls: list[RecordedModelCall] = []
         self.api_calls: list[RecordedCall[ApiCall]] = []
+        self.embedding_calls: list[EmbeddingCall] = []
         self._clock = clock
         self._opened = self._renewed = self._used = clock.monotonic()
         self._requests = 0
@@ -224,6 +226,7 @@ class OpenTrial:
             api_calls=tuple(call.record() for call in self.api_calls),
             state=state,
             failure=self._failure,
+            embedding_calls=tuple(self.embedding_calls),
         )
         return log if self.model is None else self.model.complete(log)
 

@@ -23,6 +23,9 @@ NEEDED = {
     "agent.mjs": ("node", "node", "apt-get install nodejs"),
     "agent.sh": ("bash", "jq", "apt-get install jq curl"),
     "mcp_agent.py": (sys.executable, sys.executable, ""),
+    "messages_agent.mjs": ("node", "node", "apt-get install nodejs"),
+    "messages_agent.py": (sys.executable, sys.executable, ""),
+    "responses_agent.py": (sys.executable, sys.executable, ""),
 }
 """Example -> what runs it, what it needs, and how that is installed."""
 

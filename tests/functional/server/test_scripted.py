@@ -114,9 +114,9 @@ async def test_models_and_other_paths(serve: Serve, sdk: Sdk) -> None:
     assert [model.id async for model in sdk(client).models.list()] == ["gpt-4o"]
     answer = await sdk(client).chat.completions.create(model="gpt-4o", messages=QUESTION)  # type: ignore[arg-type]
     assert answer.model == "gpt-4o"
-    other = await client.post(f"/t/{TRIAL}/v1/embeddings", json={})
+    other = await client.post(f"/t/{TRIAL}/v1/audio/speech", json={})
     assert other.status_code == 404
-    assert "/v1/embeddings is not served here" in other.json()["error"]["message"]
+    assert "/v1/audio/speech is not served here" in other.json()["error"]["message"]
     bad = await client.post(f"/t/{TRIAL}/v1/chat/completions", content=b"{not json")
     assert bad.status_code == 400
     assert bad.json()["error"]["message"].startswith("the request's body is not JSON: Expecting property name")

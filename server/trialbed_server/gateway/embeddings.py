@@ -1,0 +1,117 @@
+"""Vectors of texts: made up in the gateway for models that answer there, an endpoint's own for all others."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import re
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from trialbed.records import EmbeddingCall
+from trialbed.wire.estimates import BYTES_PER_TOKEN
+from trialbed_server.gateway.exchange import LONGEST_NAME
+
+PATH = "embeddings"
+
+DIMENSIONS = 1536
+"""Of a vector where the request asks for no other number."""
+
+MOST_DIMENSIONS, MOST_TEXTS, MOST_WORDS = 4096, 2048, 20_000
+"""Bounds of one request; the words of a text beyond them do not change its vector."""
+
+PLACES = 8
+"""Numbers of a vector that a word changes."""
+
+WORD = re.compile(r"\w+")
+
+
+class BadRequest(ValueError):
+    """A request for vectors that cannot be answered; the text says why."""
+
+
+def embed(body: bytes) -> dict[str, Any]:
+    """Answer a request with vectors that depend on nothing but the words of its texts.
+
+    Texts that share words are near each other, as a memory expects, and equal texts have equal vectors.
+
+    Raises:
+        BadRequest: it is none.
+    """
+    request = _read(body)
+    texts = _texts(request.get("input"))
+    size = request.get("dimensions") or DIMENSIONS
+    if not isinstance(size, int) or not 1 <= size <= MOST_DIMENSIONS:
+        raise BadRequest(f"'dimensions' must be a number from 1 to {MOST_DIMENSIONS}")
+    vectors = [_vector(text, size) for text in texts]
+    packed = request.get("encoding_format") == "base64"
+    data = [
+        {"object": "embedding", "index": index, "embedding": _pack(vector) if packed else vector}
+        for index, vector in enumerate(vectors)
+    ]
+    tokens = sum(max(1, len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN) for text in texts)
+    usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+    return {"object": "list", "data": data, "model": str(request.get("model") or ""), "usage": usage}
+
+
+def record_embedding(body: bytes, answer: bytes, *, status: int, started: float, duration: float) -> EmbeddingCall:
+    """Return the record of a request; ``status`` is 0 where it was not answered."""
+    try:
+        request = _read(body)
+        texts = len(_texts(request.get("input")))
+    except BadRequest:
+        request, texts = {}, 0
+    model = str(request.get("model") or "")[:LONGEST_NAME]
+    return EmbeddingCall(
+        started=started, duration=duration, status=status, model=model, texts=texts, tokens=_tokens(answer)
+    )
+
+
+def _tokens(answer: bytes) -> int | None:
+    try:
+        found = json.loads(answer)["usage"]["prompt_tokens"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    return found if isinstance(found, int) and found >= 0 else None
+
+
+def _read(body: bytes) -> dict[str, Any]:
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise BadRequest(f"the request's body is not JSON: {error}") from None
+    if not isinstance(document, dict):
+        raise BadRequest("the request's body must be a JSON object")
+    return document
+
+
+def _texts(given: Any) -> list[str]:
+    """Return the texts of a request; tokens count as the words that their numbers are."""
+    found = [given] if isinstance(given, str) else given
+    if isinstance(found, list) and found and all(isinstance(one, int) for one in found):
+        found = [found]
+    if not isinstance(found, list) or not 1 <= len(found) <= MOST_TEXTS:
+        raise BadRequest(f"'input' must be a text, or a list of 1 to {MOST_TEXTS} texts")
+    if not all(isinstance(one, str | list) for one in found):
+        raise BadRequest("'input' must consist of texts, or of lists of tokens")
+    return [one if isinstance(one, str) else " ".join(map(str, one)) for one in found]
+
+
+def _vector(text: str, size: int) -> list[float]:
+    found = [0.0] * size
+    for number, word in enumerate(WORD.finditer(text.casefold())):
+        if number == MOST_WORDS:
+            break
+        digest = hashlib.sha256(word[0].encode("utf-8", "replace")).digest()
+        for place in range(PLACES):
+            (value,) = struct.unpack_from("<I", digest, 4 * place)
+            found[(value >> 1) % size] += 1.0 if value & 1 else -1.0
+    length = math.sqrt(sum(value * value for value in found))
+    return [value / length for value in found] if length else [1.0, *found[1:]]
+
+
+def _pack(vector: Sequence[float]) -> str:
+    return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
