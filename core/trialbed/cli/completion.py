@@ -116,7 +116,7 @@ def stored_frameworks() -> Iterable[str]:
 
 def stored_models() -> Iterable[str]:
     """Return the models of the newest runs of the default store."""
-    return {run.config.model for run in _newest_runs()}
+    return {model for run in _newest_runs() for model in run.config.models}
 
 
 def runs() -> Iterable[str]:

@@ -120,7 +120,7 @@ def _row(run: StoredRun) -> dict[str, Any]:
         "frameworks": list(config.frameworks),
         "dataset": config.dataset,
         "test_set": config.test_set,
-        "model": config.model,
+        "model": ", ".join(config.models),
         "judge": config.judge,
         "queries": len(config.query_ids),
         "repeat": config.repeat,

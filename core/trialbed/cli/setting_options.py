@@ -59,6 +59,15 @@ COMPLETIONS = {
 """Setting -> what completes its value in the shell."""
 
 
+FACTORS = ("model", "temperature")
+"""The settings of which a run can have several, as factors: then the value is a tuple."""
+
+
+def _one_or_several(_context: click.Context, _option: click.Parameter, values: tuple[Any, ...]) -> Any:
+    """The value, the values, or None without any."""
+    return (values[0] if values else None) if len(values) < 2 else values
+
+
 class SettingOption(SingleOption):
     """The option of a setting of a run. Its declaration is read when something of the option is first asked for.
 
@@ -86,12 +95,14 @@ def _declared_option(name: str) -> click.Option:
     from trialbed.settings import declared_settings
 
     declared = next(item for item in declared_settings() if item.name == name)
+    several = declared.name in FACTORS
     return make_option(
         *declared.setting.option,
         declared.name,
         type=_type(declared),
-        multiple=declared.repeatable,
-        default=declared.default,
+        multiple=declared.repeatable or several,
+        default=[declared.default] if several and declared.default is not None else declared.default,
+        callback=_one_or_several if several else None,
         metavar=declared.setting.metavar,
         help=declared.setting.help,
         shell_complete=COMPLETIONS.get(declared.name),

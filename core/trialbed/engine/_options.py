@@ -79,6 +79,8 @@ class RunOptions(RunSettings):
         extend: the id of a run that becomes one of this configuration by more frameworks, queries or repeats, or
             ``last`` for the latest that can; None for no such run.
         allow_incomplete: where some trials are not measured, compare frameworks over the queries that all have.
+        models, temperatures: several in one run, the first of which are ``model`` and ``temperature``: each framework
+            has a column for every combination. Empty for one.
         gold_answers: make each query's gold calls once, before its trials, and keep what they are answered.
     """
 
@@ -89,6 +91,8 @@ class RunOptions(RunSettings):
     extend: str | None = None
     allow_incomplete: bool = False
     gold_answers: bool = False
+    models: tuple[str, ...] = ()
+    temperatures: tuple[float, ...] = ()
 
 
 def with_profiles(options: RunOptions, live: Collection[str] = ()) -> RunOptions:

@@ -14,6 +14,7 @@ from trialbed.catalogs import ApiCatalog
 from trialbed.contracts import Dataset, ModelInfo
 from trialbed.engine._model_cache import CacheChoice
 from trialbed.engine._options import NO_OBJECTS, RunObjects, RunOptions
+from trialbed.engine._variations import spread, variations_of
 from trialbed.environments import adapter_digest, adapter_info, runs_here
 from trialbed.errors import DriverNotFound, UsageError
 from trialbed.records import (
@@ -70,7 +71,7 @@ class Prepared:
     Attributes:
         catalog: the Apis that the selector chooses from; None if it needs none.
         objects: the parts of it that are objects of this process.
-        cache: keeps the answers of its model; None for none.
+        caches: model -> what keeps its answers; None for nothing.
     """
 
     options: RunOptions
@@ -80,7 +81,17 @@ class Prepared:
     commands: Mapping[str, AgentCommand] = field(default_factory=dict)
     catalog: ApiCatalog | None = None
     objects: RunObjects = NO_OBJECTS
-    cache: CacheChoice | None = None
+    caches: Mapping[str, CacheChoice | None] = field(default_factory=dict)
+
+    @property
+    def cache(self) -> CacheChoice | None:
+        """The one file in which the answers of its models are kept; None where none are."""
+        return next((cache for cache in self.caches.values() if cache is not None), None)
+
+    @property
+    def cached_as(self) -> dict[str, str]:
+        """The identities of the models whose answers are kept."""
+        return {model: cache.identity for model, cache in self.caches.items() if cache is not None}
 
     @property
     def simulator(self) -> str:
@@ -112,14 +123,21 @@ def run_config(
         catalog: the Apis that the selector chooses from; None if it needs none.
         model: as its driver describes it.
     """
+    variations = variations_of(options, options.frameworks, _told_as)
     adapters = [name for name in options.frameworks if name not in commands and name not in objects.agents]
     # Not the file's name: its content decides which run this is.
     faults = None if options.faults is None else plan_text(read_fault_plan(options.faults))
     return RunConfig(
-        **{item.name: getattr(options, item.name) for item in fields(IdentitySettings)} | {"faults": faults},
-        adapter_versions=adapter_versions(adapters, options.environments) | dict.fromkeys(commands, "command"),
-        adapter_digests=adapter_digests(adapters, options.environments)
-        | {name: command.digest() for name, command in commands.items()},
+        **{item.name: getattr(options, item.name) for item in fields(IdentitySettings)}
+        | {"faults": faults, "frameworks": (*options.frameworks, *variations)},
+        adapter_versions=spread(
+            adapter_versions(adapters, options.environments) | dict.fromkeys(commands, "command"), variations
+        ),
+        adapter_digests=spread(
+            adapter_digests(adapters, options.environments)
+            | {name: command.digest() for name, command in commands.items()},
+            variations,
+        ),
         test_set=dataset.test_set,
         dataset_digest=dataset.digest(),
         catalog_digest=None if catalog is None else catalog.digest,
@@ -129,6 +147,7 @@ def run_config(
         code_digest=objects.code_digest(),
         model_identity=model.identity,
         told_as=_told_as(options, model),
+        variations=variations,
     )
 
 
@@ -194,7 +213,7 @@ LATEST = 50
 """Number of runs among which one is looked for that a remark is about."""
 
 CODE = ("adapter_versions", "adapter_digests")
-GROWING = ("frameworks", "commands", "query_ids", "repeat")
+GROWING = ("frameworks", "commands", "query_ids", "repeat", "variations")
 """Fields that identify the adapters' code, and those that may grow in a run that is extended."""
 
 
@@ -271,7 +290,8 @@ def why_not_extended(there: RunConfig, here: RunConfig) -> str | None:
         return f"it has {missing} queries that are not chosen here"
     if there.repeat > here.repeat:
         return f"its repeats are {there.repeat}, not {here.repeat}"
-    changed = _changed_adapters(there, here)
+    other = [label for label, own in there.variations.items() if own != here.variations.get(label)]
+    changed = _changed_adapters(there, here) or (f"the model of {', '.join(other)}" if other else None)
     return f"{changed} changed since it began" if changed else None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -22,6 +23,7 @@ from trialbed.engine._plan import Prepared, config_digest, find_run, remarks, ru
 from trialbed.engine._queries import choose_queries
 from trialbed.engine._session import NoProgress, RunProgress, RunSession
 from trialbed.engine._tools import selector_driver
+from trialbed.engine._variations import with_endpoints, with_factors
 from trialbed.errors import DataError, UsageError
 from trialbed.prices import run_prices
 from trialbed.records import Run
@@ -54,9 +56,8 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: 
     Raises:
         UsageError, DataError, DriverError: something asked for is not there or not usable.
     """
-    options = with_endpoint(
-        with_profiles(options, objects.agents), own_judge=objects.judge is not None, own_model=objects.model
-    )
+    options = with_factors(with_profiles(options, objects.agents), objects.model)
+    options = with_endpoints(with_endpoint(options, own_judge=objects.judge is not None, own_model=objects.model))
     LiveExecutor(objects.agents)  # refuses objects that are not agents
     if options.gold_answers and (objects.bodies or not isinstance(objects.simulator, str | None)):
         raise UsageError("gold_answers: the gold calls of tools that are functions or objects cannot be made apart")
@@ -76,8 +77,11 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: 
         model=model,
     )
     _check_executor(options, commands, objects, executor)
-    cache = choose_cache(options, model)
-    return Prepared(options, dataset, queries, config, commands, catalog, objects, cache)
+    caches = {options.model: choose_cache(options, model)}
+    for name in options.models[1:]:
+        other = replace(options, model=name)
+        caches[name] = choose_cache(other, model_info(other))
+    return Prepared(options, dataset, queries, config, commands, catalog, objects, caches)
 
 
 def _catalog(options: RunOptions, dataset: Dataset, objects: RunObjects) -> ApiCatalog | None:
@@ -125,5 +129,12 @@ def _record(store: Store, prepared: Prepared, found: Run | None, digest: str, pr
         raise UsageError(
             f"--price: run {found.run_id} began with other prices, and its costs stay as they are; --fresh starts again"
         )
-    own = RunChanges(against=options.against, margin=options.margin, prices=prices)
+    priced = {model: run_prices(replace(options, model=model, price=None)) for model in options.models[1:]}
+    others = {model: known for model, known in priced.items() if known is not None}
+    own = RunChanges(
+        against=options.against,
+        margin=options.margin,
+        prices=prices,
+        model_prices=others | ({} if found is None else found.model_prices),
+    )
     return record_run(store, found, prepared.config, digest, tags=options.tags, note=options.note, own=own)

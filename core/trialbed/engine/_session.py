@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Collection, Coroutine, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol, TypeVar, cast
@@ -26,7 +26,7 @@ from trialbed.engine._plan import Prepared, by_id, trial_keys, trials_to_run
 from trialbed.engine._server import server
 from trialbed.engine._tools import prepared_selector, select_tools
 from trialbed.engine._trial import TrialRunner
-from trialbed.errors import NothingMeasured
+from trialbed.errors import NothingMeasured, UsageError
 from trialbed.listeners import installed_listeners
 from trialbed.prices import read_budget
 from trialbed.records import Budget, FrameworkInfo, Json, Run, RunStatus, TrialKey, TrialResult
@@ -148,10 +148,12 @@ class RunSession:
             if self._prepared.options.retry_failed:
                 self._progress.note(f"run {self._run.run_id} has no failed trials to repeat")
             return
-        measured = any(attempt.status != "not measured" for attempt in attempts)
-        self._outage = Outage(measured=measured, key_variable=self._prepared.options.api_key_env)
-        async with self._model(probe=not measured) as model, self._runner(executor, model) as runner:
-            self._slots = self._at_once(model)
+        measured = {attempt.key.framework for attempt in attempts if attempt.status != "not measured"}
+        self._outage = Outage(measured=bool(measured), key_variable=self._prepared.options.api_key_env)
+        config = self._run.config
+        answered = {config.of(framework).model for framework in measured}
+        async with self._models(answered) as models, self._runner(executor, models) as runner:
+            self._slots = self._at_once(models)
             self._listeners.notify("run_started", run=self._run)
             self._progress.begin(self._run, total=len(keys), done=len(keys) - len(todo))
             with _frozen_heap():
@@ -169,25 +171,42 @@ class RunSession:
             await self._lanes(runner, list(again.items()))
 
     @asynccontextmanager
-    async def _model(self, *, probe: bool) -> AsyncIterator[OpenedModel]:
-        """Open the run's model, before anything else is started for the trials.
+    async def _models(self, answered: Collection[str]) -> AsyncIterator[dict[str, OpenedModel]]:
+        """Open the run's models, before anything else is started for the trials.
 
         Args:
-            probe: whether it is looked at first; the model of a run that goes on has answered already.
+            answered: those that answered earlier, in a run that goes on; the others are looked at first.
+
+        Raises:
+            UsageError: they are at several endpoints.
         """
-        options = self._prepared.options
-        settings = options if probe else replace(options, probe=0)
-        async with run_model(options, self._prepared.objects.model).open(settings) as model:
-            for note in model.notes:
-                self._progress.note(note)
-            yield model
+        found: dict[str, OpenedModel] = {}
+        async with AsyncExitStack() as stack:
+            for name in self._run.config.models:
+                options = replace(self._prepared.options, model=name)
+                settings = replace(options, probe=0) if name in answered else options
+                opened = run_model(options, self._prepared.objects.model).open(settings)
+                found[name] = await stack.enter_async_context(opened)
+                for note in found[name].notes:
+                    self._progress.note(note)
+            if len({model.base_url for model in found.values()} - {None}) > 1:
+                raise UsageError(
+                    f"--model: {' and '.join(found)} are at different endpoints, and the models of one run have one; "
+                    "give each a run of its own, and compare them with bench compare"
+                )
+            yield found
 
     @asynccontextmanager
-    async def _runner(self, given: Executor | None, model: OpenedModel) -> AsyncIterator[TrialRunner]:
+    async def _runner(self, given: Executor | None, models: Mapping[str, OpenedModel]) -> AsyncIterator[TrialRunner]:
         prepared, options, objects = self._prepared, self._prepared.options, self._prepared.objects
         live = LiveExecutor(objects.agents)
         workers = self._workers(given)
-        executors = {label: live if label in objects.agents else workers for label in self._run.config.frameworks}
+        config = self._run.config
+        executors = {
+            label: live if config.plain_label(label) in objects.agents else workers for label in config.frameworks
+        }
+        # The one whose endpoint the server forwards to, if any has one.
+        model = next((model for model in models.values() if model.base_url), models[config.model])
         helpers = HelperModels(options)
         # Workers import their frameworks while the tools are selected and the server starts.
         calls = CallbackServer(objects, self._run.config.limits.timeout)
@@ -225,9 +244,9 @@ class RunSession:
                     callbacks=calls,
                     listeners=self._listeners,
                     judge=judge,
-                    model=model,
-                    cached_as=prepared.cache.identity if prepared.cache else "",
-                    slots=asyncio.Semaphore(self._at_once(model)),
+                    models=models,
+                    cached_as=prepared.cached_as,
+                    slots=asyncio.Semaphore(self._at_once(models)),
                     ambient=self._ambient,
                     processes=scoring,
                 )
@@ -241,30 +260,42 @@ class RunSession:
         self._progress.wait(text)
         await asyncio.to_thread(partial(self._store.update_run, self._run.run_id, flights=text))
 
-    def _at_once(self, model: OpenedModel) -> int:
-        """How many agents work at once: no more than the model answers requests."""
-        concurrency = self._prepared.options.concurrency
-        return min(concurrency, model.at_once or concurrency)
+    def _at_once(self, models: Mapping[str, OpenedModel]) -> int:
+        """How many agents work at once: no more than a model answers requests."""
+        return min([self._prepared.options.concurrency, *(one.at_once for one in models.values() if one.at_once)])
 
     async def _budget(self) -> Budget | None:
         """The budget of the run, and the part of it that earlier sessions have used."""
         text = self._prepared.options.budget
         if text is None:
             return None
-        budget = read_budget(text, self._run.config.model, self._run.prices)
+        run = self._run
+        budget = read_budget(text, run.config.model, run.prices)
+        others = run.config.models[1:]
+        unpriced = [model for model in others if budget.prices is not None and model not in run.model_prices]
+        if unpriced:
+            raise UsageError(
+                f"--budget: the price of {', '.join(unpriced)} is not known; install trialbed[prices], or set a budget "
+                "in tokens"
+            )
+        budget = budget.model_copy(update={"others": {model: run.model_prices.get(model) for model in others}})
         return budget.model_copy(update={"spent": await asyncio.to_thread(self._used_part, budget)})
 
     def _used_part(self, budget: Budget) -> float:
         """Return the part of a budget that the attempts so far have used."""
-        calls = (call for result in self._store.each_attempt(self._run.run_id) for call in result.wire.model_calls)
-        asked = (call for call in calls if not call.other_model and call.recorded is None)
-        used = (usage for call in asked if (usage := estimated_usage(call)) is not None)
-        return sum(map(budget.amount, used))
+        config = self._run.config
+        return sum(
+            budget.amount(usage, config.of(result.key.framework).model)
+            for result in self._store.each_attempt(self._run.run_id)
+            for call in result.wire.model_calls
+            if not call.other_model and call.recorded is None and (usage := estimated_usage(call)) is not None
+        )
 
     @property
     def _is_live(self) -> bool:
         """Return whether every agent is an object of this process."""
-        return set(self._run.config.frameworks) <= set(self._prepared.objects.agents)
+        config = self._run.config
+        return {config.plain_label(label) for label in config.frameworks} <= set(self._prepared.objects.agents)
 
     def _workers(self, given: Executor | None) -> Executor:
         """The executor of all frameworks that run in workers."""
@@ -288,7 +319,11 @@ class RunSession:
             await calls.make(prepared.queries)
 
     async def _describe(self, executors: Mapping[str, Executor]) -> tuple[FrameworkInfo, ...]:
-        return tuple(await asyncio.gather(*(executor.describe(label) for label, executor in executors.items())))
+        config = self._run.config
+        labels = [label for label in executors if config.plain_label(label) == label]
+        found = await asyncio.gather(*(executors[label].describe(label) for label in labels))
+        own = dict(zip(labels, found, strict=True))
+        return tuple(own[config.plain_label(label)].model_copy(update={"name": label}) for label in executors)
 
     async def _note(self, frameworks: tuple[FrameworkInfo, ...], server_url: str, judge: Mapping[str, Json]) -> None:
         found = RunChanges(

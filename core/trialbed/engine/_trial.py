@@ -60,7 +60,7 @@ class TrialRunner:
         executors: label of a framework -> what runs its trials.
         live: labels of agents that are objects of this process.
         callbacks: answers the calls of Apis that are functions of this process.
-        model: of all trials, opened. ``cached_as``: its identity in the model cache; empty without one.
+        models: by name, opened. ``cached_as``: the identities in the model cache of those that are in it.
         slots: bounds how many agents work at once; what comes before and after an agent's work needs no slot.
         ambient: whether requests without a token belong to the trial that is open (agents that run in process).
         processes: read logs that are large; None reads all in this process.
@@ -75,12 +75,12 @@ class TrialRunner:
     executors: Mapping[str, Executor]
     listeners: Listeners
     judge: Judge
-    model: OpenedModel
+    models: Mapping[str, OpenedModel]
     slots: asyncio.Semaphore
     live: frozenset[str] = frozenset()
     callbacks: CallbackServer = field(default_factory=lambda: CallbackServer(NO_OBJECTS))
     ambient: bool = False
-    cached_as: str = ""
+    cached_as: Mapping[str, str] = field(default_factory=dict)
     processes: ScoringProcesses | None = None
     working: dict[str, TrialKey] = field(default_factory=dict)
 
@@ -91,7 +91,7 @@ class TrialRunner:
         if self.executors[key.framework].reuses_workers and may_be_the_workers_fault(outcome, wire):
             earlier = (outcome,)
             spec, outcome, wire, outside = await self._execute(self._spec(key, fresh=True))
-        outcome = classify(outcome, wire, in_process=key.framework in self.live)
+        outcome = classify(outcome, wire, in_process=self._is_live(key))
         timing = compute_timing(outcome.wall_time, wire)
         started = time.perf_counter()
         integrity: tuple[IntegrityFinding, ...] = ()
@@ -125,7 +125,7 @@ class TrialRunner:
         before = datetime.now(UTC)
         self.callbacks.open(spec.trial, self.queries[spec.key.query_id])
         try:
-            await self.control.open_trial(self._registration(spec), spec.key.query_id)
+            await self.control.open_trial(self._registration(spec), self._setup(spec.key))
         except NothingMeasured as error:
             await self.callbacks.close(spec.trial)
             failure = Failure(kind="server", message=f"the trial could not be opened: {error}")
@@ -137,7 +137,7 @@ class TrialRunner:
             async with self.slots:
                 self.listeners.notify("trial_started", run=self.run, spec=spec)
                 self.working[spec.trial] = spec.key
-                outcome = _with_readable_answer(await self.executors[spec.key.framework].execute(spec))
+                outcome = _with_readable_answer(await self._work(spec))
                 # Asked before the slot is free, the server answers this before the next trial's requests. The log is
                 # read and scored while that runs.
                 closing = asyncio.create_task(self._close(spec.trial))
@@ -157,6 +157,14 @@ class TrialRunner:
         outcome = with_outside_time(_with_known_claims(outcome, wire, spec.tools), outside, opening)
         return spec, outcome, wire, outside
 
+    async def _work(self, spec: TrialSpec) -> Outcome:
+        """Have the agent work; one with settings of its own is the same agent, in the same workers."""
+        framework = self.run.config.plain_label(spec.key.framework)
+        executor = self.executors[spec.key.framework]
+        if framework != spec.key.framework:
+            spec = spec.model_copy(update={"key": spec.key.model_copy(update={"framework": framework})})
+        return await executor.execute(spec)
+
     async def _close(self, trial: str) -> tuple[WireLog, NothingMeasured | None]:
         """Close a trial and return the server's log; an empty one and the reason where it is lost."""
         try:
@@ -164,8 +172,11 @@ class TrialRunner:
         except NothingMeasured as error:
             return _empty_log(trial), error
 
+    def _is_live(self, key: TrialKey) -> bool:
+        return self.run.config.plain_label(key.framework) in self.live
+
     def _spec(self, key: TrialKey, *, fresh: bool = False) -> TrialSpec:
-        config = self.run.config
+        config = self.run.config.of(key.framework)
         return TrialSpec.at(
             f"{self.control.url}/t/{new_trial_token()}",
             ModelEndpoint(
@@ -188,20 +199,25 @@ class TrialRunner:
         # Faults are drawn from this: it is equal for every framework.
         fault_key = json.dumps([spec.key.query_id, spec.key.repeat])
         own = {"trial": spec.trial, "seed": spec.endpoint.seed, "fault_key": fault_key}
-        return self._registrations[spec.key.query_id].model_copy(update=own)
+        return self._registrations[self._setup(spec.key)].model_copy(update=own)
+
+    def _setup(self, key: TrialKey) -> tuple[int | str, str]:
+        """The query and the model, by which the registrations of trials are equal."""
+        return key.query_id, self.run.config.of(key.framework).model
 
     @cached_property
-    def _registrations(self) -> Mapping[int | str, TrialRegistration]:
-        """For each query, the part that all of its trials share."""
+    def _registrations(self) -> Mapping[tuple[int | str, str], TrialRegistration]:
+        """For each query and model, the part that all of its trials share."""
         config = self.run.config
+        told = {own.model: own.told_model for own in map(config.of, config.frameworks)}
         faults = None if config.faults is None else read_fault_plan(config.faults)
         return {
-            query_id: TrialRegistration(
+            (query_id, name): TrialRegistration(
                 trial="",
-                model=self.model.model,
-                model_name=config.told_model,
+                model=model.model,
+                model_name=told[name],
                 allowed_models=config.allowed_models,
-                base_url=self.model.base_url,
+                base_url=model.base_url,
                 tools=tools,
                 apis=self.queries[query_id].apis,
                 script=gold_script(self.queries[query_id], tools),
@@ -212,9 +228,10 @@ class TrialRunner:
                 limits=config.limits,
                 max_trial_tokens=config.max_trial_tokens,
                 faults=faults,
-                cached_as=self.cached_as,
+                cached_as=self.cached_as.get(name, ""),
             )
             for query_id, tools in self.tools.items()
+            for name, model in self.models.items()
         }
 
     @cached_property
@@ -230,7 +247,7 @@ class TrialRunner:
         Raises:
             ScoringStopped: they are more than can be read within the limits.
         """
-        query, tools, live = self.queries[key.query_id], self.tools[key.query_id], key.framework in self.live
+        query, tools, live = self.queries[key.query_id], self.tools[key.query_id], self._is_live(key)
         if self.processes is None or not is_large(outcome.answer or Answer(final_answer=""), wire):
             return await asyncio.to_thread(integrity_findings, query, tools, outcome, wire, outside, in_process=live)
         return await self.processes.call(integrity_findings, query, tools, outcome, wire, outside, in_process=live)
@@ -248,9 +265,9 @@ class TrialRunner:
             judge=self.judge,
             judge_name=judge_label(self.run.config),
             # An agent in process may be led by a model that the gateway does not see.
-            unasked=() if key.framework in self.live else unasked_calls(wire, tools),
-            in_process=key.framework in self.live,
-            prices=self.run.prices,
+            unasked=() if self._is_live(key) else unasked_calls(wire, tools),
+            in_process=self._is_live(key),
+            prices=self.run.prices_of(key.framework),
         )
         return await self.listeners.score(context)
 

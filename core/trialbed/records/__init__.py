@@ -10,6 +10,7 @@ from trialbed.records._frameworks import (
     NATIVE,
     PIN,
     PROFILE,
+    SETTINGS,
     Deviation,
     Environment,
     FrameworkInfo,
@@ -18,14 +19,16 @@ from trialbed.records._frameworks import (
     framework_package,
     framework_profile,
     framework_release,
+    label_settings,
     meant_labels,
+    varied_framework,
     with_profile,
 )
 from trialbed.records._integrity import IntegrityFinding, IntegrityKind
 from trialbed.records._models import COMMON_NAME, Limits, ModelEndpoint, Usage
 from trialbed.records._prices import Budget, Prices, TokenRate
 from trialbed.records._queries import GoldCall, Query, ScriptedCall, ToolSpec
-from trialbed.records._runs import EndpointInfo, Run, RunConfig, RunKind, RunStatus
+from trialbed.records._runs import EndpointInfo, Run, RunConfig, RunKind, RunStatus, Variation
 from trialbed.records._scores import (
     NOT_MEASURED,
     Failure,
@@ -71,6 +74,7 @@ __all__ = [
     "NOT_MEASURED",
     "PIN",
     "PROFILE",
+    "SETTINGS",
     "Answer",
     "Api",
     "ApiCall",
@@ -129,6 +133,7 @@ __all__ = [
     "TrialSpec",
     "TrialStatus",
     "Usage",
+    "Variation",
     "WireLog",
     "finish_of",
     "framework_driver",
@@ -137,9 +142,11 @@ __all__ = [
     "framework_profile",
     "framework_release",
     "json_type",
+    "label_settings",
     "meant_labels",
     "score_key",
     "shown_name",
     "usable_default",
+    "varied_framework",
     "with_profile",
 ]

@@ -13,6 +13,9 @@ PIN = "=="
 PROFILE = ":"
 """Parts a framework's name from one of its profiles: ``langgraph:native``."""
 
+SETTINGS = "@"
+"""Parts a framework from the settings that it has of its own in a run: ``langgraph:native@gpt-4o-mini``."""
+
 NATIVE = "native"
 """The profile that a framework's name alone stands for: the program that its own documentation teaches."""
 
@@ -35,12 +38,22 @@ def framework_profile(label: str) -> str | None:
 
 def framework_driver(label: str) -> str:
     """The driver's name in a label, all but the release: ``langgraph:native`` for ``langgraph:native==1.1.0``."""
-    return label.partition(PIN)[0]
+    return varied_framework(label).partition(PIN)[0]
+
+
+def varied_framework(label: str) -> str:
+    """A label without settings of its own: ``langgraph:native`` for ``langgraph:native@gpt-4o-mini``."""
+    return label.partition(SETTINGS)[0]
+
+
+def label_settings(label: str) -> str:
+    """The settings that a framework has of its own, as its label has them; empty for those of the run."""
+    return label.partition(SETTINGS)[2]
 
 
 def framework_release(label: str) -> str | None:
     """The release that a label asks for: ``1.1.0`` for ``langgraph:native==1.1.0``, None for ``langgraph``."""
-    return label.partition(PIN)[2] or None
+    return varied_framework(label).partition(PIN)[2] or None
 
 
 def framework_package(label: str) -> str:
@@ -50,11 +63,17 @@ def framework_package(label: str) -> str:
 
 
 def meant_labels(name: str, labels: Sequence[str]) -> list[str]:
-    """The labels that a name stands for: itself, or those of which it is the framework, with or without the profile."""
+    """The labels that a name stands for: itself, or those of which it is the framework, with or without the profile.
+
+    Of a framework with settings of its own, it is the one with the run's.
+    """
     if name in labels:
         return [name]
     return [
-        label for label in labels if name in (framework_name(label), framework_driver(label), framework_package(label))
+        label
+        for label in labels
+        if name in (framework_name(label), framework_driver(label), framework_package(label))
+        and not (label_settings(label) and varied_framework(label) in labels)
     ]
 
 

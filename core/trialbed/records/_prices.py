@@ -55,7 +55,8 @@ class Budget(Record):
         limit: in US dollars, or in tokens of requests and answers.
         spent: what earlier sessions of the run have used.
         prices: of the model, where the limit is in US dollars.
-        model: its name; requests to other models, such as a judge's, do not count.
+        model: its name; requests to models that are not the run's, such as a judge's, do not count.
+        others: the run's other models, with their prices where the limit is in US dollars.
     """
 
     limit: float = Field(gt=0, allow_inf_nan=False)
@@ -63,10 +64,20 @@ class Budget(Record):
     spent: float = 0.0
     prices: Prices | None = None
     model: str = ""
+    others: dict[str, Prices | None] = Field(default={})
 
-    def amount(self, usage: Usage) -> float:
-        """Return the part of the budget that one request uses."""
-        return float(usage.total_tokens) if self.prices is None else self.prices.cost(usage)
+    def is_for(self, model: str) -> bool:
+        """Return whether requests to a model count."""
+        return model == self.model or model in self.others
+
+    def amount(self, usage: Usage, model: str = "") -> float:
+        """Return the part of the budget that one request uses.
+
+        Args:
+            model: its model, where that is not the first of the run.
+        """
+        prices = self.others.get(model, self.prices)
+        return float(usage.total_tokens) if prices is None else prices.cost(usage)
 
     def text_of(self, amount: float) -> str:
         """Return an amount in words."""

@@ -56,7 +56,22 @@ class EndpointInfo(Record):
     schema_accuracy: float | None = None
 
 
-UNUSUAL: dict[str, Json] = {"model_identity": "", "told_as": None, "on_miss": "stop"}
+class Variation(Record):
+    """A framework with settings of its own in a run: a column that differs in what a run usually has once.
+
+    Attributes:
+        framework: its label without them.
+        model, model_identity, told_as, temperature: in place of the run's.
+    """
+
+    framework: str
+    model: str
+    model_identity: str = ""
+    told_as: str | None = None
+    temperature: float | None = None
+
+
+UNUSUAL: dict[str, Json] = {"model_identity": "", "told_as": None, "on_miss": "stop", "variations": {}}
 """Fields of a configuration that are written only where they have another value than this."""
 
 
@@ -75,6 +90,7 @@ class RunConfig(Record, IdentitySettings):
         model_identity: changes whenever the model may answer otherwise; empty where its name says it all.
         told_as: the name that the model's driver has frameworks told; None for the usual one, which is the model's own
             at an endpoint, and ``COMMON_NAME`` for a model without one.
+        variations: label -> the settings of frameworks that have some of their own.
         catalog_digest: the SHA-256 of the Apis that the selector chooses from, and ``catalog_apis`` how many they are;
             None for a selector that knows the query's own only.
     """
@@ -92,6 +108,21 @@ class RunConfig(Record, IdentitySettings):
     code_digest: str | None = None
     model_identity: str = ""
     told_as: str | None = None
+    variations: dict[str, Variation] = Field(default={})
+
+    def of(self, framework: str) -> RunConfig:
+        """The configuration of one framework's trials, with the settings that it has of its own."""
+        own = self.variations.get(framework)
+        return self if own is None else self.model_copy(update=own.model_dump(exclude={"framework"}))
+
+    def plain_label(self, framework: str) -> str:
+        """The label of a framework without settings of its own."""
+        return self.variations[framework].framework if framework in self.variations else framework
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Every model of its trials, its own first."""
+        return tuple(dict.fromkeys([self.model, *(own.model for own in self.variations.values())]))
 
     @property
     def limits(self) -> Limits:
@@ -101,7 +132,7 @@ class RunConfig(Record, IdentitySettings):
     def command(self, framework: str) -> str | None:
         """The program that runs under this label, as it was given; None for an adapter."""
         declared = dict(text.split("=", 1) for text in self.commands)
-        return declared.get(framework)
+        return declared.get(self.plain_label(framework))
 
     @property
     def told_model(self) -> str:
@@ -136,7 +167,8 @@ class Run(Record):
         against: the framework that the others are compared with, if one was named.
         margin: the largest difference of a score that does not matter.
         prices: of its model's tokens, as they were known when the run began; None where they are not known.
-        flights: the requests to its model that take long now, in words; empty for none.
+        model_prices: the same of its other models, as far as they are known.
+        flights: the requests to its models that take long now, in words; empty for none.
         endpoints: those that a verification is about, in the order of their labels in ``config.frameworks``; empty
             where the subjects are frameworks.
     """
@@ -158,8 +190,14 @@ class Run(Record):
     against: str | None = None
     margin: float = MARGIN
     prices: Prices | None = None
+    model_prices: dict[str, Prices] = Field(default={})
     flights: str = ""
     endpoints: tuple[EndpointInfo, ...] = ()
+
+    def prices_of(self, framework: str) -> Prices | None:
+        """The prices of the model of a framework's trials; None where they are not known."""
+        model = self.config.of(framework).model
+        return self.prices if model == self.config.model else self.model_prices.get(model)
 
     @property
     def kind(self) -> RunKind:

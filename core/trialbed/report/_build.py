@@ -8,7 +8,7 @@ from functools import partial
 
 from trialbed.errors import DataError
 from trialbed.listeners import Listeners, installed_listeners
-from trialbed.records import GoldAnswer, Prices, Query, Run, ToolSpec, TrialKey, TrialResult
+from trialbed.records import GoldAnswer, Query, Run, ToolSpec, TrialKey, TrialResult
 from trialbed.report._records import Summary
 from trialbed.report._report import Report
 from trialbed.report._summary import summarise
@@ -124,7 +124,7 @@ def _report(
         whole: gives the attempt of a trial that counts.
     """
     known = queries or {query_id: Query(query_id=query_id, text="", apis=()) for query_id in run.config.query_ids}
-    attempts = list(_short(each(), known, tools, run.prices))
+    attempts = list(_short(run, each(), known, tools))
     trials = counted_attempts(attempts)
     groups = {name: [trial for trial in trials if trial.key.framework == name] for name in run.config.frameworks}
     common = common_pairs(run.status, groups) if allow_incomplete else None
@@ -153,12 +153,12 @@ def _report(
     return _with_figures_of_plugins(Report(run, compared, known, described, gold or {}, each, absent), listeners)
 
 
-def _short(
-    each: Iterable[TrialResult], queries: Queries, tools: Tools | None, prices: Prices | None
-) -> Iterator[ReportedTrial]:
+def _short(run: Run, each: Iterable[TrialResult], queries: Queries, tools: Tools | None) -> Iterator[ReportedTrial]:
     secrets = secret_values()
-    short = Shortener(secrets, prices)
+    shorteners: dict[str, Shortener] = {}
     for result in each:
+        label = result.key.framework
+        short = shorteners.setdefault(label, Shortener(secrets, run.prices_of(label)))
         known = tools is not None and result.key.query_id in queries
         yield short(result, attribute_trial(result, queries, tools, secrets) if known and tools is not None else None)
 

@@ -12,7 +12,7 @@ from trialbed.wire.redaction import shown_url
 
 def metadata(run: Run, framework: str) -> dict[str, Any]:
     """Return the document's ``metadata``. Times are seconds; ``timestamp`` is when the run began, in UTC."""
-    config = run.config
+    config, prices = run.config.of(framework), run.prices_of(framework)
     return {
         "agent_name": framework,
         "test_set": config.test_set,
@@ -27,7 +27,7 @@ def metadata(run: Run, framework: str) -> dict[str, Any]:
         **_framework(run, framework),
         **shown_settings(config),
         "judge": dict(run.judge) or None,
-        **({} if run.prices is None else {"prices": run.prices.model_dump()}),
+        **({} if prices is None else {"prices": prices.model_dump()}),
         "dataset_digest": config.dataset_digest,
         "catalog": list(config.catalog),
         "catalog_digest": config.catalog_digest,

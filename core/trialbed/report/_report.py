@@ -9,7 +9,8 @@ from trialbed.records import GoldAnswer, Query, Run, ScoreDescription, TrialResu
 from trialbed.report._records import Summary
 from trialbed.report._thresholds import check_thresholds
 from trialbed.report._trials import QueryId
-from trialbed.report.comparison import complete_sides, regressions
+from trialbed.report.comparison import FactorEffects, complete_sides, factor_effects, leading_scores, regressions
+from trialbed.scoring import JUDGED
 from trialbed.settings import MARGIN
 
 
@@ -47,6 +48,19 @@ class Report:
     def incomplete(self) -> bool:
         """True where the run has ended without all of its trials measured."""
         return self.run.status == "incomplete"
+
+    @property
+    def factors(self) -> FactorEffects | None:
+        """The effects of models, temperatures and frameworks on the measure that leads.
+
+        None where only the frameworks differ, or where trials are missing and that is not accepted.
+        """
+        if self.incomplete and not all(summary.common for summary in self.frameworks):
+            return None
+        sides = {summary.framework: summary.side for summary in self.frameworks if not summary.integrity.void}
+        known = {score for side in sides.values() for score in side.scores}
+        leading = next((name for name in leading_scores(self.described) if name in known), JUDGED)
+        return factor_effects(self.run.config, sides, leading, self.run.margin)
 
     def trials(self, framework: str | None = None) -> Iterator[TrialResult]:
         """The trials that count as a whole, wire logs included, of one framework or of all.

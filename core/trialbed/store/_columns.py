@@ -225,7 +225,7 @@ def _row(
     failure, sopr = result.outcome.failure, result.score("sopr_score")
     keys = {
         "run_id": run_id,
-        "model": config.model,
+        "model": config.of(result.key.framework).model,
         "test_set": config.test_set,
         "framework": result.key.framework,
         "query_id": result.key.query_id,

@@ -67,6 +67,7 @@ class RunChanges(TypedDict, total=False):
     margin: float
     prices: Prices | None
     flights: str
+    model_prices: dict[str, Prices]
     endpoints: tuple[EndpointInfo, ...]
 
 
@@ -120,7 +121,7 @@ def fits(config: RunConfig, framework: str | None, model: str | None, dataset: s
     labels = {label for own in config.frameworks for label in (own, framework_name(own))}
     return (
         (framework is None or framework in labels)
-        and (model is None or model == config.model)
+        and (model is None or model in config.models)
         and (dataset is None or dataset in (config.dataset, config.test_set))
     )
 

@@ -160,7 +160,7 @@ class _Contexts:
             judge_name=self.judge_name,
             unasked=() if live else unasked_calls(result.wire, tools),
             in_process=live,
-            prices=self.run.prices,
+            prices=self.run.prices_of(result.key.framework),
         )
 
 

@@ -42,6 +42,7 @@ def trial_lines(run: StoredRun, queries: Mapping[int | str, Query] | None = None
         query = (queries or {}).get(result.key.query_id)
         yield {
             **about,
+            "model": config.of(result.key.framework).model,
             **result.key.model_dump(),
             "status": result.status,
             "query_text": query.text if query else None,

@@ -79,7 +79,7 @@ def _choices(every: Sequence[StoredRun]) -> RunChoices:
     return RunChoices(
         total=len(every),
         framework=sorted({name for run in every for name in run.config.frameworks}),
-        model=sorted({run.config.model for run in every}),
+        model=sorted({model for run in every for model in run.config.models}),
         dataset=sorted({run.config.test_set for run in every}),
         status=STATUSES,
         tag=sorted({tag for run in every for tag in run.tags}),

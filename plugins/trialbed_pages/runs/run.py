@@ -178,7 +178,7 @@ class RunPage:
         settings = {
             "dataset": f"{config.dataset} ({config.test_set}), sha256 {config.dataset_digest[:12]}",
             "queries": f"{len(config.query_ids)} x {config.repeat}",
-            "model": config.model,
+            "model": ", ".join(config.models),
             "endpoint": shown_url(config.base_url) if config.base_url else "",
             "judge": config.judge,
             "selector": config.selector,

@@ -109,11 +109,12 @@ class TrialPage:
 
         None for an agent that was an object of the program that made the run.
         """
-        config, key = self.run.config, self.trial.key
+        key = self.trial.key
+        config, framework = self.run.config.of(key.framework), self.run.config.plain_label(key.framework)
         if any(info.name == key.framework and info.adapter == IN_PROCESS for info in self.run.frameworks):
             return None
         program = config.command(key.framework)
-        agent = ["-f", key.framework] if program is None else ["--command", f"{key.framework}={program}"]
+        agent = ["-f", framework] if program is None else ["--command", f"{framework}={program}"]
         words = ["bench", "run", *agent, "-d", config.dataset, "--query-id", str(key.query_id)]
         words += ["--model", config.model, "--seed", str(config.seed)]
         words += ["--base-url", shown_url(config.base_url)] if config.base_url else []

@@ -36,7 +36,7 @@ class Recording:
 
 
 def recording_of(run: StoredRun, cache: ModelCache | None = None) -> Recording:
-    """Return the recording that a run is.
+    """Return the recording that a run is: what its own model answered, where it has several.
 
     Args:
         cache: has the bodies that are too long for the log, if the run used it.
@@ -47,7 +47,8 @@ def recording_of(run: StoredRun, cache: ModelCache | None = None) -> Recording:
     found, config = Recording(), run.config
     identity = config.model_identity or config.model
     replies, found.conflicts = keyed(
-        identity, (reply for trial in run.trials() for reply in _replies(trial, config, found, cache))
+        identity,
+        (reply for trial in run.trials() if _is_of(trial, config) for reply in _replies(trial, config, found, cache)),
     )
     found.cassette = Cassette(config.model, identity, config.told_model, replies)
     return found
@@ -106,6 +107,10 @@ def _replies(
                 dialect=call.dialect,
             )
             asked[text] += 1
+
+
+def _is_of(trial: StoredTrial, config: RunConfig) -> bool:
+    return config.of(trial.key.framework).model == config.model
 
 
 def _is_answered(call: ModelCall) -> bool:

@@ -24,10 +24,13 @@ COLUMNS = ("", "difference", "changed", "p", "verdict")
 
 
 def comparison_tables(report: Report) -> list[Table]:
-    """A table of every framework against the reference, and one of native profiles against controlled ones."""
+    """A table of frameworks against each baseline, and one of native profiles against controlled ones."""
     found = [(summary.framework, one) for summary in report.frameworks for one in summary.comparisons]
-    kinds = {kind: [item for item in found if item[1].kind == kind] for kind in ("reference", "profile")}
-    tables = [_table(kind, own) for kind, own in kinds.items() if any(one.scores for _, one in own)]
+    groups: dict[tuple[str, str], list[Compared]] = {}
+    for item in sorted(found, key=lambda item: item[1].kind == "profile"):
+        kind = item[1].kind
+        groups.setdefault((kind, item[1].against if kind == "reference" else ""), []).append(item)
+    tables = [_table(kind, own) for (kind, _), own in groups.items() if any(one.scores for _, one in own)]
     if tables:
         tables[0] = replace(tables[0], notes=[*tables[0].notes, *rank_notes(_ranks(report))])
     return [replace(table, legend=_untold(table, tables[:place])) for place, table in enumerate(tables)]

@@ -31,7 +31,7 @@ def _suite(summary: Summary, conclusion: str, queries: Mapping[int | str, Query]
         "run_id": run.run_id,
         "status": run.status,
         "test_set": config.test_set,
-        "model": config.model,
+        "model": ", ".join(config.models),
         "evaluator_model": config.judge,
         "framework_version": summary.info.version if summary.info else None,
         "trialbed_version": config.trialbed_version,

@@ -9,13 +9,15 @@ from trialbed.contracts import Reporter
 from trialbed.report import Report, conclusions
 from trialbed_plugins.reporters._attribution import attribution_tables
 from trialbed_plugins.reporters._comparisons import comparison_tables
+from trialbed_plugins.reporters._factors import factor_tables
 from trialbed_plugins.reporters._junit import run_suites
 from trialbed_plugins.reporters._tables import brief_table, run_plots, run_records, run_table
 
 
 def _tables(report: Report) -> list[views.Table]:
     """The conclusions, the figures of a run, what became of its gold calls, and how its frameworks differ."""
-    return [_conclusion(report), run_table(report), *attribution_tables(report), *comparison_tables(report)]
+    compared = [*factor_tables(report), *comparison_tables(report)]
+    return [_conclusion(report), run_table(report), *attribution_tables(report), *compared]
 
 
 def _conclusion(report: Report) -> views.Table:
@@ -31,7 +33,7 @@ class TableReporter(Reporter):
     def report(self, report: Report, stream: TextIO) -> None:
         """Write the table of one run."""
         if self.brief:
-            views.print_tables([_conclusion(report), brief_table(report)], stream)
+            views.print_tables([_conclusion(report), brief_table(report), *factor_tables(report)], stream)
             return
         tables = _tables(report)
         if not self.explained:

@@ -131,7 +131,7 @@ def run_records(report: Report) -> list[dict[str, Any]]:
             "agent_name": column.name,
             "framework_version": _version(column.summary),
             "test_set": config.test_set,
-            "model": config.model,
+            "model": config.of(column.name).model,
             "run_id": report.run.run_id,
             "score": name,
             **_record(name, column),
@@ -165,8 +165,9 @@ def _heading(report: Report) -> str:
     """The subject and the settings of a run, which are the same for every framework."""
     config = report.run.config
     queries = "1 query" if len(config.query_ids) == 1 else f"{len(config.query_ids)} queries"
+    models = " and ".join(config.models)
     return (
-        f"{config.test_set}: {queries}, model {config.model}, judge {config.judge}, selector {config.selector}, "
+        f"{config.test_set}: {queries}, model {models}, judge {config.judge}, selector {config.selector}, "
         f"seed {config.seed}, run {report.run.run_id}"
     )
 

@@ -18,12 +18,12 @@ class Spending:
 
     def use(self, model: str, usage: Usage) -> None:
         """A model has answered a request."""
-        if self._budget is not None and model == self._budget.model:
-            self._spent += self._budget.amount(usage)
+        if self._budget is not None and self._budget.is_for(model):
+            self._spent += self._budget.amount(usage, model)
 
     def refusal(self, model: str) -> str | None:
         """Return why a model is not asked any more; None where it may be."""
         budget = self._budget
-        if budget is None or model != budget.model or self._spent < budget.limit:
+        if budget is None or not budget.is_for(model) or self._spent < budget.limit:
             return None
         return f"the budget of this run is used up: {budget.text_of(self._spent)} of {budget.text_of(budget.limit)}"

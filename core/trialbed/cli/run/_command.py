@@ -19,7 +19,7 @@ from trialbed.cli.options import json_option, option, plain_option
 from trialbed.cli.run._regressions import baseline_sides, check_baseline, regressed
 from trialbed.cli.run._sweep import check_sweep, sweep_table
 from trialbed.cli.sections import SectionedCommand
-from trialbed.cli.setting_options import setting_options
+from trialbed.cli.setting_options import FACTORS, setting_options
 from trialbed.cli.stored import legend_option, run_reporter, show_command
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ Examples:
   bench run --framework reference --framework langgraph --limit 60 --extend
   bench run --retry-failed
   bench run --model gpt-4o-mini --base-url https://api.openai.com/v1 --judge gpt-4o-mini
+  bench run -f reference -f langgraph --model scripted:gold --model scripted:partial
 """
 
 SECTIONS = {
@@ -254,6 +255,9 @@ def _options(given: dict[str, Any]) -> RunOptions:
     from trialbed.engine import RunOptions
 
     chosen = {name: value for name, value in given.items() if value is not None}
+    for name in FACTORS:
+        if isinstance(chosen.get(name), tuple):
+            chosen[f"{name}s"] = chosen.pop(name)
     return RunOptions(**chosen | {"frameworks": _frameworks(given)})
 
 

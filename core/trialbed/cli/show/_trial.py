@@ -69,7 +69,8 @@ def _head(run: StoredRun, result: TrialResult) -> Iterator[Line]:
     yield Line(f"{key.framework} on query {key.query_id}{repeat}{attempt}: {result.status}{failure}")
     parts = {"model": timing.model, "tools": timing.tool, "framework": timing.framework, "waiting": timing.waiting}
     times = ", ".join(f"{name} {time:.3f}" for name, time in parts.items() if time or name != "waiting")
-    yield Line(f"run {run.run_id}, model {run.config.model}, seed {result.seed}; {timing.wall:.3f} s: {times}")
+    model = run.config.of(result.key.framework).model
+    yield Line(f"run {run.run_id}, model {model}, seed {result.seed}; {timing.wall:.3f} s: {times}")
     yield from _filled_up(result)
 
 
@@ -112,7 +113,7 @@ def _document(
     """A trial as JSON: all that the store holds of it, its task, and what went wrong."""
     return {
         "run_id": run.run_id,
-        "model": run.config.model,
+        "model": run.config.of(result.key.framework).model,
         "query": query.model_dump(mode="json", exclude={"apis"}) if query else None,
         "status": result.status,
         "problems": [problem.as_json() for problem in found],

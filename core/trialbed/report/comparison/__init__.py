@@ -6,6 +6,7 @@ compares the frameworks of one run, and ``_groups`` compares several runs.
 
 from trialbed.report.comparison._differences import ComparisonOptions, RunComparison
 from trialbed.report.comparison._documents import document_file, is_document
+from trialbed.report.comparison._factors import Factor, FactorContrast, FactorEffects, factor_effects
 from trialbed.report.comparison._findings import (
     ALPHA,
     HEADLINE,
@@ -45,6 +46,9 @@ __all__ = [
     "ComparedRun",
     "ComparedTrial",
     "ComparisonOptions",
+    "Factor",
+    "FactorContrast",
+    "FactorEffects",
     "FrameworkComparison",
     "QueryId",
     "Ranks",
@@ -62,6 +66,7 @@ __all__ = [
     "difference_text",
     "document_file",
     "explanations",
+    "factor_effects",
     "finding_cells",
     "finding_notes",
     "headline_scores",

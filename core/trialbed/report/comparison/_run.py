@@ -10,11 +10,15 @@ from trialbed.errors import UsageError
 from trialbed.records import (
     CONTROLLED,
     NATIVE,
+    SETTINGS,
     TrialKey,
     TrialResult,
     framework_name,
     framework_profile,
     framework_release,
+    label_settings,
+    meant_labels,
+    varied_framework,
 )
 from trialbed.report._trials import QueryId, ReportedTrial
 from trialbed.report.comparison._causes import loss_cause
@@ -101,11 +105,17 @@ def run_pairs(sides: Sequence[Side], against: str | None) -> list[RunPair]:
     baseline = chosen_baseline(list(by_name), against)
     for name in by_name:
         if name != baseline:
-            kinds.setdefault((baseline, name), []).append("reference")
+            kinds.setdefault((_baseline_of(name, baseline, by_name), name), []).append("reference")
     for pair in _with_controlled(list(by_name)):
         kinds.setdefault(pair, []).append("profile")
     pairs = [RunPair(by_name[one], by_name[other], tuple(own)) for (one, other), own in kinds.items()]
     return [pair for pair in pairs if not (pair.baseline.void or pair.candidate.void)]
+
+
+def _baseline_of(name: str, baseline: str, names: Collection[str]) -> str:
+    """Return the baseline with the settings of a framework that has some of its own; the baseline for itself."""
+    alike = f"{varied_framework(baseline)}{SETTINGS}{label_settings(name)}"
+    return alike if label_settings(name) and alike != name and alike in names else baseline
 
 
 def _causes(
@@ -145,7 +155,7 @@ def chosen_baseline(frameworks: Sequence[str], against: str | None) -> str:
         return REFERENCE if REFERENCE in frameworks else frameworks[0]
     if against in frameworks:
         return against
-    meant = [framework for framework in frameworks if framework_name(framework) == against]
+    meant = meant_labels(against, frameworks)
     if len(meant) == 1:
         return meant[0]
     raise UsageError(f"--against: {against!r} is not one framework of the run: {', '.join(frameworks)}")
@@ -157,5 +167,5 @@ def _with_controlled(names: Sequence[str]) -> list[tuple[str, str]]:
     return [(controlled[_package(name)], name) for name in native if _package(name) in controlled]
 
 
-def _package(name: str) -> tuple[str, str | None]:
-    return framework_name(name), framework_release(name)
+def _package(name: str) -> tuple[str, str | None, str]:
+    return framework_name(name), framework_release(name), label_settings(name)

@@ -179,7 +179,16 @@ def test_a_run_with_another_setting_is_not_extended(store: Store, add_run: AddRu
 
 
 def test_every_setting_that_may_not_change_is_tested() -> None:
-    grow = {"frameworks", "commands", "query_ids", "repeat", "adapter_versions", "adapter_digests", "told_as"}
+    grow = {
+        "frameworks",
+        "commands",
+        "query_ids",
+        "repeat",
+        "adapter_versions",
+        "adapter_digests",
+        "told_as",
+        "variations",
+    }
     assert set(SETTINGS) == set(RunConfig.model_fields) - grow
 
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import pytest
+from support.trials import run_config
 
 from trialbed.contracts import Executor, OpenedModel
 from trialbed.engine._trial import TrialRunner
@@ -15,15 +16,17 @@ from trialbed.records import (
     Failure,
     FrameworkInfo,
     IntegrityFinding,
-    Limits,
     ModelCall,
     Outcome,
     Query,
     TrialKey,
+    TrialRegistration,
     TrialSpec,
+    Variation,
     WireLog,
 )
 from trialbed.scoring import ScoringStopped
+from trialbed.store import new_run
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ASKED = ModelCall(started=0, duration=0, status=200, request="", response="", request_bytes=0, response_bytes=0)
@@ -37,10 +40,13 @@ class Control:
     def __init__(self, *calls: ModelCall) -> None:
         self.calls = calls
         self.opened: list[str] = []
+        self.kinds: dict[str, object] = {}
+        self.registrations: dict[str, TrialRegistration] = {}
         self.closed: list[str] = []
 
     async def open_trial(self, registration, kind):
         self.opened.append(registration.trial)
+        self.kinds[registration.trial], self.registrations[registration.trial] = kind, registration
 
     async def close_trial(self, trial):
         self.closed.append(trial)
@@ -114,33 +120,41 @@ def runner_of(executor, control, scored=None, processes=None):
     async def score(context):
         return scored(context) if scored else ()
 
-    config = SimpleNamespace(
-        model="scripted:gold",
-        told_model="gpt-4o",
-        allowed_models=(),
-        max_trial_tokens=None,
-        faults=None,
-        temperature=0.0,
-        max_tokens=None,
-        seed=0,
-        limits=Limits(),
-        judge="rule",
-        judge_model=None,
-        adapter_digests={},
+    own = Variation(framework="f", model="scripted:partial", temperature=0.7, told_as="partial")
+    config = run_config(
+        frameworks=("f", "f@partial"), temperature=0.0, adapter_versions={}, variations={"f@partial": own}
     )
     return TrialRunner(
-        run=SimpleNamespace(prices=None, config=config),
+        run=new_run(config, "d"),
         queries={1: Query(query_id=1, text="?", apis=())},
         tools={1: ()},
         simulator="template",
         control=control,
-        executors={"f": executor},
+        executors={"f": executor, "f@partial": executor},
         listeners=SimpleNamespace(notify=lambda *event, **details: None, score=score),
         judge=None,
-        model=OpenedModel(model="scripted:gold"),
+        models={name: OpenedModel(model=name) for name in config.models},
         slots=asyncio.Semaphore(1),
         processes=processes,
     )
+
+
+async def test_a_framework_with_settings_of_its_own_is_the_same_agent_with_these() -> None:
+    executor, control = Workers(), Control(ASKED)
+    runner = runner_of(executor, control)
+    await runner(TrialKey(framework="f", query_id=1))
+    result = await runner(TrialKey(framework="f@partial", query_id=1))
+    assert result.key.framework == "f@partial"
+    assert [spec.key.framework for spec in executor.specs] == ["f", "f"]
+    assert [(spec.endpoint.model, spec.endpoint.temperature) for spec in executor.specs] == [
+        ("gpt-4o", 0.0),
+        ("partial", 0.7),
+    ]
+    assert [(one.model, one.model_name) for one in control.registrations.values()] == [
+        ("scripted:gold", "gpt-4o"),
+        ("scripted:partial", "partial"),
+    ]
+    assert len(set(control.kinds.values())) == 2, "the server would open the one like the other"
 
 
 async def test_a_log_is_asked_for_before_the_next_agent_works():

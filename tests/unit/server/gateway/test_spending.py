@@ -28,3 +28,14 @@ def test_without_a_budget_everything_is_asked() -> None:
     spending = Spending(None)
     spending.use("m", Usage(prompt_tokens=10**12))
     assert spending.refusal("m") is None
+
+
+def test_a_budget_counts_every_model_of_the_run_at_its_own_price() -> None:
+    others = {"dear": read_prices("100,100")}
+    spending = Spending(Budget(limit=1, unit="USD", prices=read_prices("1,1"), model="m", others=others))
+    spending.use("m", Usage(prompt_tokens=5_000))
+    assert spending.refusal("dear") is None
+    spending.use("dear", Usage(prompt_tokens=10_000))
+    assert (
+        spending.refusal("m") == spending.refusal("dear") == "the budget of this run is used up: 1.00 USD of 1.00 USD"
+    )

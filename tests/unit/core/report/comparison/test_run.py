@@ -89,3 +89,25 @@ def test_the_baseline_can_be_named_by_the_framework_alone() -> None:
     for against in ("acme", "nothing"):
         with pytest.raises(UsageError, match=f"--against: '{against}' is not one framework of the run: acme:native, a"):
             chosen_baseline(["acme:native", "acme:controlled"], against)
+
+
+def test_a_framework_with_settings_of_its_own_is_compared_with_the_baseline_that_has_them() -> None:
+    names = ("reference", "langgraph:native", "reference@large", "langgraph:native@large", "langgraph:native@odd")
+    assert against(*map(side, names)) == {
+        "reference": [],
+        "langgraph:native": [("reference", "reference")],
+        "reference@large": [("reference", "reference")],
+        "langgraph:native@large": [("reference", "reference@large")],
+        "langgraph:native@odd": [("reference", "reference")],
+    }
+
+
+def test_native_is_compared_with_the_controlled_profile_that_has_its_settings() -> None:
+    names = ("a:controlled", "a:native", "a:controlled@large", "a:native@large")
+    found = against(*map(side, names))
+    assert ("profile", "a:controlled@large") in found["a:native@large"]
+    assert ("profile", "a:controlled") in found["a:native"]
+
+
+def test_the_name_alone_of_a_baseline_means_the_one_with_the_runs_settings() -> None:
+    assert chosen_baseline(["b:native", "a:native", "a:native@large"], "a") == "a:native"

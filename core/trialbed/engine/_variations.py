@@ -1,0 +1,83 @@
+"""The columns of a run with several models or temperatures: its frameworks, and each with other settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import product
+
+from trialbed.contracts import ModelInfo
+from trialbed.engine._models import model_info, with_endpoint
+from trialbed.engine._options import RunOptions
+from trialbed.errors import UsageError
+from trialbed.records import SETTINGS, Variation
+
+
+def with_factors(options: RunOptions, own_model: object = None) -> RunOptions:
+    """Return the options with the first of several models and temperatures as their own.
+
+    Raises:
+        UsageError: there are several models, and the model is an object.
+    """
+    models, temperatures = tuple(dict.fromkeys(options.models)), tuple(dict.fromkeys(options.temperatures))
+    if models and own_model is not None:
+        raise UsageError("models: give models by name; an object is the only model of a run")
+    return replace(
+        options,
+        models=models,
+        temperatures=temperatures,
+        model=models[0] if models else options.model,
+        temperature=temperatures[0] if temperatures else options.temperature,
+    )
+
+
+def with_endpoints(options: RunOptions) -> RunOptions:
+    """Return the options with an endpoint for every further model, as the first one has.
+
+    Raises:
+        UsageError: as ``with_endpoint`` says.
+    """
+    for model in options.models[1:]:
+        options = replace(with_endpoint(replace(options, model=model)), model=options.model)
+    return options
+
+
+def variations_of(
+    options: RunOptions, frameworks: Iterable[str], told_as: Callable[[RunOptions, ModelInfo], str | None]
+) -> dict[str, Variation]:
+    """Return the columns with settings of their own, by label, beside those of the frameworks themselves.
+
+    Args:
+        told_as: the name that frameworks are told of a model, where it is not the usual one.
+    """
+    found = {}
+    for own in _combinations(options):
+        info = model_info(own)
+        for framework in frameworks:
+            found[f"{framework}{SETTINGS}{_label(own, options)}"] = Variation(
+                framework=framework,
+                model=own.model,
+                model_identity=info.identity,
+                told_as=told_as(own, info),
+                temperature=own.temperature,
+            )
+    return found
+
+
+def _combinations(options: RunOptions) -> Iterator[RunOptions]:
+    """Yield the options with each combination but the first, which is the run's own."""
+    models, temperatures = options.models or (options.model,), options.temperatures or (options.temperature,)
+    for model, temperature in list(product(models, temperatures))[1:]:
+        yield replace(options, model=model, temperature=temperature)
+
+
+def _label(own: RunOptions, run: RunOptions) -> str:
+    """Return the settings that are not the run's, in words."""
+    parts = [own.model] if own.model != run.model else []
+    parts += [f"temperature={own.temperature:g}"] if own.temperature not in (run.temperature, None) else []
+    return ",".join(parts)
+
+
+def spread(values: Mapping[str, str], variations: Mapping[str, Variation]) -> dict[str, str]:
+    """Return what is known of each framework, for its columns too."""
+    return {**values, **{label: values[own.framework] for label, own in variations.items() if own.framework in values}}

@@ -1,0 +1,177 @@
+"""The effects of the factors of a run, such as its frameworks and its models: which of them matters more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+
+from trialbed.records import RunConfig, shown_name
+from trialbed.report.comparison._findings import ScoreFinding, findings_by_pair
+from trialbed.report.comparison._sides import Side, shared_trials
+from trialbed.statistics import Interval, paired_interval
+
+FRAMEWORK = "framework"
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A setting in which the columns of a run differ, or the framework.
+
+    Attributes:
+        levels: its values; the first is the one that the others are compared with.
+        findings: on each other level that can be compared, over all that is the same otherwise.
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    findings: tuple[ScoreFinding, ...]
+
+    @property
+    def largest(self) -> ScoreFinding | None:
+        """The finding with the largest difference."""
+        return max(self.findings, key=lambda finding: abs(finding.difference), default=None)
+
+
+@dataclass(frozen=True)
+class FactorContrast:
+    """Two factors: by how much the largest difference of the one exceeds that of the other.
+
+    Attributes:
+        more, less: their names, the one with the larger difference first.
+        interval: of how much larger it is; it leaves out 0 where that is shown.
+    """
+
+    more: str
+    less: str
+    difference: float
+    interval: Interval
+
+    @property
+    def is_shown(self) -> bool:
+        """Return whether the one is shown to matter more."""
+        return self.interval.low > 0
+
+
+@dataclass(frozen=True)
+class FactorEffects:
+    """The effects of the factors of a run on a score.
+
+    Attributes:
+        contrasts: of the factor with the largest difference with each other one.
+    """
+
+    score: str
+    factors: tuple[Factor, ...]
+    contrasts: tuple[FactorContrast, ...]
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Which factor matters more, in words."""
+        return tuple(_sentence(contrast, self.score) for contrast in self.contrasts)
+
+
+def factor_effects(config: RunConfig, sides: Mapping[str, Side], score: str, margin: float) -> FactorEffects | None:
+    """Return the effects of a run's factors on a score; None where only its frameworks differ.
+
+    An effect is the mean difference between two levels of a factor, over the queries and over all columns that differ
+    in nothing else. Columns without a counterpart are left out.
+
+    Args:
+        sides: framework -> its trials; without those that cannot be compared.
+    """
+    if not config.variations:
+        return None
+    columns = [(_values(config, label), side) for label, side in sides.items()]
+    pairs = [pair for name in _names(columns) for pair in _pairs(name, columns)]
+    found = findings_by_pair([(pair.first, pair.other) for pair in pairs], margin, [score])
+    judged = [(pair, own[score]) for pair, own in zip(pairs, found, strict=True) if score in own]
+    factors = tuple(
+        Factor(name, tuple(_levels(name, columns)), tuple(own for pair, own in judged if pair.factor == name))
+        for name in _names(columns)
+    )
+    return FactorEffects(score, factors, tuple(_contrasts(judged)))
+
+
+Values = Mapping[str, str]
+"""Factor -> its level in a column."""
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two levels of a factor, each with the trials of all columns that have a counterpart in the other."""
+
+    factor: str
+    first: Side
+    other: Side
+
+
+def _values(config: RunConfig, label: str) -> Values:
+    own = config.of(label)
+    temperature = "default" if own.temperature is None else f"{own.temperature:g}"
+    return {FRAMEWORK: config.plain_label(label), "model": own.model, "temperature": temperature}
+
+
+def _names(columns: Sequence[tuple[Values, Side]]) -> list[str]:
+    """The factors in which the columns differ."""
+    names = columns[0][0] if columns else ()
+    return [name for name in names if len({values[name] for values, _ in columns}) > 1]
+
+
+def _levels(name: str, columns: Sequence[tuple[Values, Side]]) -> list[str]:
+    return list(dict.fromkeys(values[name] for values, _ in columns))
+
+
+def _pairs(name: str, columns: Sequence[tuple[Values, Side]]) -> Iterator[_Pair]:
+    first, *others = _levels(name, columns)
+    for level in others:
+        sides: list[tuple[Side, Side]] = []
+        for values, side in columns:
+            counterpart = {**values, name: level}
+            other = next((own for found, own in columns if found == counterpart), None)
+            if values[name] == first and other is not None:
+                sides.append((side, other))
+        if sides:
+            one, two = zip(*sides, strict=True)
+            yield _Pair(name, _merge(first, one), _merge(level, two))
+
+
+def _merge(level: str, sides: Sequence[Side]) -> Side:
+    """The trials of several columns as those of one, with repeats that tell them apart."""
+    most = 1 + max((trial.repeat for side in sides for trial in side.trials), default=0)
+    trials = [
+        replace(trial, repeat=place * most + trial.repeat) for place, side in enumerate(sides) for trial in side.trials
+    ]
+    return replace(sides[0], name=level, trials=trials, missing=sum(side.missing for side in sides))
+
+
+def _contrasts(judged: Sequence[tuple[_Pair, ScoreFinding]]) -> Iterator[FactorContrast]:
+    """Compare the factor with the largest difference with each other one, query by query."""
+    largest: dict[str, tuple[_Pair, ScoreFinding]] = {}
+    for pair, finding in sorted(judged, key=lambda item: -abs(item[1].difference)):
+        largest.setdefault(pair.factor, (pair, finding))
+    turned = [(name, _turn(pair, finding)) for name, (pair, finding) in largest.items()]
+    for less, theirs in turned[1:]:
+        more, ours = turned[0]
+        column = [ours[query] - theirs[query] for query in ours if query in theirs]
+        if column:
+            yield FactorContrast(more, less, fmean(column), paired_interval(column))
+
+
+def _turn(pair: _Pair, finding: ScoreFinding) -> dict[object, float]:
+    """The differences of a finding's queries, turned so that their mean is not negative."""
+    first, other = shared_trials(pair.first, pair.other)
+    ours, theirs = first.values(finding.score), other.values(finding.score)
+    sign = -1 if finding.difference < 0 else 1
+    return {query: sign * (theirs[query] - ours[query]) for query in ours if query in theirs}
+
+
+def _sentence(contrast: FactorContrast, score: str) -> str:
+    low, high = contrast.interval.low, contrast.interval.high
+    more = f"{contrast.difference:.3f} [{low:.3f}, {high:.3f}]"
+    by = f"its largest difference exceeds that of the {contrast.less} by {more}"
+    if contrast.is_shown:
+        return f"The {contrast.more} matters more for {shown_name(score)} than the {contrast.less}: {by}."
+    return (
+        f"Whether the {contrast.more} matters more for {shown_name(score)} than the {contrast.less} is not shown: {by}."
+    )

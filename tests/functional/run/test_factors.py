@@ -1,0 +1,44 @@
+"""Runs with several models."""
+
+from __future__ import annotations
+
+from support.bench import Bench
+
+from trialbed import evaluate
+
+ONE = ("run", "--limit", 2, "-f", "reference", "--json")
+TWO = (*ONE, "--model", "scripted:gold", "--model", "scripted:partial")
+
+
+def test_a_finished_run_gets_a_further_model_in_columns_of_its_own(bench: Bench) -> None:
+    first = bench(*ONE).documents[0]["metadata"]["run_id"]
+    extended = bench(*TWO, "--extend")
+    assert "4 trials, 2 of them kept from before" in extended.err
+    own, other = extended.documents
+    assert {own["metadata"]["run_id"], other["metadata"]["run_id"]} == {first}
+    assert [document["metadata"]["agent_name"] for document in (own, other)] == [
+        "reference",
+        "reference@scripted:partial",
+    ]
+    assert [document["metadata"]["model"] for document in (own, other)] == ["scripted:gold", "scripted:partial"]
+    assert own["summary"]["average_api_call_score"] == 1
+    assert other["summary"]["average_api_call_score"] < 1
+
+    shown = bench("show", "latest").out
+    assert "what matters for solved" in shown
+    assert "model scripted:partial" in bench("show", "latest", "reference@scripted:partial/1").out
+    assert "model scripted:gold" in bench("show", "latest", "reference/1").out
+
+
+def test_an_object_of_a_program_has_columns_too() -> None:
+    asked = []
+
+    def agent(query, tools):  # type: ignore[no-untyped-def]
+        asked.append(query)
+        return "I give up."
+
+    report = evaluate(agent, "mini", limit=2, models=("scripted:gold", "scripted:partial"))
+    assert [summary.framework for summary in report.frameworks] == ["agent", "agent@scripted:partial"]
+    assert len(asked) == 4
+    assert report.factors is not None
+    assert [factor.name for factor in report.factors.factors] == ["model"]

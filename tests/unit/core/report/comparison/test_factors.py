@@ -1,0 +1,101 @@
+"""The effects of models, temperatures and frameworks within one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pytest
+from support.trials import run_config
+
+from trialbed.records import RunConfig, Variation
+from trialbed.report.comparison import ComparedRun, ComparedTrial, FactorEffects, Side, factor_effects
+
+SOPR = frozenset({"sopr_score"})
+QUERIES = range(40)
+COLUMNS = {"a": ("a", "small"), "b": ("b", "small"), "a@large": ("a", "large"), "b@large": ("b", "large")}
+
+
+def config(columns: Mapping[str, tuple[str, str]] = COLUMNS) -> RunConfig:
+    own = {label: Variation(framework=name, model=model) for label, (name, model) in columns.items() if "@" in label}
+    return run_config(frameworks=tuple(columns), model="small", variations=own, adapter_versions={})
+
+
+def side(name: str, value: Callable[[int], float], *, repeats: int = 1) -> Side:
+    trials = [
+        ComparedTrial(query, {"sopr_score": value(query)}, repeat=repeat)
+        for query in QUERIES
+        for repeat in range(repeats)
+    ]
+    return Side("r", name, ComparedRun(name), trials, SOPR, SOPR)
+
+
+def effects(sides: Mapping[str, Side], about: RunConfig | None = None) -> FactorEffects:
+    found = factor_effects(about or config(), sides, "sopr_score", 0.05)
+    assert found is not None
+    return found
+
+
+def solves(share: float) -> Callable[[int], float]:
+    return lambda query: float(query % 10 < 10 * share)
+
+
+def test_each_factor_has_its_effect_over_all_columns_that_differ_in_nothing_else() -> None:
+    shares = {"a": 0.4, "b": 0.5, "a@large": 0.8, "b@large": 0.9}
+    found = effects({name: side(name, solves(share)) for name, share in shares.items()})
+    framework, model = found.factors
+    assert (framework.name, framework.levels) == ("framework", ("a", "b"))
+    assert (model.name, model.levels) == ("model", ("small", "large"))
+    assert [finding.difference for finding in framework.findings] == [pytest.approx(0.1)]
+    assert [finding.difference for finding in model.findings] == [pytest.approx(0.4)]
+    assert (model.findings[0].baseline_mean, model.findings[0].candidate_mean) == (
+        pytest.approx(0.45),
+        pytest.approx(0.85),
+    )
+
+
+def test_the_factor_that_matters_more_is_named_where_that_is_shown() -> None:
+    shares = {"a": 0.2, "b": 0.2, "a@large": 0.9, "b@large": 0.9}
+    (contrast,) = effects({name: side(name, solves(share)) for name, share in shares.items()}).contrasts
+    assert (contrast.more, contrast.less) == ("model", "framework")
+    assert contrast.difference == pytest.approx(0.7)
+    assert contrast.is_shown
+    shares = {"a": 0.2, "b": 0.6, "a@large": 0.6, "b@large": 0.9}
+    found = effects({name: side(name, solves(share)) for name, share in shares.items()})
+    assert not found.contrasts[0].is_shown
+    assert found.sentences[0].startswith("Whether the ")
+    assert "is not shown" in found.sentences[0]
+
+
+def test_an_effect_downwards_counts_as_one_upwards() -> None:
+    shares = {"a": 0.9, "b": 0.9, "a@large": 0.1, "b@large": 0.1}
+    found = effects({name: side(name, solves(share)) for name, share in shares.items()})
+    assert found.factors[1].findings[0].difference == pytest.approx(-0.8)
+    assert found.sentences[0].startswith("The model matters more for solved than the framework: ")
+
+
+def test_a_column_without_its_counterpart_is_left_out() -> None:
+    shares = {"a": 0.4, "b": 1.0, "a@large": 0.8}
+    framework, model = effects({name: side(name, solves(share)) for name, share in shares.items()}).factors
+    assert model.findings[0].difference == pytest.approx(0.4), "not of b, which has no large model here"
+    assert framework.findings[0].difference == pytest.approx(0.6)
+
+
+def test_repeats_of_columns_stay_apart() -> None:
+    sides = {name: side(name, solves(0.5), repeats=3) for name in COLUMNS}
+    assert effects(sides).factors[1].findings[0].n == len(QUERIES)
+
+
+def test_several_factors_are_compared_with_the_largest() -> None:
+    own = {
+        f"a@{model},temperature={heat}": Variation(framework="a", model=model, temperature=heat)
+        for model, heat in (("small", 1.0), ("large", 0.0), ("large", 1.0))
+    }
+    about = run_config(frameworks=("a", *own), model="small", temperature=0.0, variations=own, adapter_versions={})
+    sides = {label: side(label, solves(0.9 if "large" in label else 0.3)) for label in about.frameworks}
+    found = effects(sides, about)
+    assert [factor.name for factor in found.factors] == ["model", "temperature"]
+    assert [(one.more, one.less) for one in found.contrasts] == [("model", "temperature")]
+
+
+def test_a_run_of_frameworks_alone_has_no_effects() -> None:
+    assert factor_effects(run_config(), {"reference": side("reference", solves(1))}, "sopr_score", 0.05) is None
