@@ -88,6 +88,7 @@ from .records import TrialResult as TrialResult
 from .records import TrialSpec as TrialSpec
 from .records import TrialStatus as TrialStatus
 from .records import Usage as Usage
+from .records import Variation as Variation
 from .records import WireLog as WireLog
 from .records import finish_of as finish_of
 from .report import Report as Report

@@ -30,7 +30,16 @@ from trialbed.report._thresholds import REPEATS, ThresholdCheck, check_threshold
 from trialbed.report._trials import Claimed, ReportedTrial, WireCounts
 from trialbed.report._worst import WorstQuery, trial_name, worst_queries
 from trialbed.report.attribution import AttributedCall, Attribution
-from trialbed.report.comparison import ComparedRun, ComparedTrial, FrameworkComparison, ScoreFinding, Side
+from trialbed.report.comparison import (
+    ComparedRun,
+    ComparedTrial,
+    Factor,
+    FactorContrast,
+    FactorEffects,
+    FrameworkComparison,
+    ScoreFinding,
+    Side,
+)
 from trialbed.statistics import Interval
 
 __all__ = [
@@ -45,6 +54,9 @@ __all__ = [
     "ComparedTrial",
     "Conclusion",
     "Counts",
+    "Factor",
+    "FactorContrast",
+    "FactorEffects",
     "Figures",
     "FrameworkComparison",
     "Integrity",
