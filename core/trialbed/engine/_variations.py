@@ -48,7 +48,7 @@ def variations_of(
     """Return the columns with settings of their own, by label, beside those of the frameworks themselves.
 
     Args:
-        told_as: the name that frameworks are told of a model, where it is not the usual one.
+        told_as: gives the name under which frameworks know a model, where it is not the usual one.
     """
     found = {}
     for own in _combinations(options):

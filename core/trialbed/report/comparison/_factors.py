@@ -137,7 +137,7 @@ def _pairs(name: str, columns: Sequence[tuple[Values, Side]]) -> Iterator[_Pair]
 
 
 def _merge(level: str, sides: Sequence[Side]) -> Side:
-    """The trials of several columns as those of one, with repeats that tell them apart."""
+    """The trials of several columns as those of one, with repeats of their own."""
     most = 1 + max((trial.repeat for side in sides for trial in side.trials), default=0)
     trials = [
         replace(trial, repeat=place * most + trial.repeat) for place, side in enumerate(sides) for trial in side.trials
