@@ -54,7 +54,7 @@ def test_a_score_below_the_threshold_is_1(bench: Bench) -> None:
         (("--model", "gpt-4o-mini"), "--base-url"),
         (("--model", "scripted:perfect"), "gold"),
         (("--model", "scripted:glod"), "did you mean 'scripted:gold'"),
-        (("--model", "scripted:gold", "--model", "scripted:none"), "give it once"),
+        (("--judge", "rule", "--judge", "fac"), "give it once"),
         (("--base-url", "http://127.0.0.1:9/v1"), "give --model NAME"),
         (("--judge", "ruel"), "did you mean 'rule'"),
         (("--selector", "keywrd"), "did you mean 'keyword'"),
