@@ -103,7 +103,7 @@ async def test_choices_of_tools_are_obeyed(serve: Serve, sdk: Sdk) -> None:
     anthropic = sdk(client)
     finish = {"name": "finish", "input_schema": {"type": "object", "properties": {"answer": {"type": "string"}}}}
     tools = [*OFFERED, finish]
-    free = await ask(anthropic, QUESTION, stream=False, tools=tools)
+    free = await ask(anthropic, QUESTION, stream=False)
     assert [block.type for block in free.content] == ["text"]
     forced = await ask(anthropic, QUESTION, stream=False, tools=tools, tool_choice={"type": "any"})
     assert forced.content[0].name == "finish"

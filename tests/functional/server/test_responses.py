@@ -133,7 +133,7 @@ async def test_choices_of_tools_are_obeyed(serve: Serve, sdk: Sdk) -> None:
     openai = sdk(client)
     parameters = {"type": "object", "properties": {"answer": {"type": "string"}}}
     tools = [*OFFERED, {"type": "function", "name": "finish", "parameters": parameters, "strict": False}]
-    free = await ask(openai, QUESTION, stream=False, tools=tools)
+    free = await ask(openai, QUESTION, stream=False)
     assert free.output_text
     forced = await ask(openai, QUESTION, stream=False, tools=tools, tool_choice="required")
     assert forced.output[0].name == "finish"
