@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,12 +20,12 @@ class Counting(Simulator):
     """Answers when the test lets it, and counts."""
 
     provenance: ClassVar[str] = "counting"
-    gate: ClassVar[asyncio.Event]
+    gate: ClassVar[threading.Event]
     asked: ClassVar[list[str]]
 
     async def simulate(self, api: Api | None, ref: str, arguments: dict[str, Any]) -> Simulation:
         self.asked.append(ref)
-        await self.gate.wait()
+        await until(self.gate.is_set)  # in a loop of its own
         if arguments.get("city") == "nowhere":
             return Simulation(error="no such city")
         return Simulation(response=f"answer {len(self.asked)}")
@@ -32,7 +33,7 @@ class Counting(Simulator):
 
 @pytest.fixture
 def counting(monkeypatch: pytest.MonkeyPatch) -> type[Counting]:
-    Counting.gate, Counting.asked = asyncio.Event(), []
+    Counting.gate, Counting.asked = threading.Event(), []
     monkeypatch.setattr(trialbed_server.simulators.registry, "load_driver", lambda kind, name: Counting)
     return Counting
 

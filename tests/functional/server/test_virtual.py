@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,7 +21,7 @@ class Gated(Simulator):
     """Answers when the test lets it."""
 
     provenance: ClassVar[str] = "gated"
-    gate: ClassVar[asyncio.Event]
+    gate: ClassVar[threading.Event]
     asked: ClassVar[list[Any]]
 
     async def simulate(self, api: Api | None, ref: str, arguments: dict[str, Any]) -> Simulation:
@@ -28,7 +29,7 @@ class Gated(Simulator):
         if arguments.get("city") in ("raise", ["raise"]):
             raise KeyError("a bug")
         if arguments.get("city") != "fast":
-            await self.gate.wait()
+            await until(self.gate.is_set)  # in a loop of its own
         if arguments.get("city") == "error":
             return Simulation(error="no such city", response="partly")
         return Simulation(response=f"answer {len(self.asked)}")
@@ -36,7 +37,7 @@ class Gated(Simulator):
 
 @pytest.fixture
 def gated(monkeypatch: pytest.MonkeyPatch) -> type[Gated]:
-    Gated.gate, Gated.asked = asyncio.Event(), []
+    Gated.gate, Gated.asked = threading.Event(), []
     real = trialbed_server.simulators.registry.load_driver
     monkeypatch.setattr(
         trialbed_server.simulators.registry,
