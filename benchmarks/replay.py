@@ -42,7 +42,7 @@ TOOLS = [
         "parameters": SCHEMA,
         "api": {"category": API["category"], "tool_name": API["tool_name"], "api_name": f"Current {number}"},
     }
-    for number in range(20)
+    for number in range(4)
 ]
 
 
@@ -141,7 +141,7 @@ def opened(client: httpx.Client, model: str, **fields: str) -> str:
 
 
 def question(number: int) -> dict[str, Any]:
-    """A request of a usual size: an instruction, a question and 20 tools."""
+    """A request of a usual size: an instruction, a question and four tools."""
     functions = [{name: tool[name] for name in ("name", "description", "parameters")} for tool in TOOLS]
     return {
         "model": MODEL,
