@@ -71,8 +71,8 @@ def test_every_tenth_request_refused_for_capacity_costs_no_trial(bench: Bench) -
     assert len(document["results"]) == 15
     assert {result["wire"]["model_calls"] for result in document["results"]} == {2}
     assert endpoint.requests == 33
-    # Two of the three refusals may meet the same trial.
-    assert 2 <= sum(result["timing"]["waiting_time"] > 0 for result in document["results"]) <= 3
+    # Two of the three refusals may meet the same trial; others wait too, while the endpoint asks for time.
+    assert sum(result["timing"]["waiting_time"] > 0 for result in document["results"]) >= 2
 
 
 def test_an_endpoint_that_dies_leaves_an_incomplete_run_that_the_same_command_completes(bench: Bench) -> None:
