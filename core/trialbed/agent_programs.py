@@ -60,7 +60,7 @@ def agent_commands(given: Sequence[str], folder: Path) -> dict[str, AgentCommand
     """
     found: dict[str, AgentCommand] = {}
     for text in given:
-        command = _parsed(text, folder)
+        command = _parse(text, folder)
         if command.name in found:
             raise UsageError(
                 f"{OPTION}: two commands are called {command.name!r}; name them, as in "
@@ -81,7 +81,7 @@ def check_names(commands: Mapping[str, AgentCommand], frameworks: Sequence[str])
         raise UsageError(f"{OPTION}: {taken[0]!r} is a framework of this run; name the command, as in NAME=COMMAND")
 
 
-def _parsed(text: str, folder: Path) -> AgentCommand:
+def _parse(text: str, folder: Path) -> AgentCommand:
     named = _NAMED.fullmatch(text.strip())
     name, command = (named[1], named[2].strip()) if named else ("", text.strip())
     try:

@@ -113,8 +113,8 @@ class OwnLoop:
             TimeoutError: it waits for too long, as others can.
             Exception: whatever it raises.
         """
-        loop, thread = self._begun()
-        future = asyncio.run_coroutine_threadsafe(_begun(begin), loop)
+        loop, thread = self._open()
+        future = asyncio.run_coroutine_threadsafe(_call(begin), loop)
         self._running.add(future)
         try:
             async with asyncio.timeout(seconds):
@@ -134,7 +134,7 @@ class OwnLoop:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._loop = None
 
-    def _begun(self) -> tuple[asyncio.AbstractEventLoop, threading.Thread]:
+    def _open(self) -> tuple[asyncio.AbstractEventLoop, threading.Thread]:
         if self._loop is None or self._thread is None:
             self._loop = asyncio.new_event_loop()
             self._thread = threading.Thread(
@@ -196,7 +196,7 @@ def _settle(work: Callable[[], T], loop: asyncio.AbstractEventLoop, future: asyn
         return
 
 
-async def _begun(begin: Callable[[], Awaitable[T]]) -> T:
+async def _call(begin: Callable[[], Awaitable[T]]) -> T:
     return await begin()
 
 

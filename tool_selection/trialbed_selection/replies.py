@@ -43,14 +43,14 @@ def named_tools(reply: str, known: Mapping[str, ApiRef]) -> list[ApiRef]:
 def _listed_names(text: str) -> Iterator[str]:
     """The names in the first JSON value of the reply that is a list, or has one."""
     for _, _, found in json_values(text, OPENING, _DECODER):
-        for value in _nested(found):
+        for value in _nest(found):
             names = list(_names(value))
             if names:
                 yield from names
                 return
 
 
-def _nested(value: Any) -> Iterator[Any]:
+def _nest(value: Any) -> Iterator[Any]:
     """The value and every list and object in it, in the order of the text."""
     left = [value]
     while left:

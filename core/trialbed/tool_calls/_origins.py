@@ -111,7 +111,7 @@ def requested_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> list[RequestedC
             continue
         request = recorded_request(turn)
         text = None
-        for place, call in enumerate(_counted(turn, request)):
+        for place, call in enumerate(_count(turn, request)):
             pair = pairs.get(call.tool_name)
             if pair is None and call.problem == "unknown tool":
                 continue
@@ -138,7 +138,7 @@ def is_forced(request: ModelRequest, tools: int) -> bool:
     return bool(choice.name) or (choice.mode in ("required", "any") and len(request.tools) == 1 and tools > 1)
 
 
-def _counted(turn: ModelCall, request: ModelRequest | None) -> Iterator[SentCall]:
+def _count(turn: ModelCall, request: ModelRequest | None) -> Iterator[SentCall]:
     """Yield the calls that can be made; a request that the log has cut counts as if it offered tools."""
     yield from turn.tool_calls
     if request is not None and not request.document.get("tools"):

@@ -30,12 +30,12 @@ def parse_json(text: bytes | str, parse_float: ParseFloat = float, *, unique: bo
     """
     if isinstance(text, bytes):
         text = text.decode(json.detect_encoding(text), "surrogatepass")
-    value = _parsed(text, parse_float, unique=unique)
+    value = _parse(text, parse_float, unique=unique)
     check_depth(value, text)
     return value
 
 
-def _parsed(text: str, parse_float: ParseFloat, *, unique: bool) -> Any:
+def _parse(text: str, parse_float: ParseFloat, *, unique: bool) -> Any:
     if parse_float is float and not unique:
         # As exact and several times as fast; what it refuses, such as lone surrogates, is left to the decoder below.
         with suppress(ValueError, TypeError):

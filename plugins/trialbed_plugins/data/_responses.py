@@ -39,13 +39,13 @@ def import_folder(folder: Path, location: str) -> dict[str, Any]:
     with _progress() as progress:
         report = response_server().import_cache(folder, location, progress)
     for problem in report.problems:
-        where = f"{problem.file}: {_shortened(problem.key)}" if problem.key else str(problem.file)
+        where = f"{problem.file}: {_shorten(problem.key)}" if problem.key else str(problem.file)
         click.echo(f"not imported: {where}: {problem.message}", err=True)
     problems = [asdict(problem) | {"file": str(problem.file)} for problem in report.problems]
     return asdict(report) | {"problems": problems}
 
 
-def _shortened(key: str) -> str:
+def _shorten(key: str) -> str:
     return key if len(key) <= LONGEST_KEY else f"{key[:LONGEST_KEY]}… ({len(key):,} characters)"
 
 

@@ -12,7 +12,7 @@ from trialbed.files import replace_file
 from trialbed.records import Query
 from trialbed.report import safe_name
 from trialbed.store import StoredRun, StoredTrial
-from trialbed_plugins.data._converted import converted_answer
+from trialbed_plugins.data._convert import converted_answer
 
 QueryId = int | str
 
@@ -57,11 +57,11 @@ def export_stabletoolbench(run: StoredRun, queries: Mapping[QueryId, Query], fol
                 continue
             name = framework if run.config.repeat == 1 else f"{framework}_r{repeat}"
             path = folder / safe_name(name) / f"{safe_name(run.config.test_set)}.json"
-            _write(path, {str(trial.key.query_id): _converted(run, trial, queries) for trial in measured})
+            _write(path, {str(trial.key.query_id): _convert(run, trial, queries) for trial in measured})
             yield Exported(path, len(measured), max(len(own), len(places)) - len(measured))
 
 
-def _converted(run: StoredRun, trial: StoredTrial, queries: Mapping[QueryId, Query]) -> object:
+def _convert(run: StoredRun, trial: StoredTrial, queries: Mapping[QueryId, Query]) -> object:
     query = queries.get(trial.key.query_id)
     if query is None:
         raise DataError(

@@ -106,7 +106,7 @@ class ModelCache:
         row = (
             key,
             zlib.compress(self._redaction.text(kept.request).encode("utf-8", "surrogatepass")),
-            zlib.compress(self._masked(answer.body)),
+            zlib.compress(self._mask(answer.body)),
             answer.stream,
             answer.duration,
             kept.dialect,
@@ -127,7 +127,7 @@ class ModelCache:
         """Close the file."""
         self._connection.close()
 
-    def _masked(self, body: bytes) -> bytes:
+    def _mask(self, body: bytes) -> bytes:
         if not self._redaction:
             return body
         return self._redaction.body(body.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
@@ -173,11 +173,11 @@ def _open(path: Path) -> sqlite3.Connection:
 
 def _kept(row: tuple[bytes, bytes, int, float, str]) -> KeptAnswer:
     request, body, stream, duration, dialect = row
-    text = _unpacked(request).decode("utf-8", "surrogatepass")
-    return KeptAnswer(text, ServedAnswer(_unpacked(body), bool(stream), duration), dialect)
+    text = _unpack(request).decode("utf-8", "surrogatepass")
+    return KeptAnswer(text, ServedAnswer(_unpack(body), bool(stream), duration), dialect)
 
 
-def _unpacked(data: bytes) -> bytes:
+def _unpack(data: bytes) -> bytes:
     reader = zlib.decompressobj()
     found = reader.decompress(data, MOST)
     if not reader.eof:

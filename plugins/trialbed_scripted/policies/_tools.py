@@ -135,10 +135,10 @@ class Tools:
             fitted = fit(arguments, self._schema(tool, offered), offered.parameters)
         except Inexpressible as error:
             raise Lost(LostCall(position=position or 0, tool=tool, reason="arguments", detail=str(error))) from error
-        return PlannedCall(Call(offered.name, _text(fitted.arguments)), position, _filled(position, tool, fitted))
+        return PlannedCall(Call(offered.name, _text(fitted.arguments)), position, _fill(position, tool, fitted))
 
 
-def _filled(position: int | None, tool: str, fitted: Fitted) -> tuple[FilledArgument, ...]:
+def _fill(position: int | None, tool: str, fitted: Fitted) -> tuple[FilledArgument, ...]:
     return tuple(
         FilledArgument(position=position, tool=tool, argument=path, value=value)
         for path, value in fitted.filled.items()

@@ -83,7 +83,7 @@ class Simulators:
         if simulator not in self._loops:
             self._loops[simulator] = OwnLoop()
             if simulator.model is not None:
-                simulator.model = _relayed(simulator.model)
+                simulator.model = _relay(simulator.model)
         return await self._loops[simulator].do(begin, seconds, type(simulator).__module__)
 
     async def close(self) -> None:
@@ -94,7 +94,7 @@ class Simulators:
             await access.close()
 
 
-def _relayed(access: ModelAccess) -> ModelAccess:
+def _relay(access: ModelAccess) -> ModelAccess:
     """Return an access for other event loops to a model whose connections are of this one."""
     from trialbed.model_access import RelayedModel, run_step  # most servers have no model
 

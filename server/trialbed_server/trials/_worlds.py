@@ -55,12 +55,12 @@ class HostedWorld:
             StuckCode: it did not return in time.
             Exception: the world cannot be made.
         """
-        return await self._do(lambda: _on(self._made(), work), self._seconds)
+        return await self._do(lambda: _on(self._make(), work), self._seconds)
 
     async def end(self) -> Json:
         """Return the state, and let the world go; a failure is kept as the trial's."""
         try:
-            return await self._do(lambda: _on(self._made(), _state_of), min(self._seconds, CLOSING_SECONDS))
+            return await self._do(lambda: _on(self._make(), _state_of), min(self._seconds, CLOSING_SECONDS))
         except StuckCode as stuck:
             self.failure = tool_stuck(f"{self._name}.state()", stuck)
         except Exception as error:
@@ -86,7 +86,7 @@ class HostedWorld:
     async def _do(self, work: Callable[[], T], seconds: float) -> T:
         return await self._thread.do(work, seconds, type(self.code).__module__)
 
-    def _made(self) -> World | None:
+    def _make(self) -> World | None:
         if not self._is_made:
             self._world = made_world(self._simulator, self._state)
             self._is_made = True

@@ -56,11 +56,11 @@ class TargetCatalog:
         self._default = default
         self._exact: dict[tuple[str, str, str], tuple[Api, Simulator]] = {}
         self._standard: dict[StandardName, tuple[Api, Simulator]] = {}
-        self._folded: dict[StandardName, ApiRef] = {}
+        self._fold: dict[StandardName, ApiRef] = {}
         for api, simulator in apis:
             self._exact.setdefault((api.category, api.tool_name, api.api_name), (api, simulator))
             self._standard.setdefault(documented_name(api.category, api.tool_name, api.api_name), (api, simulator))
-            self._folded.setdefault(_folded(documented_name(api.category, api.tool_name, api.api_name)), api.ref)
+            self._fold.setdefault(_fold(documented_name(api.category, api.tool_name, api.api_name)), api.ref)
         self.target = lru_cache(MAX_UNKNOWN + len(self._exact))(self._target)
 
     def _target(self, category: str, tool_name: str, api_name: str) -> CallTarget:
@@ -69,15 +69,15 @@ class TargetCatalog:
         found = self._exact.get((category, tool_name, api_name)) or self._standard.get(name)
         if found is None:
             ref = ApiRef(category=category, tool_name=tool_name, api_name=api_name)
-            folded = _folded(requested_name(category.lower(), tool_name.lower(), api_name.lower()))
-            meant = self._folded.get(folded)
+            folded = _fold(requested_name(category.lower(), tool_name.lower(), api_name.lower()))
+            meant = self._fold.get(folded)
             return CallTarget(ref, name, None, self._default, _origin(self._default, None), meant)
         api, simulator = found
         name = documented_name(api.category, api.tool_name, api.api_name)
         return CallTarget(api.ref, name, api, simulator, _origin(simulator, api))
 
 
-def _folded(name: StandardName) -> StandardName:
+def _fold(name: StandardName) -> StandardName:
     return StandardName(*(part.lower() for part in name))
 
 

@@ -43,22 +43,22 @@ def show_trial(run: StoredRun, trial: StoredTrial, query: Query | None, *, full:
 def _lines(run: StoredRun, result: TrialResult, found: Sequence[TrialProblem], query: Query | None) -> Iterator[Line]:
     yield from _head(run, result)
     if query is not None:
-        yield from _titled("Task", [Line(query.text, 1), *_gold(query)])
-    yield from _titled("What went wrong", list(_problem_lines(found)))
-    yield from _titled("What the server saw", list(conversation(result.wire)))
+        yield from _title("Task", [Line(query.text, 1), *_gold(query)])
+    yield from _title("What went wrong", list(_problem_lines(found)))
+    yield from _title("What the server saw", list(conversation(result.wire)))
     answer = result.outcome.answer
     if answer is not None:
         ended = answer.finish or "did not finish"
         counted = ended if result.status == "answered" else "does not count, as the trial failed"
-        yield from _titled(f"Answer ({counted})", [Line(answer.final_answer or "(empty)", 1)])
+        yield from _title(f"Answer ({counted})", [Line(answer.final_answer or "(empty)", 1)])
     if result.verified is not None:
-        yield from _titled("What was found", list(findings(result.verified)))
+        yield from _title("What was found", list(findings(result.verified)))
         return
-    yield from _titled("What the agent claims", list(claims(result)))
-    yield from _titled("Scores", scores(result) or [Line("None, as the trial did not end with an answer.", 1)])
+    yield from _title("What the agent claims", list(claims(result)))
+    yield from _title("Scores", scores(result) or [Line("None, as the trial did not end with an answer.", 1)])
     failure = result.outcome.failure
     if failure is not None and failure.detail:
-        yield from _titled("Details of the failure", [Line(failure.detail, 1)])
+        yield from _title("Details of the failure", [Line(failure.detail, 1)])
 
 
 def _head(run: StoredRun, result: TrialResult) -> Iterator[Line]:
@@ -83,7 +83,7 @@ def _filled_up(result: TrialResult) -> Iterator[Line]:
         yield Line(f"tools: {len(result.selected_tools)}, of which {len(names)} fill up the choice: {shown}{more}")
 
 
-def _titled(title: str, lines: Sequence[Line]) -> Iterator[Line]:
+def _title(title: str, lines: Sequence[Line]) -> Iterator[Line]:
     yield from (Line(""), Line(title), *lines)
 
 
