@@ -12,7 +12,7 @@ from trialbed.files import replace_file
 from trialbed.records import Query
 from trialbed.report import safe_name
 from trialbed.store import StoredRun, StoredTrial
-from trialbed_plugins.data._convert import converted_answer
+from trialbed_plugins.data._converted import converted_answer
 
 QueryId = int | str
 

@@ -65,7 +65,7 @@ async def test_neither_the_list_of_models_nor_an_unknown_path_is_a_step(serve: S
     client = await opened(serve, limits={**LIMITS, "max_steps": 1})
     for _ in range(3):
         assert (await client.get(f"/t/{TRIAL}/v1/models")).status_code == 200
-        assert (await client.post(f"/t/{TRIAL}/v1/responses", json={})).status_code == 404
+        assert (await client.post(f"/t/{TRIAL}/v1/completions", json={})).status_code == 404
     assert (await client.post(CHAT, json=BODY)).status_code == 200
     assert [call["cause"] for call in (await closed(client))["model_calls"]] == ["request"] * 3 + [None]
 
