@@ -96,9 +96,7 @@ class OwnLoop:
     """
 
     def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        self._running: set[Future[Any]] = set()
+        self._lane: _Lane | None = None
 
     async def do(self, begin: Callable[[], Awaitable[T]], seconds: float, package: str = "") -> T:
         """Return the result of a coroutine.
@@ -113,42 +111,74 @@ class OwnLoop:
             TimeoutError: it waits for too long, as others can.
             Exception: whatever it raises.
         """
-        loop, thread = self._open()
-        future = asyncio.run_coroutine_threadsafe(_call(begin), loop)
-        self._running.add(future)
+        if self._lane is None or not self._lane.thread.is_alive():
+            self._lane = _Lane()
+        lane = self._lane
+        future = asyncio.run_coroutine_threadsafe(_call(begin), lane.loop)
+        lane.running.add(future)
         try:
             async with asyncio.timeout(seconds):
                 return await asyncio.wrap_future(future)
         except TimeoutError:
-            if loop is self._loop and not await _is_alive(loop):
-                stuck = StuckCode(seconds, _place(thread, package))
-                self._give_up(thread, stuck)
-                raise stuck from None
+            if lane.stuck is None and not await lane.answers():
+                lane.give_up(StuckCode(seconds, _place(lane.thread, package)))
+                self._lane = None if self._lane is lane else self._lane
+            if lane.stuck is not None:
+                raise lane.stuck from None
             raise
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if lane.stuck is None or (task is not None and task.cancelling()):
+                raise
+            raise lane.stuck from None
         finally:
-            self._running.discard(future)
+            lane.running.discard(future)
 
     def end(self) -> None:
         """Let the thread end; nothing more may be asked of it."""
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._loop = None
+        if self._lane is not None:
+            self._lane.end()
+            self._lane = None
 
-    def _open(self) -> tuple[asyncio.AbstractEventLoop, threading.Thread]:
-        if self._loop is None or self._thread is None:
-            self._loop = asyncio.new_event_loop()
-            self._thread = threading.Thread(
-                target=_run_loop, args=(self._loop,), name="trialbed-coroutines", daemon=True
-            )
-            self._thread.start()
-        return self._loop, self._thread
 
-    def _give_up(self, thread: threading.Thread, stuck: StuckCode) -> None:
+class _Lane:
+    """An event loop, its thread, and what runs in it.
+
+    Attributes:
+        stuck: why it was given up.
+    """
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=_run_loop, args=(self.loop,), name="trialbed-coroutines", daemon=True)
+        self.running: set[Future[Any]] = set()
+        self.stuck: StuckCode | None = None
+        self.thread.start()
+
+    async def answers(self) -> bool:
+        """Return whether the loop gets to other work within a second."""
+        reached: Future[None] = Future()
+        try:
+            self.loop.call_soon_threadsafe(reached.set_result, None)
+            async with asyncio.timeout(1):
+                await asyncio.shield(asyncio.wrap_future(reached))
+        except (TimeoutError, RuntimeError):  # it is held, or closed
+            return False
+        return True
+
+    def give_up(self, stuck: StuckCode) -> None:
+        """End all that runs in it; only the first time counts."""
+        if self.stuck is not None:
+            return
+        self.stuck = stuck
         self.end()
-        for future in list(self._running):
-            if not future.done():
-                future.set_exception(stuck)
-        _interrupt(thread)
+        for future in list(self.running):
+            future.cancel()
+        _interrupt(self.thread)
+
+    def end(self) -> None:
+        """Let the loop end when it gets to it."""
+        self.loop.call_soon_threadsafe(self.loop.stop)
 
 
 async def do_alone(work: Callable[[], T], seconds: float, code: object) -> T:
@@ -198,16 +228,6 @@ def _settle(work: Callable[[], T], loop: asyncio.AbstractEventLoop, future: asyn
 
 async def _call(begin: Callable[[], Awaitable[T]]) -> T:
     return await begin()
-
-
-async def _is_alive(loop: asyncio.AbstractEventLoop) -> bool:
-    """Return whether a loop gets to other work within a second."""
-    reached = asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop)
-    try:
-        await asyncio.wait_for(asyncio.wrap_future(reached), 1)
-    except TimeoutError:
-        return False
-    return True
 
 
 def _run_loop(loop: asyncio.AbstractEventLoop) -> None:

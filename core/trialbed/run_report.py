@@ -48,7 +48,7 @@ def prepare_run(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, execut
         UsageError, DataError, DriverError: something asked for is not there or not usable.
     """
     prepared = prepare(options, objects, executor=executor)
-    against, frameworks = prepared.options.against, prepared.options.frameworks
+    against, frameworks = prepared.options.against, prepared.config.frameworks
     if against is not None and frameworks:
         chosen_baseline(frameworks, against)
     check_folder(options.output)

@@ -122,3 +122,8 @@ def json_leaves(value: Any) -> Iterator[Any]:
             left.extend(reversed([*(part.values() if isinstance(part, dict) else part)]))
         else:
             yield part
+
+
+def decimal_text(number: float) -> str:
+    """Return a number in digits, so that no two numbers are the same: 0.7, 1."""
+    return repr(number).removesuffix(".0")

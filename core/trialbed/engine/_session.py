@@ -218,7 +218,7 @@ class RunSession:
                     options,
                     calls.url,
                     workers=not self._is_live,
-                    budget=await self._budget(),
+                    budget=await self._budget(models),
                     model=model,
                     cache=prepared.cache,
                 ) as control,
@@ -264,7 +264,7 @@ class RunSession:
         """How many agents work at once: no more than a model answers requests."""
         return min([self._prepared.options.concurrency, *(one.at_once for one in models.values() if one.at_once)])
 
-    async def _budget(self) -> Budget | None:
+    async def _budget(self, models: Mapping[str, OpenedModel]) -> Budget | None:
         """The budget of the run, and the part of it that earlier sessions have used."""
         text = self._prepared.options.budget
         if text is None:
@@ -278,8 +278,13 @@ class RunSession:
                 f"--budget: the price of {', '.join(unpriced)} is not known; install trialbed[prices], or set a budget "
                 "in tokens"
             )
-        budget = budget.model_copy(update={"others": {model: run.model_prices.get(model) for model in others}})
-        return budget.model_copy(update={"spent": await asyncio.to_thread(self._used_part, budget)})
+        prices = {model: run.model_prices.get(model) for model in others}
+        budget = budget.model_copy(update={"others": prices})
+        spent = await asyncio.to_thread(self._used_part, budget)
+        # The server knows models by the names that they are asked by.
+        asked = {model: models[model].model for model in run.config.models}
+        own = {"model": asked[budget.model], "others": {asked[model]: price for model, price in prices.items()}}
+        return budget.model_copy(update={"spent": spent, **own})
 
     def _used_part(self, budget: Budget) -> float:
         """Return the part of a budget that the attempts so far have used."""

@@ -11,6 +11,7 @@ from trialbed.engine._models import model_info, with_endpoint
 from trialbed.engine._options import RunOptions
 from trialbed.errors import UsageError
 from trialbed.records import SETTINGS, Variation
+from trialbed.texts import decimal_text
 
 
 def with_factors(options: RunOptions, own_model: object = None) -> RunOptions:
@@ -74,7 +75,7 @@ def _combinations(options: RunOptions) -> Iterator[RunOptions]:
 def _label(own: RunOptions, run: RunOptions) -> str:
     """Return the settings that are not the run's, in words."""
     parts = [own.model] if own.model != run.model else []
-    parts += [f"temperature={own.temperature:g}"] if own.temperature not in (run.temperature, None) else []
+    parts += [f"temperature={decimal_text(own.temperature)}"] if own.temperature not in (run.temperature, None) else []
     return ",".join(parts)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from trialbed.wire.json_schemas import JsonSchema, UnusableSchema, part_at
 from trialbed.wire.offers import plain_name
-from trialbed_scripted.schemas import first_problem, least_values
+from trialbed_scripted.schemas import first_problem, least_values, list_at
 
 MAX_DEPTH = 60
 """Levels of references and alternatives that are followed."""
@@ -76,11 +76,11 @@ class _Schemas:
         offered, own = _resolve(offered, self._offered), _resolve(own, self._own)
         if not isinstance(offered, Mapping):
             return value
-        for part in offered.get("allOf") or ():
+        for part in list_at(offered, "allOf"):
             value = self._value(value, part, own, path, filled, depth - 1)
         for choice in ("anyOf", "oneOf"):
-            if offered.get(choice):
-                value = self._best(value, offered[choice], own, path, filled, depth - 1)
+            if choices := list_at(offered, choice):
+                value = self._best(value, choices, own, path, filled, depth - 1)
         if isinstance(value, list):
             return self._items(value, offered, own, path, filled, depth)
         return self._object(value, offered, own, path, filled, depth)
@@ -182,7 +182,7 @@ def _parts(schema: Any, root: Any, depth: int = MAX_DEPTH) -> Iterator[Mapping[s
         return
     yield schema
     for name in ("allOf", "anyOf", "oneOf"):
-        for part in schema.get(name) or ():
+        for part in list_at(schema, name):
             yield from _parts(part, root, depth // 2)
 
 

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from trialbed.wire.json_schemas import JsonSchema, UnusableSchema
-from trialbed_scripted.schemas._values import DEEPEST, MOST, Schema, SchemaValues, valid_json
+from trialbed_scripted.schemas._values import DEEPEST, MOST, Schema, SchemaValues, list_at, valid_json
 
 ANSWERS = ("answer", "finalanswer", "response", "result", "output", "reply", "text", "content", "message", "summary")
 """Plain names of fields that hold an answer."""
@@ -75,7 +75,7 @@ class _Fillings:
         if not isinstance(properties, Mapping):
             return
         rest = self._rest(schema, level)
-        required = schema.get("required") or ()
+        required = list_at(schema, "required")
         plain = {name: _rank(name) for name in properties}
         for name in sorted(
             properties, key=lambda name: (not self._is_text(properties[name]), name not in required, plain[name])

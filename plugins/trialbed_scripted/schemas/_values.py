@@ -108,7 +108,7 @@ class SchemaValues:
             yield {}
             return
         own = {key: value for key, value in schema.items() if key not in ("$ref", "allOf", "anyOf", "oneOf", "then")}
-        choices: list[list[Any]] = [[part] for part in schema.get("allOf") or ()]
+        choices: list[list[Any]] = [[part] for part in list_at(schema, "allOf")]
         if isinstance(reference := schema.get("$ref"), str):
             target = part_at(self._root, reference)
             choices.append([{} if target is None else target])
@@ -209,22 +209,28 @@ _OWN = (
 
 
 def _both(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """Combine two schemas into one that is about as strict as both."""
+    """Combine two schemas into one that is about as strict as both; an odd value of a keyword makes it no stricter."""
     merged = {**other, **one}
-    for key in ("properties", "patternProperties"):
-        if key in one and key in other:
-            merged[key] = {
-                name: {"allOf": [parts[name] for parts in (one[key], other[key]) if name in parts]}
-                for name in {**other[key], **one[key]}
-            }
-    if "required" in one and "required" in other:
-        merged["required"] = [*other["required"], *one["required"]]
-    if "enum" in one and "enum" in other:
-        merged["enum"] = [value for value in one["enum"] if value in other["enum"]]
-    for key, stricter in _STRICTER.items():
-        if key in one and key in other:
-            merged[key] = stricter(one[key], other[key])
+    shared = one.keys() & other.keys()
+    for key in shared & {"properties", "patternProperties"}:
+        own, more = _object(one, key), _object(other, key)
+        merged[key] = {
+            name: {"allOf": [parts[name] for parts in (own, more) if name in parts]} for name in {**more, **own}
+        }
+    if "required" in shared:
+        merged["required"] = [*list_at(other, "required"), *list_at(one, "required")]
+    if "enum" in shared:
+        merged["enum"] = [value for value in list_at(one, "enum") if value in list_at(other, "enum")]
+    for key in shared & _STRICTER.keys():
+        if all(isinstance(schema[key], int | float) for schema in (one, other)):
+            merged[key] = _STRICTER[key](one[key], other[key])
     return merged
+
+
+def list_at(schema: Schema, keyword: str) -> list[Any]:
+    """Return the list that a keyword has; empty where it has none, as in older drafts."""
+    value = schema.get(keyword)
+    return value if isinstance(value, list) else []
 
 
 _STRICTER = {
@@ -252,8 +258,9 @@ def _strings(schema: dict[str, Any]) -> Iterator[str]:
     least, most = schema.get("minLength", 0), schema.get("maxLength", math.inf)
     if isinstance(schema.get("pattern"), str):
         yield from islice(matching_texts(schema["pattern"], least), MOST)
-    if schema.get("format") in FORMATS:
-        yield FORMATS[schema["format"]]
+    form = schema.get("format")
+    if isinstance(form, str) and form in FORMATS:
+        yield FORMATS[form]
     if least <= LONGEST:
         sample = "sample"
         yield (sample + "s" * max(0, least - len(sample)))[: int(min(most, LONGEST))]

@@ -30,7 +30,7 @@ class Simulators:
 
     def __init__(self, access: Callable[[], ModelAccess] | None = None, prompts: Path | None = None) -> None:
         self._loaded: dict[str, Simulator] = {}
-        self._loops: dict[Simulator, OwnLoop] = {}
+        self._loops: dict[int, OwnLoop] = {}
         self._accesses: list[ModelAccess] = []
         self._access = access
         self._prompts = prompts
@@ -80,11 +80,12 @@ class Simulators:
         if type(simulator).__module__.startswith(OWN):
             async with asyncio.timeout(seconds):
                 return await begin()
-        if simulator not in self._loops:
-            self._loops[simulator] = OwnLoop()
+        loop = self._loops.get(id(simulator))
+        if loop is None:
+            loop = self._loops[id(simulator)] = OwnLoop()
             if simulator.model is not None:
                 simulator.model = _relay(simulator.model)
-        return await self._loops[simulator].do(begin, seconds, type(simulator).__module__)
+        return await loop.do(begin, seconds, type(simulator).__module__)
 
     async def close(self) -> None:
         """Close the connections to their models."""

@@ -222,9 +222,10 @@ class SimulatorSource:
     async def _simulate(self, call: VirtualCall) -> Simulation:
         target, simulator = call.target, call.target.simulator
         api, path, arguments = target.api, target.path, call.tool_input
-        examples = await self._examples(call) if simulator.max_examples else []
         begin = partial(simulator.simulate, api, path, arguments)
         if simulator.max_examples:
+            async with asyncio.timeout(self._timeout):
+                examples = await self._examples(call)
             begin = partial(simulator.simulate_like, api, path, arguments, examples)
         return await self._simulators.ask(simulator, begin, self._timeout)
 

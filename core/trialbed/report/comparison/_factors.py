@@ -10,6 +10,7 @@ from trialbed.records import RunConfig, shown_name
 from trialbed.report.comparison._findings import ScoreFinding, findings_by_pair
 from trialbed.report.comparison._sides import Side, shared_trials
 from trialbed.statistics import Interval, paired_interval
+from trialbed.texts import decimal_text
 
 FRAMEWORK = "framework"
 
@@ -108,7 +109,7 @@ class _Pair:
 
 def _values(config: RunConfig, label: str) -> Values:
     own = config.of(label)
-    temperature = "default" if own.temperature is None else f"{own.temperature:g}"
+    temperature = "default" if own.temperature is None else decimal_text(own.temperature)
     return {FRAMEWORK: config.plain_label(label), "model": own.model, "temperature": temperature}
 
 
@@ -133,12 +134,16 @@ def _pairs(name: str, columns: Sequence[tuple[Values, Side]]) -> Iterator[_Pair]
                 sides.append((side, other))
         if sides:
             one, two = zip(*sides, strict=True)
-            yield _Pair(name, _merge(first, one), _merge(level, two))
+            most = 1 + max((trial.repeat for side in (*one, *two) for trial in side.trials), default=0)
+            yield _Pair(name, _merge(first, one, most), _merge(level, two, most))
 
 
-def _merge(level: str, sides: Sequence[Side]) -> Side:
-    """The trials of several columns as those of one, with repeats of their own."""
-    most = 1 + max((trial.repeat for side in sides for trial in side.trials), default=0)
+def _merge(level: str, sides: Sequence[Side], most: int) -> Side:
+    """The trials of several columns as those of one, with repeats of their own.
+
+    Args:
+        most: repeats of a column, in all sides that are compared.
+    """
     trials = [
         replace(trial, repeat=place * most + trial.repeat) for place, side in enumerate(sides) for trial in side.trials
     ]

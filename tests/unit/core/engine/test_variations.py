@@ -34,6 +34,14 @@ def test_the_first_of_each_is_the_runs_own_and_all_combinations_have_a_column() 
     }
 
 
+def test_temperatures_that_differ_little_have_columns_of_their_own() -> None:
+    found = columns(frameworks=("a",), model="scripted:gold", temperatures=(1.0, 0.1234567, 0.1234568))
+    assert found == {
+        "a@temperature=0.1234567": ("scripted:gold", 0.1234567),
+        "a@temperature=0.1234568": ("scripted:gold", 0.1234568),
+    }
+
+
 def test_one_model_or_the_same_one_twice_is_no_factor() -> None:
     assert columns(frameworks=("a",), model="scripted:gold") == {}
     assert columns(frameworks=("a",), models=("scripted:gold", "scripted:gold")) == {}

@@ -9,7 +9,7 @@ from support.cases import for_each
 
 from trialbed.wire.hard_schemas import HardSchema, hard_schemas
 from trialbed.wire.json_schemas import JsonSchema
-from trialbed_scripted.schemas import minimal_arguments, valid_json
+from trialbed_scripted.schemas import filled_json, filled_with, minimal_arguments, valid_json
 
 
 @for_each("hard", hard_schemas(), ids=lambda hard: hard.name)
@@ -77,3 +77,18 @@ def test_minimal_arguments_are_taken_from_the_schema() -> None:
         "required": ["d", "e", "n", "free", "unknown"],
     }
     assert minimal_arguments(schema) == {"d": 3, "e": "x", "n": 1, "free": "sample", "unknown": "sample"}
+
+
+@for_each(
+    "schema",
+    [
+        {"type": "object", "properties": {"answer": {"type": "string"}}, "required": True},
+        {"allOf": {"type": "object"}, "anyOf": 1},
+        {"allOf": [{"properties": ["a"]}, {"properties": {"a": {}}}], "properties": {"a": 1}},
+        {"allOf": [{"minLength": "3"}, {"minLength": 2}], "minLength": {}, "format": ["date"]},
+        {"allOf": [{"enum": 3, "required": "a"}], "enum": ["b"], "required": ["b"]},
+    ],
+)
+def test_keywords_with_odd_values_stop_nobody(schema: dict[str, Any]) -> None:
+    filled_with(schema, "Paris")
+    assert filled_json(schema, "Paris")

@@ -60,6 +60,20 @@ async def test_one_that_holds_its_event_loop_holds_up_nobody_else() -> None:
     await simulators.close()
 
 
+async def test_a_loop_is_given_up_once_whoever_finds_that_it_is_held() -> None:
+    simulators, simulator = Simulators(), Foreign()
+    first = asyncio.create_task(ask(simulators, simulator, "hold", seconds=0.1))
+    second = asyncio.create_task(ask(simulators, simulator, "wait", seconds=0.3))
+    with pytest.raises(StuckCode):
+        await first
+    # It begins in a new loop while the other call still looks at the old one.
+    with pytest.raises(TimeoutError):
+        await ask(simulators, simulator, "wait", seconds=0.4)
+    with pytest.raises(StuckCode):
+        await second
+    await simulators.close()
+
+
 async def test_waiting_for_too_long_and_errors_are_as_in_any_loop() -> None:
     simulators, simulator = Simulators(), Foreign()
     with pytest.raises(TimeoutError):

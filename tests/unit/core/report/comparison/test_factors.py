@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import pytest
 from support.trials import run_config
@@ -99,3 +100,13 @@ def test_several_factors_are_compared_with_the_largest() -> None:
 
 def test_a_run_of_frameworks_alone_has_no_effects() -> None:
     assert factor_effects(run_config(), {"reference": side("reference", solves(1))}, "sopr_score", 0.05) is None
+
+
+def test_columns_are_paired_with_their_own_where_repeats_are_missing() -> None:
+    shares = {"a": 0.0, "b": 1.0, "a@large": 0.0, "b@large": 1.0}
+    sides = {
+        name: replace(side(name, solves(share), repeats=2 if "@" in name else 3), missing=1)
+        for name, share in shares.items()
+    }
+    model = effects(sides).factors[1]
+    assert (model.name, [finding.difference for finding in model.findings]) == ("model", [0.0])
