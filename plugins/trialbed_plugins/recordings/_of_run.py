@@ -70,10 +70,9 @@ def requests_of(
             continue
         kept = cache.find(call.cache_key) if cache is not None and call.cache_key else None
         if kept is not None:
-            yield (
-                call.model_copy(update={"response": kept.answer.body.decode("utf-8", "replace")}),
-                json.loads(kept.request),
-            )
+            # The request that was kept may have streamed, and this one not, or the other way round.
+            body, stream = kept.answer.body.decode("utf-8", "replace"), kept.answer.stream
+            yield call.model_copy(update={"response": body, "stream": stream}), json.loads(kept.request)
         else:
             yield call, None if call.request.endswith(CUT) else _canonical(call, names, conversations)
 
