@@ -6,10 +6,15 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from trialbed_plugins.recordings._key import CONVERSATIONS
+
 SHOWN = 80
 """Characters of a value that are shown, around the place where it differs."""
 
-FIRST = ("tools", "messages")
+INSTRUCTIONS = ("system", "instructions")
+"""Fields that some dialects have in place of the first message."""
+
+FIRST = ("tools", *INSTRUCTIONS, *CONVERSATIONS)
 """The fields whose differences explain most, before all others."""
 
 MISSING = object()
@@ -62,8 +67,12 @@ def _common(own: Sequence[Any], other: Sequence[Any]) -> int:
 
 
 def _messages(request: Mapping[str, Any]) -> list[Any]:
-    found = request.get("messages")
-    return found if isinstance(found, list) else []
+    """The conversation of a request of any dialect, with its instructions; a text is one message."""
+    given = [request[name] for name in INSTRUCTIONS if name in request]
+    for name in CONVERSATIONS:
+        found = request.get(name, [])
+        given += found if isinstance(found, list) else [found]
+    return given
 
 
 def _differences(recorded: Any, asked: Any, path: str) -> Iterator[RequestDifference]:
