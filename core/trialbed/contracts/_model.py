@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -69,11 +69,13 @@ class ModelQuestion:
         request: in canonical form; its document is there too.
         dialect: of the request and its answer.
         place: how many requests the trial sent before.
+        held: entered while the answer waits for another trial's request; that time is not the agent's.
     """
 
     request: ModelRequest
     dialect: Dialect
     place: int
+    held: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import asyncio
 import logging
 import sqlite3
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -82,13 +82,19 @@ class ModelCache:
             self._fails(error)
             return None
 
-    async def find_or_begin(self, key: str) -> KeptAnswer | None:
+    async def find_or_begin(
+        self, key: str, held: Callable[[], AbstractContextManager[None]] = nullcontext
+    ) -> KeptAnswer | None:
         """The answer to a request, also one that is under way; None if the caller is to get it, and then calls ``end``.
 
         Where the other request fails, the first that waits for it is the next to ask.
+
+        Args:
+            held: entered while it waits.
         """
         while (asked := self._asked.get(key)) is not None:
-            await asked.wait()
+            with held():
+                await asked.wait()
         found = self.find(key)
         if found is None:
             self._asked[key] = asyncio.Event()

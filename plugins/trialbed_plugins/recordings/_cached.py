@@ -47,7 +47,7 @@ class CachedModel(TrialModel):
         taken.add(occurrence)
         key = request_key(text, identity=self._identity, seed=self._seed, occurrence=occurrence)
         try:
-            found = await self._cache.find_or_begin(key)
+            found = await self._cache.find_or_begin(key, question.held)
         except BaseException:  # the framework has left
             taken.discard(occurrence)
             raise

@@ -45,7 +45,8 @@ async def answer(
     if problem:
         await writer.error(problem, 400, "invalid_request_error", "request", code=code or None)
         return
-    question = ModelQuestion(exchange.request, exchange.dialect, trial.model_calls.index(exchange))
+    place = trial.model_calls.index(exchange)
+    question = ModelQuestion(exchange.request, exchange.dialect, place, exchange.held)
     served = None
     try:
         if not await _answers(question, trial, model, clock, writer):

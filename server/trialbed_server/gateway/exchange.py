@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from trialbed.contracts import ServedAnswer
@@ -108,6 +109,15 @@ class RecordedExchange:
         """The request waits until it may be sent, or sent again."""
         self._waits = True
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """The request waits within this for another one, and may not be sent after it."""
+        self._waits = True
+        try:
+            yield
+        finally:
+            self._waits_no_longer()
+
     def attempt_began(self, silent: Callable[[], bool]) -> None:
         """The request is sent to the model's endpoint.
 
@@ -115,8 +125,7 @@ class RecordedExchange:
             silent: returns whether the endpoint has answered no request since, for longer than is usual.
         """
         self._attempted, self._silent = self._elapsed(), silent
-        if self._waits:
-            self._waits, self._waited = False, self._attempted - self._started
+        self._waits_no_longer()
 
     def attempt_failed(self, status: int, error: str, wait: float) -> None:
         """The endpoint did not answer; the request is sent again after a wait."""
@@ -219,6 +228,10 @@ class RecordedExchange:
     def _waited_until(self, now: float, cause: Cause | None) -> float:
         """Seconds of failed attempts and waits; all are, if the endpoint did not answer in the end."""
         return now - self._started if self._waits or cause == "endpoint" else self._waited
+
+    def _waits_no_longer(self) -> None:
+        if self._waits:
+            self._waits, self._waited = False, self._elapsed() - self._started
 
     def _cause_in_flight(self) -> Cause | None:
         """The cause if nothing more came: the endpoint's silence, or the framework's leaving it; None within an answer.

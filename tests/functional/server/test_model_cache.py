@@ -171,6 +171,25 @@ async def test_a_framework_that_leaves_gives_its_turn_to_the_next(client: httpx.
     assert text_of(await second) == "answer 2"
 
 
+async def test_a_framework_that_waits_for_the_answer_to_another_is_not_to_blame_when_it_leaves(
+    client: httpx.AsyncClient, model: NoisyModel
+) -> None:
+    for trial in ("trial-number-one", "trial-number-two"):
+        await opened(client, trial)
+    model.gate.clear()
+    first = asyncio.create_task(ask(client, "trial-number-one"))
+    await until(lambda: model.asked == 1)
+    second = asyncio.create_task(ask(client, "trial-number-two"))
+    while not (await client.get("/control/trials/trial-number-two")).json()["flights"]:
+        pass
+    second.cancel()
+    (call,) = (await closed(client, "trial-number-two"))["model_calls"]
+    model.gate.set()
+    await first
+    assert call["cause"] == "endpoint"
+    assert call["waited"] == call["duration"]
+
+
 async def test_odd_streams_come_back_byte_for_byte(client: httpx.AsyncClient, model: NoisyModel) -> None:
     draw = random.Random(5)
     parts = [
@@ -200,7 +219,9 @@ async def test_bodies_that_are_too_long_for_the_log_are_kept_whole(client: httpx
     await ask(client, "trial-number-one", "x" * 3 * 2**20)
     short, long = (await closed(client, "trial-number-one"))["model_calls"]
     assert short["cache_key"] == ""
-    kept = ModelCache(tmp_path / "answers.db").find(long["cache_key"])
+    cache = ModelCache(tmp_path / "answers.db")
+    await until(lambda: cache.find(long["cache_key"]))
+    kept = cache.find(long["cache_key"])
     assert kept is not None
     assert json.loads(kept.request)["messages"][0]["content"] == "x" * 3 * 2**20
     assert b"answer 2" in kept.answer.body

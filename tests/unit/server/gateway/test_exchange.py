@@ -28,3 +28,15 @@ def test_a_request_in_flight_counts_its_seconds_and_the_tokens_of_its_stream_and
     assert exchange.flight() == (3.0, 2)
     exchange.end()
     assert exchange.flight() is None
+
+
+def test_the_time_in_which_a_request_waits_for_another_one_is_not_the_agents() -> None:
+    now = 2.0
+    exchange = RecordedExchange(lambda: now, LogBudget(), b"{}")
+    with exchange.held():
+        now = 5.0
+        assert exchange.waiting() == (2.0, 5.0)
+        assert exchange.record().cause == "endpoint"
+    now = 9.0
+    assert exchange.waiting() == (2.0, 5.0)
+    assert exchange.record().cause == "gone"
