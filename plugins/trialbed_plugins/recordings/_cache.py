@@ -7,7 +7,9 @@ import logging
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -20,7 +22,10 @@ from trialbed.wire.redaction import redaction_of
 logger = logging.getLogger(__name__)
 
 PATIENCE = 10.0
-"""Seconds to wait for another process that writes."""
+"""Seconds to wait for another process that writes, to open the file or to read it."""
+
+WRITING_PATIENCE = 1.0
+"""Seconds to wait for it to write one answer."""
 
 MARK = 0x7452434D
 """SQLite's ``application_id`` of such a file, and ``VERSION`` of its tables."""
@@ -52,8 +57,9 @@ class KeptAnswer(NamedTuple):
 class ModelCache:
     """Answers by the keys of their requests, and the requests that are being answered now.
 
-    Many processes may use one file; those of this process wait for the answer to an equal request that is under way. A
-    file that fails later than when it is opened is reported once in the log, and the model is asked as without it.
+    Many processes may use one file; those of this process wait for the answer to an equal request that is under way.
+    While others write for long, an answer is not kept. A file that fails later than when it is opened is reported once
+    in the log, and the model is asked as without it.
 
     Raises:
         UsageError: the file cannot be opened, or is another program's.
@@ -62,15 +68,22 @@ class ModelCache:
     def __init__(self, path: str | Path) -> None:
         self._path = str(path)
         self._asked: dict[str, asyncio.Event] = {}
+        self._unwritten: dict[str, KeptAnswer] = {}
         self._redaction = redaction_of(secret_values())
         self._broken = False
+        self._thread = ThreadPoolExecutor(1, "model-cache")
         try:
             self._connection = _open(Path(path))
+            # A connection that waits for its turn to write lets nobody read.
+            self._writing = sqlite3.connect(path, timeout=WRITING_PATIENCE, check_same_thread=False)
+            self._writing.execute("PRAGMA synchronous=NORMAL")
         except (sqlite3.Error, OSError) as error:
             raise UsageError(f"--model-cache {path}: cannot be used: {error}; name another file") from error
 
     def find(self, key: str) -> KeptAnswer | None:
         """The answer to a request; None if there is none."""
+        if (unwritten := self._unwritten.get(key)) is not None:
+            return unwritten
         if self._broken:
             return None
         try:
@@ -104,22 +117,35 @@ class ModelCache:
         """A request that began has an answer, or will get none."""
         self._asked.pop(key).set()
 
+    def keep_and_end(self, key: str, kept: KeptAnswer) -> None:
+        """Keep the answer to a request that began, and end it.
+
+        It is written in a thread: others may be writing.
+        """
+        self._unwritten[key] = masked = self._masked(kept)
+        self.end(key)
+        written = asyncio.get_running_loop().run_in_executor(self._thread, self._write, key, masked)
+        written.add_done_callback(lambda _: self._unwritten.pop(key))
+
     def keep(self, key: str, kept: KeptAnswer) -> None:
         """Keep an answer, with the secrets of this process masked; the first of a key stays."""
+        self._write(key, self._masked(kept))
+
+    def _write(self, key: str, kept: KeptAnswer) -> None:
         if self._broken:
             return
         answer = kept.answer
         row = (
             key,
-            zlib.compress(self._redaction.text(kept.request).encode("utf-8", "surrogatepass")),
-            zlib.compress(self._mask(answer.body)),
+            zlib.compress(kept.request.encode("utf-8", "surrogatepass")),
+            zlib.compress(answer.body),
             answer.stream,
             answer.duration,
             kept.dialect,
         )
         try:
-            with self._connection:
-                self._connection.execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?)", row)
+            with self._writing:
+                self._writing.execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?)", row)
         except sqlite3.Error as error:
             self._fails(error)
 
@@ -127,18 +153,25 @@ class ModelCache:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self.close()
+        await asyncio.to_thread(self.close)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, with all answers in it."""
+        self._thread.shutdown()
+        self._writing.close()
         self._connection.close()
 
-    def _mask(self, body: bytes) -> bytes:
+    def _masked(self, kept: KeptAnswer) -> KeptAnswer:
         if not self._redaction:
-            return body
-        return self._redaction.body(body.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+            return kept
+        body = self._redaction.body(kept.answer.body.decode("utf-8", "surrogateescape"))
+        answer = replace(kept.answer, body=body.encode("utf-8", "surrogateescape"))
+        return KeptAnswer(self._redaction.text(kept.request), answer, kept.dialect)
 
     def _fails(self, error: Exception) -> None:
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
+            logger.info("%s: an answer is not kept, since others use the model cache: %s", self._path, error)
+            return
         self._broken = True
         logger.warning("%s: the model cache is not used any more: %s", self._path, error)
 

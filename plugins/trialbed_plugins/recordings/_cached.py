@@ -13,11 +13,16 @@ from trialbed_plugins.recordings._replayed import reply_of
 
 
 class _Asked(NamedTuple):
-    """A request that the model answers now, for this trial and for those that wait."""
+    """A request that is being answered.
+
+    Attributes:
+        begun: whether the model answers it now, for this trial and for those that wait.
+    """
 
     key: str
     text: str
     occurrence: int
+    begun: bool
 
 
 class CachedModel(TrialModel):
@@ -51,15 +56,14 @@ class CachedModel(TrialModel):
         except BaseException:  # the framework has left
             taken.discard(occurrence)
             raise
+        self._asking[question.place] = _Asked(key, text, occurrence, begun=found is None)
         if found is not None and found.dialect == question.dialect.NAME:
             self._keys[question.place] = key
             return reply_of(found.answer, question)
-        if found is None:
-            self._asking[question.place] = _Asked(key, text, occurrence)
         return None if self._inner is None else await self._inner.answer(question)
 
     def note_answer(self, question: ModelQuestion, answer: ServedAnswer | None) -> None:
-        """Keep an answer that was not there."""
+        """Keep an answer that was not there; a request that was not answered whole may be sent again."""
         if self._inner is not None:
             self._inner.note_answer(question, answer)
         asked = self._asking.pop(question.place, None)
@@ -67,10 +71,13 @@ class CachedModel(TrialModel):
             return
         if answer is None:
             self._taken[asked.text].discard(asked.occurrence)
+        if not asked.begun:
+            return
+        if answer is None:
+            self._cache.end(asked.key)
         else:
             self._keys[question.place] = asked.key
-            self._cache.keep(asked.key, KeptAnswer(asked.text, answer, question.dialect.NAME))
-        self._cache.end(asked.key)
+            self._cache.keep_and_end(asked.key, KeptAnswer(asked.text, answer, question.dialect.NAME))
 
     def complete(self, log: WireLog) -> WireLog:
         """Say under which keys the cache has the bodies of which the log has a part only."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -64,3 +66,40 @@ def test_a_file_that_breaks_later_is_said_once_and_the_model_is_asked(
     cache.keep("k", KEPT)
     assert cache.find("k") is None
     assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+
+@contextmanager
+def another_that_writes(path: Path) -> Iterator[None]:
+    """Let another program write all the while."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        connection.close()
+
+
+def test_an_answer_is_not_kept_while_others_write_and_the_next_one_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("trialbed_plugins.recordings._cache.WRITING_PATIENCE", 0.0)
+    cache = ModelCache(tmp_path / "a.db")
+    with another_that_writes(tmp_path / "a.db"):
+        cache.keep("k", KEPT)
+    cache.keep("l", KEPT)
+    assert (cache.find("k"), cache.find("l")) == (None, KEPT)
+    assert not caplog.records
+
+
+async def test_an_answer_is_shared_at_once_while_it_waits_to_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trialbed_plugins.recordings._cache.WRITING_PATIENCE", 60.0)
+    theirs = ModelCache(tmp_path / "a.db")
+    async with ModelCache(tmp_path / "a.db") as cache:
+        with another_that_writes(tmp_path / "a.db"):
+            assert await cache.find_or_begin("k") is None
+            cache.keep_and_end("k", KEPT)
+            assert await cache.find_or_begin("k") == KEPT
+            assert theirs.find("k") is None
+    assert theirs.find("k") == KEPT
