@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,20 +32,23 @@ class Following:
     difference: RequestDifference | None = None
 
 
-def followings(run: StoredRun, cassette: Cassette, cache: ModelCache | None = None) -> Iterator[Following]:
+def followings(
+    run: StoredRun, cassettes: Mapping[str, Cassette], cache: ModelCache | None = None
+) -> Iterator[Following]:
     """Yield how far each trial of a run follows a recording, framework by framework, in the order of the queries.
 
     Args:
+        cassettes: the recording for each framework; others are left out.
         cache: has the bodies that are too long for the log.
     """
     places = {query_id: place for place, query_id in enumerate(run.config.query_ids)}
-    for framework in run.config.frameworks:
+    for framework, cassette in cassettes.items():
         trials = sorted(run.trials(framework=framework), key=lambda trial: (places[trial.pair[0]], trial.pair[1]))
         yield from (_following(trial, run, cassette, cache) for trial in trials)
 
 
 def _following(trial: StoredTrial, run: StoredRun, cassette: Cassette, cache: ModelCache | None) -> Following:
-    found = requests_of(trial, run.config, cassette.told, cassette.model, cache=cache)
+    found = requests_of(trial, run.config.of(trial.key.framework), cassette.told, cassette.model, cache=cache)
     requests = [request for _, request in found]
     answered: Counter[str] = Counter()
     for number, request in enumerate(requests, 1):

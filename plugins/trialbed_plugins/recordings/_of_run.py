@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from trialbed.errors import UsageError
 from trialbed.records import ModelCall, RunConfig
 from trialbed.store import StoredRun, StoredTrial
 from trialbed.wire import recorded_answer, recorded_request
@@ -36,19 +37,26 @@ class Recording:
 
 
 def recording_of(run: StoredRun, cache: ModelCache | None = None) -> Recording:
-    """Return the recording that a run is: what its own model answered, where it has several.
+    """Return the recording that a run is.
 
     Args:
         cache: has the bodies that are too long for the log, if the run used it.
 
     Raises:
         DataError: a wire log cannot be read.
+        UsageError: the run has several models, which answer the same request otherwise.
     """
     found, config = Recording(), run.config
+    if len(config.models) > 1:
+        models = ", ".join(config.models)
+        raise UsageError(
+            f"run {run.run_id} has the answers of {len(config.models)} models ({models}), and a recording is of one: "
+            "run each model alone, and record that run"
+        )
     identity = config.model_identity or config.model
     replies, found.conflicts = keyed(
         identity,
-        (reply for trial in run.trials() if _is_of(trial, config) for reply in _replies(trial, config, found, cache)),
+        (reply for trial in run.trials() for reply in _replies(trial, config, found, cache)),
     )
     found.cassette = Cassette(config.model, identity, config.told_model, replies)
     return found
@@ -106,10 +114,6 @@ def _replies(
                 dialect=call.dialect,
             )
             asked[text] += 1
-
-
-def _is_of(trial: StoredTrial, config: RunConfig) -> bool:
-    return config.of(trial.key.framework).model == config.model
 
 
 def _is_answered(call: ModelCall) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,13 +56,13 @@ def command(run_id: str, recording: str | None, store: str | None, cache: Path |
     from trialbed_plugins.recordings.driver import cassette_named
 
     run = open_run(run_id, store)
-    if recording is None:
-        if not run.config.model.startswith(SCHEME):
-            raise UsageError(f"run {run.run_id} has not used a recording: name one with --recording FILE|RUN")
-        recording = run.config.model.removeprefix(SCHEME)
+    recordings = _recordings(run, recording)
+    if not recordings:
+        raise UsageError(f"run {run.run_id} has not used a recording: name one with --recording FILE|RUN")
     cache = cache or model_cache()
+    named = {name: cassette_named(name, store or store_file(), cache) for name in {*recordings.values()}}
     with cache_there(cache) as kept:
-        found = list(followings(run, cassette_named(recording, store or store_file(), cache), kept))
+        found = list(followings(run, {framework: named[name] for framework, name in recordings.items()}, kept))
     if as_json:
         import json
 
@@ -70,8 +70,16 @@ def command(run_id: str, recording: str | None, store: str | None, cache: Path |
         return
     from trialbed.views import printable
 
-    for line in _lines(run, found):
+    for line in _lines(run, recordings, found):
         click.echo(printable(line))
+
+
+def _recordings(run: StoredRun, asked: str | None) -> dict[str, str]:
+    """The recording that each framework is compared with; those of another model have none of their own."""
+    own = {framework: run.config.of(framework).model for framework in run.config.frameworks}
+    if asked is not None:
+        return dict.fromkeys(own, asked)
+    return {framework: model.removeprefix(SCHEME) for framework, model in own.items() if model.startswith(SCHEME)}
 
 
 def _entry(trial: Following) -> dict[str, Any]:
@@ -86,10 +94,13 @@ def _entry(trial: Following) -> dict[str, Any]:
     }
 
 
-def _lines(run: StoredRun, found: Sequence[Following]) -> Iterator[str]:
+def _lines(run: StoredRun, compared: Collection[str], found: Sequence[Following]) -> Iterator[str]:
     from trialbed_plugins.recordings._following import by_difference
 
     for framework in run.config.frameworks:
+        if framework not in compared:
+            yield f"{_title(run, framework)}: has not used a recording: name one with --recording FILE|RUN"
+            continue
         trials = [trial for trial in found if trial.key.framework == framework]
         followed = sum(trial.left is None for trial in trials)
         yield f"{_title(run, framework)}: {followed} of {len(trials)} trials follow the recording to the end"
