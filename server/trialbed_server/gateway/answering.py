@@ -52,7 +52,7 @@ async def answer(
         if not await _answers(question, trial, model, clock, writer):
             await forward()
         served = exchange.whole_answer()
-        keeper.keep(trial, question, served)
+        keeper.keep(trial, question, served, recorded=exchange.recorded is not None)
     finally:
         model.note_answer(question, served)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from functools import partial
 from typing import Any
@@ -217,8 +218,10 @@ class Gateway:
         path, query = scope["path_params"]["path"], scope["query_string"].decode("latin-1")
         target = f"/{path}?{query}" if query else f"/{path}"
         silence = self._silence if trial is None else trial.timeout(self._silence)
-        sent = body if trial is None else with_model(body, trial.model_name, trial.own_model)
         read, spoken = writer.exchange.request, writer.exchange.dialect
+        if trial is not None and self._keeper.follows_recorded(trial, read):
+            body = json.dumps(read.whole).encode()
+        sent = body if trial is None else with_model(body, trial.model_name, trial.own_model)
         model = "" if trial is None else trial.own_model
         request = ProxiedRequest(scope["method"], target, scope["headers"], sent, silence, read, spoken, model)
         follow = partial(self._keeper.follow, trial)

@@ -23,6 +23,7 @@ class ResponseKeeper:
 
     def __init__(self) -> None:
         self._of: WeakKeyDictionary[OpenTrial, KeptResponses] = WeakKeyDictionary()
+        self._recorded: WeakKeyDictionary[OpenTrial, set[str]] = WeakKeyDictionary()
 
     def follow(self, trial: OpenTrial | None, request: ModelRequest) -> str:
         """Give a request its earlier conversation; return why that is not possible, empty if it is."""
@@ -32,12 +33,20 @@ class ResponseKeeper:
             return ""
         return f"Previous response with id '{request.follows[:100]}' not found."
 
-    def keep(self, trial: OpenTrial, question: ModelQuestion, served: ServedAnswer | None) -> None:
+    def follows_recorded(self, trial: OpenTrial, request: ModelRequest) -> bool:
+        """Return whether a request follows a recorded response, which its endpoint may never have given."""
+        return isinstance(request, ResponsesRequest) and request.follows in self._recorded.get(trial, ())
+
+    def keep(
+        self, trial: OpenTrial, question: ModelQuestion, served: ServedAnswer | None, *, recorded: bool = False
+    ) -> None:
         """Keep the answer to a request, where its dialect has such."""
         request = question.request
         if served is not None and isinstance(request, ResponsesRequest) and request.keeps:
             document = read_served(question.dialect.NAME, served.body, request, stream=served.stream).response
             self._trial(trial).keep(request, document, len(served.body))
+            if recorded and document is not None:
+                self._recorded.setdefault(trial, set()).add(str(document.get("id")))
 
     def holds(self, trial: OpenTrial, path: str) -> bool:
         """Return whether the gateway has the response at a path."""

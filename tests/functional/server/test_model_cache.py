@@ -31,7 +31,10 @@ class NoisyModel:
         self.gate.set()
         self.bodies: list[bytes] = []
         self.refuses = 0
-        self.app = Starlette(routes=[Route("/v1/chat/completions", self.chat, methods=["POST"])])
+        self.known: set[str] = set()
+        self.inputs: list[Any] = []
+        chat = Route("/v1/chat/completions", self.chat, methods=["POST"])
+        self.app = Starlette(routes=[chat, Route("/v1/responses", self.respond, methods=["POST"])])
 
     async def chat(self, request: Request) -> Response:
         document = await request.json()
@@ -49,6 +52,19 @@ class NoisyModel:
             chunk = {"choices": [{"index": 0, "delta": message, "finish_reason": "stop"}], "usage": usage}
             return Response(f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n", media_type="text/event-stream")
         return JSONResponse({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": usage})
+
+    async def respond(self, request: Request) -> Response:
+        """Answer as one that keeps its responses."""
+        document = await request.json()
+        follows = document.get("previous_response_id")
+        if follows is not None and follows not in self.known:
+            return JSONResponse({"error": {"message": f"Previous response with id '{follows}' not found."}}, 400)
+        self.asked += 1
+        self.inputs.append(document["input"])
+        self.known.add(name := f"resp_{self.asked}")
+        part = {"type": "output_text", "text": f"answer {self.asked}", "annotations": []}
+        message = {"type": "message", "id": f"msg_{self.asked}", "role": "assistant", "content": [part]}
+        return JSONResponse({"id": name, "object": "response", "status": "completed", "output": [message]})
 
 
 @pytest.fixture
@@ -188,6 +204,27 @@ async def test_a_framework_that_waits_for_the_answer_to_another_is_not_to_blame_
     await first
     assert call["cause"] == "endpoint"
     assert call["waited"] == call["duration"]
+
+
+async def test_a_conversation_that_began_with_a_kept_answer_goes_on_at_an_endpoint_that_did_not_give_it(
+    client: httpx.AsyncClient, model: NoisyModel
+) -> None:
+    async def turn(trial: str, text: str, **fields: Any) -> str:
+        document = {"model": MODEL, "input": text, **fields}
+        reply = await client.post(f"/t/{trial}/v1/responses", json=document)
+        assert reply.status_code == 200, reply.text
+        return str(reply.json()["id"])
+
+    for trial in ("trial-number-one", "trial-number-two"):
+        await opened(client, trial)
+    first = await turn("trial-number-one", "Where?")
+    model.known.clear()
+    assert await turn("trial-number-two", "Where?") == first
+    second = await turn("trial-number-two", "And when?", previous_response_id=first)
+    await turn("trial-number-two", "And why?", previous_response_id=second)
+    texts = [item["content"] if isinstance(item, dict) else item for item in model.inputs[1]]
+    assert (texts[0], texts[1][0]["text"], texts[2]) == ("Where?", "answer 1", "And when?")
+    assert model.inputs[2] == "And why?"
 
 
 async def test_odd_streams_come_back_byte_for_byte(client: httpx.AsyncClient, model: NoisyModel) -> None:
