@@ -208,7 +208,8 @@ class Gateway:
 
     def _is_kept(self, trial: OpenTrial) -> bool:
         """Return whether a trial's model is the endpoint's, and the gateway only keeps its answers."""
-        return self._upstream is not None and bool(trial.registration.cached_as)
+        kept = bool(trial.registration.cached_as) and trial.model is not None and bool(trial.model.asks)
+        return kept and self._upstream is not None
 
     async def _forward(self, trial: OpenTrial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
         """Have the endpoint answer a request."""

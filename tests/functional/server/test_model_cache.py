@@ -269,3 +269,11 @@ async def test_a_trial_whose_answers_shall_be_kept_needs_a_server_with_a_cache(s
     reply = await client.post("/control/trials", json=registration(cached_as="x"))
     assert reply.status_code == 400
     assert "has no model cache" in reply.json()["error"]
+
+
+async def test_a_kept_model_of_the_gateways_own_asks_no_endpoint_for_vectors_either(
+    client: httpx.AsyncClient,
+) -> None:
+    await opened(client, "trial-number-one", model="scripted:gold")
+    reply = await client.post("/t/trial-number-one/v1/embeddings", json={"model": "any", "input": "hi"})
+    assert (reply.status_code, len(reply.json()["data"])) == (200, 1)
