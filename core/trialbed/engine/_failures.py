@@ -199,7 +199,9 @@ class Outage:
         if result.status == "not measured" or not self.measured:
             self._row += 1
             self._last = result.outcome.failure
-            self._key_refused = any(call.status in KEY_REFUSED for call in result.wire.model_calls)
+            refused = any(call.status in KEY_REFUSED for call in result.wire.model_calls)
+            # What is over the budget is refused by Trialbed.
+            self._key_refused = refused and (self._last is None or self._last.kind != "budget")
         else:
             self._row = 0
 

@@ -81,4 +81,5 @@ class Budget(Record):
 
     def text_of(self, amount: float) -> str:
         """Return an amount in words."""
-        return f"{amount:.2f} USD" if self.unit == "USD" else f"{amount:,.0f} tokens"
+        form = ".2f" if amount >= 0.1 or not amount else ".3g"
+        return f"{amount:{form}} USD" if self.unit == "USD" else f"{amount:,.0f} tokens"

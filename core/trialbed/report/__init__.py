@@ -5,7 +5,7 @@ from trialbed.report._conclusion import Conclusion, conclusion_text, conclusions
 from trialbed.report._document import legacy_document, legacy_documents, legacy_metadata, legacy_summary
 from trialbed.report._files import check_folder, document_path, document_text, kept_path, safe_name, write_document
 from trialbed.report._integrity import Integrity, IntegrityTally, framework_integrity
-from trialbed.report._reasons import reason_lines
+from trialbed.report._reasons import how_to_complete, reason_lines
 from trialbed.report._records import (
     LEVEL,
     Claims,
@@ -90,6 +90,7 @@ __all__ = [
     "document_schema",
     "document_text",
     "framework_integrity",
+    "how_to_complete",
     "kept_path",
     "legacy_document",
     "legacy_documents",

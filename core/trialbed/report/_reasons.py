@@ -35,6 +35,16 @@ def untold_reasons(trials: Sequence[ReportedTrial]) -> tuple[Reason, ...]:
     return tuple(_reason(own, name) for name, own in found.items())
 
 
+def how_to_complete(summaries: Iterable[Summary]) -> str:
+    """Return the command that runs the trials that were not measured, as a clause."""
+    kinds = {reason.kind for summary in summaries for reason in summary.failures}
+    if "budget" in kinds:
+        return "the same command with a larger --budget runs what is missing"
+    if "replay" in kinds:
+        return "the same command with --on-miss ask puts to the model what its recording lacks"
+    return "the same command runs what is missing"
+
+
 def _group(found: Iterable[Found], key: Callable[[Found], Hashable]) -> list[list[Found]]:
     groups: dict[Hashable, list[Found]] = {}
     for item in found:

@@ -83,9 +83,18 @@ class _ScoredTrial(NamedTuple):
     scores: Sequence[_Score]
 
 
-def headline_of(run: StoredRun) -> tuple[str, ...]:
-    """Return the scores that lead the pages of a run: its dataset's own measure, if it has one, comes first."""
+def headline_candidates(run: StoredRun) -> tuple[str, ...]:
+    """Return the scores that may lead the pages of a run: the measures of datasets come first."""
     return tuple(dict.fromkeys([*leading_scores(run.record.scores), *HEADLINE]))
+
+
+def headline_of(run: StoredRun, known: Collection[str]) -> tuple[str, ...]:
+    """Return the scores that lead the pages of a run: its dataset's own measure, if it has one, comes first.
+
+    Args:
+        known: the scores that the run has. The measures of other datasets are described in it too.
+    """
+    return tuple(name for name in headline_candidates(run) if name in HEADLINE or name in known)
 
 
 @dataclass(frozen=True)
@@ -264,7 +273,7 @@ class RunFigures:
     @property
     def headline(self) -> tuple[str, ...]:
         """The scores that lead the pages of the run."""
-        return headline_of(self.run)
+        return headline_of(self.run, self.columns.kinds)
 
     @property
     def conclusions(self) -> list[str]:
@@ -355,21 +364,21 @@ class FigureCache:
 
     def of(self, run: StoredRun, score: str = "") -> RunFigures:
         """Return the figures of a run, with the values of a score beside those of the headline and the times."""
-        score = score or headline_of(run)[0]
-        names = tuple(dict.fromkeys((*headline_of(run), *TIMES, TOKENS, COST, score)))
-        key = (run.run_id, "" if score in names[: len(names) - 1] else score)
+        own = (*headline_candidates(run), *TIMES, TOKENS, COST)
+        names = own if score in ("", *own) else (*own, score)
+        key = (run.run_id, "" if names == own else score)
         return self._cached_value(self._figures, KEPT, key, run, lambda: self._read(run, names))
 
     def headline(self, run: StoredRun) -> Headline:
         """Return the figures of a run in the list of runs."""
 
         def read() -> Headline:
-            leading = headline_of(run)[:1]
-            figures = RunFigures(run, run.columns(leading), None)
+            figures = RunFigures(run, run.columns(headline_candidates(run)), None)
+            leading = figures.headline[0]
             ends = Counter(trial.status for trial in figures.columns.trials)
-            means = [(name, figures.mean(name, leading[0])) for name in run.config.frameworks]
+            means = [(name, figures.mean(name, leading)) for name in run.config.frameworks]
             means.sort(key=lambda item: 1.0 if item[1].value is None else -item[1].value)
-            return Headline(ends["answered"], ends["failed"], leading[0], means)
+            return Headline(ends["answered"], ends["failed"], leading, means)
 
         return self._cached_value(self._headlines, KEPT_HEADLINES, (run.run_id, ""), run, read)
 

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from trialbed.records import Run, TokenRate, shown_name
-from trialbed.report import LEVEL, Claims, Integrity, Repeated, ScoreMean, Success, Summary, Tokens, reason_lines
+from trialbed.report import (
+    LEVEL,
+    Claims,
+    Integrity,
+    Repeated,
+    ScoreMean,
+    Success,
+    Summary,
+    Tokens,
+    how_to_complete,
+    reason_lines,
+)
 from trialbed.scoring import JUDGED, judge_note
 from trialbed.views import compact, counts, estimate
 from trialbed_plugins.reporters._columns import Column, telling_names
@@ -72,7 +83,7 @@ def _on_incomplete(summaries: Sequence[Summary], shown: Sequence[str]) -> Iterat
         return
     missing = sum(summary.counts.not_measured for summary in summaries)
     trials = "1 trial was" if missing == 1 else f"{missing} trials were"
-    yield f"INCOMPLETE: {trials} not measured; the same command runs what is missing."
+    yield f"INCOMPLETE: {trials} not measured; {how_to_complete(summaries)}."
     common = summaries[0].common
     if len(summaries) > 1 and shown and common is not None:
         yield f"The scores are over the {common.trials} queries and repeats that were measured for every framework."

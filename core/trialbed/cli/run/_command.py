@@ -340,9 +340,12 @@ def _says_incomplete(reports: Sequence[Report], thresholds: Mapping[str, float])
     if any(summary.incomplete for summary in summaries):
         missing = sum(summary.counts.not_measured for summary in summaries)
         trials = "1 trial was" if missing == 1 else f"{missing} trials were"
+        from trialbed.report import how_to_complete
+
+        how = how_to_complete(summaries)
         click.echo(
             f"Error: the run is incomplete: {trials} not measured. {undecided}"
-            "The same command runs what is missing; --allow-incomplete accepts the run as it is.",
+            f"{how.capitalize()}; --allow-incomplete accepts the run as it is.",
             err=True,
         )
         return True

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from support.stored_runs import NEW, trial
 
+from trialbed.records import ScoreDescription
 from trialbed.report import read_report
 from trialbed.store import Store, StoredRun, open_store
 from trialbed_pages.runs import FigureCache, GridFilter, differences, grid_page
@@ -30,6 +31,15 @@ def test_comparisons_are_those_of_the_report(stored: Path) -> None:
         found = {one.score: one for one in differences(FigureCache(stored.parent).of(run)).findings}
         (comparison,) = read_report(run).frameworks[1].comparisons
     assert found == comparison.scores
+
+
+def test_the_measure_of_another_dataset_does_not_lead(stored: Path) -> None:
+    with Store.open(str(stored)) as store, open_store(str(stored)) as reader:
+        described = {name: ScoreDescription(name, leads=True) for name in ("bfcl_correct", "api_call_score")}
+        store.update_run(NEW, scores=described)
+        cache, run = FigureCache(stored.parent), reader.run(NEW)
+        assert cache.of(run).headline == ("api_call_score", "sopr_score")
+        assert cache.headline(run).score == "api_call_score"
 
 
 def test_figures_are_kept_until_the_run_changes(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
