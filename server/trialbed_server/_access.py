@@ -58,10 +58,16 @@ class TokenCheck:
         return response
 
     def _is_authorized(self, scope: Scope) -> bool:
-        sent = [value for name, value in scope["headers"] if name == b"authorization"]
-        # Some SDKs of Anthropic's have a header of their own for the key.
-        sent += [b"Bearer " + value for name, value in scope["headers"] if name == b"x-api-key"]
-        return len(sent) == 1 and hmac.compare_digest(sent[0], self._expected)
+        """Return whether a request sends the token.
+
+        SDKs of Anthropic's have a header of their own for the key, and may send another value in the usual one. Either
+        proves that the sender knows the token. One header twice is refused: a proxy may have checked the other value.
+        """
+        bearer = [value for name, value in scope["headers"] if name == b"authorization"]
+        keys = [b"Bearer " + value for name, value in scope["headers"] if name == b"x-api-key"]
+        if len(bearer) > 1 or len(keys) > 1:
+            return False
+        return any(hmac.compare_digest(value, self._expected) for value in bearer + keys)
 
 
 class SiteCheck:

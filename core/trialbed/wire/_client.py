@@ -15,6 +15,7 @@ from trialbed.wire._httpx import httpx
 from trialbed.wire._readings import Reading, failed
 from trialbed.wire._retries import TRANSIENT, retry_after
 from trialbed.wire.dialects import CHAT, Dialect, EventStream, dialect
+from trialbed.wire.keys import key_headers
 from trialbed.wire.redaction import redact
 
 ATTEMPTS = 4
@@ -46,7 +47,7 @@ class ChatClient:
 
     Args:
         base_url: of the endpoint, such as ``https://api.openai.com/v1``.
-        api_key: sent as bearer token; None sends none.
+        api_key: sent as bearer token, or in the dialect's own header; None sends none.
         timeout: seconds of silence after which an answer is given up.
         attempts: requests for one answer.
         wait: tenacity's strategy for the time between attempts, where the endpoint does not say; None: exponential, up
@@ -68,8 +69,7 @@ class ChatClient:
     ) -> None:
         self._dialect = dialect(spoken)
         self._url = f"{base_url.rstrip('/')}/{self._dialect.PATH}"
-        key = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._headers = {**self._dialect.HEADERS, **key}
+        self._headers = {**self._dialect.HEADERS, **key_headers(base_url, api_key, self._dialect.HEADERS)}
         self._attempts = attempts
         self._wait = _AsTold(wait or wait_exponential(multiplier=0.5, max=7) + wait_random(0, 1))
         self._client = httpx.AsyncClient(timeout=timeout, verify=tls_for(base_url), transport=transport)

@@ -17,6 +17,7 @@ from trialbed.wire import ModelRequest
 from trialbed.wire.answer_limits import answer_limits
 from trialbed.wire.dialects import Dialect
 from trialbed.wire.estimates import BYTES_PER_TOKEN
+from trialbed.wire.keys import key_headers
 from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.response import Header
 
@@ -35,9 +36,6 @@ HOP_BY_HOP = frozenset(
 """Headers that concern one connection only (RFC 9110, 7.6.1)."""
 
 _OURS = frozenset({b"host", b"content-length", b"authorization", b"x-api-key", b"accept-encoding", b"expect"})
-
-_KEYED = frozenset({b"x-api-key", b"anthropic-version"})
-"""Headers of requests in whose dialect the key has a header of its own, beside that of a bearer token."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ class Connection:
 
     Args:
         url: the endpoint, without a final ``/``.
-        key: sent as bearer token; None sends none.
+        key: sent as bearer token, or in the header of the request's dialect; None sends none.
     """
 
     def __init__(self, url: str, key: str | None) -> None:
@@ -136,10 +134,7 @@ class Connection:
     def _request_headers(self, headers: Sequence[Header]) -> CIMultiDict[str]:
         kept = CIMultiDict((n.decode("latin-1"), v.decode("latin-1")) for n, v in _end_to_end(headers, _OURS))
         kept["Accept-Encoding"] = "identity"
-        if self._key:
-            kept["Authorization"] = f"Bearer {self._key}"
-            if any(name.lower() in _KEYED for name, _ in headers):
-                kept["X-Api-Key"] = self._key
+        kept.update(key_headers(self.url, self._key, (name.decode("latin-1") for name, _ in headers)))
         return kept
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from support.cases import for_each
 
-from trialbed_server._access import SiteCheck
+from trialbed_server._access import SiteCheck, TokenCheck
 
 CHECK = SiteCheck("192.168.7.7", ["Bench.Example"], ["https://pages.example"])
 
@@ -65,3 +65,29 @@ def test_its_own_pages_allowed_ones_and_links_are_not(headers: dict[str, str]) -
 
 def test_a_trials_urls_are_guarded_by_their_token() -> None:
     assert problem("/t/trial-token-1/v1/models", host="gateway.internal", origin="https://evil.example") is None
+
+
+RIGHT = (b"authorization", b"Bearer token")
+KEY = (b"x-api-key", b"token")
+
+
+@for_each(
+    ("headers", "admitted"),
+    [
+        ([RIGHT], True),
+        ([KEY], True),
+        ([RIGHT, KEY], True),
+        ([RIGHT, (b"x-api-key", b"placeholder")], True),
+        ([(b"authorization", b"Bearer placeholder"), KEY], True),
+        ([], False),
+        ([(b"authorization", b"Bearer placeholder"), (b"x-api-key", b"placeholder")], False),
+        ([RIGHT, (b"authorization", b"Bearer placeholder")], False),
+        ([KEY, (b"x-api-key", b"placeholder")], False),
+        ([(b"x-api-key", b"Bearer token")], False),
+    ],
+)
+def test_the_token_may_come_in_either_header_beside_a_placeholder(
+    headers: list[tuple[bytes, bytes]], admitted: bool
+) -> None:
+    scope = {"type": "http", "path": "/v1/models", "headers": headers}
+    assert (TokenCheck("token").refusal(scope) is None) == admitted

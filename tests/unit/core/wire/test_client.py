@@ -75,6 +75,19 @@ async def test_the_request_is_sent_as_it_is_with_the_key() -> None:
     assert "authorization" not in seen[1].headers
 
 
+async def test_messages_have_the_key_in_their_own_header_too() -> None:
+    seen: list[httpx.Request] = []
+
+    def reply(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(400)
+
+    transport = httpx.MockTransport(reply)
+    async with ChatClient("http://model/v1", "k", transport=transport, spoken="messages") as client:
+        await client.complete({"model": "m", "messages": []})
+    assert (seen[0].headers["x-api-key"], seen[0].headers["authorization"]) == ("k", "Bearer k")
+
+
 async def test_a_streamed_answer_is_read_with_the_names_on_offer() -> None:
     pieces = [EVENTS[start : start + 5] for start in range(0, len(EVENTS), 5)]
     reading, _ = await ask(lambda _: httpx.Response(200, headers=EVENTS_TYPE, stream=Pieces(*pieces)))
