@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from trialbed.wire._exchange import Document, GenerationConfig, ModelRequest, ToolChoice
@@ -23,20 +24,22 @@ def translate_request(request: ModelRequest) -> Document:
     stray = next((message for message in request.messages if message.role not in ROLES), None)
     if stray is not None:
         raise NotWritable(f"a message of the role {stray.role[:100]!r} cannot be written as a chat completion's")
-    settings = _settings(request.generation, request.tool_choice if request.tools else ToolChoice())
-    return dialect().write_request(request.model, request.messages, settings, request.tools)
+    # Most endpoints refuse the field in which a few vendors take the reasoning back.
+    messages = [replace(message, reasoning="") for message in request.messages]
+    return dialect().write_request(request.model, messages, _settings(request), request.tools)
 
 
-def _settings(wanted: GenerationConfig, choice: ToolChoice) -> Mapping[str, Any]:
+def _settings(request: ModelRequest) -> Mapping[str, Any]:
+    wanted, tools = request.generation, bool(request.tools)
     own: Document = {
         "temperature": wanted.temperature,
         "top_p": wanted.top_p,
         "max_tokens": wanted.max_tokens,
         "stop": list(wanted.stop) or None,
-        "parallel_tool_calls": None if wanted.parallel_calls else False,
+        "parallel_tool_calls": False if tools and not wanted.parallel_calls else None,
         "reasoning_effort": wanted.effort or None,
         "response_format": _reply_format(wanted),
-        "tool_choice": _choice(choice),
+        "tool_choice": _choice(request.tool_choice) if tools else None,
     }
     return {name: value for name, value in own.items() if value is not None}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from uuid import uuid4
 
 from trialbed.records import Cause
 from trialbed.wire import ModelRequest, translate_request
@@ -112,7 +113,8 @@ class TranslatedAnswer(ResponseWriter):
             words = f"the answer of the model's endpoint cannot be translated: {reading.problem.message}"
             await self._writer.error(words, 502, "upstream_error", cause)
             return
-        said = replace(reading.answer, model=read.model)
+        # Some endpoints name no id, or the same each time; later requests may follow the answer by its own.
+        said = replace(reading.answer, model=read.model, id=uuid4().hex)
         await self._writer.response(Response.answer(said, read, spoken, piece=None))
 
     async def error(self, message: str, status: int, kind: str, cause: Cause, *, code: str | None = None) -> None:

@@ -31,6 +31,7 @@ class ChatOnly:
         self.asked: list[dict[str, Any]] = []
         self.paths: list[str] = []
         self.status = 200
+        self.identity = "1"
         self.app = Starlette(routes=[Route("/v1/{path:path}", self.serve, methods=["GET", "POST", "DELETE"])])
         self._model = policy("gold", call(TOOL["name"], city="Oslo"))
 
@@ -43,7 +44,7 @@ class ChatOnly:
         document = await request.json()
         self.asked.append(document)
         turn = self._model(ReceivedRequest(len(self.asked), document))
-        answer = turn.answer(model=document["model"], id=str(len(self.asked)))
+        answer = turn.answer(model=document["model"], id=self.identity)
         (body,) = dialect().write_answer(answer, dialect().read_request(document))
         return Response(body, media_type="application/json")
 
@@ -96,8 +97,12 @@ async def test_messages_are_translated_and_marked(serve: Serve, endpoint: ChatOn
     assert all(call.usage for call in calls)
 
 
-async def test_responses_are_translated_with_their_earlier_conversation(serve: Serve, endpoint: ChatOnly) -> None:
+@pytest.mark.parametrize("identity", ["", "the-same"])
+async def test_responses_are_translated_with_their_earlier_conversation(
+    serve: Serve, endpoint: ChatOnly, identity: str
+) -> None:
     client = await opened(serve, endpoint)
+    endpoint.identity = identity
     tools: Any = [{"type": "function", "name": TOOL["name"], "parameters": SCHEMA, "strict": False}]
     async with AsyncOpenAI(base_url=f"{client.base_url}/t/{TRIAL}/v1", api_key="x", max_retries=0) as openai:
         async with openai.responses.stream(model="told", input="Oslo?", tools=tools) as events:
@@ -106,15 +111,16 @@ async def test_responses_are_translated_with_their_earlier_conversation(serve: S
         output: Any = {"type": "function_call_output", "call_id": made.call_id, "output": RESULT}
         second = await openai.responses.create(model="told", input=[output], tools=tools, previous_response_id=first.id)
         assert "48213" in second.output_text
-        assert (await openai.responses.retrieve(first.id)).id == first.id
+        assert (await openai.responses.retrieve(first.id)).id == first.id != second.id
+        await openai.responses.create(model="told", input="And?", tools=tools, previous_response_id=second.id)
         with pytest.raises(BadRequestError, match="max_tool_calls"):
             await openai.responses.create(model="told", input="Oslo?", max_tool_calls=3)
         with pytest.raises(BadRequestError, match="not found"):
             await openai.responses.create(model="told", input="Oslo?", previous_response_id="resp_other")
     assert [message["role"] for message in endpoint.asked[1]["messages"]] == ["user", "assistant", "tool"]
     calls = WireLog.model_validate(await closed(client)).model_calls
-    assert [(call.status, call.translated) for call in calls[:2]] == [(200, "chat_completions")] * 2
-    assert [(call.status, call.cause) for call in calls[2:]] == [(400, "request")] * 2
+    assert [(call.status, call.translated) for call in calls[:3]] == [(200, "chat_completions")] * 3
+    assert [(call.status, call.cause) for call in calls[3:]] == [(400, "request")] * 2
 
 
 async def test_errors_of_the_endpoint_have_the_form_of_the_request(serve: Serve, endpoint: ChatOnly) -> None:

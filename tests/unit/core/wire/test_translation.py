@@ -129,3 +129,12 @@ def test_a_result_that_is_an_error_says_so() -> None:
     turns = [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
     written = translate_request(dialect("messages").read_request({**ASKED, "messages": turns}))
     assert written["messages"][1] == {"role": "tool", "tool_call_id": "t", "content": "Error: no such city"}
+
+
+def test_what_many_endpoints_refuse_is_left_out() -> None:
+    thought = {"type": "thinking", "thinking": "I look.", "signature": "s"}
+    turns = [{"role": "assistant", "content": [thought, {"type": "text", "text": "Wait."}]}]
+    written = translate_request(dialect("messages").read_request({**ASKED, "messages": turns}))
+    assert written["messages"] == [{"role": "assistant", "content": "Wait."}]
+    alone = translate_request(dialect("responses").read_request({**INPUT, "parallel_tool_calls": False}))
+    assert "parallel_tool_calls" not in alone
