@@ -89,7 +89,7 @@ def _canonical(call: ModelCall, names: set[str], conversations: KeptResponses) -
     request = recorded_request(call)
     if isinstance(request, ResponsesRequest):
         conversations.follow(request)
-        conversations.keep(request, recorded_answer(call).response, len(call.response))
+        conversations.keep(request, recorded_answer(call).response, len(call.request) + len(call.response))
     return None if request is None else canonical(request.whole, names)
 
 

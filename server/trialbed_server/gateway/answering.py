@@ -51,8 +51,9 @@ async def answer(
     try:
         if not await _answers(question, trial, model, clock, writer):
             await forward()
+        size = exchange.size
         served = exchange.whole_answer()
-        keeper.keep(trial, question, served, recorded=exchange.recorded is not None)
+        keeper.keep(trial, question, served, size, recorded=exchange.recorded is not None)
     finally:
         model.note_answer(question, served)
 

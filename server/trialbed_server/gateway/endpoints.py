@@ -228,7 +228,8 @@ class Gateway:
         follow = partial(self._keeper.follow, trial)
         await forward(self._upstream, request, writer, follow)
         if trial is not None and trial.model is None and writer.exchange.translated:
-            self._keeper.keep(trial, ModelQuestion(read, spoken, 0), writer.exchange.whole_answer())
+            answered = writer.exchange.whole_answer()
+            self._keeper.keep(trial, ModelQuestion(read, spoken, 0), answered, len(body))
 
     async def _puts_in(self, trial: OpenTrial | None, writer: ResponseWriter) -> bool:
         """Answer a request with the fault that its plan has for it, if any; a slow answer only comes later."""

@@ -38,13 +38,24 @@ class ResponseKeeper:
         return isinstance(request, ResponsesRequest) and request.follows in self._recorded.get(trial, ())
 
     def keep(
-        self, trial: OpenTrial, question: ModelQuestion, served: ServedAnswer | None, *, recorded: bool = False
+        self,
+        trial: OpenTrial,
+        question: ModelQuestion,
+        served: ServedAnswer | None,
+        size: int,
+        *,
+        recorded: bool = False,
     ) -> None:
-        """Keep the answer to a request, where its dialect has such."""
+        """Keep the answer to a request, where its dialect has such.
+
+        Args:
+            size: bytes of the request.
+            recorded: whether the answer is one of an earlier request's.
+        """
         request = question.request
         if served is not None and isinstance(request, ResponsesRequest) and request.keeps:
             document = read_served(question.dialect.NAME, served.body, request, stream=served.stream).response
-            self._trial(trial).keep(request, document, len(served.body))
+            self._trial(trial).keep(request, document, size + len(served.body))
             if recorded and document is not None:
                 self._recorded.setdefault(trial, set()).add(str(document.get("id")))
 

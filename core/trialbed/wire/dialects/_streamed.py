@@ -32,7 +32,7 @@ class TypedStream(ABC):
     """Reads one stream from bytes that may be cut anywhere.
 
     Attributes:
-        MARK: the type of the event that ends a stream.
+        MARK: the type of the event that ends a stream; empty where none does so alone.
         first_token: when the first token with text, arguments or reasoning came; None if none has come yet.
     """
 
@@ -126,7 +126,7 @@ class TypedStream(ABC):
         self._phase = Phase.OPEN
         if self._add(name, found) and self.first_token is None:
             self.first_token = now
-        if name == self.MARK or self._ends(name):
+        if (self.MARK and name == self.MARK) or self._ends(name):
             self._finish()
 
     def _ends(self, kind: str) -> bool:  # noqa: ARG002 - dialects with several last events override it

@@ -76,6 +76,7 @@ FAILED = event("response.failed", response={"status": "failed", "error": {"code"
         ([CREATED, DELTA, event("error", code="server_error", message="no")], "error_event", "hi"),
         ([CREATED, b'data: {"error": {"message": "no"}}\n\n'], "error_event", ""),
         ([CREATED, b"data: {oops\n\n"], "malformed_event", ""),
+        ([CREATED, ADDED, b"data: {}\n\n", DELTA, COMPLETED], None, "hi"),
         ([], "empty_stream", ""),
         ([event("response.completed", response={"status": "completed"})], "null_message", ""),
         ([event("response.completed", response={"output": []})], "no_finish_reason", ""),
