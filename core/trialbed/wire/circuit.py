@@ -90,8 +90,8 @@ class CircuitBreaker:
     @asynccontextmanager
     async def attempt(
         self, until: Callable[[], float] = lambda: -inf, on_wait: Callable[[], object] = lambda: None
-    ) -> AsyncIterator[None]:
-        """Hold this during an attempt; waits until it may be made.
+    ) -> AsyncIterator[bool]:
+        """Hold this during an attempt; waits until it may be made. Gives whether it is a probe.
 
         Args:
             until: the moment up to which it waits, asked for again after each wait; by default it does not wait.
@@ -102,7 +102,7 @@ class CircuitBreaker:
         """
         probe = await self._admit(until, on_wait)
         try:
-            yield
+            yield probe
         finally:
             if probe:
                 self._end_probe()

@@ -59,8 +59,8 @@ class Circuit(CircuitBreaker):
         return (self._opened or 0.0) + patience
 
     @asynccontextmanager
-    async def request(self, patience: float, on_wait: Callable[[], None]) -> AsyncIterator[None]:
-        """Hold this during an attempt; waits until it may be made.
+    async def request(self, patience: float, on_wait: Callable[[], None]) -> AsyncIterator[bool]:
+        """Hold this during an attempt; waits until it may be made. Gives whether it is a probe.
 
         Args:
             patience: seconds that this request can wait.
@@ -71,8 +71,8 @@ class Circuit(CircuitBreaker):
         """
         deadline = self._clock() + patience
         try:
-            async with self.attempt(lambda: min(self._given_up, deadline), on_wait):
-                yield
+            async with self.attempt(lambda: min(self._given_up, deadline), on_wait) as probe:
+                yield probe
         except CircuitOpen:
             raise EndpointDown(self.reason) from None
 

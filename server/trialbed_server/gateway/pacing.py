@@ -37,12 +37,14 @@ class Turn:
         held: seconds that it was waited for.
         spent: what it takes of the limits.
         before: all that had been sent, with it.
+        void: whether the request may not be sent after all.
     """
 
     number: int
     held: float
     spent: Mapping[Kind, Spent]
     before: Mapping[Kind, float]
+    void: bool = False
 
 
 class Window:
@@ -186,17 +188,23 @@ class Pace:
             self._windows["tokens"].correct(turn.spent["tokens"], tokens)
 
     @asynccontextmanager
-    async def turn(self, arrival: int, tokens: float, on_wait: Callable[[], None]) -> AsyncIterator[Turn]:
+    async def turn(
+        self, arrival: int, tokens: float, on_wait: Callable[[], None], may_go: Callable[[], bool] = lambda: True
+    ) -> AsyncIterator[Turn]:
         """Hold this during an attempt, which is made at once; waits for its turn.
 
         Args:
             arrival: the request's place in the order of arrival.
             tokens: as many as it is thought to take.
             on_wait: called before it waits.
+            may_go: asked when the turn has come; where it may not go, nothing of the limits is taken.
         """
         needs: dict[Kind, float] = {"requests": 1.0, "tokens": tokens}
         asked = self._clock.monotonic()
         await self._admit(arrival, needs, on_wait)
+        if not may_go():
+            yield Turn(0, self._clock.monotonic() - asked, {}, {}, void=True)
+            return
         try:
             yield self._take(needs, asked)
         finally:

@@ -165,17 +165,12 @@ class Upstream:
         arrival = next(self._arrivals)
         for number in count(1):
             patience = self._policy.patience - (self._clock.monotonic() - since if failure else 0.0)
-            waits = writer.exchange.waits
             try:
-                async with (
-                    self.circuit.request(patience, waits),
-                    self.pace.turn(arrival, request.tokens, waits) as turn,
-                ):
-                    # Its patience is for failures, not for its turn.
-                    since += turn.held
-                    found = await self._attempt(request, writer, turn)
+                found, held = await self._in_turn(request, writer, arrival, patience)
             except EndpointDown as error:
                 return failure or _held_back(error)
+            # Its patience is for failures, not for its turn.
+            since += held
             if found is None:
                 return None
             if failure is None:
@@ -188,6 +183,24 @@ class Upstream:
             writer.exchange.attempt_failed(failure.status, failure.message, wait)
             await self._clock.sleep(wait)
         return failure
+
+    async def _in_turn(
+        self, request: ProxiedRequest, writer: ResponseWriter, arrival: int, patience: float
+    ) -> tuple[FailedAttempt | None, float]:
+        """Send the request in its turn; return the failure, and the seconds for which it waited for its turn."""
+        waits, held = writer.exchange.waits, 0.0
+        while True:
+            async with (
+                self.circuit.request(patience, waits) as probe,
+                self.pace.turn(arrival, request.tokens, waits, partial(self._may_go, probe)) as turn,
+            ):
+                held += turn.held
+                if not turn.void:
+                    return await self._attempt(request, writer, turn), held
+
+    def _may_go(self, probe: bool) -> bool:
+        """Return whether a request whose turn comes may be sent: the circuit may have opened while it was in line."""
+        return probe or not self.circuit.is_open
 
     @contextmanager
     def _waits(self) -> Iterator[None]:

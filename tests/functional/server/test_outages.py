@@ -231,3 +231,13 @@ async def test_an_unknown_model_is_the_requests_fault_only_if_the_trials_own_is_
         assert (await client.post(CHAT, json=body("ab"[number % 2]))).status_code == 404
     assert (await status(client))["state"] == state
     assert (await closed(client))["model_calls"][-1]["cause"] == ("request" if known else "endpoint")
+
+
+async def test_requests_in_line_for_their_turns_are_not_sent_to_an_endpoint_that_fails_meanwhile(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock
+) -> None:
+    client = await opened(serve, endpoint.url, clock, rpm=FAILURES, model_retries=0, endpoint_patience=10)
+    endpoint.plans = {str(number): [says(500)] for number in range(4 * FAILURES)}
+    answers = await asyncio.gather(*(client.post(CHAT, json=body(model)) for model in endpoint.plans))
+    assert {answer.status_code for answer in answers} == {500, 503}
+    assert len(endpoint.requests) < 3 * FAILURES
