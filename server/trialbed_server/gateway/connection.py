@@ -15,7 +15,7 @@ from multidict import CIMultiDict
 
 from trialbed.wire import ModelRequest
 from trialbed.wire.answer_limits import answer_limits
-from trialbed.wire.dialects import Dialect
+from trialbed.wire.dialects import PATHS, Dialect
 from trialbed.wire.estimates import BYTES_PER_TOKEN
 from trialbed.wire.keys import key_headers
 from trialbed_server.gateway.redaction import Redactor
@@ -60,6 +60,11 @@ class ProxiedRequest:
     spoken: Dialect
     model: str = ""
     tentative: bool = False
+
+    @property
+    def asks(self) -> bool:
+        """Return whether it is put to a model, and not beside: for vectors, a number of tokens, or a list of models."""
+        return self.path.partition("?")[0].removeprefix("/") in PATHS
 
     @property
     def tokens(self) -> float:

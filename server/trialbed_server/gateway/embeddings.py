@@ -8,8 +8,9 @@ import json
 import math
 import re
 import struct
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
 
 from trialbed.records import EmbeddingCall
 from trialbed.wire.estimates import BYTES_PER_TOKEN
@@ -23,6 +24,9 @@ DIMENSIONS = 1536
 MOST_DIMENSIONS, MOST_TEXTS, MOST_WORDS = 4096, 2048, 20_000
 """Bounds of one request; the words of a text beyond them do not change its vector."""
 
+MOST_NUMBERS, MOST_WORDS_TOGETHER = MOST_TEXTS * DIMENSIONS, 300_000
+"""Bounds of all its texts together: OpenAI's endpoint takes as many tokens as this one takes words."""
+
 PLACES = 8
 """Numbers of a vector that a word changes."""
 
@@ -33,10 +37,23 @@ class BadRequest(ValueError):
     """A request for vectors that cannot be answered; the text says why."""
 
 
-def embed(body: bytes) -> dict[str, Any]:
+class MadeVectors(NamedTuple):
+    """An answer that was made here.
+
+    Attributes:
+        body: of the answer, as JSON.
+        tokens: of the texts, about.
+    """
+
+    body: bytes
+    tokens: int
+
+
+def embed(body: bytes) -> MadeVectors:
     """Answer a request with vectors that depend on nothing but the words of its texts.
 
-    Texts that share words are near each other, as a memory expects, and equal texts have equal vectors.
+    Texts that share words are near each other, as a memory expects, and equal texts have equal vectors. That takes
+    seconds for the largest requests: it is for another thread, which gives way to others between two texts.
 
     Raises:
         BadRequest: it is none.
@@ -46,31 +63,39 @@ def embed(body: bytes) -> dict[str, Any]:
     size = request.get("dimensions") or DIMENSIONS
     if not isinstance(size, int) or not 1 <= size <= MOST_DIMENSIONS:
         raise BadRequest(f"'dimensions' must be a number from 1 to {MOST_DIMENSIONS}")
-    vectors = [_vector(text, size) for text in texts]
+    if len(texts) * size > MOST_NUMBERS:
+        raise BadRequest(f"{len(texts)} texts of {size} dimensions are more than {MOST_NUMBERS} numbers in one request")
     packed = request.get("encoding_format") == "base64"
-    data = [
-        {"object": "embedding", "index": index, "embedding": _pack(vector) if packed else vector}
-        for index, vector in enumerate(vectors)
-    ]
+    data, left = [], MOST_WORDS_TOGETHER
+    for index, text in enumerate(texts):
+        vector, words = _vector(text, size)
+        left -= words
+        if left < 0:
+            raise BadRequest(f"the texts of one request may have {MOST_WORDS_TOGETHER} words together")
+        # Written one by one: no other thread runs while a text is written as JSON.
+        data.append(
+            json.dumps({"object": "embedding", "index": index, "embedding": _pack(vector) if packed else vector})
+        )
     tokens = sum(max(1, len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN) for text in texts)
-    usage = {"prompt_tokens": tokens, "total_tokens": tokens}
-    return {"object": "list", "data": data, "model": str(request.get("model") or ""), "usage": usage}
+    rest = {"model": str(request.get("model") or ""), "usage": {"prompt_tokens": tokens, "total_tokens": tokens}}
+    written = f'{{"object": "list", "data": [{", ".join(data)}], {json.dumps(rest)[1:]}'
+    return MadeVectors(written.encode("ascii"), tokens)
 
 
-def record_embedding(body: bytes, answer: bytes, *, status: int, started: float, duration: float) -> EmbeddingCall:
+def record_embedding(
+    request: Mapping[str, Any], tokens: int | None, *, status: int, started: float, duration: float
+) -> EmbeddingCall:
     """Return the record of a request; ``status`` is 0 where it was not answered."""
     try:
-        request = _read(body)
-        texts = len(_texts(request.get("input")))
+        texts = len(_inputs(request.get("input")))
     except BadRequest:
         request, texts = {}, 0
     model = str(request.get("model") or "")[:LONGEST_NAME]
-    return EmbeddingCall(
-        started=started, duration=duration, status=status, model=model, texts=texts, tokens=_tokens(answer)
-    )
+    return EmbeddingCall(started=started, duration=duration, status=status, model=model, texts=texts, tokens=tokens)
 
 
-def _tokens(answer: bytes) -> int | None:
+def reported_tokens(answer: bytes) -> int | None:
+    """Return the tokens that an endpoint's answer reports; None where it reports none."""
     try:
         found = json.loads(answer)["usage"]["prompt_tokens"]
     except (ValueError, LookupError, TypeError, RecursionError):
@@ -90,6 +115,11 @@ def _read(body: bytes) -> dict[str, Any]:
 
 def _texts(given: Any) -> list[str]:
     """Return the texts of a request; tokens count as the words that their numbers are."""
+    return [one if isinstance(one, str) else " ".join(map(str, one)) for one in _inputs(given)]
+
+
+def _inputs(given: Any) -> list[Any]:
+    """Return the texts of a request, or the lists of their tokens."""
     found = [given] if isinstance(given, str) else given
     if isinstance(found, list) and found and all(isinstance(one, int) for one in found):
         found = [found]
@@ -97,20 +127,20 @@ def _texts(given: Any) -> list[str]:
         raise BadRequest(f"'input' must be a text, or a list of 1 to {MOST_TEXTS} texts")
     if not all(isinstance(one, str | list) for one in found):
         raise BadRequest("'input' must consist of texts, or of lists of tokens")
-    return [one if isinstance(one, str) else " ".join(map(str, one)) for one in found]
+    return found
 
 
-def _vector(text: str, size: int) -> list[float]:
+def _vector(text: str, size: int) -> tuple[list[float], int]:
+    """Return the vector of a text, and the number of the words that it depends on."""
     found = [0.0] * size
-    for number, word in enumerate(WORD.finditer(text.casefold())):
-        if number == MOST_WORDS:
-            break
-        digest = hashlib.sha256(word[0].encode("utf-8", "replace")).digest()
+    words = [word[0] for word in islice(WORD.finditer(text.casefold()), MOST_WORDS)]
+    for word in words:
+        digest = hashlib.sha256(word.encode("utf-8", "replace")).digest()
         for place in range(PLACES):
             (value,) = struct.unpack_from("<I", digest, 4 * place)
             found[(value >> 1) % size] += 1.0 if value & 1 else -1.0
     length = math.sqrt(sum(value * value for value in found))
-    return [value / length for value in found] if length else [1.0, *found[1:]]
+    return ([value / length for value in found] if length else [1.0, *found[1:]]), len(words)
 
 
 def _pack(vector: Sequence[float]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from functools import partial
@@ -13,8 +14,8 @@ from trialbed.contracts import ModelQuestion
 from trialbed.records import Cause
 from trialbed.wire.dialects import COUNTS, Dialect, dialect_at
 from trialbed.wire.dialects import PATHS as DIALECTS
-from trialbed.wire.estimates import estimated_tokens
 from trialbed.wire_log import estimated_usage
+from trialbed_scripted import Response
 from trialbed_scripted.faults import put_in
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, error_response, read_body
@@ -28,7 +29,7 @@ from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.renaming import foreign_model, with_model
 from trialbed_server.gateway.response import ResponseWriter, while_connected
 from trialbed_server.gateway.spending import Spending
-from trialbed_server.gateway.translating import forward
+from trialbed_server.gateway.translating import count_tokens, forward
 from trialbed_server.gateway.upstream import Upstream
 from trialbed_server.trials import OpenTrial, TrialRefused, TrialRegistry, Untagged
 
@@ -102,13 +103,14 @@ class Gateway:
             await self._serve(trial, body, scope, receive, send)
 
     async def _serve(self, trial: OpenTrial | None, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+        beside = _is_beside(scope)
         exchange = self._exchange(trial, body, dialect_at(scope["path_params"]["path"]))
+        exchange.beside = beside
         work = self._answer(trial, body, scope, ResponseWriter(send, exchange))
         if trial is None:
             await while_connected(receive, exchange, work)
             self._note_untagged(exchange, scope)
         else:
-            beside = _is_beside(scope)
             if not beside:
                 trial.model_calls.append(exchange)
             with trial.in_use():
@@ -167,7 +169,7 @@ class Gateway:
         elif path == embeddings.PATH:
             await self._embed(trial, body, scope, writer)
         elif path in COUNTS and self._counts(trial, writer.exchange):
-            await writer.document({"input_tokens": estimated_tokens(writer.exchange.request.prompt)})
+            await writer.document(count_tokens(writer.exchange.request))
         elif asks and trial is not None and trial.model is not None:
             otherwise = partial(self._forward, trial, body, scope, writer)
             await answer(trial, trial.model, self._clock, writer, self._keeper, otherwise)
@@ -176,11 +178,12 @@ class Gateway:
 
     async def _embed(self, trial: OpenTrial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
         """Answer a request for vectors, and record it."""
-        exchange, started = writer.exchange, writer.exchange.elapsed
+        exchange, started, made = writer.exchange, writer.exchange.elapsed, None
         own = trial is not None and trial.model is not None and not self._is_kept(trial)
         try:
             if own:
-                await writer.document(embeddings.embed(body))
+                made = await asyncio.to_thread(embeddings.embed, body)
+                await writer.response(Response((made.body,)))
             elif trial is not None and (refusal := _not_admitted(trial, body, exchange)):
                 message, status, code = refusal
                 await writer.error(message, status, "invalid_request_error", "request", code=code)
@@ -191,8 +194,9 @@ class Gateway:
         finally:
             if trial is not None:
                 duration = exchange.elapsed - started
+                tokens = embeddings.reported_tokens(exchange.answer) if made is None else made.tokens
                 record = embeddings.record_embedding(
-                    body, exchange.answer, status=exchange.status, started=started, duration=duration
+                    exchange.request.document, tokens, status=exchange.status, started=started, duration=duration
                 )
                 trial.embedding_calls.append(record)
 

@@ -8,10 +8,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from trialbed.contracts import ServedAnswer
-from trialbed.records import Attempt, Cause, LimitName, ModelCall, SentCall, ToolSpec
+from trialbed.records import Attempt, Cause, LimitName, ModelCall, SentCall, ToolSpec, Usage
 from trialbed.wire.dialects import CHAT, Dialect, dialect
+from trialbed.wire.estimates import BYTES_PER_TOKEN
 from trialbed.wire.offers import Offers
 from trialbed.wire.spans import Span
+from trialbed.wire_log import estimated_usage
 from trialbed_server.gateway.observation import Observation, observe
 from trialbed_server.trials import LogBudget, body_text
 
@@ -41,6 +43,7 @@ class RecordedExchange:
     Attributes:
         dialect: of the request and its answer.
         request: the request; it is given up at the end.
+        beside: whether it is put to no model: nothing of it is read or kept for the log.
         step: whether it counts as one of the trial's requests to the model.
         cause: whose fault its failure is; None while there is none.
         limit: the limit of the trial for which it is refused; None if it is not.
@@ -75,6 +78,7 @@ class RecordedExchange:
         self._response = bytearray()
         self._length = 0
         self._error: str | None = None
+        self.beside = False
         self.step = False
         self.cause: Cause | None = None
         self.limit: LimitName | None = None
@@ -189,8 +193,8 @@ class RecordedExchange:
             first_token=self._first_byte,
             status=self.status,
             stream=self.stream,
-            request=self._budget.keep(body_text(self._body)),
-            response=self._budget.keep(body_text(bytes(self._response))),
+            request=self._kept(self._body),
+            response=self._kept(bytes(self._response)),
             request_bytes=len(self._body),
             response_bytes=self._length,
             usage=seen.usage,
@@ -209,6 +213,16 @@ class RecordedExchange:
             attempts=tuple(self._attempts),
             waited=self._waited_until(now, cause),
         )
+
+    def used(self) -> Usage | None:
+        """Return the tokens so far, as ``estimated_usage`` does of the record, which would take space of the log."""
+        if self._ended is not None:
+            return estimated_usage(self._ended)
+        seen = self._observation()
+        if seen.usage is not None or self.cause or seen.cause:
+            return seen.usage
+        written = self._pieces if self._events else self._length // BYTES_PER_TOKEN
+        return Usage(prompt_tokens=len(self._body) // BYTES_PER_TOKEN, completion_tokens=written)
 
     def flight(self) -> tuple[float, int | None] | None:
         """Seconds that it has been in flight, and the tokens so far, about; None for those of an answer in one piece.
@@ -242,7 +256,12 @@ class RecordedExchange:
             return self.cause
         return "endpoint" if self._waits or self._silent() else "gone"
 
+    def _kept(self, body: bytes) -> str:
+        return "" if self.beside else self._budget.keep(body_text(body))
+
     def _observation(self) -> Observation:
+        if self.beside:
+            return Observation()
         names = {tool.name for tool in self._tools}
         body, offered = bytes(self._response), self.request.names
         return observe(self.dialect, body, offered, stream=self._events, described=names)

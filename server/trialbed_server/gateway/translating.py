@@ -9,7 +9,8 @@ from uuid import uuid4
 
 from trialbed.records import Cause
 from trialbed.wire import ModelRequest, translate_request
-from trialbed.wire.dialects import CHAT, PATHS, dialect
+from trialbed.wire.dialects import CHAT, COUNTS, dialect
+from trialbed.wire.estimates import estimated_tokens
 from trialbed_scripted import Response
 from trialbed_server.gateway.causes import cause_of_problem
 from trialbed_server.gateway.connection import ProxiedRequest
@@ -26,13 +27,18 @@ async def forward(
 ) -> None:
     """Forward a request untouched, or as a chat completion to an endpoint that does not speak its dialect.
 
-    That shows by the endpoint's refusal of the first such request; one that it has answered is never translated.
+    That shows by the endpoint's refusal of the first such request; one that it has answered is never translated. Tokens
+    are counted here where the endpoint does not.
 
     Args:
         follow: gives the request its earlier conversation, or says why that is not known.
     """
     name = request.spoken.NAME
-    if name == CHAT or request.path.partition("?")[0][1:] not in PATHS:
+    if request.path.partition("?")[0].removeprefix("/") in COUNTS:
+        if not await upstream.forward(replace(request, tentative=True), writer):
+            await writer.document(count_tokens(request.read))
+        return
+    if name == CHAT or not request.asks:
         await upstream.forward(request, writer)
         return
     if name not in upstream.lacking:
@@ -40,6 +46,11 @@ async def forward(
         if await upstream.forward(tried, writer):
             return
     await _translate(upstream, request, writer, follow)
+
+
+def count_tokens(request: ModelRequest) -> dict[str, int]:
+    """Return the answer of the gateway's own to a request for the number of another one's tokens."""
+    return {"input_tokens": estimated_tokens(request.prompt)}
 
 
 async def _translate(

@@ -15,7 +15,6 @@ import aiohttp
 
 from trialbed.records import EndpointStatus
 from trialbed.wire import TRANSIENT, RetryWaits, retry_after
-from trialbed.wire_log import estimated_usage
 from trialbed_server._clock import Clock
 from trialbed_server.gateway.causes import (
     KEY_REFUSED,
@@ -246,13 +245,14 @@ class Upstream:
         self._budget.answered()
         self._continued += continued
         self.spoken.add(request.spoken.NAME)
-        self._count_tokens(turn, writer)
+        self._count_tokens(request, turn, writer)
         self.circuit.completed(answered=True)
         return None
 
-    def _count_tokens(self, turn: Turn, writer: ResponseWriter) -> None:
+    def _count_tokens(self, request: ProxiedRequest, turn: Turn, writer: ResponseWriter) -> None:
         self.pace.note_answer()
-        usage = estimated_usage(writer.exchange.record()) if self.pace.counts_tokens else None
+        # Of other requests the tokens are about those that were reckoned with: vectors are none.
+        usage = writer.exchange.used() if self.pace.counts_tokens and request.asks else None
         if usage is not None:
             self.pace.set_tokens(turn, usage.total_tokens)
 
@@ -285,6 +285,11 @@ class Upstream:
     async def _refusal(self, request: ProxiedRequest, answer: aiohttp.ClientResponse) -> FailedAttempt:
         headers, body = await self._connection.refusal(answer)
         said = body[:SHOWN].decode("utf-8", "replace")
+        if not request.asks and (400 <= answer.status < 500 or answer.status == 501):
+            # An endpoint need not have what is beside its models, and that it has not says nothing of them.
+            again = answer.status in TRANSIENT and answer.headers.get("x-should-retry") != "false"
+            asked = retry_after(answer.headers)
+            return FailedAttempt(answer.status, said, (answer.status, headers, body), asked, transient=again)
         if request.tentative and answer.status in NOT_SPOKEN:
             # It is asked in another dialect before anybody is blamed.
             self.circuit.completed(answered=False)

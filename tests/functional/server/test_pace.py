@@ -6,6 +6,9 @@ import asyncio
 import json
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 from support.clocks import SleepingClock
 from support.planned import CHAT, Endpoint, body, opened, says
 from support.servers import Serve, closed
@@ -59,3 +62,16 @@ async def test_after_a_429_fewer_are_asked_at_a_time(serve: Serve, endpoint: End
 async def test_the_limits_of_a_minute_need_one_process() -> None:
     with pytest.raises(UsageError, match="--rpm and --tpm are kept by one process"):
         ServerOptions(upstream="http://127.0.0.1:1", rpm=1, workers=2)
+
+
+async def test_vectors_are_no_tokens(serve: Serve, endpoint: Endpoint, clock: SleepingClock) -> None:
+    async def vectors(_request: Request) -> Response:
+        return JSONResponse({"data": [{"embedding": [0.5] * 10_000}], "usage": {"prompt_tokens": 1}})
+
+    endpoint.app.router.routes.append(Route("/v1/embeddings", vectors, methods=["POST"]))
+    client = await opened(serve, endpoint.url, clock, tpm=1000)
+    answer = await client.post(CHAT.replace("chat/completions", "embeddings"), json={"model": "m", "input": "hi"})
+    assert answer.status_code == 200
+    assert (await client.post(CHAT, json=body())).status_code == 200
+    (call,) = WireLog.model_validate(await closed(client)).model_calls
+    assert call.waited == 0

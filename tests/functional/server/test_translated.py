@@ -134,3 +134,19 @@ async def test_errors_of_the_endpoint_have_the_form_of_the_request(serve: Serve,
     (call,) = WireLog.model_validate(await closed(client)).model_calls
     assert (call.status, call.cause) == (413, "request")
     assert json.loads(call.response)["type"] == "error"
+
+
+async def test_what_an_endpoint_lacks_beside_its_models_says_nothing_of_them(serve: Serve, endpoint: ChatOnly) -> None:
+    client = await opened(serve, endpoint)
+    for number in range(6):
+        messages = [{"role": "user", "content": f"hi {number}"}]
+        counted = await client.post(
+            f"/t/{TRIAL}/v1/messages/count_tokens", json={"model": "told", "messages": messages}
+        )
+        assert (counted.status_code, counted.json()["input_tokens"] > 0) == (200, True)
+        vectors = await client.post(f"/t/{TRIAL}/v1/embeddings", json={"model": "told", "input": f"hi {number}"})
+        assert vectors.status_code == 404
+        assert (await client.get("/control/endpoint")).json()["state"] == "closed"
+    assert {*endpoint.paths} == {"messages/count_tokens", "embeddings"}
+    asked = {"model": "told", "messages": messages}
+    assert (await client.post(f"/t/{TRIAL}/v1/chat/completions", json=asked)).status_code == 200

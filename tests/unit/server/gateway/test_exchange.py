@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+
+from trialbed.records import Usage
 from trialbed_server.gateway.exchange import RecordedExchange
 from trialbed_server.trials import LogBudget
 
@@ -40,3 +43,26 @@ def test_the_time_in_which_a_request_waits_for_another_one_is_not_the_agents() -
     now = 9.0
     assert exchange.waiting() == (2.0, 5.0)
     assert exchange.record().cause == "gone"
+
+
+def test_neither_a_look_at_the_tokens_nor_a_request_beside_the_model_takes_space_of_the_log() -> None:
+    usage = {"prompt_tokens": 3, "completion_tokens": 4}
+    answer = json.dumps({"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}], "usage": usage}).encode()
+    budget = LogBudget(trial=len(answer) + 2)
+    beside, exchange = (RecordedExchange(lambda: 0.0, budget, b"{}") for _ in range(2))
+    beside.beside = True
+    for one in (beside, exchange):
+        one.began(200, events=False)
+        one.wrote(answer)
+        one.done = True
+        used = one.used()
+        one.end()
+    assert used == Usage(**usage)
+    assert (beside.record().response, exchange.record().response) == ("", answer.decode())
+
+
+def test_tokens_that_are_not_reported_are_estimated() -> None:
+    exchange = RecordedExchange(lambda: 0.0, LogBudget(), b"x" * 40)
+    exchange.began(200, events=True)
+    exchange.wrote(b"data: {}\n\ndata: {}\n\n")
+    assert exchange.used() == Usage(prompt_tokens=10, completion_tokens=2)
