@@ -243,7 +243,9 @@ class Gateway:
             return False
         writer.exchange.fault = fault
         if fault == "slow":
+            began = writer.exchange.elapsed
             await self._clock.sleep(faults.plan.slow_seconds)
+            writer.exchange.slowed = writer.exchange.elapsed - began
             return False
         await writer.response(put_in(fault, writer.exchange.dialect))
         return True

@@ -48,6 +48,7 @@ class RecordedExchange:
         cause: whose fault its failure is; None while there is none.
         limit: the limit of the trial for which it is refused; None if it is not.
         fault: the fault that was put in on purpose; empty without one.
+        slowed: seconds for which a fault put it off.
         other_model: the model that it names, where that is not the trial's; empty where it is.
         provoked: whether the endpoint, which refused it, answers plain requests.
         translated: the dialect in which the endpoint was asked, where it is another one; empty where it is not.
@@ -83,6 +84,7 @@ class RecordedExchange:
         self.cause: Cause | None = None
         self.limit: LimitName | None = None
         self.fault = ""
+        self.slowed = 0.0
         self.other_model = ""
         self.provoked = False
         self.translated = ""
@@ -177,7 +179,8 @@ class RecordedExchange:
         whole = self.done and call.response_bytes == len(body)
         if not whole or call.status != 200 or call.cause is not None:
             return None
-        return ServedAnswer(body, stream=self.stream, duration=call.duration - call.waited)
+        # The wait for a turn, too, began with the request, so that it has the seconds of the fault in it.
+        return ServedAnswer(body, stream=self.stream, duration=call.duration - max(call.waited, self.slowed))
 
     def record(self) -> ModelCall:
         """The record so far; the status is 0 while there is no answer."""

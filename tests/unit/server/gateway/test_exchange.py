@@ -66,3 +66,16 @@ def test_tokens_that_are_not_reported_are_estimated() -> None:
     exchange.began(200, events=True)
     exchange.wrote(b"data: {}\n\ndata: {}\n\n")
     assert exchange.used() == Usage(prompt_tokens=10, completion_tokens=2)
+
+
+def test_the_seconds_of_a_slow_fault_are_not_the_models() -> None:
+    now = 1.0
+    exchange = RecordedExchange(lambda: now, LogBudget(), b"{}")
+    exchange.slowed = 30.0
+    now = 33.0
+    exchange.began(200, events=False)
+    exchange.wrote(b'{"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}')
+    exchange.done = True
+    answer = exchange.whole_answer()
+    assert answer is not None
+    assert answer.duration == 2
