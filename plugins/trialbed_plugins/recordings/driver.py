@@ -43,6 +43,9 @@ class ReplayModels(ModelDriver):
 
     def describe(self, name: str, settings: RunSettings) -> ModelInfo:
         """Read the recording."""
+        if name == "latest" and _file_of(name) is None:
+            latest = open_store(settings.store).run(name).run_id
+            raise UsageError(f"--model: replay:latest would be another run each time; name it: replay:{latest}")
         cassette = cassette_named(name, settings.store, _cache_of(settings))
         asks = settings.on_miss == ASK
         return ModelInfo(
@@ -111,7 +114,10 @@ def cassette_named(name: str, store: str, cache: Path | None = None) -> Cassette
         reader = open_store(store)
         run = reader.run(name)
     except (DataError, UsageError) as error:
-        raise UsageError(f"there is neither a file {name!r} nor such a run: {error}") from error
+        known = ", ".join(sorted(path.stem for path in Path(str(EMBEDDED)).glob(f"*{ENDING}")))
+        raise UsageError(
+            f"there is neither a file {name!r} nor such a run: {error}; recordings that come with Trialbed: {known}"
+        ) from error
     return _run(run.run_id, store, cache or model_cache(), reader.mark)
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.trials import run_config
 
 from trialbed.errors import UsageError
 from trialbed.models import find_model
 from trialbed.records import TrialRegistration
 from trialbed.settings import RunSettings
+from trialbed.store import Store, new_run
 from trialbed_plugins.recordings._cassette import Cassette, RecordedReply, keyed, write_cassette
 
 
@@ -41,8 +43,16 @@ def test_a_cassette_is_known_by_its_content_and_told_as_it_was_recorded(settings
 
 @pytest.mark.parametrize("name", ["nothing.cassette", ""])
 def test_what_is_not_there_is_refused(settings: RunSettings, name: str) -> None:
-    with pytest.raises(UsageError, match=r"neither a file|names no recording"):
+    with pytest.raises(UsageError, match=r"neither a file.*come with Trialbed: qwen|names no recording"):
         find_model(f"replay:{name}").describe(settings)
+
+
+def test_the_latest_run_is_to_be_named(settings: RunSettings) -> None:
+    with Store.open(settings.store) as store:
+        run = new_run(run_config(), "digest")
+        store.create_run(run)
+    with pytest.raises(UsageError, match=f"name it: replay:{run.run_id}$"):
+        find_model("replay:latest").describe(settings)
 
 
 def test_the_server_takes_only_what_open_names(settings: RunSettings) -> None:
