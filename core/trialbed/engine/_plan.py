@@ -303,7 +303,8 @@ def _latest_of(store: Store, config: RunConfig) -> Run:
 
 
 def _run_to_extend(store: Store, config: RunConfig, wanted: str) -> Run:
-    runs = store.runs(limit=None) if wanted == LAST else [store.run(wanted)]
+    any_run = wanted in (LAST, "latest")
+    runs = store.runs(limit=None) if any_run else [store.find_run(wanted)]
     reasons = {run.run_id: why_not_extended(run.config, config) for run in runs}
     for run in runs:
         if reasons[run.run_id] is None:
@@ -311,7 +312,7 @@ def _run_to_extend(store: Store, config: RunConfig, wanted: str) -> Run:
     if not runs:
         raise UsageError("--extend: the store has no run yet; leave the option out to start one")
     first = runs[0].run_id
-    which = f"the latest run, {first}," if wanted == LAST else f"run {first}"
+    which = f"the latest run, {first}," if any_run else f"run {first}"
     raise UsageError(f"--extend: {which} cannot become what this command asks for: {reasons[first]}")
 
 

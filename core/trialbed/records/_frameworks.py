@@ -65,15 +65,21 @@ def framework_package(label: str) -> str:
 def meant_labels(name: str, labels: Sequence[str]) -> list[str]:
     """The labels that a name stands for: itself, or those of which it is the framework, with or without the profile.
 
-    Of a framework with settings of its own, it is the one with the run's.
+    Of a framework with settings of its own, it is the one with the run's, unless the name has such settings too.
     """
     if name in labels:
         return [name]
+    framework, settings = varied_framework(name), label_settings(name)
+
+    def has_settings(label: str) -> bool:
+        own = label_settings(label)
+        return own == settings if settings else not (own and varied_framework(label) in labels)
+
     return [
         label
         for label in labels
-        if name in (framework_name(label), framework_driver(label), framework_package(label))
-        and not (label_settings(label) and varied_framework(label) in labels)
+        if framework in (framework_name(label), framework_driver(label), framework_package(label))
+        and has_settings(label)
     ]
 
 

@@ -25,6 +25,7 @@ from trialbed.store._runs import (
     RunChanges,
     change_run,
     delete_run,
+    find_run,
     insert_gold_answer,
     insert_run,
     insert_selection,
@@ -106,6 +107,11 @@ class Store:
         """Return the run with this id."""
         with self._database.read() as connection:
             return read_run(connection, run_id)
+
+    def find_run(self, named: str) -> Run:
+        """Return the run with this id, or with the one id that begins so; the latest run for ``latest``."""
+        with self._database.read() as connection:
+            return find_run(connection, named)
 
     def runs(self, limit: int | None = 100) -> list[Run]:
         """Return the latest runs, latest first; None for all."""

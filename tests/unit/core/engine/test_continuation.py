@@ -121,7 +121,7 @@ def test_a_run_is_extended_by_queries_frameworks_and_repeats(
     run = add_run("r1")
     add_run("other", seed=1)
     asked = changed(**changes)
-    for wanted in ("last", "r1"):
+    for wanted in ("last", "latest", "r1", "r"):
         assert find_run(store, prepared(asked, extend=wanted)) == run
     store.add_trial("r1", ended())
     total = len(trials_to_run(asked, [], RunOptions()))

@@ -12,7 +12,7 @@ from trialbed.engine._plan import why_not_extended
 from trialbed.engine._variations import variations_of, with_factors
 from trialbed.errors import UsageError
 from trialbed.models import ObjectModel
-from trialbed.records import Prices, Run, TokenRate, Variation
+from trialbed.records import Prices, Run, TokenRate, Variation, meant_labels
 from trialbed.store import new_run
 
 
@@ -61,6 +61,14 @@ def test_a_run_has_the_settings_of_each_column() -> None:
     assert config.of("reference").model == "scripted:gold"
     assert config.of("reference@x").model == "scripted:partial"
     assert config.of("reference@x").dataset == config.dataset
+
+
+def test_a_column_is_named_without_its_profile() -> None:
+    labels = ("langgraph:native", "langgraph:native@scripted:partial", "reference", "reference@scripted:partial")
+    assert meant_labels("langgraph", labels) == ["langgraph:native"]
+    assert meant_labels("langgraph@scripted:partial", labels) == ["langgraph:native@scripted:partial"]
+    assert meant_labels("reference@scripted:partial", labels) == ["reference@scripted:partial"]
+    assert meant_labels("langgraph@other", labels) == []
 
 
 def test_each_column_has_the_prices_of_its_model() -> None:
