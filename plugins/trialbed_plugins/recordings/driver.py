@@ -14,7 +14,7 @@ from trialbed.errors import DataError, UsageError
 from trialbed.files import make_private_folder
 from trialbed.records import TrialRegistration
 from trialbed.settings import RunSettings, model_cache, state_dir
-from trialbed.store import open_run, open_store
+from trialbed.store import open_store
 from trialbed_plugins.recordings._cache import cache_there
 from trialbed_plugins.recordings._cassette import Cassette, read_cassette, write_cassette
 from trialbed_plugins.recordings._of_run import recording_of
@@ -44,7 +44,8 @@ class ReplayModels(ModelDriver):
     def describe(self, name: str, settings: RunSettings) -> ModelInfo:
         """Read the recording."""
         if name == "latest" and _file_of(name) is None:
-            latest = open_store(settings.store).run(name).run_id
+            with open_store(settings.store) as reader:
+                latest = reader.run(name).run_id
             raise UsageError(f"--model: replay:latest would be another run each time; name it: replay:{latest}")
         cassette = cassette_named(name, settings.store, _cache_of(settings))
         asks = settings.on_miss == ASK
@@ -111,14 +112,14 @@ def cassette_named(name: str, store: str, cache: Path | None = None) -> Cassette
     if not name:
         raise UsageError("replay: names no recording; name a file or a run: replay:FILE, replay:RUN")
     try:
-        reader = open_store(store)
-        run = reader.run(name)
+        with open_store(store) as reader:
+            run, mark = reader.run(name), reader.mark
     except (DataError, UsageError) as error:
         known = ", ".join(sorted(path.stem for path in Path(str(EMBEDDED)).glob(f"*{ENDING}")))
         raise UsageError(
             f"there is neither a file {name!r} nor such a run: {error}; recordings that come with Trialbed: {known}"
         ) from error
-    return _run(run.run_id, store, cache or model_cache(), reader.mark)
+    return _run(run.run_id, store, cache or model_cache(), mark)
 
 
 def _is_readable(path: Path) -> bool:
@@ -141,8 +142,8 @@ def _cassette(path: Path, _changed: int, _size: int) -> Cassette:
 
 @lru_cache(maxsize=4)
 def _run(run_id: str, store: str, cache: Path, _mark: object) -> Cassette:
-    with cache_there(cache) as kept:
-        recording = recording_of(open_run(run_id, store), kept)
+    with cache_there(cache) as kept, open_store(store) as reader:
+        recording = recording_of(reader.run(run_id), kept)
     if not recording.cassette.replies:
         raise UsageError(f"run {run_id} has no answer of a model to replay")
     return recording.cassette

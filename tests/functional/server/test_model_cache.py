@@ -6,6 +6,7 @@ import asyncio
 import json
 import random
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -256,9 +257,9 @@ async def test_bodies_that_are_too_long_for_the_log_are_kept_whole(client: httpx
     await ask(client, "trial-number-one", "x" * 3 * 2**20)
     short, long = (await closed(client, "trial-number-one"))["model_calls"]
     assert short["cache_key"] == ""
-    cache = ModelCache(tmp_path / "answers.db")
-    await until(lambda: cache.find(long["cache_key"]))
-    kept = cache.find(long["cache_key"])
+    with closing(ModelCache(tmp_path / "answers.db")) as cache:
+        await until(lambda: cache.find(long["cache_key"]))
+        kept = cache.find(long["cache_key"])
     assert kept is not None
     assert json.loads(kept.request)["messages"][0]["content"] == "x" * 3 * 2**20
     assert b"answer 2" in kept.answer.body

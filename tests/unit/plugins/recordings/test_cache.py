@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,26 +13,28 @@ from trialbed.contracts import ServedAnswer
 from trialbed.errors import UsageError
 from trialbed_plugins.recordings import KeptAnswer, ModelCache
 
+OpenCache = Callable[[], ModelCache]
+
 KEPT = KeptAnswer('{"messages":["\\ud800 ü"]}', ServedAnswer(b"data: \xff\x00\n\n", stream=True, duration=2.5), "chat")
 
 
-def test_an_answer_comes_back_as_it_was_also_to_another_process(tmp_path: Path) -> None:
-    ours, theirs = ModelCache(tmp_path / "a.db"), ModelCache(tmp_path / "a.db")
+def test_an_answer_comes_back_as_it_was_also_to_another_process(open_cache: OpenCache) -> None:
+    ours, theirs = open_cache(), open_cache()
     ours.keep("k", KEPT)
     assert theirs.find("k") == KEPT
     assert theirs.find("other") is None
 
 
-def test_the_first_answer_of_a_key_stays(tmp_path: Path) -> None:
-    cache = ModelCache(tmp_path / "a.db")
+def test_the_first_answer_of_a_key_stays(open_cache: OpenCache) -> None:
+    cache = open_cache()
     cache.keep("k", KEPT)
     cache.keep("k", KEPT._replace(answer=ServedAnswer(b"later", stream=False, duration=1)))
     assert cache.find("k") == KEPT
 
 
-def test_secrets_of_this_process_are_masked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_of_this_process_are_masked(open_cache: OpenCache, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", "sk-very-secret-value")
-    cache = ModelCache(tmp_path / "a.db")
+    cache = open_cache()
     said = ServedAnswer(b'{"x": "sk-very-secret-value"}', stream=False, duration=1)
     cache.keep("k", KeptAnswer('{"user": "sk-very-secret-value"}', said, "chat"))
     found = cache.find("k")
@@ -57,9 +59,9 @@ def test_a_file_of_something_else_is_refused_and_stays(tmp_path: Path, content: 
 
 
 def test_a_file_that_breaks_later_is_said_once_and_the_model_is_asked(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    open_cache: OpenCache, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    cache = ModelCache(tmp_path / "a.db")
+    cache = open_cache()
     with sqlite3.connect(tmp_path / "a.db") as connection:
         connection.execute("DROP TABLE answers")
     connection.close()
@@ -80,10 +82,10 @@ def another_that_writes(path: Path) -> Iterator[None]:
 
 
 def test_an_answer_is_not_kept_while_others_write_and_the_next_one_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    open_cache: OpenCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("trialbed_plugins.recordings._cache.WRITING_PATIENCE", 0.0)
-    cache = ModelCache(tmp_path / "a.db")
+    cache = open_cache()
     with another_that_writes(tmp_path / "a.db"):
         cache.keep("k", KEPT)
     cache.keep("l", KEPT)
@@ -92,10 +94,10 @@ def test_an_answer_is_not_kept_while_others_write_and_the_next_one_is(
 
 
 async def test_an_answer_is_shared_at_once_while_it_waits_to_be_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    open_cache: OpenCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("trialbed_plugins.recordings._cache.WRITING_PATIENCE", 60.0)
-    theirs = ModelCache(tmp_path / "a.db")
+    theirs = open_cache()
     async with ModelCache(tmp_path / "a.db") as cache:
         with another_that_writes(tmp_path / "a.db"):
             assert await cache.find_or_begin("k") is None
