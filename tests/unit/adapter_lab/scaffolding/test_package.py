@@ -65,6 +65,7 @@ def test_the_entry_point_names_the_class_that_is_there(tmp_path: Path) -> None:
 
 
 def test_the_workflow_runs_each_environment_of_tox(tmp_path: Path) -> None:
+    pytest.importorskip("tox")
     write_package(adapter_names("acme"), tmp_path)
     folder = tmp_path / "trialbed-acme"
     workflow = yaml.safe_load((folder / ".github/workflows/test.yml").read_text())
