@@ -72,8 +72,8 @@ class VendorCircuit(CircuitBreaker):
         """Seconds until the next attempt may be made; 0 if one may be made now, or none ever will be."""
         return 0.0 if self.is_down else super().pause
 
-    def guard(self) -> AbstractAsyncContextManager[None]:
-        """Hold this during an attempt; waits until one may be made.
+    def guard(self) -> AbstractAsyncContextManager[bool]:
+        """Hold this during an attempt, and wait until one may be made; gives whether it is a probe.
 
         Raises:
             VendorDown: no further attempt will be made.
