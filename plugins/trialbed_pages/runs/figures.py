@@ -30,7 +30,6 @@ from trialbed.report import (
     read_report,
     score_summaries,
 )
-from trialbed.report.comparison import leading_scores
 from trialbed.scoring import (
     ALWAYS,
     TIMES,
@@ -44,12 +43,12 @@ from trialbed.scoring import (
 from trialbed.statistics import Interval
 from trialbed.store import RecordedAnswers, RunColumns, RunVersion, StoredRun, TrialColumns
 from trialbed.views import compact, html_parts
+from trialbed_pages.runs.headlines import FigureMean, Headline, headline_candidates, headline_of
 
 QueryId = int | str
 
 T = TypeVar("T")
 
-HEADLINE = ("sopr_score", "api_call_score")
 TOKENS = "total_tokens"
 COST = "cost"
 
@@ -81,43 +80,6 @@ class _ScoredTrial(NamedTuple):
     status: TrialStatus
     first: bool
     scores: Sequence[_Score]
-
-
-def headline_candidates(run: StoredRun) -> tuple[str, ...]:
-    """Return the scores that may lead the pages of a run: the measures of datasets come first."""
-    return tuple(dict.fromkeys([*leading_scores(run.record.scores), *HEADLINE]))
-
-
-def headline_of(run: StoredRun, known: Collection[str]) -> tuple[str, ...]:
-    """Return the scores that lead the pages of a run: its dataset's own measure, if it has one, comes first.
-
-    Args:
-        known: the scores that the run has. The measures of other datasets are described in it too.
-    """
-    return tuple(name for name in headline_candidates(run) if name in HEADLINE or name in known)
-
-
-@dataclass(frozen=True)
-class FigureMean:
-    """A mean over trials, its 95 % interval where the score is bounded, and the number of values."""
-
-    value: float | None
-    interval: Interval | None
-    n: int
-
-
-@dataclass(frozen=True)
-class Headline:
-    """The figures of a run in the list of runs.
-
-    Attributes:
-        means: of the first score for each framework, best first.
-    """
-
-    answered: int
-    failed: int
-    score: str
-    means: Sequence[tuple[str, FigureMean]]
 
 
 @dataclass(frozen=True)

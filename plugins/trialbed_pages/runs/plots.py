@@ -21,7 +21,8 @@ from trialbed.views import (
     compact,
     number,
 )
-from trialbed_pages.runs.figures import COST, TOKENS, FigureMean, RunFigures
+from trialbed_pages.runs.figures import COST, TOKENS, RunFigures
+from trialbed_pages.runs.headlines import FigureMean
 
 NEGLIGIBLE = 0.005
 """The share of a time below which a part of it is not drawn."""

@@ -26,7 +26,8 @@ from trialbed.settings import MARGIN
 from trialbed.store import StoredRun, TrialColumns
 from trialbed.views import BarPlot, IntervalPlot, ScatterPlot
 from trialbed.wire.redaction import shown_url
-from trialbed_pages.runs.figures import COST, TOKENS, FigureMean, QueryId, RunFigures
+from trialbed_pages.runs.figures import COST, TOKENS, QueryId, RunFigures
+from trialbed_pages.runs.headlines import FigureMean
 from trialbed_pages.runs.plots import cost_plot, rank_plot, time_plot
 
 WORST = 5
