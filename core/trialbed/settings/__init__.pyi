@@ -21,11 +21,11 @@ from ._folders import response_cache as response_cache
 from ._folders import state_dir as state_dir
 from ._folders import store_file as store_file
 from ._folders import weights_dir as weights_dir
+from ._identity import SANDBOXES as SANDBOXES
+from ._identity import IdentitySettings as IdentitySettings
+from ._identity import Setting as Setting
 from ._run import MARGIN as MARGIN
-from ._run import SANDBOXES as SANDBOXES
-from ._run import IdentitySettings as IdentitySettings
 from ._run import RunSettings as RunSettings
-from ._run import Setting as Setting
 from ._secrets import MIN_SECRET as MIN_SECRET
 from ._secrets import REDACTED as REDACTED
 from ._secrets import is_secret as is_secret

@@ -10,7 +10,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Gt
 
-from trialbed.settings._run import IdentitySettings, RunSettings, Setting
+from trialbed.settings._identity import IdentitySettings, Setting
+from trialbed.settings._run import RunSettings
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,207 @@
+"""The settings that are a run's identity: trials with others are of another run.
+
+Nothing heavy is imported here, as ``bench run --help`` needs this module.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from annotated_types import Ge, Gt
+
+ON_MISS = ("stop", "ask")
+
+SANDBOXES = ("none", "process", "container")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The option of a setting, and the ways in which its value is shown.
+
+    Attributes:
+        option: the spellings of its option, the long one last.
+        help: its effect, for ``bench run --help`` and the documentation.
+        metavar: placeholder for its value there; None for the type's name.
+        document: its key in the ``metadata`` of a result document; None for the field's name. Only settings of a
+            run's identity are there.
+        folder: whether a path is a folder's.
+        choices: the values that it can have; empty for any.
+    """
+
+    option: tuple[str, ...]
+    help: str
+    metavar: str | None = None
+    document: str | None = None
+    folder: bool = False
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class IdentitySettings:
+    """The settings of a run's identity: two runs in which they are equal are the same run.
+
+    Attributes:
+        frameworks: their names; ``NAME:PROFILE`` asks for a profile of a framework, ``NAME==VERSION`` for a release.
+        commands: programs that are agents; each is a framework of its own in the run, under its name.
+        dataset: ``NAME``, ``NAME:TEST_SET`` or the path of a JSON file.
+        model_name: frameworks decide by a model's name what they send; the endpoint gets the model's own.
+        allowed_models: a request for a model that is neither the run's nor one of these is refused, and the framework
+            answers for that.
+        base_url: an OpenAI-compatible endpoint for models that are not scripted, ending in ``/v1``.
+        catalog: more Apis beside the dataset's, for selectors that choose from a catalog.
+        judge: ``rule``, another judge's name, or a model.
+        seed: every trial's own seed derives from it, the query and the repeat.
+        sandbox: what keeps an adapter that is not trusted from the machine and from the run's data.
+    """
+
+    frameworks: Annotated[
+        tuple[str, ...],
+        Setting(
+            ("-f", "--framework"),
+            "Framework to run, optionally in another profile than native, or a release of it; repeatable.",
+            metavar="NAME[:PROFILE][==VERSION]",
+            document="",
+        ),
+    ] = ("reference",)
+    commands: Annotated[
+        tuple[str, ...],
+        Setting(
+            ("--command",),
+            "Program to run as an agent, without an adapter; repeatable.",
+            metavar="[NAME=]COMMAND",
+            document="",
+        ),
+    ] = ()
+    dataset: Annotated[str, Setting(("-d", "--dataset"), "Queries to run.", metavar="NAME[:TEST_SET]|FILE")] = "mini"
+    model: Annotated[
+        str,
+        Setting(
+            ("-m", "--model"),
+            "Model: one of `bench models`, such as scripted:gold, an object in a file, or a model of --base-url.",
+            metavar="NAME|SCHEME:NAME|FILE.py:NAME",
+        ),
+    ] = "scripted:gold"
+    model_name: Annotated[
+        str | None,
+        Setting(
+            ("--model-name",),
+            "Name of the model that frameworks are told. [default: the model's own; gpt-4o for scripted models]",
+            metavar="NAME",
+        ),
+    ] = None
+    allowed_models: Annotated[
+        tuple[str, ...],
+        Setting(
+            ("--allow-model",),
+            "Another model that frameworks may ask, or * for any; repeatable. [default: none but the run's]",
+            metavar="NAME",
+            document="",
+        ),
+    ] = ()
+    base_url: Annotated[
+        str | None,
+        Setting(("--base-url",), "OpenAI-compatible endpoint of real models, ending in /v1.", metavar="URL"),
+    ] = None
+    on_miss: Annotated[
+        str,
+        Setting(
+            ("--on-miss",),
+            "Treatment of a request that a recorded model has no answer to: stop the trial, or ask the model at "
+            "--base-url.",
+            document="",
+            choices=ON_MISS,
+        ),
+    ] = "stop"
+    repeat: Annotated[int, Ge(1), Setting(("--repeat",), "Trials per framework and query.")] = 1
+    selector: Annotated[str, Setting(("--selector",), "Selector that chooses the offered tools.", metavar="NAME")] = (
+        "query"
+    )
+    max_tools: Annotated[
+        int,
+        Ge(1),
+        Setting(("--max-tools",), "Maximum number of tools offered per query, or several, each for a run of its own."),
+    ] = 120
+    catalog: Annotated[
+        tuple[str, ...],
+        Setting(
+            ("--catalog",),
+            "More Apis that the selector chooses from: all test sets of a dataset, one of them, or a folder of "
+            "documents about tools; repeatable. [default: the dataset's own]",
+            metavar="NAME[:TEST_SET]|FILE|FOLDER",
+            document="",
+        ),
+    ] = ()
+    judge: Annotated[
+        str,
+        Setting(("--judge",), "Judge that grades the answers.", metavar="NAME|MODEL", document="evaluator_model"),
+    ] = "rule"
+    judge_votes: Annotated[int, Ge(1), Setting(("--judge-votes",), "Verdicts per answer.")] = 1
+    judge_model: Annotated[
+        str | None,
+        Setting(
+            ("--judge-model",), "Model that the judge asks, where the judge is not itself a model.", metavar="MODEL"
+        ),
+    ] = None
+    judge_base_url: Annotated[
+        str | None,
+        Setting(
+            ("--judge-base-url",),
+            "Endpoint of the judge's model. [default: that of --base-url]",
+            metavar="URL",
+            document="",
+        ),
+    ] = None
+    judge_prompts: Annotated[
+        str | None,
+        Setting(
+            ("--judge-prompts",),
+            "Installed copy of StableToolBench, for the prompts of its judge. [default: Trialbed's prompts]",
+            metavar="DIR",
+            document="",
+        ),
+    ] = None
+    selector_model: Annotated[
+        str | None,
+        Setting(("--selector-model",), "Model of --base-url that the selector may ask.", metavar="MODEL"),
+    ] = None
+    embedding_model: Annotated[
+        str | None,
+        Setting(
+            ("--embedding-model",),
+            "Model of --base-url whose embeddings the selector may use. [default: one on this machine]",
+            metavar="MODEL",
+        ),
+    ] = None
+    simulator_model: Annotated[
+        str | None,
+        Setting(("--simulator-model",), "Model of --base-url that simulators may ask.", metavar="MODEL"),
+    ] = None
+    max_steps: Annotated[int, Ge(1), Setting(("--max-steps",), "Maximum number of model requests per trial.")] = 12
+    max_trial_tokens: Annotated[
+        int | None,
+        Ge(1),
+        Setting(("--max-trial-tokens",), "Number of tokens after which a trial is stopped. [default: no limit]"),
+    ] = None
+    faults: Annotated[
+        str | None,
+        Setting(
+            ("--faults",), "Plan of failures of tools and of the model that are put in on purpose.", metavar="FILE|JSON"
+        ),
+    ] = None
+    timeout: Annotated[float, Gt(0), Setting(("--timeout",), "Maximum number of seconds per trial.")] = 120.0
+    temperature: Annotated[
+        float | None,
+        Ge(0),
+        Setting(
+            ("--temperature",),
+            "Sampling temperature of the model. [default: a native framework's own; 0 for all others]",
+        ),
+    ] = None
+    max_tokens: Annotated[
+        int | None, Ge(1), Setting(("--max-tokens",), "Maximum number of tokens per completion. [default: the model's]")
+    ] = None
+    seed: Annotated[int, Setting(("--seed",), "Seed from which each trial's own seed is derived.")] = 0
+    sandbox: Annotated[str, Setting(("--sandbox",), "Isolation of workers from the machine.", choices=SANDBOXES)] = (
+        "none"
+    )
