@@ -46,7 +46,6 @@ CONSTANTS = {
     "POLICIES": "the policies by name",
     "PATH": "of its requests, below `/v1`",
     "TRANSIENT": "the HTTP statuses after which the same request may be answered",
-    "PIECE": "characters of text or arguments in one chunk, where nothing else is said",
     "USAGE": "the tokens that a turn reports unless it says otherwise",
     "CHECKS": "every check, in the order in which they are run",
     "LEVELS": "the levels of checks, the strictest first",

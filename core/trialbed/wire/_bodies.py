@@ -1,9 +1,11 @@
-"""Bodies of answers that are not streamed, before a dialect reads them."""
+"""Bodies of answers that are not streamed, and of errors, as far as dialects read them alike."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
+from dataclasses import replace
 
 from trialbed.wire._exchange import Document
 from trialbed.wire._json import parse_json
@@ -33,6 +35,34 @@ def read_object(body: bytes, content_type: str) -> Document | Reading:
     if not isinstance(document, dict):
         return failed("malformed_body", f"the body is not a JSON object: {excerpt(body)}")
     return document
+
+
+def body_reader(read: Callable[[Document, bytes], Reading]) -> Callable[..., Reading]:
+    """Return a dialect's reader of answers that were not streamed, from its reader of their documents."""
+
+    def read_body(body: bytes, content_type: str = "application/json") -> Reading:
+        """Read an answer that was not streamed; its document is kept as it came, unknown fields too.
+
+        Args:
+            body: of a response with an HTTP status of 2xx.
+            content_type: as the response gives it, in lower case.
+        """
+        document = read_object(body, content_type)
+        if isinstance(document, Reading):
+            return document
+        reading, notes = read(document, body), oddities(body, content_type)
+        return replace(reading, notes=tuple(notes), excerpts=notes) if notes else reading
+
+    return read_body
+
+
+def read_error(body: str) -> str:
+    """Return the words of an error that came with a status of failure; the body where it says nothing else."""
+    try:
+        error = json.loads(body)["error"]
+        return str(error["message"] if isinstance(error, dict) else error)
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return body
 
 
 def is_html(body: bytes, content_type: str) -> bool:

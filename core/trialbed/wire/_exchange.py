@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 Document = dict[str, Any]
 
@@ -168,6 +168,15 @@ class ModelAnswer(ModelMessage):
     fingerprint: str = ""
     logprobs: tuple[TokenLogprob, ...] | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, said: ModelMessage, **own: Any) -> Self:
+        """Return the answer that says what a message says.
+
+        Args:
+            own: fields of the answer, also in place of the message's.
+        """
+        return cls(**{one.name: getattr(said, one.name) for one in fields(ModelMessage)} | own)
 
 
 class ModelRequest(ABC):

@@ -1,9 +1,15 @@
-"""Parts of a content that several dialects have, each in its own words."""
+"""Parts of requests that several dialects have, each in its own words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
+
+from trialbed.wire._exchange import Document, ToolChoice
+from trialbed.wire.dialects._values import mapping_of, text_of
+
+FIRST = frozenset(("system", "developer"))
+"""Roles of the messages that instruct."""
 
 
 class NotWritable(ValueError):
@@ -24,7 +30,32 @@ def image_of(part: Mapping[str, Any]) -> str | None:
     return address if isinstance(address, str) else None
 
 
-def foreign_part(part: Any, what: str) -> NotWritable:
-    """Return the error of a part that has no counterpart."""
-    kind = part.get("type") if isinstance(part, Mapping) else type(part).__name__
-    return NotWritable(f"a part of the type {str(kind)[:100]!r} cannot be written as {what}")
+def write_part(part: Any, goal: str, *, own: Collection[str], text: str, image: Callable[[str], Document]) -> Any:
+    """Return a part in a dialect's words.
+
+    Args:
+        goal: the dialect's own part, for the message.
+        own: types of parts that stay as they are.
+        text: the type of a part with a text.
+        image: writes the part with the image at an address.
+
+    Raises:
+        NotWritable: the dialect has no such part.
+    """
+    found = mapping_of(part)
+    if text_of(found.get("type")) in own:
+        return part
+    if isinstance(said := found.get("text"), str):
+        return {"type": text, "text": said}
+    address = image_of(found)
+    if address is None:
+        kind = part.get("type") if isinstance(part, Mapping) else type(part).__name__
+        raise NotWritable(f"a part of the type {str(kind)[:100]!r} cannot be written as {goal}")
+    return image(address)
+
+
+def allowed_choice(allowed: Mapping[str, Any], tools: Iterable[Any]) -> ToolChoice:
+    """Return the choice among the tools that a request allows of those on offer: a single one is chosen by name."""
+    names = tuple(dict.fromkeys(filter(None, map(text_of, tools))))
+    mode = "required" if allowed.get("mode") == "required" else "auto"
+    return ToolChoice(mode, names[0] if mode == "required" and len(names) == 1 else "", names)

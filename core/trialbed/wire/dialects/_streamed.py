@@ -1,4 +1,4 @@
-"""The common part of readers of streams whose events say their type."""
+"""The common part of readers of streams."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trialbed.wire._readings import Problem, Reading, outcome_of
 from trialbed.wire.dialects._values import mapping_of
 
 DONE = b"[DONE]"
-"""Data with which servers end streams that were chat completions' before; it says nothing."""
+"""Data with which streams of chat completions end; where other dialects' have it, it says nothing."""
 
 
 class Phase(Enum):
@@ -28,15 +28,15 @@ class Phase(Enum):
     BROKEN = "the stream breaks the protocol"
 
 
-class TypedStream(ABC):
+class AnswerStream(ABC):
     """Reads one stream from bytes that may be cut anywhere.
 
     Attributes:
-        MARK: the type of the event that ends a stream; empty where none does so alone.
+        LAST: the event that ends a stream, for messages.
         first_token: when the first token with text, arguments or reasoning came; None if none has come yet.
     """
 
-    MARK = ""
+    LAST = "its last event"
 
     def __init__(self) -> None:
         self.first_token: float | None = None
@@ -46,10 +46,12 @@ class TypedStream(ABC):
         self._problem: Problem | None = None
         self._notes: dict[str, str] = {}
         self._event = b""
+        self._taken = 0
+        self._last: int | None = None
 
     @abstractmethod
-    def _add(self, kind: str, event: Mapping[str, Any]) -> bool:
-        """Take an event of a type; return whether it has a token."""
+    def _read(self, event: Event, found: Document, now: float) -> None:
+        """Take an event that is a JSON object."""
 
     @abstractmethod
     def _document(self) -> Document:
@@ -59,10 +61,6 @@ class TypedStream(ABC):
     def _answer(self, document: Document) -> ModelAnswer:
         """Read the answer in it."""
 
-    @abstractmethod
-    def _problem_at_end(self) -> tuple[str, str] | None:
-        """Return why a stream that has its last event is no answer: a kind and a message; None where it is one."""
-
     @property
     def over(self) -> bool:
         """Return whether the rest of the stream can change nothing."""
@@ -71,7 +69,10 @@ class TypedStream(ABC):
     def feed(self, chunk: bytes, now: float = 0.0) -> None:
         """Take a part of the body, which arrived at ``now`` on the caller's clock."""
         for event in self._events.feed(chunk):
+            self._taken += 1
             self._take(event, now)
+        if self._events.strays:
+            self._note_strays()
 
     def refuse(self, kind: str, message: str) -> None:
         """Stop reading, for a reason that the stream itself does not show."""
@@ -83,13 +84,15 @@ class TypedStream(ABC):
         self._note(kind)
 
     def end(self, now: float = 0.0, cut: str | None = None) -> Reading:
-        """Return the reading, once the body has ended; ``cut``: why it ended early, if it did."""
+        """Return the reading, once the body has ended.
+
+        Args:
+            now: when it ended, on the caller's clock.
+            cut: why it ended early, if it did.
+        """
         for event in self._events.end() if cut is None else ():
-            if _is_json(event.data):
-                self._take(event, now)
-                self._note("last_event_unfinished")
-        for _, line in self._events.strays:
-            self._notes.setdefault("line_without_field", excerpt(line))
+            self._take_last(event, now)
+        self._note_strays()
         if self._events.marked:
             self._notes["byte_order_mark"] = r"\xef\xbb\xbf"
         if not self.over:
@@ -98,64 +101,71 @@ class TypedStream(ABC):
 
     def _take(self, event: Event, now: float) -> None:
         self._event = event.data
-        if self._phase is Phase.BROKEN or event.data.strip() == DONE:
-            return
         if self._phase is Phase.DONE:
             self._note("events_after_done")
-            return
+        elif self._phase is not Phase.BROKEN:
+            self._take_json(event, now)
+
+    def _take_json(self, event: Event, now: float) -> None:
+        found: Any = None
+        wrong = "an event is not a JSON object"
         if event.data.startswith(BOM_UTF8):
             self._note("byte_order_mark")
         try:
             found = parse_json_fast(event.data)
         except ValueError as error:
-            self._break("malformed_event", f"an event is not JSON ({error}): {excerpt(event.data)}")
-            return
+            wrong = f"an event is not JSON ({error})"
         if isinstance(found, dict):
             self._read(event, found, now)
+        elif event.name == "error":
+            self._break_by_error(event)
         else:
-            self._break("malformed_event", f"an event is not a JSON object: {excerpt(event.data)}")
+            self._break("malformed_event", f"{wrong}: {excerpt(event.data)}")
 
-    def _read(self, event: Event, found: Mapping[str, Any], now: float) -> None:
-        kind = found.get("type")
-        name = kind if isinstance(kind, str) else event.name
-        if "error" in (name, event.name) or (not name and found.get("error")):
-            code = mapping_of(found.get("error") or found)
-            words = f"the stream reports an error: {excerpt(event.data)}"
-            self._break("error_event", words, code.get("code") or code.get("type"))
-            return
-        self._phase = Phase.OPEN
-        if self._add(name, found) and self.first_token is None:
-            self.first_token = now
-        if (self.MARK and name == self.MARK) or self._ends(name):
-            self._finish()
-
-    def _ends(self, kind: str) -> bool:  # noqa: ARG002 - dialects with several last events override it
-        """Return whether an event of this type ends the stream, too."""
-        return False
-
-    def _finish(self) -> None:
-        problem = self._problem_at_end()
-        if problem is None:
-            self._phase = Phase.DONE
-        else:
-            self._break(*problem)
+    def _take_last(self, event: Event, now: float) -> None:
+        """Take an event that was not ended; half of one is none."""
+        self._event = event.data
+        if event.data.strip() == DONE or _is_json(event.data):
+            self._taken += 1
+            self._take(event, now)
+            self._note("last_event_unfinished")
+        elif self._phase is Phase.WAITING and _are_events(event.data):
+            self._break("malformed_event", f"no blank line ends any of the events: {excerpt(event.data)}")
+        elif self._phase is Phase.DONE:
+            self._note("bytes_after_done")
 
     def _ended_early(self, cut: str | None) -> None:
         because = f": {cut}" if cut else ""
         if self._phase is Phase.WAITING and cut is None:
-            self._break("empty_stream", "the body ended before the first event")
+            line = f", with {excerpt(self._events.strays[0][1])}" if self._events.strays else ""
+            self._break("empty_stream", f"the body ended before the first event{line}")
         elif self._finished:
-            self._break("no_done", f"the stream ended after the finish reason, without its last event{because}")
+            self._break("no_done", f"the stream ended after the finish reason, without {self.LAST}{because}")
         else:
             self._break("cut_stream", f"the stream ended before the finish reason{because}")
+
+    def _finish(self, problem: Problem | None) -> None:
+        """End the stream with the event that was taken last; ``problem``: why it is no answer."""
+        self._last = self._taken
+        self._phase = Phase.DONE if problem is None else Phase.BROKEN
+        self._problem = problem
 
     def _break(self, kind: str, message: str, code: Any = None) -> None:
         self._phase = Phase.BROKEN
         self._problem = Problem(kind, message, code)
 
+    def _break_by_error(self, event: Event, code: Any = None) -> None:
+        self._break("error_event", f"the stream reports an error: {excerpt(event.data)}", code)
+
     def _note(self, kind: str) -> None:
         """Note a peculiarity, with the event in which it was seen first."""
-        self._notes.setdefault(kind, excerpt(self._event))
+        if kind not in self._notes:
+            self._notes[kind] = excerpt(self._event)
+
+    def _note_strays(self) -> None:
+        for before, line in self._events.strays:
+            late = self._last is not None and before >= self._last
+            self._notes.setdefault("bytes_after_done" if late else "line_without_field", excerpt(line))
 
     def _reading(self) -> Reading:
         document = self._document()
@@ -167,10 +177,60 @@ class TypedStream(ABC):
             response=document,
             problem=self._problem,
             first_token=self.first_token,
+            # In an order that does not depend on where the network cut the stream.
             notes=tuple(sorted(self._notes)),
             excerpts=dict(self._notes),
             answer=answer,
         )
+
+
+class TypedStream(AnswerStream):
+    """Reads a stream whose events say their type.
+
+    Attributes:
+        ENDS: the types of the events that end a stream.
+    """
+
+    ENDS: frozenset[str] = frozenset()
+
+    @abstractmethod
+    def _add(self, kind: str, event: Mapping[str, Any]) -> bool:
+        """Take an event of a type; return whether it has a token."""
+
+    @abstractmethod
+    def _problem_at_end(self) -> Problem | None:
+        """Return why a stream that has its last event is no answer; None where it is one."""
+
+    def _take(self, event: Event, now: float) -> None:
+        if event.data.strip() != DONE:
+            super()._take(event, now)
+
+    def _read(self, event: Event, found: Document, now: float) -> None:
+        kind = found.get("type")
+        name = kind if isinstance(kind, str) else event.name
+        if "error" in (name, event.name) or (not name and found.get("error")):
+            code = mapping_of(found.get("error") or found)
+            self._break_by_error(event, code.get("code") or code.get("type"))
+            return
+        self._phase = Phase.OPEN
+        if self._add(name, found) and self.first_token is None:
+            self.first_token = now
+        if name in self.ENDS:
+            self._finish(self._problem_at_end())
+
+    def _place(self, event: Mapping[str, Any], field: str, otherwise: int) -> int:
+        """Return the place of the part of an answer that an event is of: its index, else another one."""
+        index = event.get(field)
+        if type(index) is int:
+            return index
+        self._note("call_index_missing")
+        return otherwise
+
+
+def _are_events(data: bytes) -> bool:
+    """Return whether each of several lines of data would be an event by itself."""
+    lines = data.split(b"\n")
+    return len(lines) > 1 and all(line.strip() == DONE or _is_json(line) for line in lines)
 
 
 def _is_json(data: bytes) -> bool:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, TypeGuard
 
+PIECE = 8
+"""Characters of text or arguments in one event of a stream, where nothing else is said."""
+
 MOST_TOKENS = 10**9
 """Tokens that an answer can have; larger counts are ignored."""
 
@@ -47,6 +50,11 @@ def whole_number(value: Any) -> int | None:
 def is_count(value: Any) -> TypeGuard[int]:
     """Return whether a value can count tokens."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
+
+
+def counts_of(counts: Mapping[str, Any]) -> dict[str, int]:
+    """Return those of the counts that can count tokens."""
+    return {name: count for name, count in counts.items() if is_count(count)}
 
 
 def asked_beyond(settings: Mapping[str, Any], known: Collection[str]) -> tuple[str, ...]:

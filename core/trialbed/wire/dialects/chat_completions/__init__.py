@@ -1,5 +1,6 @@
 """Chat completions: ``POST …/chat/completions``, as OpenAI specified them and as vendors send them."""
 
+from trialbed.wire._bodies import read_error
 from trialbed.wire.dialects.chat_completions._answers import (
     answered_calls,
     first_choice,
@@ -8,14 +9,12 @@ from trialbed.wire.dialects.chat_completions._answers import (
     read_body,
 )
 from trialbed.wire.dialects.chat_completions._completions import (
-    PIECE,
     write_answer,
     write_chunks,
     write_document,
     write_error,
     write_message,
 )
-from trialbed.wire.dialects.chat_completions._errors import read_error
 from trialbed.wire.dialects.chat_completions._flaws import DONE_EVENT, FLAWS
 from trialbed.wire.dialects.chat_completions._requests import (
     HEADERS,
@@ -38,7 +37,6 @@ __all__ = [
     "HEADERS",
     "NAME",
     "PATH",
-    "PIECE",
     "ChatRequest",
     "StreamReader",
     "answered_calls",

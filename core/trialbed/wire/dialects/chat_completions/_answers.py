@@ -2,52 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, TypeGuard
+from typing import Any
 
-from trialbed.wire._bodies import excerpt, oddities, read_object
+from trialbed.wire._bodies import body_reader, excerpt
 from trialbed.wire._exchange import Document, ModelAnswer
 from trialbed.wire._readings import Problem, Reading, outcome_of
+from trialbed.wire.dialects._values import counts_of, is_count, mapping_of, objects_of, text_of
 from trialbed.wire.dialects.chat_completions._errors import reports_error
 from trialbed.wire.dialects.chat_completions._requests import REASONING, message_calls, message_reasoning
-
-MOST_TOKENS = 10**9
-"""Tokens that an answer can have; larger counts are ignored."""
-
-
-def read_body(body: bytes, content_type: str = "application/json") -> Reading:
-    """Read an answer that was not streamed; the completion is kept as it came, unknown fields too.
-
-    Args:
-        body: of a response with an HTTP status of 2xx.
-        content_type: as the response gives it, in lower case.
-    """
-    document = read_object(body, content_type)
-    if isinstance(document, Reading):
-        return document
-    reading = _read_completion(document, body)
-    return replace(reading, notes=tuple(notes), excerpts=notes) if (notes := oddities(body, content_type)) else reading
 
 
 def read_answer(document: Document | None) -> ModelAnswer:
     """Read the answer in a completion, as far as it is one; without a message its ``source`` is None."""
     head, choice = document or {}, first_choice(document)
-    found = choice.get("message")
-    message = found if isinstance(found, dict) else {}
+    message = first_message(document)
     usages = _usages(head, choice)
-    model, identity, created = head.get("model"), head.get("id"), head.get("created")
-    reason, refusal = choice.get("finish_reason"), message.get("refusal")
+    created = head.get("created")
     return ModelAnswer(
-        model=model if isinstance(model, str) else "",
-        id=identity if isinstance(identity, str) else "",
+        model=text_of(head.get("model")),
+        id=text_of(head.get("id")),
         created=created if isinstance(created, int) else 0,
         content=message.get("content") if message else choice.get("text"),
         calls=message_calls(message),
-        finish_reason=reason if isinstance(reason, str) and reason else None,
+        finish_reason=text_of(choice.get("finish_reason")) or None,
         usage=_usage(usages) or None,
         hidden_tokens=_hidden_tokens(message, usages),
         reasoning=message_reasoning(message),
-        refusal=refusal if isinstance(refusal, str) else "",
+        refusal=text_of(message.get("refusal")),
         source=message or None,
     )
 
@@ -58,7 +39,7 @@ def first_choice(response: Document | None) -> Document:
     if isinstance(choices, list) and choices and isinstance(choices[0], dict) and choices[0].get("index", 0) == 0:
         first: Document = choices[0]
         return first
-    objects = [choice for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
+    objects = objects_of(choices)
     return next((choice for choice in objects if choice.get("index", 0) == 0), objects[0] if objects else {})
 
 
@@ -109,7 +90,7 @@ def _usage(places: list[Document]) -> dict[str, int]:
     """The token counts that are whole numbers."""
     found: dict[str, int] = {}
     for place in places:
-        found |= {key: value for key, value in place.items() if key.endswith("_tokens") and _is_count(value)}
+        found |= counts_of({key: value for key, value in place.items() if key.endswith("_tokens")})
         found |= _parts(place)
     if "total_tokens" not in found and {"prompt_tokens", "completion_tokens"} <= found.keys():
         found["total_tokens"] = found["prompt_tokens"] + found["completion_tokens"]
@@ -118,16 +99,9 @@ def _usage(places: list[Document]) -> dict[str, int]:
 
 def _parts(usage: Document) -> dict[str, int]:
     """Count the tokens of a prompt that were cached, and the thoughts of a completion, where a vendor tells."""
-    details = {
-        name: found
-        for name in ("prompt", "completion")
-        if isinstance(found := usage.get(f"{name}_tokens_details"), dict)
-    }
-    told = {
-        "cached_tokens": details.get("prompt", {}).get("cached_tokens", usage.get("prompt_cache_hit_tokens")),
-        "reasoning_tokens": details.get("completion", {}).get("reasoning_tokens"),
-    }
-    return {name: count for name, count in told.items() if _is_count(count)}
+    prompt, completion = (mapping_of(usage.get(f"{name}_tokens_details")) for name in ("prompt", "completion"))
+    cached = prompt.get("cached_tokens", usage.get("prompt_cache_hit_tokens"))
+    return counts_of({"cached_tokens": cached, "reasoning_tokens": completion.get("reasoning_tokens")})
 
 
 def _hidden_tokens(message: Document, places: list[Document]) -> int:
@@ -135,8 +109,7 @@ def _hidden_tokens(message: Document, places: list[Document]) -> int:
     if not details or any(message.get(key) for key in (*REASONING, "reasoning_details")):
         return 0
     counts: list[Any] = [found.get("reasoning_tokens") for found in details]
-    return next((count for count in reversed(counts) if _is_count(count)), 0)
+    return next((count for count in reversed(counts) if is_count(count)), 0)
 
 
-def _is_count(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
+read_body = body_reader(_read_completion)

@@ -6,13 +6,13 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from trialbed.wire.dialects._values import list_of, objects_of, text_of
+from trialbed.wire.dialects.chat_completions._requests import REASONING
+
 Chunk = Mapping[str, Any]
 
 
 Note = Callable[[str], None]
-
-REASONING = ("reasoning_content", "reasoning")
-"""Fields in which vendors send reasoning as text."""
 
 CHUNK = "chat.completion.chunk"
 
@@ -103,7 +103,7 @@ class Assembly:
 
     def _is_of_chat(self, chunk: Chunk) -> bool:
         """Return whether a chunk is of a chat; those of raw completions are other objects."""
-        return not any(isinstance(choice, dict) and "text" in choice for choice in _list(chunk.get("choices")))
+        return not any(isinstance(choice, dict) and "text" in choice for choice in list_of(chunk.get("choices")))
 
     def _choice(self, number: int) -> _Choice:
         choice = self._choices.get(number)
@@ -176,7 +176,7 @@ class _Choice:
         token = False
         if not isinstance(pieces, list):
             self._note("tool_calls_not_list")
-        for piece in _list(pieces):
+        for piece in list_of(pieces):
             if isinstance(piece, dict):
                 if type(piece.get("index")) is not int:
                     self._note("call_index_missing")
@@ -187,7 +187,7 @@ class _Choice:
 
     def _add_details(self, details: Any) -> bool:
         """Reasoning in typed parts, as routers send it."""
-        parts = [part for part in _list(details) if isinstance(part, dict)]
+        parts = objects_of(details)
         self._details += parts
         return any(part.get(key) for part in parts for key in ("text", "summary", "data"))
 
@@ -208,9 +208,7 @@ class _Choice:
             self._note("content_not_text")
         if isinstance(value, list):
             # Some vendors stream content in typed parts, as requests may have it.
-            value = "".join(
-                text for part in value if isinstance(part, dict) and isinstance(text := part.get("text"), str)
-            )
+            value = "".join(text_of(part.get("text")) for part in objects_of(value))
         if isinstance(value, str) and value:
             parts.append(value)
             return True
@@ -334,10 +332,6 @@ def _name(fragments: list[str], offered: Collection[str]) -> str:
     if fragments[-1] in offered or len(set(fragments)) == 1:
         return fragments[-1]
     return joined
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _usage_of_timings(timings: Mapping[str, Any]) -> dict[str, Any] | None:

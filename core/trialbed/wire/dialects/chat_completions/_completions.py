@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 from trialbed.wire._events import event_bytes
 from trialbed.wire._exchange import Document, ModelAnswer, ModelRequest, TokenLogprob
-from trialbed.wire.dialects.chat_completions._flaws import DONE_EVENT, break_events, flawed_documents, repeat_choices
+from trialbed.wire.dialects._values import PIECE, pieces
+from trialbed.wire.dialects.chat_completions._flaws import DONE_EVENT, OWN_FLAWS, repeat_choices
 from trialbed.wire.dialects.chat_completions._requests import is_raw
-
-PIECE = 8
-"""Characters of text or arguments in one chunk of a stream."""
 
 
 def write_message(answer: ModelAnswer) -> Document:
@@ -41,11 +38,11 @@ def write_answer(
     """
     raw = is_raw(request.document)
     if not request.stream:
-        documents = flawed_documents([write_document(answer, raw=raw, choices=request.generation.choices)], flaw)
+        documents = OWN_FLAWS.change([write_document(answer, raw=raw, choices=request.generation.choices)], flaw)
         return (json.dumps(documents[0]).encode(),)
     chunks = write_chunks(answer, raw=raw, piece=piece, with_usage=request.wants_usage)
-    parts = [event_bytes(chunk) for chunk in flawed_documents(repeat_choices(chunks, request.generation.choices), flaw)]
-    return break_events((*parts[:-1], parts[-1] + DONE_EVENT), flaw)
+    parts = [event_bytes(chunk) for chunk in OWN_FLAWS.change(repeat_choices(chunks, request.generation.choices), flaw)]
+    return OWN_FLAWS.break_events((*parts[:-1], parts[-1] + DONE_EVENT), flaw)
 
 
 def write_document(answer: ModelAnswer, *, raw: bool = False, choices: int = 1) -> Document:
@@ -74,7 +71,7 @@ def write_chunks(
     said: list[Document]
     if raw:
         text = _raw_text(answer)
-        said = [{"text": text}] if piece is None else [{"text": part} for part in _pieces(text, piece)]
+        said = [{"text": text}] if piece is None else [{"text": part} for part in pieces(text, piece)]
     else:
         deltas = [_whole_delta(answer)] if piece is None else _deltas(answer, piece)
         said = [{"delta": delta} for delta in deltas]
@@ -98,13 +95,13 @@ def write_error(message: str, kind: str, *, code: str | None = None, param: str 
 
 def _deltas(answer: ModelAnswer, piece: int) -> list[Document]:
     deltas: list[Document] = [{"role": "assistant", "content": None if answer.content is None else ""}]
-    deltas += [{"reasoning_content": part} for part in _pieces(answer.reasoning, piece)]
-    deltas += [{"content": part} for part in _pieces(answer.content or "", piece)]
+    deltas += [{"reasoning_content": part} for part in pieces(answer.reasoning, piece)]
+    deltas += [{"content": part} for part in pieces(answer.content or "", piece)]
     for number, call in enumerate(answer.calls):
         deltas.append({"tool_calls": [{"index": number, **_call(answer, number, "")}]})
         deltas += [
             {"tool_calls": [{"index": number, "function": {"arguments": part}}]}
-            for part in _pieces(call.arguments, piece)
+            for part in pieces(call.arguments, piece)
         ]
     return deltas
 
@@ -155,7 +152,3 @@ def _token(token: str, logprob: float) -> Document:
 def _head(answer: ModelAnswer, kind: str) -> Document:
     head = {"id": f"chatcmpl-{answer.id}", "object": kind, "created": answer.created, "model": answer.model}
     return {**head, "system_fingerprint": answer.fingerprint} if answer.fingerprint else head
-
-
-def _pieces(text: str, size: int) -> Iterator[str]:
-    return (text[start : start + size] for start in range(0, len(text), size))

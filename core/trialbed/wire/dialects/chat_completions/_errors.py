@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,15 +22,6 @@ def reports_error(document: Mapping[str, Any]) -> bool:
         if choice.get("finish_reason") == FAILED or ("error" in choice and _says(choice["error"])):
             return True
     return False
-
-
-def read_error(body: str) -> str:
-    """Return the words of an error that came with a status of failure; the body where it says nothing else."""
-    try:
-        error = json.loads(body)["error"]
-        return str(error["message"] if isinstance(error, dict) else error)
-    except (ValueError, LookupError, TypeError, RecursionError):
-        return body
 
 
 def _says(error: Any) -> bool:

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
 from trialbed.wire._exchange import Document
+from trialbed.wire.dialects._flaws import Flaws, end_with
 
 DONE_EVENT = b"data: [DONE]\n\n"
 """The event that ends a stream."""
 
 MALFORMED_EVENT = b'data: {"choices": [{"delta"\n\n'
 ERROR_EVENT = b'data: {"error":{"message":"the model failed","type":"server_error","param":null,"code":"500"}}\n\n'
-
-DocumentsChange = Callable[[list[Document]], list[Document]]
-"""The changed chunks of a stream; a completion that is not streamed is a list of one."""
-
-EventsChange = Callable[[tuple[bytes, ...]], tuple[bytes, ...]]
 
 
 def repeat_choices(documents: list[Document], number: int) -> list[Document]:
@@ -26,24 +20,6 @@ def repeat_choices(documents: list[Document], number: int) -> list[Document]:
         {**each, "choices": [{**choice, "index": index} for index in range(number) for choice in each["choices"]]}
         for each in documents
     ]
-
-
-def flawed_documents(documents: list[Document], flaw: str) -> list[Document]:
-    """Return the documents with a flaw; flaws of events leave them as they are.
-
-    Raises:
-        LookupError: there is no such flaw.
-    """
-    if flaw and flaw not in FLAWS:
-        raise LookupError(f"chat completions have no flaw {flaw!r}; they have {', '.join(sorted(FLAWS))}")
-    change = OF_DOCUMENTS.get(flaw)
-    return documents if change is None else change(documents)
-
-
-def break_events(parts: tuple[bytes, ...], flaw: str) -> tuple[bytes, ...]:
-    """Return the events of a stream with a flaw; flaws of documents leave them as they are."""
-    change = OF_EVENTS.get(flaw)
-    return parts if change is None else change(parts)
 
 
 def _two_choices(documents: list[Document]) -> list[Document]:
@@ -93,11 +69,6 @@ def _without_done(parts: tuple[bytes, ...]) -> tuple[bytes, ...]:
     return (*parts[:-1], parts[-1].removesuffix(DONE_EVENT))
 
 
-def _end_with(event: bytes) -> EventsChange:
-    """End a stream with this event, in the middle."""
-    return lambda parts: (*parts[: len(parts) // 2], event + DONE_EVENT)
-
-
 def _part(document: Document) -> str:
     return "message" if document["object"] == "chat.completion" else "delta"
 
@@ -112,7 +83,8 @@ def _copy(documents: list[Document]) -> list[Document]:
     return found
 
 
-OF_DOCUMENTS: Mapping[str, DocumentsChange] = MappingProxyType(
+OWN_FLAWS = Flaws(
+    "chat completions",
     {
         "name_fragments": _name_fragments,
         "no_choices": _without_choices,
@@ -120,14 +92,11 @@ OF_DOCUMENTS: Mapping[str, DocumentsChange] = MappingProxyType(
         "null_message": _null_message,
         "two_choices": _two_choices,
         "usage_in_choice": _usage_in_choice,
-    }
-)
-OF_EVENTS: Mapping[str, EventsChange] = MappingProxyType(
+    },
     {
-        "error_event": _end_with(ERROR_EVENT),
-        "malformed_event": _end_with(MALFORMED_EVENT),
+        "error_event": end_with(ERROR_EVENT + DONE_EVENT),
+        "malformed_event": end_with(MALFORMED_EVENT + DONE_EVENT),
         "no_done": _without_done,
-    }
+    },
 )
-FLAWS = frozenset((*OF_DOCUMENTS, *OF_EVENTS))
-"""The flaws with which an answer can be written; those of events leave an answer as it is that is not streamed."""
+FLAWS = OWN_FLAWS.names

@@ -17,7 +17,8 @@ from trialbed.wire._exchange import (
     OfferedTool,
     ToolChoice,
 )
-from trialbed.wire.dialects._parts import foreign_part, image_of
+from trialbed.wire.dialects._parts import allowed_choice, write_part
+from trialbed.wire.dialects._values import list_of, mapping_of, text_of, whole_number
 
 NAME = "chat_completions"
 PATH = "chat/completions"
@@ -47,15 +48,13 @@ class ChatRequest(ModelRequest):
     @property
     def is_continued(self) -> bool:
         """Return whether the model has answered before in the conversation."""
-        found = self.document.get("messages")
-        messages = found if isinstance(found, list) else ()
+        messages = list_of(self.document.get("messages"))
         return any(isinstance(message, dict) and message.get("role") == "assistant" for message in messages)
 
     @cached_property
     def messages(self) -> tuple[ModelMessage, ...]:
         """The conversation."""
-        found = self.document.get("messages")
-        return tuple(map(read_message, found)) if isinstance(found, list) else ()
+        return tuple(map(read_message, list_of(self.document.get("messages"))))
 
     @cached_property
     def tools(self) -> tuple[OfferedTool, ...]:
@@ -73,10 +72,9 @@ class ChatRequest(ModelRequest):
         choice = self.document.get("tool_choice")
         if isinstance(choice, dict):
             if isinstance(allowed := choice.get("allowed_tools"), dict):
-                return _allowed_choice(allowed)
-            function = choice.get("function")
-            name = function.get("name") if isinstance(function, dict) else None
-            return ToolChoice("required", name if isinstance(name, str) else "")
+                functions = [mapping_of(tool).get("function") for tool in list_of(allowed.get("tools"))]
+                return allowed_choice(allowed, [mapping_of(function).get("name") for function in functions])
+            return ToolChoice("required", text_of(mapping_of(choice.get("function")).get("name")))
         if isinstance(choice, str):
             # Some vendors write ``any`` as others do ``required``.
             return ToolChoice("required" if choice == "any" else choice)
@@ -114,22 +112,22 @@ def is_raw(document: Mapping[str, Any]) -> bool:
 
 def read_generation(document: Mapping[str, Any]) -> GenerationConfig:
     """Read the settings of a request that say how its answer shall be generated; wrong ones are left out."""
-    limits = [value for key in LIMITS if (value := _whole_number(document.get(key))) is not None and value > 0]
+    limits = [value for key in LIMITS if (value := whole_number(document.get(key))) is not None and value > 0]
     stops = document.get("stop") or ()
-    number = _whole_number(document.get("n"))
+    number = whole_number(document.get("n"))
     temperature = document.get("temperature")
     return GenerationConfig(
         temperature=temperature if isinstance(temperature, int | float) else None,
-        seed=_whole_number(document.get("seed")),
+        seed=whole_number(document.get("seed")),
         max_tokens=min(limits, default=None),
         stop=tuple(stop for stop in ([stops] if isinstance(stops, str) else stops) if isinstance(stop, str) and stop),
         parallel_calls=document.get("parallel_tool_calls") is not False,
         reply_schema=_reply_schema(document.get("response_format")),
-        top_logprobs=_whole_number(document.get("top_logprobs", 1)) if document.get("logprobs") is True else None,
+        top_logprobs=whole_number(document.get("top_logprobs", 1)) if document.get("logprobs") is True else None,
         choices=1 if number is None else min(max(number, 1), MOST_CHOICES),
         top_p=top_p if isinstance(top_p := document.get("top_p"), int | float) else None,
         strict_reply=_strict_reply(document.get("response_format")),
-        effort=effort if isinstance(effort := document.get("reasoning_effort"), str) else "",
+        effort=text_of(document.get("reasoning_effort")),
     )
 
 
@@ -171,14 +169,12 @@ def _write_content(message: ModelMessage) -> Any:
 
 
 def _write_part(part: Any) -> Any:
-    kind = part.get("type") if isinstance(part, Mapping) else None
-    if kind in OWN or not isinstance(part, Mapping):
+    if not isinstance(part, Mapping):
         return part
-    if isinstance(text := part.get("text"), str):
-        return {"type": "text", "text": text}
-    address = image_of(part)
-    if address is None:
-        raise foreign_part(part, "a part of a chat completion")
+    return write_part(part, "a part of a chat completion", own=OWN, text="text", image=_image)
+
+
+def _image(address: str) -> Document:
     return {"type": "image_url", "image_url": {"url": address}}
 
 
@@ -199,8 +195,7 @@ def reply_formats(schema: Mapping[str, Any]) -> list[Document]:
 
 def offered_functions(request: Any) -> Iterator[Document]:
     """Yield the functions that a request offers as tools; those without a name are left out."""
-    tools = request.get("tools") if isinstance(request, Mapping) else None
-    for tool in tools if isinstance(tools, list) else ():
+    for tool in list_of(mapping_of(request).get("tools")):
         function = tool.get("function") if isinstance(tool, dict) else None
         if isinstance(function, dict) and isinstance(function.get("name"), str):
             yield function
@@ -216,70 +211,48 @@ def read_message(message: Any) -> ModelMessage:
     """Read a message, however careless; a value that is not an object is the content of a message without a role."""
     if not isinstance(message, Mapping):
         return ModelMessage(role="", content=message, source=message)
-    role, call_id = message.get("role"), message.get("tool_call_id")
     return ModelMessage(
-        role=role if isinstance(role, str) else "",
+        role=text_of(message.get("role")),
         content=message.get("content"),
         calls=message_calls(message),
-        call_id=call_id if isinstance(call_id, str) else "",
+        call_id=text_of(message.get("tool_call_id")),
         reasoning=message_reasoning(message),
-        refusal=refusal if isinstance(refusal := message.get("refusal"), str) else "",
+        refusal=text_of(message.get("refusal")),
         source=message,
     )
 
 
 def message_calls(message: Mapping[str, Any]) -> tuple[Call, ...]:
     """Return the calls of a message, in order; arguments that are not text are written as JSON."""
-    calls = message.get("tool_calls")
-    return tuple([_call(call) for call in calls if isinstance(call, dict)]) if isinstance(calls, list) else ()
+    return tuple([_call(call) for call in list_of(message.get("tool_calls")) if isinstance(call, dict)])
 
 
 def message_reasoning(message: Mapping[str, Any]) -> str:
     """Return the reasoning that a message has as text."""
-    found = [text for key in REASONING if isinstance(text := message.get(key), str) and text]
-    return "\n".join(found) if found else ""
+    return "\n".join(filter(None, (text_of(message.get(key)) for key in REASONING)))
 
 
 def read_function(function: Mapping[str, Any]) -> OfferedTool:
     """Read a function that has a name."""
-    description = function.get("description")
-    text = description if isinstance(description, str) else ""
-    return OfferedTool(function["name"], text, function.get("parameters") or {}, function)
+    return OfferedTool(
+        function["name"], text_of(function.get("description")), function.get("parameters") or {}, function
+    )
 
 
 def _reply_schema(wanted: Any) -> Mapping[str, Any] | None:
-    kind = wanted.get("type") if isinstance(wanted, Mapping) else None
-    if kind not in ("json_object", "json_schema"):
+    if mapping_of(wanted).get("type") not in ("json_object", "json_schema"):
         return None
-    described = wanted.get("json_schema")
-    schema = described.get("schema") if isinstance(described, Mapping) else None
-    return schema if isinstance(schema, Mapping) else {}
+    return mapping_of(mapping_of(wanted.get("json_schema")).get("schema"))
 
 
 def _strict_reply(wanted: Any) -> bool:
-    described = wanted.get("json_schema") if isinstance(wanted, Mapping) else None
-    return isinstance(described, Mapping) and described.get("strict") is True
-
-
-def _whole_number(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return mapping_of(mapping_of(wanted).get("json_schema")).get("strict") is True
 
 
 def _call(call: Document) -> Call:
-    found = call.get("function")
-    function = found if isinstance(found, dict) else {}
-    name, arguments, identity = function.get("name"), function.get("arguments"), call.get("id")
+    function = mapping_of(call.get("function"))
+    arguments = function.get("arguments")
     if not isinstance(arguments, str):
         # Some vendors send the arguments as an object.
         arguments = "" if arguments is None else json.dumps(arguments, ensure_ascii=False)
-    return Call(name if isinstance(name, str) else "", arguments, identity if isinstance(identity, str) else "", call)
-
-
-def _allowed_choice(allowed: Mapping[str, Any]) -> ToolChoice:
-    """Return the choice among the tools that a request allows of those on offer: a single one is chosen by name."""
-    tools = allowed.get("tools")
-    functions = [tool.get("function") for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
-    found = dict.fromkeys(str(function.get("name") or "") for function in functions if isinstance(function, dict))
-    names = tuple(name for name in found if name)
-    mode = "required" if allowed.get("mode") == "required" else "auto"
-    return ToolChoice(mode, names[0] if mode == "required" and len(names) == 1 else "", names)
+    return Call(text_of(function.get("name")), arguments, text_of(call.get("id")), call)

@@ -1,7 +1,8 @@
 """Messages: ``POST …/messages``, as Anthropic specified them and as its SDKs read them."""
 
+from trialbed.wire._bodies import read_error
 from trialbed.wire.dialects.messages._answers import read_answer, read_body
-from trialbed.wire.dialects.messages._errors import read_error, write_error
+from trialbed.wire.dialects.messages._errors import write_error
 from trialbed.wire.dialects.messages._flaws import FLAWS
 from trialbed.wire.dialects.messages._requests import (
     HEADERS,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
 from typing import Any
 
-from trialbed.wire._bodies import excerpt, oddities, read_object
-from trialbed.wire._exchange import Document, ModelAnswer, ModelMessage
+from trialbed.wire._bodies import body_reader, excerpt
+from trialbed.wire._exchange import Document, ModelAnswer
 from trialbed.wire._readings import Problem, Reading, outcome_of
-from trialbed.wire.dialects._values import is_count, mapping_of, text_of
+from trialbed.wire.dialects._values import counts_of, mapping_of, text_of
 from trialbed.wire.dialects.messages._blocks import read_blocks
 from trialbed.wire.dialects.messages._errors import reports_error
 
@@ -23,22 +22,6 @@ REASONS = {
 }
 """Reason for which a message ends -> its canonical name."""
 
-SHARED = tuple(one.name for one in fields(ModelMessage))
-
-
-def read_body(body: bytes, content_type: str = "application/json") -> Reading:
-    """Read an answer that was not streamed.
-
-    Args:
-        body: of a response with an HTTP status of 2xx.
-        content_type: as the response gives it, in lower case.
-    """
-    document = read_object(body, content_type)
-    if isinstance(document, Reading):
-        return document
-    reading = _read_message(document, body)
-    return replace(reading, notes=tuple(notes), excerpts=notes) if (notes := oddities(body, content_type)) else reading
-
 
 def read_answer(document: Document | None, written: Mapping[int, str] | None = None) -> ModelAnswer:
     """Read the answer in a message, as far as it is one; without content its ``source`` is None.
@@ -51,8 +34,8 @@ def read_answer(document: Document | None, written: Mapping[int, str] | None = N
     said = read_blocks(content, written)
     reason = canonical_reason(found.get("stop_reason"))
     details = mapping_of(found.get("stop_details"))
-    return ModelAnswer(
-        **{name: getattr(said, name) for name in SHARED if name not in ("source", "refusal")},
+    return ModelAnswer.of(
+        said,
         model=text_of(found.get("model")),
         id=text_of(found.get("id")).removeprefix("msg_"),
         created=0,
@@ -71,7 +54,7 @@ def canonical_reason(reason: Any) -> str | None:
 def read_usage(usage: Any) -> dict[str, int] | None:
     """Return the tokens of a message by their canonical names, among which those of the prompt have the cached ones."""
     found = mapping_of(usage)
-    counts = {name: value for name, value in found.items() if is_count(value)}
+    counts = counts_of(found)
     tokens: dict[str, int] = {}
     if "input_tokens" in counts:
         read, made = counts.get("cache_read_input_tokens", 0), counts.get("cache_creation_input_tokens", 0)
@@ -106,3 +89,6 @@ def _read_message(document: Document, body: bytes) -> Reading:
     if found is not None or reason is None:
         return Reading("protocol_error", reason, document, found, answer=answer)
     return Reading(outcome_of(reason), reason, document, answer=answer)
+
+
+read_body = body_reader(_read_message)

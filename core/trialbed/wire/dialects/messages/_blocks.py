@@ -8,14 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from trialbed.wire._exchange import Call, Document, ModelMessage
-from trialbed.wire.dialects._parts import foreign_part, image_of
+from trialbed.wire.dialects._parts import FIRST, write_part
 from trialbed.wire.dialects._values import list_of, mapping_of, objects_of, text_of
 
 OWN = frozenset(("text", "image", "document", "search_result"))
 """Types of the blocks of a user's message, or of a result, that are passed on as they are."""
-
-FIRST = frozenset(("system", "developer"))
-"""Roles of the messages that instruct."""
 
 
 def read_message(message: Any) -> Iterator[ModelMessage]:
@@ -144,14 +141,10 @@ def _user_blocks(content: Any) -> list[Any]:
 
 
 def _write_block(part: Any) -> Any:
-    found = mapping_of(part)
-    if found.get("type") in OWN:
-        return part
-    if isinstance(text := found.get("text"), str):
-        return {"type": "text", "text": text}
-    address = image_of(found)
-    if address is None:
-        raise foreign_part(part, "a block of messages")
+    return write_part(part, "a block of messages", own=OWN, text="text", image=_image)
+
+
+def _image(address: str) -> Document:
     kind, _, data = address.removeprefix("data:").partition(";base64,")
     inline = address.startswith("data:") and data
     source = {"type": "base64", "media_type": kind, "data": data} if inline else {"type": "url", "url": address}

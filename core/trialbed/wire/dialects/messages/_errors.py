@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -50,12 +49,3 @@ def write_error(message: str, kind: str, *, code: str | None = None, param: str 
 def reports_error(document: Mapping[str, Any]) -> bool:
     """Return whether a document is an error."""
     return document.get("type") == "error" or bool(document.get("error"))
-
-
-def read_error(body: str) -> str:
-    """Return the words of an error that came with a status of failure; the body where it says nothing else."""
-    try:
-        error = json.loads(body)["error"]
-        return str(error["message"] if isinstance(error, dict) else error)
-    except (ValueError, LookupError, TypeError, RecursionError):
-        return body

@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from trialbed.wire._exchange import Call, Document, ModelAnswer
-from trialbed.wire._readings import Reading
+from trialbed.wire._readings import Problem, Reading
 from trialbed.wire.dialects._streamed import TypedStream
 from trialbed.wire.dialects._values import mapping_of, text_of
 from trialbed.wire.dialects.messages._answers import canonical_reason, problem_of, read_answer
@@ -35,7 +35,7 @@ PARTIAL = "partial_json"
 class StreamReader(TypedStream):
     """Reads one stream from bytes that may be cut anywhere."""
 
-    MARK = "message_stop"
+    ENDS = frozenset(("message_stop",))
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,28 +60,19 @@ class StreamReader(TypedStream):
 
     def _begin(self, event: Mapping[str, Any]) -> bool:
         block = _Block(mapping_of(event.get("content_block")))
-        self._blocks[self._place(event, len(self._blocks))] = block
+        self._blocks[self._place(event, "index", len(self._blocks))] = block
         return bool(block.first.get("text") or block.first.get("input"))
 
     def _extend(self, event: Mapping[str, Any]) -> bool:
-        place = self._place(event, len(self._blocks) - 1)
+        place = self._place(event, "index", len(self._blocks) - 1)
         block = self._blocks.get(place)
         if block is None:
             self._note("call_index_wrong")
             block = self._blocks[place] = _Block({"type": "text"})
         return block.add(mapping_of(event.get("delta")))
 
-    def _place(self, event: Mapping[str, Any], otherwise: int) -> int:
-        """Return the place of the block that an event is of: its index, else the last one's."""
-        index = event.get("index")
-        if type(index) is int:
-            return index
-        self._note("call_index_missing")
-        return otherwise
-
-    def _problem_at_end(self) -> tuple[str, str] | None:
-        found = problem_of(self._document())
-        return None if found is None else (found.kind, found.message)
+    def _problem_at_end(self) -> Problem | None:
+        return problem_of(self._document())
 
     def _document(self) -> Document:
         """The message as far as it came."""

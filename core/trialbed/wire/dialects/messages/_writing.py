@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
-from trialbed.wire._events import event_bytes
 from trialbed.wire._exchange import Document, ModelAnswer, ModelRequest
-from trialbed.wire.dialects._values import pieces
+from trialbed.wire.dialects._flaws import write_typed
+from trialbed.wire.dialects._values import PIECE, pieces
 from trialbed.wire.dialects.messages._blocks import write_blocks
-from trialbed.wire.dialects.messages._flaws import break_events, flawed_documents
-
-PIECE = 8
-"""Characters of text or arguments in one event of a stream."""
+from trialbed.wire.dialects.messages._flaws import OWN_FLAWS
 
 OWN_REASONS = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "content_filter": "refusal"}
 """Canonical finish reason -> the dialect's own; others stay as they are."""
@@ -38,10 +34,13 @@ def write_answer(
     Raises:
         LookupError: there is no such flaw.
     """
-    if not request.stream:
-        return (json.dumps(flawed_documents([write_document(answer)], flaw)[0]).encode(),)
-    events = flawed_documents(write_events(answer, piece=piece), flaw)
-    return break_events(tuple(event_bytes(event, event["type"]) for event in events), flaw)
+    return write_typed(
+        OWN_FLAWS,
+        flaw,
+        request,
+        document=lambda: write_document(answer),
+        events=lambda: write_events(answer, piece=piece),
+    )
 
 
 def write_document(answer: ModelAnswer) -> Document:

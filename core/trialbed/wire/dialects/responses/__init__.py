@@ -1,6 +1,7 @@
 """Responses: ``POST …/responses``, as OpenAI specified them and as its SDKs read them."""
 
-from trialbed.wire.dialects.chat_completions import read_error, write_error
+from trialbed.wire._bodies import read_error
+from trialbed.wire.dialects.chat_completions import write_error
 from trialbed.wire.dialects.responses._answers import read_answer, read_body
 from trialbed.wire.dialects.responses._flaws import FLAWS
 from trialbed.wire.dialects.responses._kept import KeptResponses

@@ -3,33 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
-from trialbed.wire._bodies import excerpt, oddities, read_object
+from trialbed.wire._bodies import body_reader, excerpt
 from trialbed.wire._exchange import Document, ModelAnswer, ModelMessage
 from trialbed.wire._readings import Problem, Reading, outcome_of
-from trialbed.wire.dialects._values import is_count, mapping_of, objects_of, text_of, whole_number
+from trialbed.wire.dialects._values import counts_of, mapping_of, objects_of, text_of, whole_number
 from trialbed.wire.dialects.responses._items import read_said
 
 REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 """Reason of an incomplete response -> its canonical name."""
-
-SHARED = tuple(one.name for one in fields(ModelMessage))
-
-
-def read_body(body: bytes, content_type: str = "application/json") -> Reading:
-    """Read an answer that was not streamed.
-
-    Args:
-        body: of a response with an HTTP status of 2xx.
-        content_type: as the response gives it, in lower case.
-    """
-    document = read_object(body, content_type)
-    if isinstance(document, Reading):
-        return document
-    reading = _read_response(document, body)
-    return replace(reading, notes=tuple(notes), excerpts=notes) if (notes := oddities(body, content_type)) else reading
 
 
 def read_answer(document: Document | None) -> ModelAnswer:
@@ -39,8 +23,8 @@ def read_answer(document: Document | None) -> ModelAnswer:
     said = read_said(objects_of(output))
     usage = read_usage(found.get("usage"))
     thought = (usage or {}).get("reasoning_tokens", 0)
-    return ModelAnswer(
-        **{name: getattr(said, name) for name in SHARED if name != "source"},
+    return ModelAnswer.of(
+        said,
         model=text_of(found.get("model")),
         id=text_of(found.get("id")).removeprefix("resp_"),
         created=whole_number(found.get("created_at")) or 0,
@@ -61,7 +45,7 @@ def read_usage(usage: Any) -> dict[str, int] | None:
         "cached_tokens": mapping_of(found.get("input_tokens_details")).get("cached_tokens"),
         "reasoning_tokens": mapping_of(found.get("output_tokens_details")).get("reasoning_tokens"),
     }
-    return {name: count for name, count in told.items() if is_count(count)} or None
+    return counts_of(told) or None
 
 
 def problem_of(document: Document) -> Problem | None:
@@ -93,3 +77,6 @@ def _read_response(document: Document, body: bytes) -> Reading:
         shown = None if found is None else replace(found, message=f"{found.message}: {excerpt(body)}")
         return Reading("protocol_error", reason, document, shown, answer=answer)
     return Reading(outcome_of(reason), reason, document, answer=answer)
+
+
+read_body = body_reader(_read_response)

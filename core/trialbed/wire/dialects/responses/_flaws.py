@@ -2,38 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-
 from trialbed.wire._events import event_bytes
 from trialbed.wire._exchange import Document
+from trialbed.wire.dialects._flaws import Flaws, end_with
 
 ENDS = frozenset(("response.completed", "response.incomplete"))
 """Types of the events with which a stream ends."""
 
 MALFORMED_EVENT = b'event: response.output_text.delta\ndata: {"type": "response.output_text.delta", "delta\n\n'
 FAILED = {"code": "server_error", "message": "the model failed"}
-
-DocumentsChange = Callable[[list[Document]], list[Document]]
-"""The changed events of a stream; a response that is not streamed is a list of one."""
-
-
-def flawed_documents(documents: list[Document], flaw: str) -> list[Document]:
-    """Return the documents with a flaw; flaws of bytes leave them as they are.
-
-    Raises:
-        LookupError: there is no such flaw.
-    """
-    if flaw and flaw not in FLAWS:
-        raise LookupError(f"responses have no flaw {flaw!r}; they have {', '.join(sorted(FLAWS))}")
-    change = OF_DOCUMENTS.get(flaw)
-    return documents if change is None else change(documents)
-
-
-def break_events(parts: tuple[bytes, ...], flaw: str) -> tuple[bytes, ...]:
-    """Return the events of a stream with a flaw; flaws of documents leave them as they are."""
-    event = OF_EVENTS.get(flaw)
-    return parts if event is None else (*parts[: len(parts) // 2], event)
 
 
 def _without_index(documents: list[Document]) -> list[Document]:
@@ -62,11 +39,9 @@ def _error_event() -> bytes:
     return event_bytes(error, "error") + event_bytes({**failed, "sequence_number": 1}, "response.failed")
 
 
-OF_DOCUMENTS: Mapping[str, DocumentsChange] = MappingProxyType(
-    {"no_done": _without_end, "no_index": _without_index, "null_message": _null_message}
+OWN_FLAWS = Flaws(
+    "responses",
+    {"no_done": _without_end, "no_index": _without_index, "null_message": _null_message},
+    {"error_event": end_with(_error_event()), "malformed_event": end_with(MALFORMED_EVENT)},
 )
-OF_EVENTS: Mapping[str, bytes] = MappingProxyType({"error_event": _error_event(), "malformed_event": MALFORMED_EVENT})
-"""Flaw -> the events with which a stream ends in the middle."""
-
-FLAWS = frozenset((*OF_DOCUMENTS, *OF_EVENTS))
-"""The flaws with which an answer can be written; those of streams leave an answer as it is that is not streamed."""
+FLAWS = OWN_FLAWS.names

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from trialbed.wire._exchange import Call, Document, ModelMessage
-from trialbed.wire.dialects._parts import foreign_part, image_of
+from trialbed.wire.dialects._parts import FIRST, write_part
 from trialbed.wire.dialects._values import list_of, mapping_of, objects_of, text_of
 
 OWN = frozenset(("input_text", "input_image", "input_file", "output_text", "refusal"))
@@ -15,9 +15,6 @@ OWN = frozenset(("input_text", "input_image", "input_file", "output_text", "refu
 
 SAID = frozenset(("message", "function_call", "reasoning"))
 """Types of the items that a model writes."""
-
-FIRST = frozenset(("system", "developer"))
-"""Roles of the messages that instruct."""
 
 
 def read_items(items: Iterable[Any]) -> tuple[ModelMessage, ...]:
@@ -115,14 +112,10 @@ def _input_parts(content: Any) -> list[Any]:
 
 
 def _write_part(part: Any) -> Any:
-    found = mapping_of(part)
-    if found.get("type") in OWN:
-        return part
-    if isinstance(text := found.get("text"), str):
-        return {"type": "input_text", "text": text}
-    address = image_of(found)
-    if address is None:
-        raise foreign_part(part, "a part of responses")
+    return write_part(part, "a part of responses", own=OWN, text="input_text", image=_image)
+
+
+def _image(address: str) -> Document:
     return {"type": "input_image", "image_url": address, "detail": "auto"}
 
 

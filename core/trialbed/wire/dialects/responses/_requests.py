@@ -15,6 +15,7 @@ from trialbed.wire._exchange import (
     OfferedTool,
     ToolChoice,
 )
+from trialbed.wire.dialects._parts import allowed_choice
 from trialbed.wire.dialects._values import (
     asked_beyond,
     list_of,
@@ -85,10 +86,7 @@ class ResponsesRequest(ModelRequest):
             return ToolChoice()
         if choice.get("type") != "allowed_tools":
             return ToolChoice("required", text_of(choice.get("name")))
-        found = dict.fromkeys(text_of(tool.get("name")) for tool in objects_of(choice.get("tools")))
-        names = tuple(name for name in found if name)
-        mode = "required" if choice.get("mode") == "required" else "auto"
-        return ToolChoice(mode, names[0] if mode == "required" and len(names) == 1 else "", names)
+        return allowed_choice(choice, [tool.get("name") for tool in objects_of(choice.get("tools"))])
 
     @property
     def settings(self) -> Mapping[str, Any]:

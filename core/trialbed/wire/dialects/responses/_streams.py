@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from trialbed.wire._exchange import Document, ModelAnswer
-from trialbed.wire._readings import Reading
+from trialbed.wire._readings import Problem, Reading
 from trialbed.wire.dialects._streamed import TypedStream
 from trialbed.wire.dialects._values import list_of, mapping_of, text_of
 from trialbed.wire.dialects.responses._answers import problem_of, read_answer
@@ -34,6 +34,8 @@ DELTAS = {
 class StreamReader(TypedStream):
     """Reads one stream from bytes that may be cut anywhere."""
 
+    ENDS = ENDS
+
     def __init__(self) -> None:
         super().__init__()
         self._response: Document = {}
@@ -46,16 +48,16 @@ class StreamReader(TypedStream):
             error = mapping_of(self._response.get("error"))
             self._break("error_event", f"the response has failed: {text_of(error.get('message'))}", error.get("code"))
         elif kind == "response.output_item.added":
-            self._items[self._place(event, len(self._items))] = _Item(mapping_of(event.get("item")))
+            self._items[self._place(event, "output_index", len(self._items))] = _Item(mapping_of(event.get("item")))
         elif kind == "response.output_item.done":
-            place = self._place(event, len(self._items) - 1)
+            place = self._place(event, "output_index", len(self._items) - 1)
             self._items.setdefault(place, _Item({})).done = dict(mapping_of(event.get("item")))
         elif kind in DELTAS:
             return self._extend(DELTAS[kind], event)
         return False
 
     def _extend(self, field: str, event: Mapping[str, Any]) -> bool:
-        place = self._place(event, len(self._items) - 1)
+        place = self._place(event, "output_index", len(self._items) - 1)
         if place not in self._items:
             self._note("call_index_wrong")
             self._items[place] = _Item({})
@@ -64,20 +66,8 @@ class StreamReader(TypedStream):
             self._items[place].texts.setdefault(field, []).append(text)
         return bool(text)
 
-    def _place(self, event: Mapping[str, Any], otherwise: int) -> int:
-        """Return the place of the item that an event is of: its index, else the last one's."""
-        index = event.get("output_index")
-        if type(index) is int:
-            return index
-        self._note("call_index_missing")
-        return otherwise
-
-    def _ends(self, kind: str) -> bool:
-        return kind in ENDS
-
-    def _problem_at_end(self) -> tuple[str, str] | None:
-        found = problem_of(self._document())
-        return None if found is None else (found.kind, found.message)
+    def _problem_at_end(self) -> Problem | None:
+        return problem_of(self._document())
 
     def _document(self) -> Document:
         """The response as far as it came."""

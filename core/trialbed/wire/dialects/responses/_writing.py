@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from trialbed.wire._events import event_bytes
 from trialbed.wire._exchange import Document, ModelAnswer, ModelRequest
-from trialbed.wire.dialects._values import mapping_of, pieces
-from trialbed.wire.dialects.responses._flaws import break_events, flawed_documents
+from trialbed.wire.dialects._flaws import write_typed
+from trialbed.wire.dialects._values import PIECE, mapping_of, pieces
+from trialbed.wire.dialects.responses._flaws import OWN_FLAWS
 from trialbed.wire.dialects.responses._items import write_items
-
-PIECE = 8
-"""Characters of text or arguments in one event of a stream."""
 
 ECHOED: Mapping[str, Any] = MappingProxyType(
     {
@@ -65,10 +61,13 @@ def write_answer(
     Raises:
         LookupError: there is no such flaw.
     """
-    if not request.stream:
-        return (json.dumps(flawed_documents([write_document(answer, request)], flaw)[0]).encode(),)
-    events = flawed_documents(write_events(answer, request, piece=piece), flaw)
-    return break_events(tuple(event_bytes(event, event["type"]) for event in events), flaw)
+    return write_typed(
+        OWN_FLAWS,
+        flaw,
+        request,
+        document=lambda: write_document(answer, request),
+        events=lambda: write_events(answer, request, piece=piece),
+    )
 
 
 def write_document(answer: ModelAnswer, request: ModelRequest) -> Document:

@@ -19,7 +19,12 @@ SPOKEN = WIRE / "dialects" / "chat_completions"
 
 READERS = [
     (folder / name).read_text()
-    for folder, name in ((WIRE, "_bodies.py"), (SPOKEN, "_answers.py"), (SPOKEN, "_streams.py"))
+    for folder, name in (
+        (WIRE, "_bodies.py"),
+        (SPOKEN.parent, "_streamed.py"),
+        (SPOKEN, "_answers.py"),
+        (SPOKEN, "_streams.py"),
+    )
 ]
 KIND = re.compile(
     r"""(?:failed|Problem|_break|refuse)\(\s*f?"([\w{}.]+)"|^ +return "(\w+)"(?: if .* else "(\w+)")?$""", re.MULTILINE

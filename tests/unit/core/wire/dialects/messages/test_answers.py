@@ -1,4 +1,4 @@
-"""Messages of a model: what is written is read again, whole and streamed, and odd ones have a problem."""
+"""Messages of a model: odd ones have a problem."""
 
 from __future__ import annotations
 
@@ -6,47 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from support.dialects import ANSWERS, answer_to, odd_events, said
-from support.examples import examples
 
 from trialbed.wire import Call, ModelAnswer, usage_counts
 from trialbed.wire.dialects import messages
-
-READ = messages.read_request({"model": "m", "max_tokens": 9, "messages": []})
-STREAMED = messages.read_request({"model": "m", "max_tokens": 9, "messages": [], "stream": True})
-
-
-@given(ANSWERS, st.sampled_from([1, 8, None]))
-@settings(max_examples=examples(0.5))
-def test_what_is_written_is_read_again(answer: ModelAnswer, piece: int | None) -> None:
-    streamed = messages.read_stream(b"".join(messages.write_answer(answer, STREAMED, piece=piece)))
-    assert (streamed.problem, streamed.notes) == (None, ())
-    assert said(streamed.answer) == said(answer)
-    whole = messages.read_body(b"".join(messages.write_answer(answer, READ)))
-    assert whole.problem is None
-    assert said(whole.answer, loosely=True) == said(answer, loosely=True)
-
-
-@given(ANSWERS, st.data())
-@settings(max_examples=examples(0.3))
-def test_a_stream_may_be_cut_anywhere(answer: ModelAnswer, data: st.DataObject) -> None:
-    body = b"".join(messages.write_answer(answer, STREAMED))
-    place = data.draw(st.integers(0, len(body)))
-    reader = messages.open_stream(())
-    reader.feed(body[:place])
-    reader.feed(body[place:])
-    assert reader.end() == messages.read_stream(body)
-    half = messages.read_stream(body[:place])
-    assert (half.problem is None) == (place >= len(body) - 1)
-
-
-@given(odd_events(["message_start", "content_block_start", "content_block_delta", "message_delta", "message_stop"]))
-@settings(max_examples=300)
-def test_odd_streams_end_in_one_outcome(body: bytes) -> None:
-    reading = messages.read_stream(body)
-    assert (reading.problem is None) == (reading.outcome != "protocol_error")
 
 
 def event(kind: str, **fields: Any) -> bytes:
@@ -153,13 +115,3 @@ def test_errors_have_the_dialects_own_types(kind: str, code: str, expected: str)
     assert (document["type"], document["error"]["type"]) == ("error", expected)
     assert messages.read_error(json.dumps(document)) == "no"
     assert messages.read_error("plain") == "plain"
-
-
-def test_every_flaw_breaks_a_stream_or_a_document() -> None:
-    right = answer_to("find")
-    for flaw in messages.FLAWS:
-        whole = messages.write_answer(right, READ, flaw) != messages.write_answer(right, READ)
-        streamed = messages.write_answer(right, STREAMED, flaw) != messages.write_answer(right, STREAMED)
-        assert whole or streamed, flaw
-    with pytest.raises(LookupError, match="two_choices"):
-        messages.write_answer(right, READ, "two_choices")

@@ -1,0 +1,103 @@
+"""What is written is read again, whole and streamed, in the dialects whose events say their type."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.cases import for_each
+from support.dialects import ANSWERS, answer_to, odd_events, said
+from support.examples import examples
+
+from trialbed.wire import ModelAnswer
+from trialbed.wire.dialects import dialect, messages, responses
+
+ITEMS = ["created", "output_item.added", "output_item.done", "output_text.delta", "completed", "incomplete", "failed"]
+ITEMS += ["function_call_arguments.delta", "reasoning_summary_text.delta", "refusal.delta"]
+BLOCKS = ["message_start", "content_block_start", "content_block_delta", "message_delta", "message_stop"]
+
+
+class Spoken(NamedTuple):
+    """A dialect in tests.
+
+    Attributes:
+        own: its module.
+        request: of its dialect.
+        kinds: of its events.
+        objects: whether arguments are objects, which keep no odd spelling.
+    """
+
+    own: Any
+    request: dict[str, Any]
+    kinds: list[str]
+    objects: bool = False
+
+
+DIALECTS = {
+    "messages": Spoken(messages, {"model": "m", "max_tokens": 9, "messages": []}, BLOCKS, objects=True),
+    "responses": Spoken(responses, {"model": "m", "input": []}, ["error", *(f"response.{kind}" for kind in ITEMS)]),
+}
+
+
+def written(name: str, answer: ModelAnswer, flaw: str = "", *, stream: bool, piece: int | None = 8) -> bytes:
+    spoken = DIALECTS[name]
+    request = dialect(name).read_request({**spoken.request, "stream": stream})
+    return b"".join(dialect(name).write_answer(answer, request, flaw, piece=piece))
+
+
+@for_each("name", DIALECTS)
+@given(ANSWERS, st.sampled_from([1, 8, None]))
+@settings(max_examples=examples(0.5))
+def test_what_is_written_is_read_again(name: str, answer: ModelAnswer, piece: int | None) -> None:
+    spoken = DIALECTS[name]
+    streamed = spoken.own.read_stream(written(name, answer, stream=True, piece=piece))
+    whole = spoken.own.read_body(written(name, answer, stream=False))
+    for reading, loosely in ((streamed, False), (whole, spoken.objects)):
+        assert (reading.problem, reading.notes) == (None, ())
+        assert said(reading.answer, loosely=loosely) == said(answer, loosely=loosely)
+
+
+@for_each("name", DIALECTS)
+@given(ANSWERS, st.data())
+@settings(max_examples=examples(0.3))
+def test_a_stream_may_be_cut_anywhere(name: str, answer: ModelAnswer, data: st.DataObject) -> None:
+    read_stream, body = DIALECTS[name].own.read_stream, written(name, answer, stream=True)
+    place = data.draw(st.integers(0, len(body)))
+    reader = dialect(name).open_stream(())
+    reader.feed(body[:place])
+    reader.feed(body[place:])
+    assert reader.end() == read_stream(body)
+    assert (read_stream(body[:place]).problem is None) == (place >= len(body.rstrip()))
+
+
+@for_each("name", DIALECTS)
+def test_odd_streams_end_in_one_outcome(name: str) -> None:
+    @given(odd_events(DIALECTS[name].kinds))
+    @settings(max_examples=300)
+    def read(body: bytes) -> None:
+        reading = DIALECTS[name].own.read_stream(body)
+        assert (reading.problem is None) == (reading.outcome != "protocol_error")
+
+    read()
+
+
+@for_each("name", DIALECTS)
+def test_every_flaw_breaks_a_stream_or_a_document(name: str) -> None:
+    right = answer_to("find")
+    for flaw in dialect(name).FLAWS:
+        kinds = [
+            written(name, right, flaw, stream=stream) != written(name, right, stream=stream) for stream in (False, True)
+        ]
+        assert any(kinds), flaw
+    with pytest.raises(LookupError, match="two_choices"):
+        written(name, right, "two_choices", stream=False)
+
+
+@for_each("name", DIALECTS)
+def test_strays_after_the_end_are_those_of_chat_completions(name: str) -> None:
+    body = written(name, answer_to("find"), stream=True)
+    assert DIALECTS[name].own.read_stream(body + b"junk\n").notes == ("bytes_after_done",)
+    assert DIALECTS[name].own.read_stream(b"junk\n" + body).notes == ("line_without_field",)
+    assert DIALECTS[name].own.read_stream(body + b"data: [DONE]\n\n").notes == ()
