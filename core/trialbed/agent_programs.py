@@ -90,7 +90,7 @@ def _parse(text: str, folder: Path) -> AgentCommand:
         raise UsageError(f"{OPTION} {text!r} cannot be read: {error}; quote it as in a shell") from error
     if not parts:
         raise UsageError(f"{OPTION} {text!r} names no program; give one, such as {OPTION} 'node agent.mjs'")
-    program = _program(parts[0], folder)
+    program = _program(parts[0], folder, is_named=bool(name))
     places = [_place(part, folder) for part in parts[1:]]
     arguments = [part if place is None else str(place) for part, place in zip(parts[1:], places, strict=True)]
     files = [place for place in places if place is not None]
@@ -102,7 +102,7 @@ def _parse(text: str, folder: Path) -> AgentCommand:
     )
 
 
-def _program(name: str, folder: Path) -> Path:
+def _program(name: str, folder: Path, *, is_named: bool) -> Path:
     found = shutil.which(str(folder / name) if "/" in name else name)
     if found is not None:
         return Path(found).absolute()
@@ -112,11 +112,12 @@ def _program(name: str, folder: Path) -> Path:
             f"{OPTION}: {name} is a file, but not a program; {hint}, or name its interpreter in front of it"
         )
     before, equals, _ = name.partition("=")
-    if equals:
+    if equals and not is_named:
         raise UsageError(
             f"{OPTION}: {before!r} cannot be a command's name, which has letters, digits, '.', '_' and '-' only"
         )
-    raise UsageError(f"{OPTION}: the program {name!r} was not found; install it, or give its path")
+    sets = f"; to set {before}, write 'env {name}' in its place" if equals else ""
+    raise UsageError(f"{OPTION}: the program {name!r} was not found; install it, or give its path{sets}")
 
 
 def _place(part: str, folder: Path) -> Path | None:

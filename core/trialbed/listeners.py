@@ -7,15 +7,17 @@ import inspect
 import json
 import logging
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, Protocol
 
 import pluggy
 
 from trialbed.errors import DataError, DriverBroken, UsageError
+from trialbed.own_thread import OwnLoop
 from trialbed.plugins import foreign_plugins, plugin_manager
 from trialbed.records import Failure, Run, Score, ScoreDescription, TrialResult
-from trialbed.scoring import ScoreContext, ScoringStopped
+from trialbed.scoring import SILENT_SECONDS, ScoreContext, ScoringStopped, judge_here
 
 log = logging.getLogger("trialbed.plugins")
 
@@ -35,7 +37,8 @@ class Listeners:
 
     Args:
         manager: of the plugins.
-        objects: the names of those that are objects of this program, which score nowhere else.
+        objects: the names of those that are objects of this program, which score nowhere else than in it: in event
+            loops of their own, so that the run goes on whatever they do.
 
     Attributes:
         elsewhere: where trials are scored that are not to be scored in this process; None scores all here.
@@ -43,7 +46,7 @@ class Listeners:
 
     def __init__(self, manager: pluggy.PluginManager, objects: Collection[str] = ()) -> None:
         self.elsewhere: Elsewhere | None = None
-        self._objects = frozenset(objects)
+        self._objects = {name: OwnLoop() for name in objects}
         self._manager = manager
         self._callers: dict[str, list[tuple[str, pluggy.HookCaller]]] = {}
 
@@ -74,8 +77,10 @@ class Listeners:
         return await _given_scores(dict(self._each("score_trial"))[plugin], context)
 
     async def _scores_of(self, plugin: str, caller: pluggy.HookCaller, context: ScoreContext) -> Sequence[Score]:
+        if plugin in self._objects:
+            return await self._scores_of_object(plugin, caller, context)
         foreign = plugin in self._foreign
-        if self.elsewhere is None or plugin in self._objects or not self.elsewhere.takes(context, foreign=foreign):
+        if self.elsewhere is None or not self.elsewhere.takes(context, foreign=foreign):
             return await _scores_of(plugin, caller, context)
         try:
             return await self.elsewhere.score(plugin, context)
@@ -85,6 +90,18 @@ class Listeners:
             return [_failed(plugin, f"it {stopped} on this trial, and was stopped; the other scores are not affected")]
         except RuntimeError as error:
             return [_failed(plugin, str(error))]
+
+    async def _scores_of_object(self, plugin: str, caller: pluggy.HookCaller, context: ScoreContext) -> Sequence[Score]:
+        asked = replace(context, judge=judge_here(context.judge))
+        try:
+            return await self._objects[plugin].do(partial(_given_scores, caller, asked), SILENT_SECONDS)
+        except Exception as error:  # noqa: BLE001 - a scorer is foreign code: its fault becomes its score's failure
+            return [_failed(plugin, f"{type(error).__name__}: {error}")]
+
+    def end(self) -> None:
+        """End the event loops of the plugins that are objects."""
+        for loop in self._objects.values():
+            loop.end()
 
     @cached_property
     def _foreign(self) -> Collection[str]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import ctypes
+import math
 import sys
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,17 +22,25 @@ T = TypeVar("T")
 
 Job = Callable[[], None]
 
+GRACE = 1.0
+"""Seconds in which code that is to end, or to let others go on, does so."""
+
+ENDING = (StopIteration, SystemExit, KeyboardInterrupt, asyncio.CancelledError)
+"""Exceptions that mean something else to an event loop than to the code that raises them."""
+
 
 class StuckCode(Exception):
     """Code did not return in time.
 
     Attributes:
         place: the line that it was at, in brackets; empty if that is not known.
+        goes_on: whether it could not be ended.
     """
 
     def __init__(self, seconds: float, place: str) -> None:
         super().__init__(f"did not return within {seconds:g} s{place}")
         self.place = place
+        self.goes_on = False
 
 
 class OwnThread:
@@ -45,11 +55,11 @@ class OwnThread:
         self._thread: threading.Thread | None = None
         self._stuck: StuckCode | None = None
 
-    async def do(self, work: Callable[[], T], seconds: float, package: str = "") -> T:
+    async def do(self, work: Callable[[], T], seconds: float = math.inf, package: str = "") -> T:
         """Return the result of some work.
 
         Args:
-            seconds: that it has, from when it is asked for.
+            seconds: that it has, from when it is asked for; whoever cancels this instead has ``give_up`` end it.
             package: the module of the code, whose line is named where it does not return.
 
         Raises:
@@ -71,10 +81,20 @@ class OwnThread:
         except TimeoutError:
             if not deadline.expired():
                 raise
-        self._stuck = self._stuck or StuckCode(seconds, _place(self._thread, package))
+        raise self.give_up(seconds, package)
+
+    def give_up(self, seconds: float, package: str = "") -> StuckCode:
+        """End what is done here, and return where it was; see ``do``."""
+        place = "" if self._thread is None else _place(self._thread, package)
+        self._stuck = self._stuck or StuckCode(seconds, place)
         self.end()
-        _interrupt(self._thread)
-        raise self._stuck
+        if self._thread is not None:
+            _interrupt(self._thread)
+        return self._stuck
+
+    async def ends(self) -> bool:
+        """Return whether the thread is over soon."""
+        return self._thread is None or await _ends(self._thread)
 
     def end(self) -> None:
         """Let the thread end when its work is done; nothing more may be asked of it."""
@@ -98,12 +118,12 @@ class OwnLoop:
     def __init__(self) -> None:
         self._lane: _Lane | None = None
 
-    async def do(self, begin: Callable[[], Awaitable[T]], seconds: float, package: str = "") -> T:
+    async def do(self, begin: Callable[[], Awaitable[T]], seconds: float = math.inf, package: str = "") -> T:
         """Return the result of a coroutine.
 
         Args:
             begin: makes the coroutine; it is called in the thread too.
-            seconds: that it has.
+            seconds: that it has; whoever cancels this instead asks ``give_up_if_held``.
             package: the module of the code, whose line is named where it holds the loop.
 
         Raises:
@@ -120,19 +140,40 @@ class OwnLoop:
             async with asyncio.timeout(seconds):
                 return await asyncio.wrap_future(future)
         except TimeoutError:
-            if lane.stuck is None and not await lane.answers():
-                lane.give_up(StuckCode(seconds, _place(lane.thread, package)))
-                self._lane = None if self._lane is lane else self._lane
-            if lane.stuck is not None:
-                raise lane.stuck from None
+            if (stuck := await self._give_up_if_held(lane, seconds, package)) is not None:
+                raise stuck from None
             raise
         except asyncio.CancelledError:
             task = asyncio.current_task()
-            if lane.stuck is None or (task is not None and task.cancelling()):
+            if task is not None and task.cancelling():
                 raise
-            raise lane.stuck from None
+            raise lane.stuck or RuntimeError("it was cancelled") from None
         finally:
             lane.running.discard(future)
+
+    async def give_up_if_held(
+        self, seconds: float, package: str = "", *, ended: Future[None] | None = None
+    ) -> StuckCode | None:
+        """Give the loop up if it gets to no other work, and return where it was; None if it goes on.
+
+        Args:
+            seconds: that the code had.
+            ended: whether a coroutine that was cancelled has ended; if that is not so soon, the loop is given up too.
+        """
+        return None if self._lane is None else await self._give_up_if_held(self._lane, seconds, package, ended)
+
+    async def _give_up_if_held(
+        self, lane: _Lane, seconds: float, package: str, ended: Future[None] | None = None
+    ) -> StuckCode | None:
+        if lane.stuck is not None:
+            return lane.stuck
+        held = not await lane.answers()
+        if held or (ended is not None and not await _happens(ended)):
+            stuck = StuckCode(seconds, _place(lane.thread, package) if held else "")
+            lane.give_up(stuck, held=held)
+            self._lane = None if self._lane is lane else self._lane
+            stuck.goes_on = not await _ends(lane.thread)
+        return lane.stuck
 
     def end(self) -> None:
         """Let the thread end; nothing more may be asked of it."""
@@ -156,25 +197,28 @@ class _Lane:
         self.thread.start()
 
     async def answers(self) -> bool:
-        """Return whether the loop gets to other work within a second."""
+        """Return whether the loop gets to other work soon."""
         reached: Future[None] = Future()
         try:
             self.loop.call_soon_threadsafe(reached.set_result, None)
-            async with asyncio.timeout(1):
-                await asyncio.shield(asyncio.wrap_future(reached))
-        except (TimeoutError, RuntimeError):  # it is held, or closed
+        except RuntimeError:  # it is closed
             return False
-        return True
+        return await _happens(reached)
 
-    def give_up(self, stuck: StuckCode) -> None:
-        """End all that runs in it; only the first time counts."""
+    def give_up(self, stuck: StuckCode, *, held: bool) -> None:
+        """End all that runs in it; only the first time counts.
+
+        Args:
+            held: whether the loop gets to nothing else.
+        """
         if self.stuck is not None:
             return
         self.stuck = stuck
         self.end()
         for future in list(self.running):
             future.cancel()
-        _interrupt(self.thread)
+        if held:
+            _interrupt(self.thread)
 
     def end(self) -> None:
         """Let the loop end when it gets to it."""
@@ -210,7 +254,7 @@ def _settle(work: Callable[[], T], loop: asyncio.AbstractEventLoop, future: asyn
     except _Interruption:
         raise
     except BaseException as raised:  # noqa: BLE001 - it is the asker's
-        error = RuntimeError(repr(raised)) if isinstance(raised, (StopIteration, SystemExit)) else raised
+        error = RuntimeError(repr(raised)) if isinstance(raised, ENDING) else raised
 
     def settle() -> None:
         if future.done():
@@ -227,19 +271,54 @@ def _settle(work: Callable[[], T], loop: asyncio.AbstractEventLoop, future: asyn
 
 
 async def _call(begin: Callable[[], Awaitable[T]]) -> T:
-    return await begin()
+    try:
+        return await begin()
+    except (SystemExit, KeyboardInterrupt) as error:  # they would end the loop, and with it all others
+        raise RuntimeError(repr(error)) from error
+
+
+async def _happens(event: Future[None]) -> bool:
+    done, _ = await asyncio.wait({asyncio.wrap_future(event)}, timeout=GRACE)
+    return bool(done)
+
+
+async def _ends(thread: threading.Thread) -> bool:
+    """Return whether a thread is over soon."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(GRACE):
+            while thread.is_alive():  # noqa: ASYNC110 - a thread has no event that its end sets
+                await asyncio.sleep(0.01)
+    return not thread.is_alive()
 
 
 def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
     asyncio.set_event_loop(loop)
-    try:
-        loop.run_forever()
+    loop.set_exception_handler(_handle)
+    with suppress(_Interruption):
+        while not _has_stopped(loop):
+            pass
+    loop.set_exception_handler(lambda *_: None)  # what does not end now is given up
+    with suppress(_Interruption):
         for task in asyncio.all_tasks(loop):
             task.cancel()
         loop.run_until_complete(asyncio.sleep(0))
+    with suppress(_Interruption):
         loop.close()
-    except _Interruption:
-        return
+
+
+def _has_stopped(loop: asyncio.AbstractEventLoop) -> bool:
+    """Run a loop; False if a task of its own has ended it instead of whoever it is for."""
+    try:
+        loop.run_forever()
+    except (SystemExit, KeyboardInterrupt):
+        return False
+    return True
+
+
+def _handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Pass on problems of tasks that nobody waits for, but for those that were ended."""
+    if not isinstance(context.get("exception"), _Interruption):
+        loop.default_exception_handler(context)
 
 
 def _place(thread: threading.Thread, package: str) -> str:

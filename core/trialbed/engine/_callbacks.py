@@ -9,7 +9,7 @@ import asyncio
 import json
 import math
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -18,7 +18,7 @@ from trialbed.conformity import made_world
 from trialbed.contracts import ApiRefused, Simulator, World
 from trialbed.engine._options import RunObjects
 from trialbed.errors import SimulationError
-from trialbed.own_thread import OwnThread, StuckCode, do_alone
+from trialbed.own_thread import OwnLoop, OwnThread, StuckCode, do_alone
 from trialbed.records import Api, ApiRef, Failure, Json, Query
 from trialbed.tracebacks import tool_failure, tool_stuck
 
@@ -37,7 +37,8 @@ MAX_REQUEST = 64 * 2**20
 class CallbackServer:
     """Answers calls of Apis for the trials that are open; an async context manager.
 
-    What the caller's code does here without ``async`` is done in threads, so that the run goes on whatever it does.
+    The caller's code runs in threads, and in an event loop of its own where it is ``async``, so that the run goes on
+    whatever it does.
 
     Args:
         seconds: that one call may take.
@@ -51,6 +52,7 @@ class CallbackServer:
         self._bodies = objects.bodies
         self._simulator = objects.simulator if isinstance(objects.simulator, Simulator) else None
         self._trials: dict[str, _Trial] = {}
+        self._loop = OwnLoop()
         self._runner: web.AppRunner | None = None
         self.url: str | None = None
 
@@ -73,6 +75,7 @@ class CallbackServer:
     async def __aexit__(self, *_: object) -> None:
         if self._runner is not None:
             await self._runner.cleanup()
+        self._loop.end()
 
     def apis(self, query: Query) -> tuple[ApiRef, ...]:
         """Return the Apis of a query whose calls this process answers."""
@@ -81,7 +84,7 @@ class CallbackServer:
     def open(self, trial: str, query: Query) -> None:
         """Make the objects that the calls of a trial act on."""
         if self.url is not None:
-            self._trials[trial] = _Trial(query, self._bodies, self._simulator, self._seconds)
+            self._trials[trial] = _Trial(query, self._bodies, self._simulator, self._loop, self._seconds)
 
     async def close(self, trial: str) -> tuple[Json, Failure | None]:
         """Return the state in which a trial ended, and the failure of a tool, which is not the agent's fault."""
@@ -106,8 +109,11 @@ class _Trial:
         failure: the first exception that a function or the simulator raised.
     """
 
-    def __init__(self, query: Query, bodies: Mapping[ApiRef, Any], simulator: Simulator | None, seconds: float) -> None:
+    def __init__(
+        self, query: Query, bodies: Mapping[ApiRef, Any], simulator: Simulator | None, loop: OwnLoop, seconds: float
+    ) -> None:
         self._apis = {api.ref: api for api in query.apis}
+        self._loop = loop
         self._bodies = bodies
         self._simulator = simulator
         self._seconds = seconds
@@ -137,7 +143,11 @@ class _Trial:
 
     async def _do(self, work: Callable[[], Any], code: object) -> Any:
         """Do something in the thread of the trial's objects."""
-        return await self._thread.do(work, self._seconds, getattr(code, "__module__", "") or "")
+        return await self._thread.do(work, self._seconds, _module(code))
+
+    async def _wait(self, begin: Callable[[], Awaitable[Any]], code: object) -> Any:
+        """Have a coroutine run in the event loop of the caller's code."""
+        return await self._loop.do(begin, self._seconds, _module(code))
 
     async def answer(self, ref: ApiRef, arguments: Json) -> str:
         """Return the answer to a call as JSON."""
@@ -151,7 +161,8 @@ class _Trial:
             if body is not None:
                 # Calls of functions overlap.
                 doing = partial(do_alone, seconds=self._seconds) if body.owner is None else self._do
-                response = await body.call(arguments, self._owners.get(body.owner), partial(doing, code=body.code))
+                owner, waiting = self._owners.get(body.owner), partial(self._wait, code=body.code)
+                response = await body.call(arguments, owner, partial(doing, code=body.code), waiting)
             elif self._simulator is not None:
                 provenance = self._simulator.label
                 response = await self._simulate(self._simulator, api, arguments)
@@ -169,7 +180,8 @@ class _Trial:
             world = self._world
             return cast("Json", await self._do(lambda: world.call(api, arguments), world))
         ref = api.ref
-        found = await simulator.simulate(api, f"{ref.category}/{ref.tool_name}/{ref.api_name}", arguments)
+        asking = partial(simulator.simulate, api, f"{ref.category}/{ref.tool_name}/{ref.api_name}", arguments)
+        found = await self._wait(asking, simulator)
         if found.error:
             raise ApiRefused(found.error)
         return found.response
@@ -205,6 +217,10 @@ class _Trial:
         failure = tool_stuck(name, error) if isinstance(error, StuckCode) else tool_failure(name, error, code)
         self.failure = self.failure or failure
         return failure.message
+
+
+def _module(code: object) -> str:
+    return getattr(code, "__module__", "") or ""
 
 
 def _answer(error: str, response: Json = "", provenance: str = "") -> str:

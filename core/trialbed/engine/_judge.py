@@ -16,7 +16,7 @@ from trialbed.engine._trial import DUMMY_KEY
 from trialbed.errors import NothingMeasured, UsageError
 from trialbed.plugins import PROJECT_DISTRIBUTION
 from trialbed.records import Json, ModelEndpoint, TrialRegistration
-from trialbed.scoring import calibration_of, judge_identity
+from trialbed.scoring import calibration_of, judge_apart, judge_identity
 from trialbed.scoring_process import JudgeOrder
 from trialbed.settings import RunSettings
 
@@ -40,7 +40,8 @@ async def judge_of(
         upstream: the endpoint of that server; models of another are not asked through it.
     """
     if own is not None:
-        yield own
+        async with judge_apart(own) as apart:
+            yield apart
         return
     settings = helpers.settings
     driver, model = judge_choice(settings)

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import inspect
 import platform
 import sys
-import threading
 import time
 import traceback
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from trialbed.answers import answer_names, read_answer
 from trialbed.contracts import BaseAgent, Executor
+from trialbed.engine._agent_code import AgentCode
 from trialbed.errors import AnswerError, NothingMeasured, UsageError
+from trialbed.own_thread import OwnLoop, StuckCode
 from trialbed.records import IN_PROCESS, Answer, Failure, FailureKind, FrameworkInfo, Outcome, TrialSpec
 
 if TYPE_CHECKING:
     from trialbed.tools import Tool
-
-T = TypeVar("T")
 
 ARGUMENTS: Mapping[str, Callable[[TrialSpec], Any]] = {
     "query": lambda spec: spec.query,
@@ -71,6 +69,7 @@ class LiveAgent:
         made_by_name = self.is_class and not issubclass(agent, BaseAgent)
         self._made_with = _name_arguments(label, agent, query=False) if made_by_name else ()
         self.turn = asyncio.Lock() if self.is_object else None
+        self.loop = OwnLoop()
         self.stuck = False
 
     @property
@@ -79,30 +78,36 @@ class LiveAgent:
         named = self.agent if hasattr(self.agent, "__qualname__") else type(self.agent)
         return ".".join(filter(None, (named.__module__, named.__qualname__)))
 
-    async def answer(self, spec: TrialSpec) -> Answer:
+    def code(self) -> AgentCode:
+        """Return its code for a trial."""
+        return AgentCode(self.loop, self.version.partition(".")[0], alone=self.is_object)
+
+    async def answer(self, spec: TrialSpec, code: AgentCode) -> Answer:
         """Return the agent's answer to the query of a trial."""
         tools = _tools_of(spec)
-        async with AsyncExitStack() as stack:
-            agent = await self._instance(spec, tools) if self.is_class else self.agent
-            if self.is_class and callable(getattr(agent, "close", None)):
-                stack.push_async_callback(_call, agent.close)
-            if callable(getattr(agent, "bind_tools", None)):
-                await _call(agent.bind_tools, tools=tools, server_url=spec.server_url)
-            answering = agent.answer if self.is_class or self.is_object else agent
-            value = await _call(answering, **_select_arguments(self._asked, spec, tools))
-        return read_answer(value, answer_names(spec.tools))
+        agent = await self._instance(spec, code, tools) if self.is_class else self.agent
+        if self.is_class and callable(getattr(agent, "close", None)):
+            code.closing = agent.close
+        if callable(getattr(agent, "bind_tools", None)):
+            await code.call(agent.bind_tools, tools=tools, server_url=spec.server_url)
+        answering = agent.answer if self.is_class or self.is_object else agent
+        value = await code.call(answering, **_select_arguments(self._asked, spec, tools))
+        # It may be an object of the agent's that works when it is read.
+        answer: Answer = await code.call(read_answer, value, answer_names(spec.tools))
+        await code.close()
+        return answer
 
-    async def _instance(self, spec: TrialSpec, tools: Sequence[Tool]) -> Any:
+    async def _instance(self, spec: TrialSpec, code: AgentCode, tools: Sequence[Tool]) -> Any:
         if issubclass(self.agent, BaseAgent):
-            return await _call(self.agent, spec.endpoint, spec.limits, system_prompt=spec.system_prompt)
-        return await _call(self.agent, **_select_arguments(self._made_with, spec, tools))
+            return await code.call(self.agent, spec.endpoint, spec.limits, system_prompt=spec.system_prompt)
+        return await code.call(self.agent, **_select_arguments(self._made_with, spec, tools))
 
 
 class LiveExecutor(Executor):
-    """Runs agents of this process.
+    """Runs agents of this process, each in an event loop of its own, and in threads.
 
-    A thread cannot be killed. An object whose ``answer`` does not return in time ends the run, since its later requests
-    could be taken for those of its next trial.
+    Code in Python that does not return in time is ended. A thread that is in C cannot be killed: an object whose
+    ``answer`` goes on there ends the run, since its later requests could be taken for those of its next trial.
 
     Args:
         agents: label in the run -> the agent.
@@ -115,7 +120,10 @@ class LiveExecutor(Executor):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Do nothing: the agents belong to the caller."""
+        """End the event loops; the agents belong to the caller."""
+        for agent in self._agents.values():
+            await agent.loop.give_up_if_held(0.0)
+            agent.loop.end()
 
     async def describe(self, framework: str) -> FrameworkInfo:
         """The framework, described by the name of the function or class."""
@@ -144,20 +152,27 @@ class LiveExecutor(Executor):
         started_at, began = datetime.now(UTC), time.perf_counter()
         answer, failure = None, None
         deadline = asyncio.timeout(None)
-        try:
-            async with deadline, self._watching(deadline, spec):
-                answer = await agent.answer(spec)
-        except TimeoutError as error:
-            late = deadline.expired()
-            agent.stuck = late and agent.is_object and not inspect.iscoroutinefunction(agent.answering)
-            message = f"no answer in {spec.limits.timeout:g} s"
-            failure = Failure(kind="timeout", message=message) if late else _failure("agent", error)
-        except AnswerError as error:
-            failure = _failure("answer", error)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code: its fault is its trial's failure
-            failure = _failure("agent", error)
-        wall_time = time.perf_counter() - began
+        async with agent.code() as code:
+            try:
+                async with deadline, self._watching(deadline, spec):
+                    answer = await agent.answer(spec, code)
+            except AnswerError as error:
+                failure = _failure("answer", error)
+            except StuckCode as error:
+                failure = Failure(kind="agent", message=f"another trial of this agent, in its event loop, {error}")
+            except Exception as error:  # noqa: BLE001 - foreign code: its fault is its trial's failure
+                failure = _failure("agent", error)
+            wall_time = time.perf_counter() - began
+            if answer is None and deadline.expired():
+                failure = await self._end_late(agent, code, spec.limits.timeout)
         return Outcome(started_at=started_at, wall_time=wall_time, answer=answer, failure=failure)
+
+    async def _end_late(self, agent: LiveAgent, code: AgentCode, seconds: float) -> Failure:
+        """End the code of a trial whose time is over."""
+        stuck = await code.stop(seconds)
+        agent.stuck = agent.is_object and stuck is not None and stuck.goes_on
+        place = "" if stuck is None else stuck.place
+        return Failure(kind="timeout", message=f"no answer in {seconds:g} s{place}")
 
     @asynccontextmanager
     async def _watching(self, deadline: asyncio.Timeout, spec: TrialSpec) -> AsyncIterator[None]:
@@ -226,46 +241,6 @@ def _tools_of(spec: TrialSpec) -> list[Any]:
     tools = [Tool(tool, spec.server_url) for tool in spec.tools]
     # An agent of a program that uses LangChain may hand its tools to LangChain, which takes only its own.
     return [tool.as_langchain() for tool in tools] if "langchain_core" in sys.modules else list(tools)
-
-
-async def _call(function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Any:
-    """Return the result of a function, whether or not it is async.
-
-    Args:
-        named: its arguments by name; the one without a name comes first.
-    """
-    first = (named.pop(""),) if "" in named else ()
-    if inspect.iscoroutinefunction(function):
-        return await function(*first, *arguments, **named)
-    value = await in_thread(lambda: function(*first, *arguments, **named))
-    return await value if inspect.isawaitable(value) else value
-
-
-async def in_thread(work: Callable[[], T]) -> T:
-    """Run a function in a thread of its own, for which neither this program's end nor other work waits."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[T] = loop.create_future()
-    context = contextvars.copy_context()
-
-    def settle(result: T | None, error: BaseException | None) -> None:
-        if future.done():
-            return
-        if error is None:
-            future.set_result(result)  # type: ignore[arg-type] # a result where there is no error
-        else:
-            future.set_exception(RuntimeError(repr(error)) if isinstance(error, StopIteration) else error)
-
-    def run() -> None:
-        result, error = None, None
-        try:
-            result = context.run(work)
-        except BaseException as raised:  # noqa: BLE001 - it is the caller's
-            error = raised
-        with suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(settle, result, error)
-
-    threading.Thread(target=run, name="trialbed-agent", daemon=True).start()
-    return await future
 
 
 def _failure(kind: FailureKind, error: BaseException) -> Failure:

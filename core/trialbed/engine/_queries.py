@@ -43,13 +43,23 @@ def choose_queries(
         queries = [query for query in queries if any(matches(str(query.query_id)) for matches in chosen)]
     if categories:
         wanted = _check_categories(categories, queries, dataset.test_set)
-        queries = [query for query in queries if wanted & set(_categories(query))]
+        queries = [query for query in queries if wanted & set(map(str.casefold, _categories(query)))]
     if shuffle is not None:
         queries.sort(key=lambda query: hashlib.sha256(json.dumps([shuffle, query.query_id]).encode()).digest())
     found = tuple(queries[:limit])
     if not found:
         raise UsageError(f"{dataset.test_set} has no queries to run")
     return found
+
+
+def absent_ends(dataset: Dataset, query_ids: Sequence[str]) -> Iterator[str]:
+    """Yield a line for each range of ids of which an end is no query: a dataset may begin later, and end sooner."""
+    ranges = [(wanted, ends) for wanted in query_ids if (ends := RANGE.fullmatch(wanted)) is not None]
+    ids = {str(query.query_id) for query in dataset.queries()} if ranges else set()
+    for wanted, ends in ranges:
+        absent = [end for end in ends.groups() if str(int(end)) not in ids]
+        if absent and wanted not in ids:
+            yield f"--query-id {wanted}: {dataset.test_set} has no query {' and none '.join(absent)}"
 
 
 def _matcher(wanted: str, queries: Sequence[Query], test_set: str) -> Callable[[str], bool]:
@@ -71,18 +81,19 @@ def _matcher(wanted: str, queries: Sequence[Query], test_set: str) -> Callable[[
 
 
 def _check_categories(wanted: Sequence[str], queries: Sequence[Query], test_set: str) -> set[str]:
-    known = sorted({category for query in queries for category in _categories(query)})
-    folded = {name.casefold() for name in wanted}
-    for name in sorted(folded.difference(known)):
-        shown = ", ".join(known[:SHOWN]) + (", …" if len(known) > SHOWN else "")
-        meant = did_you_mean(closest(name, known))
-        raise UsageError(
-            f"--category: no query of {test_set} needs an Api of {name!r:.60}{meant} Their categories are {shown}"
-        )
-    return folded
+    known = {category.casefold(): category for query in queries for category in _categories(query)}
+    for name in sorted(wanted):
+        if name.casefold() not in known:
+            every, meant = sorted(known.values()), closest(name.casefold(), known)
+            shown = ", ".join(every[:SHOWN]) + (", …" if len(every) > SHOWN else "")
+            raise UsageError(
+                f"--category: no query of {test_set} needs an Api of {name!r:.60}"
+                f"{did_you_mean(known[meant] if meant else None)} Their categories are {shown}"
+            )
+    return {name.casefold() for name in wanted}
 
 
 def _categories(query: Query) -> Iterator[str]:
     """Yield the categories of the Apis that a query needs, or is offered where it names none."""
     needed = query.gold_apis or tuple(api.ref for api in query.apis)
-    yield from (ref.category.casefold() for ref in needed)
+    yield from (ref.category for ref in needed)

@@ -20,7 +20,7 @@ from trialbed.engine._model_cache import choose_cache
 from trialbed.engine._models import model_info, with_endpoint
 from trialbed.engine._options import NO_OBJECTS, RunObjects, RunOptions, check_run_sandbox, with_commands, with_profiles
 from trialbed.engine._plan import Prepared, config_digest, find_run, remarks, run_config
-from trialbed.engine._queries import choose_queries
+from trialbed.engine._queries import absent_ends, choose_queries
 from trialbed.engine._session import NoProgress, RunProgress, RunSession
 from trialbed.engine._tools import selector_driver
 from trialbed.engine._variations import with_endpoints, with_factors
@@ -47,6 +47,8 @@ async def run(
     with await asyncio.to_thread(Store.open, prepared.options.store) as store:
         async with hold_run(store, digest, partial(find_run, store, prepared)) as found:
             run_ = await asyncio.to_thread(_record, store, prepared, found, digest, shown)
+            for line in absent_ends(prepared.dataset, prepared.options.query_ids):
+                shown.note(line)
             return await RunSession(prepared, store, run_, shown, ambient=ambient).run(executor)
 
 

@@ -138,6 +138,7 @@ class RunSession:
             raise
         finally:
             self._progress.end()
+            self._listeners.end()
         return await asyncio.to_thread(self._finish)
 
     async def _trials(self, executor: Executor | None) -> None:

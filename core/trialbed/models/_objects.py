@@ -5,7 +5,6 @@ The server forwards requests to them as to any endpoint, so that it never runs c
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import hmac
 import importlib.util
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from trialbed.contracts import ModelDriver, ModelInfo, OpenedModel
 from trialbed.errors import UsageError
+from trialbed.own_thread import OwnLoop, do_alone
 from trialbed.records import COMMON_NAME
 from trialbed.settings import RunSettings
 from trialbed.sources import source_of
@@ -60,13 +60,13 @@ class ObjectModel(ModelDriver):
         return ModelInfo(identity=self._identity, told_name=COMMON_NAME)
 
     @asynccontextmanager
-    async def open(self, name: str, settings: RunSettings) -> AsyncIterator[OpenedModel]:  # noqa: ARG002
+    async def open(self, name: str, settings: RunSettings) -> AsyncIterator[OpenedModel]:
         """Serve it on this machine, to those that know its key."""
         from aiohttp import web  # takes long to import, and most runs do not need it
 
-        key = secrets.token_urlsafe(24)
+        key, loop = secrets.token_urlsafe(24), OwnLoop()
         application = web.Application(client_max_size=MAX_REQUEST)
-        application.router.add_post("/v1/{path:.+}", _Host(self._answer, key).serve)
+        application.router.add_post("/v1/{path:.+}", _Host(self._answer, key, loop, settings.timeout).serve)
         runner = web.AppRunner(application, access_log=None)
         await runner.setup()
         try:
@@ -75,6 +75,7 @@ class ObjectModel(ModelDriver):
             yield OpenedModel(model=name, base_url=f"http://127.0.0.1:{port}/v1", api_key=key)
         finally:
             await runner.cleanup()
+            loop.end()
 
 
 class FileModels(ModelDriver):
@@ -94,11 +95,18 @@ class FileModels(ModelDriver):
 
 
 class _Host:
-    """Answers requests over HTTP with the words of an object."""
+    """Answers requests over HTTP with the words of an object, which holds up nobody but those who ask it.
 
-    def __init__(self, answer: Callable[[ModelRequest], Any], key: str) -> None:
+    Args:
+        loop: of the object's coroutines.
+        seconds: that one answer may take.
+    """
+
+    def __init__(self, answer: Callable[[ModelRequest], Any], key: str, loop: OwnLoop, seconds: float) -> None:
         self._answer = answer
         self._key = key
+        self._loop = loop
+        self._seconds = seconds
 
     async def serve(self, http: web.Request) -> web.StreamResponse:
         """Answer one request."""
@@ -121,10 +129,11 @@ class _Host:
         return web.Response(body=b"".join(parts), headers={"content-type": kind})
 
     async def _ask(self, request: ModelRequest) -> Any:
+        seconds, module = self._seconds, getattr(self._answer, "__module__", "") or ""
         if inspect.iscoroutinefunction(self._answer):
-            return await self._answer(request)
-        said = await asyncio.to_thread(self._answer, request)
-        return await said if isinstance(said, Awaitable) else said
+            return await self._loop.do(lambda: self._answer(request), seconds, module)
+        said = await do_alone(lambda: self._answer(request), seconds, self._answer)
+        return await self._loop.do(lambda: said, seconds, module) if isinstance(said, Awaitable) else said
 
 
 def as_answer(said: Any) -> ModelAnswer:

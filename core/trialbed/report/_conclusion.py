@@ -89,10 +89,11 @@ class Conclusion:
         if not stages:
             return ""
         lost, most = sum(stages.values()), max(stages, key=lambda stage: stages[stage])
+        words = LOSSES[most].replace("were ", "was ", 1) if stages[most] == 1 else LOSSES[most]
         if lost == 1:
-            return f"its one lost call {LOSSES[most].replace('were ', 'was ', 1)}"
+            return f"its one lost call {words}"
         count = "all" if stages[most] == lost else f"{stages[most]:,} of"
-        return f"{count} {'' if count == 'all' else 'its '}{lost:,} lost calls {LOSSES[most]}"
+        return f"{count} {'' if count == 'all' else 'its '}{lost:,} lost calls {words}"
 
     def _incomplete(self) -> str:
         return f"the run is incomplete, {_trials(self.missing)} not measured" if self.missing else ""

@@ -31,6 +31,7 @@ from trialbed.scoring._counting import (
 )
 from trialbed.scoring._function_judge import FunctionJudge, JudgeFunction, as_judge
 from trialbed.scoring._judged import JUDGED, judge_label, judged_score
+from trialbed.scoring._loops import judge_apart, judge_here
 from trialbed.scoring._quality import ALWAYS, quality_scores
 from trialbed.scoring._scorers import ScoreFunction, Scorer, scorer
 
@@ -60,6 +61,8 @@ __all__ = [
     "common_pairs",
     "first_trials_apart",
     "is_large",
+    "judge_apart",
+    "judge_here",
     "judge_identity",
     "judge_label",
     "judge_note",

@@ -32,8 +32,8 @@ ENTRY = re.compile(r"\s*\*{0,2}(\w+)(?: \([^()]*\))?:\s*(.*)")
 WORDS = {"integer": "INTEGER", "number": "NUMBER", "boolean": "BOOLEAN", "array": "ARRAY", "object": "OBJECT"}
 """Type of a JSON Schema -> the word for it in an Api's documentation; ``STRING`` for all others."""
 
-Blocking = Callable[[Callable[[], Any]], Awaitable[Any]]
-"""Runs a function that is not async, such as in a thread."""
+Way = Callable[[Callable[[], Any]], Awaitable[Any]]
+"""Runs a function, such as in a thread, or one that makes a coroutine, such as in an event loop of its own."""
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,13 @@ class ToolBody:
         takes_state = STATE in inspect.signature(self.owner).parameters
         return self.owner(**{STATE: state}) if takes_state else self.owner()
 
-    async def call(self, arguments: Mapping[str, Json], owner: Any, blocking: Blocking) -> Json:
+    async def call(self, arguments: Mapping[str, Json], owner: Any, blocking: Way, waiting: Way) -> Json:
         """Call the function, and return its result as JSON.
 
         Args:
             owner: the trial's object; None for a function.
+            blocking: runs it where it is not async.
+            waiting: runs it where it is.
 
         Raises:
             ApiRefused: the arguments do not fit, or the function refuses them.
@@ -103,9 +105,9 @@ class ToolBody:
             raise ApiRefused(f"Invalid arguments: {_problems(error)}") from error
         function = self.function if owner is None else getattr(owner, self.function.__name__)
         if inspect.iscoroutinefunction(function):
-            return to_jsonable_python(await function(*positional, **named))
+            return to_jsonable_python(await waiting(lambda: function(*positional, **named)))
         value = await blocking(lambda: function(*positional, **named))
-        return to_jsonable_python(await value if inspect.isawaitable(value) else value)
+        return to_jsonable_python(await waiting(lambda: value) if inspect.isawaitable(value) else value)
 
 
 def function_tools(given: Callable[..., Any]) -> Iterator[tuple[Api, ToolBody]]:

@@ -16,9 +16,9 @@ from trialbed.report.comparison import (
     QueryId,
     Side,
     are_same_trials,
-    chosen_baseline,
     incomplete_note,
     read_sides,
+    run_pairs,
     unique_names,
 )
 from trialbed.settings import MARGIN
@@ -161,19 +161,18 @@ class QueryPlan:
         return asdict(self)
 
 
-def plan(sides: Sequence[Side], baseline: Side | None, options: QueryPlanOptions) -> QueryPlan:
+def plan(sides: Sequence[Side], pairs: Sequence[tuple[Side, Side]], options: QueryPlanOptions) -> QueryPlan:
     """Plan a comparison.
 
     Args:
-        sides: those of the pilot; with fewer than two, the plan is for the worst case.
-        baseline: the one of them that the others are compared with.
+        sides: those of the pilot.
+        pairs: baseline and candidate of each comparison; without any, the plan is for the worst case.
 
     Raises:
         DataError: the pilot has too few queries, or lacks the score.
     """
     for side in sides:
         _check_score(side, options.score)
-    pairs = [(baseline, side) for side in sides if side is not baseline] if baseline is not None else []
     comparisons = options.comparisons or max(1, len(pairs))
     pilots = _pilots(pairs, options.score) if pairs else [(None, None, WORST_CASE)]
     return QueryPlan(
@@ -293,8 +292,10 @@ def _range(found: int | None, pilot: Pilot, repeats: int, difference: float) -> 
     return min(found, max(FEWEST, round(found * least))), round(found * most)
 
 
-def plan_sides(values: Sequence[str], store: str | None, against: str | None) -> tuple[list[Side], Side | None]:
-    """Return the sides of a pilot, and the one that the others are compared with; None where there are fewer than two.
+def plan_sides(
+    values: Sequence[str], store: str | None, against: str | None
+) -> tuple[list[Side], list[tuple[Side, Side]]]:
+    """Return the sides of a pilot, and the pairs that a run of them would compare; none of fewer than two sides.
 
     Args:
         values: runs, with a framework or without, or result documents.
@@ -310,6 +311,5 @@ def plan_sides(values: Sequence[str], store: str | None, against: str | None) ->
                 f"the pilot has the trials of {one.about.framework} in run {one.about.run_id} twice; name each run once"
             )
     if against is None and len(sides) < 2:
-        return sides, None
-    names = {side.name: side for side in sides}
-    return sides, names[chosen_baseline(list(names), against)]
+        return sides, []
+    return sides, [(pair.baseline, pair.candidate) for pair in run_pairs(sides, against)]

@@ -90,9 +90,9 @@ def command(
     from trialbed.records import score_key
     from trialbed_evaluation.planning import QueryPlanOptions, plan, plan_sides
 
-    sides, baseline = plan_sides(pilot, store, against)
+    sides, pairs = plan_sides(pilot, store, against)
     # Only a pilot with repeats shows their gain.
-    usual = (1, 3) if baseline and all((side.about.settings["repeat"] or 1) > 1 for side in sides) else (1,)
+    usual = (1, 3) if pairs and all((side.about.settings["repeat"] or 1) > 1 for side in sides) else (1,)
     options = QueryPlanOptions(
         score=score_key(score),
         queries=tuple(sorted(set(queries or QUERIES))),
@@ -103,7 +103,7 @@ def command(
         margin=margin,
         prices=None if price is None else read_prices(price),
     )
-    found = plan(sides, baseline, options)
+    found = plan(sides, pairs, options)
     if as_json:
         print_json(found.as_json())
     else:

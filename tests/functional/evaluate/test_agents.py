@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,43 @@ async def test_an_agent_is_given_what_it_asks_for() -> None:
     assert seen == [("Are you there?", True, "gpt-4o", 3)]
     (trial,) = trials()
     assert len(trial.wire.model_calls) == 1
+
+
+def test_async_code_holds_up_only_its_own_kind() -> None:
+    """Each kind runs beside the run, so that an agent that blocks its event loop still gets its tool's answer."""
+    threads: dict[str, str] = {}
+
+    def note(kind: str) -> None:
+        assert threading.current_thread() is not threading.main_thread()
+        threads[kind] = threading.current_thread().name
+
+    async def population(city: str) -> int:
+        """The people of a city."""
+        note("tool")
+        return 709_037
+
+    async def blocking(query: str, tools: Any) -> str:
+        note("agent")
+        return f"It is {tools[0].invoke({'city': 'Oslo'})}."
+
+    async def asked(trial: Any) -> bool:
+        note("scorer")
+        verdict = await trial.judge.judge(trial.query, trial.answer, trial.wire)
+        return bool(verdict.value)
+
+    async def judging(query: Any, answer: Any, wire: Any) -> bool:
+        note("judge")
+        return "709" in answer.final_answer
+
+    async def model(request: Any) -> str:
+        note("model")
+        return "It is 709037."
+
+    task = Task("How many?", tools=[population])
+    evaluate([blocking, "reference"], [task], model=model, judge=judging, scorers=[asked])
+    assert by_framework("sopr_score") == {"blocking": [1.0], "reference": [1.0]}
+    assert by_framework("asked") == {"blocking": [1.0], "reference": [1.0]}
+    assert threads.keys() == {"tool", "agent", "scorer", "judge", "model"}
 
 
 def test_classes_are_made_for_each_trial_and_objects_keep_what_they_have() -> None:

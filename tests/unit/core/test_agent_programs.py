@@ -83,6 +83,7 @@ def test_its_digest_is_that_of_the_text_and_of_the_files_contents(folder: Path) 
         ("sh 'x", "No closing quotation"),
         ("no-such-program x", "the program 'no-such-program' was not found"),
         ("a:native=sh x", "'a:native' cannot be a command's name, which has letters, digits, '.', '_' and '-' only"),
+        ("mine=KEY=1 sh x", "the program 'KEY=1' was not found; .*; to set KEY, write 'env KEY=1' in its place"),
         ("run.sh", "write ./run.sh"),
         ("./agent.mjs", "chmod"),
     ],

@@ -99,6 +99,37 @@ async def test_a_broken_scorer_costs_its_own_score_only() -> None:
     assert (failure.kind, failure.message) == ("scorer", "bad: ValueError: no such luck")
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_an_object_that_does_not_return_costs_its_own_score_only(
+    is_async: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trialbed.listeners.SILENT_SECONDS", 0.1)
+    monkeypatch.setattr("trialbed.own_thread.GRACE", 0.2)
+
+    class Endless:
+        @hookimpl
+        def score_trial(self, context: ScoreContext) -> Any:
+            return self.wait() if is_async else self.spin()
+
+        async def wait(self) -> Any:
+            self.spin()
+
+        def spin(self) -> Any:
+            while True:
+                pass
+
+    manager = empty_manager()
+    manager.register(Endless(), name="endless")
+    manager.register(Good(), name="good")
+    heard = Listeners(manager, {"endless"})
+    scores = {score.name: score for score in await heard.score(context())}
+    heard.end()
+    assert scores["length"].value == 3.0
+    failure = scores["endless:failed"].failure
+    assert failure is not None
+    assert failure.message.startswith("endless: StuckCode: did not return within 0.1 s (File ")
+
+
 async def test_a_score_given_twice_is_a_failure_of_the_second_plugin() -> None:
     scores = {score.name: score for score in await listeners(a=Good(), b=Good()).score(context())}
     assert scores["length"].value == 3.0

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -132,11 +134,11 @@ async def test_a_thread_that_hangs_ends_the_run_since_nothing_can_kill_it() -> N
 
 async def test_time_spent_waiting_for_the_endpoint_moves_the_deadline() -> None:
     asked: list[str] = []
-    go_on = asyncio.Event()
+    go_on = threading.Event()
 
     class Waiting(Async):
         async def answer(self, query: str) -> dict[str, Any]:
-            await go_on.wait()
+            await asyncio.to_thread(go_on.wait)
             return document(query)
 
     async def waited(trial: str) -> float:
@@ -247,6 +249,106 @@ async def test_what_a_thread_raises_is_the_callers() -> None:
     outcome = await LiveExecutor({"mine": stopping}).execute(spec())
     assert outcome.failure is not None
     assert "StopIteration('odd')" in outcome.failure.message
+
+
+async def test_code_in_python_is_ended_where_it_does_not_return(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Functions and objects, async or not, which hold neither the run nor their later trials."""
+    monkeypatch.setattr("trialbed.own_thread.GRACE", 0.2)
+    again: list[str] = []
+
+    def endless(query: str) -> str:
+        again.append(query)
+        while len(again) < 2:
+            pass
+        return query
+
+    async def endless_too(query: str) -> str:
+        return endless(query)
+
+    async def stubborn(query: str) -> str:
+        again.append(query)
+        while len(again) < 2:
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(0.01)
+        return query
+
+    for answering in (endless, endless_too, stubborn):
+        for agent in (answering, SimpleNamespace(answer=answering)):
+            again.clear()
+            async with LiveExecutor({"mine": agent}) as executor:
+                failure = (await executor.execute(spec(timeout=0.1))).failure
+                assert failure is not None
+                assert failure.kind == "timeout"
+                assert answering is stubborn or f'(File "{__file__}", line ' in failure.message
+                assert (await executor.execute(spec())).answer is not None, (answering, agent)
+
+
+async def test_a_trial_whose_event_loop_another_one_holds_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trialbed.own_thread.GRACE", 0.2)
+
+    async def holding(query: str, limits: Limits) -> str:
+        if limits.timeout < 1:
+            while True:
+                pass
+        await asyncio.sleep(60)
+        return query
+
+    async with LiveExecutor({"mine": holding}) as executor:
+        waiting = asyncio.create_task(executor.execute(spec(timeout=60)))
+        await asyncio.sleep(0)
+        await executor.execute(spec(timeout=0.1))
+        failure = (await waiting).failure
+    assert failure is not None
+    assert failure.kind == "agent"
+    assert failure.message.startswith("another trial of this agent, in its event loop, did not return within 0.1 s")
+
+
+async def test_an_agent_that_ends_its_event_loop_ends_nothing_else() -> None:
+    async def leave() -> None:
+        raise SystemExit(3)
+
+    async def leaving(query: str) -> str:
+        task = asyncio.create_task(leave())
+        await asyncio.wait({task})
+        return query
+
+    async with LiveExecutor({"mine": leaving}) as executor:
+        for _ in range(2):
+            assert (await executor.execute(spec())).answer is not None
+
+
+async def test_an_agent_that_cancels_itself_has_failed_alone() -> None:
+    async def giving_up(query: str) -> str:
+        raise asyncio.CancelledError
+
+    def giving_up_too(query: str) -> str:
+        raise asyncio.CancelledError
+
+    for agent in (giving_up, giving_up_too):
+        failure = (await LiveExecutor({"mine": agent}).execute(spec())).failure
+        assert failure is not None
+        assert failure.kind == "agent"
+
+
+async def test_an_answer_that_works_when_it_is_read_works_in_the_agents_time() -> None:
+    threads: list[threading.Thread] = []
+
+    class Working(dict[str, Any]):
+        def get(self, key: str, default: Any = None) -> Any:
+            threads.append(threading.current_thread())
+            return super().get(key, default)
+
+        def __getitem__(self, key: str) -> Any:
+            threads.append(threading.current_thread())
+            return super().__getitem__(key)
+
+    class Lazy:
+        async def answer(self, query: str) -> Any:
+            return Working(document(query))
+
+    assert (await LiveExecutor({"mine": Lazy()}).execute(spec())).answer is not None
+    assert threads
+    assert threading.main_thread() not in threads
 
 
 @for_each(

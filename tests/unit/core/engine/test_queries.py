@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from trialbed.engine import choose_queries, open_dataset
+from trialbed.engine._queries import absent_ends
 from trialbed.errors import UsageError
 from trialbed.records import Api, GoldCall, Query
 
@@ -39,6 +40,14 @@ def test_a_range_has_the_numbers_between_its_ends_and_ids_stand_beside_it() -> N
     assert ids("1-100", limit=2) == [1, 2]
 
 
+def test_a_range_that_begins_or_ends_at_no_query_is_named() -> None:
+    assert list(absent_ends(Few(), ("1-6", "none", "2-3"))) == []  # type: ignore[arg-type]
+    assert list(absent_ends(Few(), ("0-9", "5-7"))) == [  # type: ignore[arg-type]
+        "--query-id 0-9: few has no query 0 and none 9",
+        "--query-id 5-7: few has no query 7",
+    ]
+
+
 @pytest.mark.parametrize("wanted", ["9", "7-9", "6-4", "1-", "a-b", "1-" + "9" * 50])
 def test_what_is_not_there_is_refused(wanted: str) -> None:
     with pytest.raises(UsageError, match="--query-id: few has no query"):
@@ -52,8 +61,8 @@ def test_a_category_has_the_queries_that_need_it_or_are_offered_it_where_none_is
 
 
 def test_a_category_that_is_not_there_is_refused_with_those_that_are() -> None:
-    with pytest.raises(UsageError, match=r"'finanze'; did you mean 'finance'\?.* finance, food, weather"):
-        ids(categories=("Finanze",))
+    with pytest.raises(UsageError, match=r"'FINANZE'; did you mean 'Finance'\?.* Finance, Food, Weather"):
+        ids(categories=("FINANZE",))
 
 
 def test_an_order_is_drawn_by_its_number_and_a_larger_limit_adds_to_it() -> None:

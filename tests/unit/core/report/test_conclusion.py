@@ -65,6 +65,8 @@ def test_one_framework_has_its_interval() -> None:
 def test_losses_are_counted() -> None:
     assert conclusion(0.0, lost=lost(not_called=4)).endswith("all 4 lost calls were not asked for by the model.")
     assert conclusion(0.0, lost=lost(trial_failed=1)).endswith("its one lost call was lost in trials that failed.")
+    one_each = lost(api_failed=1, not_called=1)
+    assert conclusion(0.0, lost=one_each).endswith("1 of its 2 lost calls was not asked for by the model.")
     assert conclusion(1.0, lost=lost(used=4)) == conclusion(1.0)
 
 

@@ -12,7 +12,7 @@ from support.cases import for_each
 
 from trialbed.errors import DataError, UsageError
 from trialbed.prices import read_prices
-from trialbed.report.comparison import ComparedRun, ComparedTrial, Side, paired_findings
+from trialbed.report.comparison import ComparedRun, ComparedTrial, Side, paired_findings, run_pairs
 from trialbed.statistics import PairedVerdict
 from trialbed_evaluation.planning import (
     WORST_CASE,
@@ -112,8 +112,8 @@ def test_a_plan_follows_from_a_pilot(write: Any) -> None:
     found = {query: {"sopr_score": query % 2, "total_tokens": 100} for query in range(1, 41)}
     other = {query: {"sopr_score": 1 if query % 4 else 0, "total_tokens": 300} for query in range(1, 41)}
     values = [str(write("reference", found)), str(write("langgraph", other))]
-    sides, baseline = plan_sides(values, None, None)
-    document = plan(sides, baseline, QueryPlanOptions(queries=(20, 200), difference=0.2))
+    sides, pairs = plan_sides(values, None, None)
+    document = plan(sides, pairs, QueryPlanOptions(queries=(20, 200), difference=0.2))
     (pair,) = document.pilots
     assert (pair.baseline, pair.candidate, pair.queries) == ("reference", "langgraph", 40)
     assert pair.changed == 0.25
@@ -123,27 +123,40 @@ def test_a_plan_follows_from_a_pilot(write: Any) -> None:
     assert (pair.needed[0].queries or 0) < 100
     assert document.tokens_per_trial == {"reference": 100, "langgraph": 300}
     assert list(document.as_json()["pilots"][0])[:3] == ["baseline", "candidate", "queries"]
-    turned, _ = plan_sides(values, None, "langgraph")
-    assert plan(turned, turned[1], QueryPlanOptions(queries=(20,))).pilots[0].candidate == "reference"
+    turned = plan(*plan_sides(values, None, "langgraph"), QueryPlanOptions(queries=(20,)))
+    assert turned.pilots[0].candidate == "reference"
+
+
+def test_a_pilot_of_several_models_is_planned_as_a_run_of_it_compares(write: Any) -> None:
+    """Frameworks under one model with each other, and models under the baseline."""
+    labels = [f"{framework}@{model}" for framework in ("reference", "langgraph") for model in ("a", "b")]
+    values = [str(write(label, {query: {"sopr_score": query % 2} for query in range(9)})) for label in labels]
+    sides, pairs = plan_sides(values, None, None)
+    assert [(baseline.name, candidate.name) for baseline, candidate in pairs] == [
+        (pair.baseline.name, pair.candidate.name) for pair in run_pairs(sides, None)
+    ]
+    assert ("reference@b", "langgraph@b") in [(one.name, other.name) for one, other in pairs]
+    planned = plan(sides, pairs, QueryPlanOptions(queries=(20,)))
+    assert [(pair.baseline, pair.candidate) for pair in planned.pilots] == [(one.name, two.name) for one, two in pairs]
 
 
 def test_a_plan_says_what_a_run_costs_at_the_pilots_prices_or_at_others(write: Any) -> None:
     scores = {"total_tokens": 110, "prompt_tokens": 100, "completion_tokens": 10}
     found = {query: {"sopr_score": query % 2, "cost": 0.5, **scores} for query in range(1, 41)}
     other = {query: {"sopr_score": 1 if query % 4 else 0, "cost": 1.5, **scores} for query in range(1, 41)}
-    sides, baseline = plan_sides([str(write("reference", found)), str(write("langgraph", other))], None, None)
-    document = plan(sides, baseline, QueryPlanOptions(queries=(20,)))
+    sides, pairs = plan_sides([str(write("reference", found)), str(write("langgraph", other))], None, None)
+    document = plan(sides, pairs, QueryPlanOptions(queries=(20,)))
     assert document.cost_per_trial == {"reference": 0.5, "langgraph": 1.5}
     assert document.cost(20, 3) == 120
-    elsewhere = plan(sides, baseline, QueryPlanOptions(queries=(20,), prices=read_prices("1,10")))
+    elsewhere = plan(sides, pairs, QueryPlanOptions(queries=(20,), prices=read_prices("1,10")))
     assert elsewhere.cost(1, 1) == pytest.approx(2 * (100 * 1 + 10 * 10) / 1e6)
 
 
 def test_a_run_of_which_one_side_has_no_price_has_none(write: Any) -> None:
     found = {query: {"sopr_score": query % 2, "cost": 0.5} for query in range(1, 41)}
     other = {query: {"sopr_score": 1} for query in range(1, 41)}
-    sides, baseline = plan_sides([str(write("reference", found)), str(write("langgraph", other))], None, None)
-    assert plan(sides, baseline, QueryPlanOptions(queries=(20,))).cost(20, 1) is None
+    sides, pairs = plan_sides([str(write("reference", found)), str(write("langgraph", other))], None, None)
+    assert plan(sides, pairs, QueryPlanOptions(queries=(20,))).cost(20, 1) is None
 
 
 def test_without_two_sides_the_worst_case_is_planned(write: Any) -> None:
@@ -160,11 +173,11 @@ def test_without_two_sides_the_worst_case_is_planned(write: Any) -> None:
 
 def test_a_pilot_that_says_nothing_is_refused(write: Any) -> None:
     values = [str(write(name, {1: {"sopr_score": 1}})) for name in ("a", "b")]
-    sides, baseline = plan_sides(values, None, None)
+    sides, pairs = plan_sides(values, None, None)
     with pytest.raises(DataError, match="at least two"):
-        plan(sides, baseline, QueryPlanOptions())
+        plan(sides, pairs, QueryPlanOptions())
     with pytest.raises(DataError, match="no score of quality 'wall_time'; it has api_f1, sopr_score"):
-        plan(sides, baseline, QueryPlanOptions(score="wall_time"))
+        plan(sides, pairs, QueryPlanOptions(score="wall_time"))
     with pytest.raises(UsageError, match="--against"):
         plan_sides(values, None, "c")
     with pytest.raises(DataError, match="no score of quality 'wall_time'"):
