@@ -52,6 +52,7 @@ from .records import Deviation as Deviation
 from .records import EmbeddingCall as EmbeddingCall
 from .records import EndpointInfo as EndpointInfo
 from .records import Environment as Environment
+from .records import Expected as Expected
 from .records import Failure as Failure
 from .records import FailureKind as FailureKind
 from .records import FilledArgument as FilledArgument
@@ -106,8 +107,10 @@ from .store import TrialColumns as TrialColumns
 from .store import TrialPlace as TrialPlace
 from .store import open_run as open_run
 from .store import open_store as open_store
+from .tasks import Expect as Expect
 from .tasks import Task as Task
 from .tasks import call as call
+from .tasks import tool as tool
 from .tool_calls import AskedCall as AskedCall
 from .tools import Tool as Tool
 from .tools import tls_for as tls_for

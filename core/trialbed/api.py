@@ -28,7 +28,7 @@ from trialbed.report import Report
 from trialbed.run_report import run_and_report
 from trialbed.scoring import JudgeFunction, ScoreFunction, Scorer, as_judge
 from trialbed.settings import configured_settings, env_dir, make_folder, read_env_file
-from trialbed.tasks import TASKS, Task, compile_tasks, write_queries
+from trialbed.tasks import TASKS, Task, TaskDataset
 
 OWN = ("frameworks", "dataset", "model", "judge", "selector", "environments")
 """Settings that ``evaluate`` has parameters of its own for."""
@@ -166,7 +166,9 @@ async def run_agents(
     chosen |= settings
     _check_objects(judge, selector, simulator, tasks)
     frameworks, live = _agents(agents)
-    dataset, own_dataset, bodies = _tasks(chosen.pop("dataset", "mini") if tasks is None else tasks, name)
+    own_dataset = _dataset(tasks, name)
+    if isinstance(tasks, str):
+        chosen["dataset"] = tasks
     own_model = None if model is None or isinstance(model, str) else ObjectModel(model, title="model")
     named = {"model": _setting_of(model), "judge": _setting_of(judge), "selector": _setting_of(selector)}
     chosen |= {name: value for name, value in named.items() if value is not None}
@@ -177,7 +179,6 @@ async def run_agents(
         **{
             **chosen,
             "frameworks": frameworks,
-            "dataset": dataset,
             "environments": await _environments(asked, store, build=may_build if build is None else build),
         }
     )
@@ -187,7 +188,6 @@ async def run_agents(
         judge=None if judge is None or isinstance(judge, str) else as_judge(judge),
         selector=None if isinstance(selector, str) else selector,
         simulator=simulator,
-        bodies=bodies,
         plugins=_plugins(scorers),
         model=own_model,
     )
@@ -254,14 +254,11 @@ def _name_of(thing: Any) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "", str(name)) or "agent"
 
 
-def _tasks(given: Tasks, name: str) -> tuple[str, Dataset | None, Mapping[Any, Any]]:
-    """Return the name of the tasks' dataset, the dataset where it is an object, and the bodies of its functions."""
-    if isinstance(given, str):
-        return given, None, {}
-    if isinstance(given, Dataset):
-        return str(write_queries(given.queries(), given.test_set)), given, {}
-    queries, bodies = compile_tasks([given] if isinstance(given, (Task, Query)) else given)
-    return str(write_queries(queries, name)), None, bodies
+def _dataset(given: Tasks | None, name: str) -> Dataset | None:
+    """Return the dataset that tasks are; None where they are named."""
+    if given is None or isinstance(given, (str, Dataset)):
+        return given if isinstance(given, Dataset) else None
+    return TaskDataset([given] if isinstance(given, (Task, Query)) else given, name)
 
 
 def _plugins(scorers: Sequence[Any]) -> dict[str, object]:

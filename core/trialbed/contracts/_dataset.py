@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from trialbed.errors import UsageError
-from trialbed.records import Api, Query
+from trialbed.records import Api, ApiRef, Query
+
+if TYPE_CHECKING:
+    from trialbed.tasks import ToolBody
+
+NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
 class Dataset(ABC):
@@ -19,11 +25,19 @@ class Dataset(ABC):
         name: the driver's name, or the file's.
         test_set: names the result document (``G1_instruction``, ``mini``).
         simulator: which simulator answers for these Apis when neither the cache nor the real API does.
+        functions: the Apis whose calls functions of this process answer.
+        checks: name -> a function that looks at the trials of the queries that name it.
+        scorers: name -> a plugin that scores all trials.
+        files: its own files, which no agent may read.
     """
 
     name: str
     test_set: str
     simulator: str = "template"
+    functions: Mapping[ApiRef, ToolBody] = NOTHING
+    checks: Mapping[str, Callable[[Any], Any]] = NOTHING
+    scorers: Mapping[str, object] = NOTHING
+    files: Sequence[Path] = ()
 
     @abstractmethod
     def queries(self) -> Sequence[Query]:

@@ -13,15 +13,19 @@ from trialbed.errors import DataError, TrialbedError, UsageError
 from trialbed.records import Api, Query, RunConfig
 from trialbed.settings import index_dir
 
+TASK_SUFFIXES = (".py", ".yaml", ".yml", ".jsonl")
+"""The endings of files of tasks; other files are queries in JSON."""
+
 
 def open_dataset(spec: str, data_dir: Path) -> Dataset:
-    """Open the dataset that ``NAME``, ``NAME:TEST_SET`` or ``FILE.json`` names.
+    """Open the dataset that ``NAME``, ``NAME:TEST_SET``, ``FILE.json`` or a file of tasks names.
 
     Raises:
         UsageError, DataError, DriverError: as ``DatasetDriver.open`` and ``load_driver`` say.
     """
     if is_file(spec):
-        return dataset_driver("file").open(spec, data_dir)
+        kind = "tasks" if Path(spec).suffix in TASK_SUFFIXES else "file"
+        return dataset_driver(kind).open(spec, data_dir)
     name, _, test_set = spec.partition(":")
     if looks_like_file(name):
         raise UsageError(f"there is no file {spec}{_close_files(spec)}")

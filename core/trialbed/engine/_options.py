@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
@@ -34,6 +34,7 @@ class RunObjects:
         simulator: answers for all other Apis: an object, or a driver's name; None for that of the dataset.
         plugins: name -> a plugin of this run alone, such as its scorers.
         model: the driver of the one model; the options have its name.
+        checks: name -> a function that looks at the trials of the queries that name it.
     """
 
     agents: Mapping[str, Any] = field(default_factory=dict)
@@ -44,6 +45,23 @@ class RunObjects:
     bodies: Mapping[ApiRef, ToolBody] = field(default_factory=dict)
     plugins: Mapping[str, object] = field(default_factory=dict)
     model: ModelDriver | None = None
+    checks: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+
+    def with_dataset(self, dataset: Dataset) -> RunObjects:
+        """Return the objects with those that a dataset brings: its functions, checks and scores.
+
+        Raises:
+            UsageError: a score of the dataset has the name of one that was given.
+        """
+        twice = next((name for name in dataset.scorers if name in self.plugins), None)
+        if twice is not None:
+            raise UsageError(f"scorers: {dataset.name} brings a score {twice!r} of its own; name yours otherwise")
+        return replace(
+            self,
+            bodies={**dataset.functions, **self.bodies},
+            checks={**dataset.checks, **self.checks},
+            plugins={**self.plugins, **dataset.scorers},
+        )
 
     def code_digest(self) -> str | None:
         """Return the SHA-256 of the source of all of them, which a continued run shares; None without any."""
@@ -56,7 +74,12 @@ class RunObjects:
     def _texts(self) -> Iterator[str]:
         bodies = {ref.title: body.code for ref, body in self.bodies.items()}
         plugins = {name: getattr(plugin, "code", plugin) for name, plugin in self.plugins.items()}
-        for kind, objects in (("agent", self.agents), ("tool", bodies), ("plugin", plugins)):
+        for kind, objects in (
+            ("agent", self.agents),
+            ("tool", bodies),
+            ("plugin", plugins),
+            ("check", self.checks),
+        ):
             yield from (f"{kind} {name}: {source_of(thing)}" for name, thing in sorted(objects.items()))
         for kind in ("judge", "selector", "simulator"):
             thing = getattr(self, kind)
@@ -194,11 +217,16 @@ BESIDE = ("", "-journal", "-shm", "-wal")
 """The endings of the files that SQLite keeps for a database."""
 
 
-def run_sandbox(settings: RunSettings) -> Sandbox | None:
-    """The sandbox that is asked for; None for none."""
+def run_sandbox(settings: RunSettings, files: Iterable[Path] = ()) -> Sandbox | None:
+    """The sandbox that is asked for; None for none.
+
+    Args:
+        files: of the dataset.
+    """
     if settings.sandbox == SANDBOXES[0]:
         return None
-    return Sandbox(settings.sandbox, tuple(dict.fromkeys(_hidden_paths(settings))))
+    hidden = [path.resolve() for path in files]
+    return Sandbox(settings.sandbox, tuple(dict.fromkeys([*hidden, *_hidden_paths(settings)])))
 
 
 def check_run_sandbox(settings: RunSettings, executor: type[Executor] | None) -> None:

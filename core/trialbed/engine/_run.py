@@ -28,6 +28,7 @@ from trialbed.errors import DataError, UsageError
 from trialbed.prices import run_prices
 from trialbed.records import Run
 from trialbed.store import RunChanges, Store, hold_run, record_run
+from trialbed.tasks import write_queries
 
 
 async def run(
@@ -61,11 +62,13 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: 
     options = with_factors(with_profiles(options, objects.agents), objects.model)
     options = with_endpoints(with_endpoint(options, own_judge=objects.judge is not None, own_model=objects.model))
     LiveExecutor(objects.agents)  # refuses objects that are not agents
+    dataset = objects.dataset or open_dataset(options.dataset, options.data_dir)
+    objects = objects.with_dataset(dataset)
+    options = with_kept_queries(options, dataset, own=objects.dataset is not None)
     if options.gold_answers and (objects.bodies or not isinstance(objects.simulator, str | None)):
         raise UsageError("gold_answers: the gold calls of tools that are functions or objects cannot be made apart")
     commands = agent_commands(options.commands, Path.cwd())
     options = with_commands(options, commands)
-    dataset = objects.dataset or open_dataset(options.dataset, options.data_dir)
     queries = choose_queries(dataset, options.limit, options.query_ids, options.categories, options.shuffle)
     model = model_info(options, objects.model)
     config = run_config(
@@ -84,6 +87,13 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: 
         other = replace(options, model=name)
         caches[name] = choose_cache(other, model_info(other))
     return Prepared(options, dataset, queries, config, commands, catalog, objects, caches)
+
+
+def with_kept_queries(options: RunOptions, dataset: Dataset, *, own: bool) -> RunOptions:
+    """Name a copy of the queries where the dataset is an object, or to read it again would run its code."""
+    if not (own or dataset.functions or dataset.checks or dataset.scorers):
+        return options
+    return replace(options, dataset=str(write_queries(dataset.queries(), dataset.test_set)))
 
 
 def _catalog(options: RunOptions, dataset: Dataset, objects: RunObjects) -> ApiCatalog | None:

@@ -250,6 +250,7 @@ class RunSession:
                     slots=asyncio.Semaphore(self._at_once(models)),
                     ambient=self._ambient,
                     processes=scoring,
+                    checks=objects.checks,
                 )
                 flights = FlightWatch(runner.working, control.flights, self._note_flights)
                 async with _meanwhile(watch.watch()), _meanwhile(flights.watch()):
@@ -311,7 +312,7 @@ class RunSession:
         executor = given or cast(
             "Executor", load_driver("executors", options.executor)(environments=options.environments)
         )
-        executor.sandbox = run_sandbox(options)
+        executor.sandbox = run_sandbox(options, self._prepared.dataset.files)
         executor.commands = dict(prepared.commands)
         return executor
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 
@@ -41,7 +41,7 @@ from trialbed.records import (
     TrialSpec,
     WireLog,
 )
-from trialbed.scoring import LONGEST_ANSWER, ScoreContext, ScoringStopped, is_large, judge_label
+from trialbed.scoring import LONGEST_ANSWER, Check, ScoreContext, ScoringStopped, is_large, judge_label, run_checks
 from trialbed.scoring_process import ScoringProcesses
 from trialbed.settings import read_fault_plan, secret_values
 from trialbed.tool_calls import unasked_calls
@@ -65,6 +65,7 @@ class TrialRunner:
         ambient: whether requests without a token belong to the trial that is open (agents that run in process).
         processes: read logs that are large; None reads all in this process.
         working: token -> key of the trials whose agents work now.
+        checks: name -> a function that looks at the trials of the queries that name it.
     """
 
     run: Run
@@ -83,6 +84,7 @@ class TrialRunner:
     cached_as: Mapping[str, str] = field(default_factory=dict)
     processes: ScoringProcesses | None = None
     working: dict[str, TrialKey] = field(default_factory=dict)
+    checks: Mapping[str, Check] = field(default_factory=dict)
 
     async def __call__(self, key: TrialKey, attempt: int = 0) -> TrialResult:
         """Run, observe, classify and score one attempt of a trial."""
@@ -269,7 +271,8 @@ class TrialRunner:
             in_process=self._is_live(key),
             prices=self.run.prices_of(key.framework),
         )
-        return await self.listeners.score(context)
+        checked = await run_checks(self.checks, context)
+        return await self.listeners.score(replace(context, checks=checked) if checked else context)
 
 
 def _with_readable_answer(outcome: Outcome) -> Outcome:

@@ -27,7 +27,7 @@ from trialbed.records._frameworks import (
 from trialbed.records._integrity import IntegrityFinding, IntegrityKind
 from trialbed.records._models import COMMON_NAME, Limits, ModelEndpoint, Usage
 from trialbed.records._prices import Budget, Prices, TokenRate
-from trialbed.records._queries import GoldCall, Query, ScriptedCall, ToolSpec
+from trialbed.records._queries import Expected, GoldCall, Query, ScriptedCall, ToolSpec
 from trialbed.records._runs import EndpointInfo, Run, RunConfig, RunKind, RunStatus, Variation
 from trialbed.records._scores import (
     NOT_MEASURED,
@@ -89,6 +89,7 @@ __all__ = [
     "EndpointInfo",
     "EndpointStatus",
     "Environment",
+    "Expected",
     "Failure",
     "FailureKind",
     "FaultPlan",

@@ -17,6 +17,30 @@ class GoldCall(Record):
     arguments: dict[str, Json] | None = None
 
 
+class Expected(Record):
+    """All that a task expects, beside its facts, gold calls and final state; it is solved if everything is met.
+
+    Attributes:
+        ways: other series of calls that solve the task as well as its gold calls.
+        in_order: whether the calls are made in the given order; others may stand between them.
+        only: whether no other calls are made.
+        never: tools that must not be called.
+        most_calls, most_requests, most_tokens, most_seconds: what the trial may take at most: calls of tools, requests
+            to the model, tokens of all of them, and wall time.
+        checks: the names of functions that look at the trial.
+    """
+
+    ways: tuple[tuple[GoldCall, ...], ...] = ()
+    in_order: bool = False
+    only: bool = False
+    never: tuple[ApiRef, ...] = ()
+    most_calls: int | None = None
+    most_requests: int | None = None
+    most_tokens: int | None = None
+    most_seconds: float | None = None
+    checks: tuple[str, ...] = ()
+
+
 class Query(Record):
     """One task: its text, the Apis on offer, the gold calls, and the facts of a right answer.
 
@@ -29,6 +53,8 @@ class Query(Record):
         reference_facts: texts that a right answer contains, each checkable by a rule.
         initial_state: the first state of the Apis' world; None for the simulator's own.
         final_state: the state of the Apis' world after a right solution; None where they change nothing.
+        expected: what else a task expects, which then decides, with its facts, calls and state, whether it is solved;
+            None leaves that to the judge.
     """
 
     query_id: int | str
@@ -40,13 +66,16 @@ class Query(Record):
     reference_facts: tuple[str, ...] = ()
     initial_state: Json = None
     final_state: Json = None
+    expected: Expected | None = None
 
     @model_serializer(mode="wrap")
-    def _leave_out_stated_calls(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # Digests of data whose queries all state their calls stay as they were.
+    def _leave_out_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Digests of data whose queries do not use them stay as they were.
         document: dict[str, Any] = serialize(self)
         if self.states_calls:
             document.pop("states_calls", None)
+        if self.expected is None:
+            document.pop("expected", None)
         return document
 
     @property

@@ -17,6 +17,7 @@ from trialbed.scoring._calibration import (
     judge_note,
     kept_calibrations,
 )
+from trialbed.scoring._checks import Check, CheckResult, run_checks
 from trialbed.scoring._context import ScoreContext
 from trialbed.scoring._counting import (
     NONE_ABSENT,
@@ -29,6 +30,7 @@ from trialbed.scoring._counting import (
     timed_trials,
     zero_scores,
 )
+from trialbed.scoring._expected import Expectation, expectations
 from trialbed.scoring._function_judge import FunctionJudge, JudgeFunction, as_judge
 from trialbed.scoring._judged import JUDGED, judge_label, judged_score
 from trialbed.scoring._loops import judge_apart, judge_here
@@ -47,6 +49,9 @@ __all__ = [
     "SILENT_SECONDS",
     "TIMES",
     "Calibration",
+    "Check",
+    "CheckResult",
+    "Expectation",
     "FunctionJudge",
     "JudgeFunction",
     "ScoreContext",
@@ -59,6 +64,7 @@ __all__ = [
     "calibration_of",
     "calibrations_file",
     "common_pairs",
+    "expectations",
     "first_trials_apart",
     "is_large",
     "judge_apart",
@@ -69,6 +75,7 @@ __all__ = [
     "judged_score",
     "kept_calibrations",
     "quality_scores",
+    "run_checks",
     "scorer",
     "timed_trials",
     "zero_scores",

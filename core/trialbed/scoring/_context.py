@@ -7,6 +7,7 @@ from functools import cached_property
 
 from trialbed.contracts import Judge
 from trialbed.records import Answer, ApiCall, ApiRef, Prices, Query, Timing, ToolSpec, WireLog
+from trialbed.scoring._checks import CheckResult
 from trialbed.tool_calls import AskedCall, asked_calls
 
 
@@ -25,6 +26,7 @@ class ScoreContext:
         unasked: the calls of Apis that no answer of the model asked for; they give no points.
         in_process: whether the agent is an object of the caller's program, which may answer by itself.
         prices: of the model's tokens; None where they are not known.
+        checks: the results of the functions that the task has look at the trial.
     """
 
     query: Query
@@ -37,6 +39,7 @@ class ScoreContext:
     unasked: tuple[ApiCall, ...] = ()
     in_process: bool = False
     prices: Prices | None = None
+    checks: tuple[CheckResult, ...] = ()
 
     @property
     def text(self) -> str:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from trialbed.contracts import Verdict
+import asyncio
+from collections.abc import Sequence
+
+from trialbed.contracts import STATUS_VALUES, AnswerStatus, Verdict
 from trialbed.errors import JudgeError
 from trialbed.records import Failure, Json, Score
 from trialbed.scoring._context import ScoreContext
+from trialbed.scoring._expected import Expectation, expectations
 from trialbed.settings import IdentitySettings
 from trialbed.tool_calls import relied_on, unsourced
 
 JUDGED = "sopr_score"
 """The score of the run's own judge."""
+
+RULE = "rule"
+"""The judge that leaves tasks with expectations to these."""
 
 
 def judge_label(settings: IdentitySettings) -> str:
@@ -25,7 +32,8 @@ async def judged_score(context: ScoreContext) -> Score:
     Solved is 1, Unsure 0.5, Unsolved 0, averaged over the votes (Solvable Pass Rate, Guo et al. 2024). A judge
     that gives no usable verdict is a failure, never a guess. An answer that rests on Apis that the model never asked
     for, or that says what has no source in the trial, is not the model's, and is Unsolved; an object of the caller's
-    program may answer by itself.
+    program may answer by itself. A trial that does not meet what its task expects is Unsolved whatever the judge says;
+    where there is no judge but the rule, one that does is Solved.
     """
     foreign = _foreign(context)
     if foreign:
@@ -33,6 +41,9 @@ async def judged_score(context: ScoreContext) -> Score:
     without_source = "" if context.in_process else unsourced(context.query, context.text, context.asked_wire)
     if without_source:
         return _unsolved("sources", without_source)
+    found = await asyncio.to_thread(expectations, context) if context.answer.is_long else expectations(context)
+    if found and (context.judge_name == RULE or not all(one.met for one in found)):
+        return _as_expected(context, found)
     try:
         verdict = await context.judge.judge(context.query, context.answer, context.asked_wire)
     except JudgeError as error:
@@ -43,6 +54,24 @@ async def judged_score(context: ScoreContext) -> Score:
         return _judge_failure(context, f"{type(error).__name__}: {error}")
     detail = {"method": context.judge_name, **_detail(verdict)}
     return Score(name=JUDGED, value=verdict.value, label=verdict.status, detail=detail)
+
+
+def _as_expected(context: ScoreContext, found: Sequence[Expectation]) -> Score:
+    unmet = [one for one in found if one.met is False]
+    unknown = [one for one in found if one.met is None]
+    shown = "; ".join(f"{one.text}: {one.reason}" for one in unmet or unknown)
+    if unknown and not unmet:
+        return _judge_failure(context, f"it cannot be told whether the task is solved: {shown}")
+    status: AnswerStatus = "Unsolved" if unmet else "Solved"
+    lacking = f"{len(unmet)} of {len(found)} expectations are not met: {shown}"
+    listed: list[Json] = [{"text": one.text, "met": one.met, "reason": one.reason} for one in found]
+    detail: dict[str, Json] = {
+        "method": "expectations",
+        "reason": lacking if unmet else "all that the task expects is met",
+        "votes": [status],
+        "expectations": listed,
+    }
+    return Score(name=JUDGED, value=STATUS_VALUES[status], label=status, detail=detail)
 
 
 def _foreign(context: ScoreContext) -> set[tuple[str, str]]:

@@ -1,6 +1,21 @@
 """Tasks as users write them in Python, with functions as tools, and the queries that they are."""
 
+from trialbed.tasks._dataset import TASKS, TaskDataset, write_queries
+from trialbed.tasks._expect import Expect
 from trialbed.tasks._functions import ToolBody, function_tools
-from trialbed.tasks._task import TASKS, Task, call, compile_tasks, write_queries
+from trialbed.tasks._task import MARK, CompiledTasks, Task, call, compile_tasks, tool
 
-__all__ = ["TASKS", "Task", "ToolBody", "call", "compile_tasks", "function_tools", "write_queries"]
+__all__ = [
+    "MARK",
+    "TASKS",
+    "CompiledTasks",
+    "Expect",
+    "Task",
+    "TaskDataset",
+    "ToolBody",
+    "call",
+    "compile_tasks",
+    "function_tools",
+    "tool",
+    "write_queries",
+]

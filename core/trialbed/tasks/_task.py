@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from trialbed.errors import UsageError
-from trialbed.files import replace_file
-from trialbed.records import Api, ApiRef, GoldCall, Json, Query, ScriptedCall, ToolSpec
-from trialbed.settings import make_folder, state_dir
+from trialbed.records import Api, ApiRef, Expected, GoldCall, Json, Query, ScriptedCall, ToolSpec
 from trialbed.suggestions import closest, did_you_mean
+from trialbed.tasks._expect import Calls, Check, Expect
 from trialbed.tasks._functions import STATE, ToolBody, function_tools
-from trialbed.wire import Call
 
-FOLDER = "tasks"
-"""The folder of tasks in the state folder, in which ``bench show`` finds the tasks of a run again."""
+Tool = Callable[..., Any] | Api | ToolSpec | str
+Tools = Iterable[Tool] | Callable[..., Any]
 
-TASKS = "tasks"
-"""The name of tasks that have none."""
+MARK = "__trialbed_tool__"
+"""The attribute of functions and classes that ``tool`` marks."""
 
-Tools = Iterable[Callable[..., Any] | Api | ToolSpec] | Callable[..., Any]
-Calls = Iterable[str | GoldCall | ScriptedCall | Call]
+T = TypeVar("T", bound=Callable[..., Any])
+
+
+def tool(given: T) -> T:
+    """Mark a function, or a class whose public methods are tools, as one of a file of tasks.
+
+    Tasks of the file that name no tools of their own have all of them, and a task may name a tool instead of having it.
+    """
+    setattr(given, MARK, True)
+    return given
 
 
 def call(tool: str, /, **arguments: Json) -> ScriptedCall:
@@ -40,8 +43,9 @@ class Task:
     Attributes:
         text: the task in words, as agents get it.
         tools: functions, whose bodies answer the calls; a class, of which each trial has an object, and whose public
-            methods are the tools; ``Api``, which the simulator answers for; or the ``Tool`` of another program.
-        expect: a fact, or facts, that a right answer must hold.
+            methods are the tools; ``Api``, which the simulator answers for; or the ``Tool`` of another program. In a
+            file of tasks, also the names of the file's tools; None for all of these.
+        expect: a fact, or facts, that a right answer must hold; or an ``Expect``, which says all that is expected.
         calls: the calls that solve the task, in order: ``call("find", id=7)``; a tool's name where any arguments will
             do; or a ``GoldCall``. Scripted models play these. Empty: a right agent calls nothing. None: the task says
             nothing about calls, and they are not scored.
@@ -54,8 +58,8 @@ class Task:
 
     text: str
     _: KW_ONLY
-    tools: Tools = ()
-    expect: str | Sequence[str] = ()
+    tools: Tools | None = None
+    expect: str | Sequence[str] | Expect = ()
     calls: Calls | None = None
     answer: str | None = None
     state: Json = None
@@ -63,57 +67,99 @@ class Task:
     id: int | str | None = None
 
 
-def compile_tasks(tasks: Iterable[Task | Query]) -> tuple[tuple[Query, ...], dict[ApiRef, ToolBody]]:
-    """Return the queries of tasks, and the answers to the calls of tools that are functions.
+class CompiledTasks(NamedTuple):
+    """The queries of tasks, and the code of this process that they need.
+
+    Attributes:
+        functions: the Apis whose calls functions answer.
+        checks: name -> a function that looks at the trials of the queries that name it.
+    """
+
+    queries: tuple[Query, ...]
+    functions: dict[ApiRef, ToolBody]
+    checks: dict[str, Check]
+
+
+def compile_tasks(tasks: Iterable[Task | Query], tools: Iterable[Tool] = ()) -> CompiledTasks:
+    """Return the queries of tasks, with the functions that they need.
+
+    Args:
+        tools: those that tasks may name, and that those have which name none.
 
     Raises:
         UsageError: a task is none, cannot be one, or two functions have the same name; says which.
     """
-    queries: list[Query] = []
-    bodies: dict[ApiRef, ToolBody] = {}
+    compiled = CompiledTasks((), {}, {})
+    shared = [api for given in tools for api in _apis(given, {}, compiled, "tools")]
+    named: dict[str, Api] = {}
+    for name, api in [*((api.api_name, api) for api in shared), *((api.ref.title, api) for api in shared)]:
+        named.setdefault(name, api)
+    queries = []
     for place, task in enumerate(tasks, 1):
         if isinstance(task, Query):
             queries.append(task)
-            continue
-        if not isinstance(task, Task):
+        elif isinstance(task, Task):
+            queries.append(_query(task, place, named, compiled))
+        else:
             raise UsageError(f"tasks: {task!r:.60} is not a task; write Task({str(task)[:40]!r}, …)")
-        queries.append(_query(task, place, bodies))
     if not queries:
         raise UsageError("tasks: there are none to run")
-    return tuple(queries), bodies
+    return compiled._replace(queries=tuple(queries))
 
 
-def write_queries(queries: Sequence[Query], name: str) -> Path:
-    """Keep queries as a dataset's file in the state folder, and return its path; equal ones are one file."""
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._ -]{0,99}", name):
-        raise UsageError(f"name: {name!r} cannot name tasks: use letters, digits, '.', '_', '-' and spaces")
-    body = ", ".join(query.model_dump_json() for query in queries)
-    digest = hashlib.sha256(body.encode()).hexdigest()[:12]
-    folder = state_dir() / FOLDER
-    make_folder(folder, "TRIALBED_STATE_DIR")
-    path = folder / f"{name}-{digest}.json"
-    replace_file(path, f'{{"name": "{name}", "queries": [{body}]}}\n'.encode())
-    return path
-
-
-def _query(task: Task, place: int, bodies: dict[ApiRef, ToolBody]) -> Query:
+def _query(task: Task, place: int, named: Mapping[str, Api], compiled: CompiledTasks) -> Query:
     where = f"task {place if task.id is None else task.id}"
-    given = [task.tools] if callable(task.tools) else list(task.tools)
-    apis = [api for tool in given for api in _apis(tool, bodies, where)]
+    if task.tools is None:
+        apis = list({api.ref: api for api in named.values()}.values())
+    else:
+        given = [task.tools] if callable(task.tools) or isinstance(task.tools, str) else list(task.tools)
+        apis = [api for tool in given for api in _apis(tool, named, compiled, where)]
+    expect = task.expect if isinstance(task.expect, Expect) else None
+    if expect is not None and not (task.calls is None and task.final_state is None):
+        raise UsageError(f"{where}: give calls and state to Expect(calls=…, state=…), or none of them")
+    facts, calls, state = (
+        (task.expect, task.calls, task.final_state) if expect is None else (expect.facts, expect.calls, expect.state)
+    )
     return Query(
         query_id=place if task.id is None else task.id,
         text=task.text,
         apis=tuple(apis),
-        gold_calls=tuple(_gold_call(item, apis, where) for item in task.calls or ()),
-        states_calls=task.calls is not None,
+        gold_calls=tuple(_gold_call(item, apis, where) for item in calls or ()),
+        states_calls=calls is not None,
         reference_answer=task.answer,
-        reference_facts=(task.expect,) if isinstance(task.expect, str) else tuple(task.expect),
+        reference_facts=(facts,) if isinstance(facts, str) else tuple(facts),  # type: ignore[arg-type] # not an Expect
         initial_state=task.state,
-        final_state=task.final_state,
+        final_state=state,
+        expected=None if expect is None else _expected(expect, apis, where, compiled),
     )
 
 
-def _apis(tool: Any, bodies: dict[ApiRef, ToolBody], where: str) -> Iterable[Api]:
+def _expected(expect: Expect, apis: Sequence[Api], where: str, compiled: CompiledTasks) -> Expected:
+    ways = tuple(tuple(_gold_call(item, apis, where) for item in way) for way in expect.ways)
+    if ways and expect.calls is None:
+        raise UsageError(f"{where}: ways: give one of them as calls, which scripted models play")
+    checks = [expect.check] if callable(expect.check) else list(expect.check)
+    for check in checks:
+        if compiled.checks.setdefault(check.__name__, check) is not check:
+            raise UsageError(f"{where}: two checks are called {check.__name__!r}; give one another name")
+    return Expected(
+        ways=ways,
+        in_order=expect.in_order,
+        only=expect.only,
+        never=tuple(_gold_call(name, apis, where, "never").api for name in expect.never),
+        most_calls=expect.most_calls,
+        most_requests=expect.most_requests,
+        most_tokens=expect.most_tokens,
+        most_seconds=expect.most_seconds,
+        checks=tuple(check.__name__ for check in checks),
+    )
+
+
+def _apis(tool: Any, named: Mapping[str, Api], compiled: CompiledTasks, where: str) -> Iterable[Api]:
+    if isinstance(tool, str):
+        if tool not in named:
+            raise UsageError(f"{where}: tools: there is no tool {tool!r}{did_you_mean(closest(tool, named))}")
+        return [named[tool]]
     if isinstance(tool, Api):
         return [tool]
     spec = getattr(tool, "spec", tool)
@@ -123,21 +169,21 @@ def _apis(tool: Any, bodies: dict[ApiRef, ToolBody], where: str) -> Iterable[Api
         raise UsageError(f"{where}: {tool!r:.60} is not a tool; give a function, a class, an Api or a Tool")
     found = list(function_tools(tool))
     for api, body in found:
-        if bodies.setdefault(api.ref, body) != body:
+        if compiled.functions.setdefault(api.ref, body) != body:
             raise UsageError(f"{where}: two different tools are called {api.api_name!r}; give one another name")
     if not found:
         raise UsageError(f"{where}: {tool.__qualname__} has no public method that could be a tool beside {STATE}()")
     return [api for api, _ in found]
 
 
-def _gold_call(item: Any, apis: Sequence[Api], where: str) -> GoldCall:
+def _gold_call(item: Any, apis: Sequence[Api], where: str, key: str = "calls") -> GoldCall:
     if isinstance(item, GoldCall):
         return item
     name, arguments = (item, None) if isinstance(item, str) else (item.name, _arguments(item.arguments, where))
     named = {api.api_name: api.ref for api in reversed(apis)} | {api.ref.title: api.ref for api in reversed(apis)}
     if name not in named:
         close = did_you_mean(closest(name, named))
-        raise UsageError(f"{where}: calls: the task has no tool {name!r}{close}")
+        raise UsageError(f"{where}: {key}: the task has no tool {name!r}{close}")
     return GoldCall(api=named[name], arguments=arguments)
 
 

@@ -39,7 +39,7 @@ class Memory:
         return self.kept
 
 
-QUERIES, BODIES = compile_tasks([Task("?", tools=[double, Memory], state=["a"])])
+QUERIES, BODIES, _ = compile_tasks([Task("?", tools=[double, Memory], state=["a"])])
 OBJECTS = RunObjects(bodies=BODIES)
 
 
@@ -103,7 +103,7 @@ async def test_tools_that_cannot_be_made_are_the_trials_failure() -> None:
         def use(self) -> None:
             """Use it."""
 
-    queries, bodies = compile_tasks([Task("?", tools=Broken)])
+    queries, bodies, _ = compile_tasks([Task("?", tools=Broken)])
     async with CallbackServer(RunObjects(bodies=bodies)) as callbacks:
         callbacks.open("one", queries[0])
         _, failure = await callbacks.close("one")
@@ -161,7 +161,7 @@ def waiting(let_go: threading.Event, at: str) -> type:
 
 @pytest.mark.parametrize("at", ["making the tools", "use", "state()"])
 async def test_objects_that_do_not_return_cost_their_trial_alone(let_go: threading.Event, at: str) -> None:
-    queries, bodies = compile_tasks([Task("?", tools=[waiting(let_go, at), double])])
+    queries, bodies, _ = compile_tasks([Task("?", tools=[waiting(let_go, at), double])])
     async with CallbackServer(RunObjects(bodies=bodies), 0.2) as callbacks:
         (use,) = (ref for ref in callbacks.apis(queries[0]) if ref.api_name == "use")
         for trial in ("one", "two"):
@@ -186,7 +186,7 @@ async def test_a_function_that_never_returns_is_ended_and_others_answer(monkeypa
         finally:
             ended.set()
 
-    queries, bodies = compile_tasks([Task("?", tools=[endless, double])])
+    queries, bodies, _ = compile_tasks([Task("?", tools=[endless, double])])
     async with CallbackServer(RunObjects(bodies=bodies), 0.5) as callbacks, httpx.AsyncClient() as client:
         callbacks.open("one", queries[0])
         refs = {ref.api_name: ref.model_dump() for ref in callbacks.apis(queries[0])}

@@ -25,7 +25,7 @@ def find(city: str) -> str:
 
 def test_a_task_is_a_query() -> None:
     task = Task("Where?", tools=[find, STARS], expect="here", calls=[call("find", city="Oslo"), "Stars_by_id"], id="a")
-    (query,), bodies = compile_tasks([task])
+    (query,), bodies, _ = compile_tasks([task])
     found = ApiRef(category="functions", tool_name="", api_name="find")
     assert (query.query_id, query.text, query.reference_facts) == ("a", "Where?", ("here",))
     assert [api.ref for api in query.apis] == [found, STARS.ref]
@@ -34,14 +34,14 @@ def test_a_task_is_a_query() -> None:
 
 
 def test_no_calls_are_another_task_than_none_stated() -> None:
-    (silent, empty), _ = compile_tasks([Task("?", tools=[find], expect="x"), Task("?", tools=[find], calls=[])])
+    (silent, empty), *_ = compile_tasks([Task("?", tools=[find], expect="x"), Task("?", tools=[find], calls=[])])
     assert (silent.states_calls, empty.states_calls) == (False, True)
     assert Query.model_validate_json(silent.model_dump_json()) == silent
     assert "states_calls" not in empty.model_dump_json()
 
 
 def test_a_call_of_a_scripted_model_is_an_expected_one() -> None:
-    ((query,), _) = compile_tasks([Task("?", tools=[find], calls=[played("find", city="Oslo")])])
+    ((query,), *_) = compile_tasks([Task("?", tools=[find], calls=[played("find", city="Oslo")])])
     assert query.gold_calls[0].arguments == {"city": "Oslo"}
     with pytest.raises(UsageError, match="task 1: calls: the arguments '\\[' are not a JSON object"):
         compile_tasks([Task("?", tools=[find], calls=[played("find", "[")])])
@@ -49,7 +49,7 @@ def test_a_call_of_a_scripted_model_is_an_expected_one() -> None:
 
 def test_tasks_are_numbered_and_queries_are_taken_as_they_are() -> None:
     own = Query(query_id="own", text="?", apis=())
-    queries, _ = compile_tasks([Task("One?"), own, Task("Three?", expect=["a", "b"])])
+    queries, *_ = compile_tasks([Task("One?"), own, Task("Three?", expect=["a", "b"])])
     assert [query.query_id for query in queries] == [1, "own", 3]
     assert queries[2].reference_facts == ("a", "b")
 
@@ -58,7 +58,7 @@ def test_a_tool_of_another_program_keeps_its_schema() -> None:
     schema = {"type": "object", "properties": {"x": {"oneOf": [{"type": "string"}, {"type": "null"}]}}}
     spec = ToolSpec(name="any", description="d", parameters=schema, api=STARS.ref)
     for tool in (spec, Tool(spec, "http://127.0.0.1:9/virtual")):
-        (query,), _ = compile_tasks([Task("?", tools=[tool], calls=["by_id"])])
+        (query,), *_ = compile_tasks([Task("?", tools=[tool], calls=["by_id"])])
         assert query.apis[0].parameters_schema() == schema
 
 
@@ -70,7 +70,7 @@ def test_one_function_may_be_a_tool_of_several_tasks_and_two_of_one_name_may_not
 
         return find
 
-    queries, _ = compile_tasks([Task("?", tools=[find]), Task("?", tools=find)])
+    queries, *_ = compile_tasks([Task("?", tools=[find]), Task("?", tools=find)])
     assert queries[0].apis == queries[1].apis
     with pytest.raises(UsageError, match="task 2: two different tools are called 'find'"):
         compile_tasks([Task("?", tools=[find]), Task("?", tools=[other()])])
@@ -81,7 +81,7 @@ def test_one_function_may_be_a_tool_of_several_tasks_and_two_of_one_name_may_not
     [
         ([], "tasks: there are none"),
         ([3], "tasks: 3 is not a task"),
-        ([Task("?", tools=["find"])], "task 1: 'find' is not a tool"),
+        ([Task("?", tools=["find"])], "task 1: tools: there is no tool 'find'"),
         ([Task("?", tools=type("Empty", (), {}))], "task 1: Empty has no public method"),
         (
             [Task("?", tools=[find], calls=["fnid"], id="x")],
@@ -96,7 +96,7 @@ def test_what_is_wrong_is_named(tasks: list[Any], says: str) -> None:
 
 def test_queries_are_kept_in_a_file_that_their_content_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRIALBED_STATE_DIR", str(tmp_path / "state"))
-    queries, _ = compile_tasks([Task("Where? “here”", tools=[find])])
+    queries, *_ = compile_tasks([Task("Where? “here”", tools=[find])])
     path = write_queries(queries, "mine")
     assert path == write_queries(queries, "mine")
     assert path.parent == tmp_path / "state" / "tasks"

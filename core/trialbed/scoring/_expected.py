@@ -1,0 +1,122 @@
+"""Whether a trial meets all that its task expects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from trialbed.evidence import carries_fact
+from trialbed.records import ApiRef, Expected, GoldCall
+from trialbed.scoring._checks import CheckResult
+from trialbed.scoring._context import ScoreContext
+from trialbed.tool_calls import AskedCall, align_gold_calls
+from trialbed.wire_log import observed_usage
+
+SHOWN = 5
+"""Calls that are listed in a reason."""
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One thing that a task expects, and whether the trial meets it.
+
+    Attributes:
+        text: in words.
+        reason: why it is not met, or cannot be told; empty where it is met.
+        met: None where it cannot be told.
+    """
+
+    text: str
+    reason: str = ""
+    met: bool | None = True
+
+
+def expectations(context: ScoreContext) -> tuple[Expectation, ...]:
+    """Return all that a trial's task expects, each with whether it is met; empty if it leaves that to the judge."""
+    expected = context.query.expected
+    return () if expected is None else tuple(_all(context, expected))
+
+
+def _all(context: ScoreContext, expected: Expected) -> Iterator[Expectation]:
+    query = context.query
+    for fact in query.reference_facts:
+        yield _met(f"the answer says {fact!r}", carries_fact(context.text, fact), "it does not")
+    if query.states_calls:
+        yield _calls(context, expected)
+    for api in expected.never:
+        made = [call for call in context.calls if call.api == api]
+        yield _met(f"{api.api_name} is not called", not made, f"it is, {len(made)} times" if len(made) > 1 else "it is")
+    if query.final_state is not None:
+        found = context.wire.state
+        yield _met("the final state", found == query.final_state, f"it is {found!r:.200}")
+    yield from _bounds(context, expected)
+    results = {result.name: result for result in context.checks}
+    for name in expected.checks:
+        result = results.get(name, CheckResult(name, None, "only the run itself can ask it"))
+        yield Expectation(name, result.reason if not result.met else "", result.met)
+
+
+def _met(text: str, met: bool, reason: str) -> Expectation:
+    return Expectation(text, "" if met else reason, met)
+
+
+def _bounds(context: ScoreContext, expected: Expected) -> Iterator[Expectation]:
+    usage = observed_usage(context.wire)
+    seconds = context.timing.wall - context.timing.waiting
+    bounds: tuple[tuple[str, float | None, float | None], ...] = (
+        ("calls of tools", expected.most_calls, len(context.calls)),
+        ("requests to the model", expected.most_requests, len(context.wire.model_calls)),
+        ("tokens", expected.most_tokens, None if usage is None else usage.total_tokens),
+        ("seconds", expected.most_seconds, round(seconds, 3)),
+    )
+    for unit, most, found in bounds:
+        if most is not None:
+            text = f"at most {most:,g} {unit}"
+            if found is None:
+                yield Expectation(text, "the model did not report them", met=None)
+            else:
+                yield _met(text, found <= most, f"there are {found:,g}")
+
+
+def _calls(context: ScoreContext, expected: Expected) -> Expectation:
+    """Return the expectation of the calls; of several ways, the one that is met, else the one that is nearest."""
+    ways = (context.query.gold_calls, *expected.ways)
+    found = [_way(way, context, expected) for way in ways]
+    best = min(found, key=lambda problems: len(problems))
+    text = "the expected calls" + (", in their order" if expected.in_order else "")
+    return _met(text, not best, "; ".join(best[:SHOWN]))
+
+
+def _way(way: Sequence[GoldCall], context: ScoreContext, expected: Expected) -> list[str]:
+    """Return what a series of calls lacks, in words."""
+    aligned = align_gold_calls(way, context.asked, context.tools)
+    problems = [f"{_name(one.gold.api)}: {one.difference}" for one in aligned.gold if not one.right]
+    problems += [
+        f"{_name(one.gold.api)} failed: {one.call.problem}"
+        for one in aligned.gold
+        if one.right and one.call is not None and not one.call.accepted
+    ]
+    if expected.only:
+        problems += [f"{call.name} is not expected" for call in aligned.others]
+    if not problems and expected.in_order:
+        problems += _disorder(way, context)
+    return problems
+
+
+def _disorder(way: Sequence[GoldCall], context: ScoreContext) -> list[str]:
+    """Return the first call of a series that is made too early, in words."""
+    left: Sequence[AskedCall] = context.asked
+    for gold in way:
+        place = next((place for place, call in enumerate(left) if _is(gold, call, context)), None)
+        if place is None:
+            return [f"{_name(gold.api)} is called before what it should follow"]
+        left = left[place + 1 :]
+    return []
+
+
+def _is(gold: GoldCall, call: AskedCall, context: ScoreContext) -> bool:
+    return call.accepted and align_gold_calls([gold], [call], context.tools).gold[0].right
+
+
+def _name(api: ApiRef) -> str:
+    return api.api_name

@@ -1,0 +1,75 @@
+"""Tasks as a dataset, and its queries as a file."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from trialbed.contracts import Dataset
+from trialbed.errors import UsageError
+from trialbed.files import replace_file
+from trialbed.records import Api, ApiRef, Query
+from trialbed.settings import make_folder, state_dir
+from trialbed.tasks._task import Task, Tool, compile_tasks
+
+FOLDER = "tasks"
+"""The folder of tasks in the state folder, in which ``bench show`` finds the tasks of a run again."""
+
+TASKS = "tasks"
+"""The name of tasks that have none."""
+
+
+class TaskDataset(Dataset):
+    """Tasks with the functions that they need.
+
+    Args:
+        tools: those that tasks may name, and that those have which name none.
+        files: in which they stand.
+
+    Raises:
+        UsageError: a task cannot be one; says which.
+    """
+
+    def __init__(
+        self,
+        tasks: Iterable[Task | Query],
+        name: str = TASKS,
+        *,
+        tools: Iterable[Tool] = (),
+        scorers: Mapping[str, object] | None = None,
+        files: Sequence[Path] = (),
+    ) -> None:
+        compiled = compile_tasks(tasks, tools)
+        self.name = self.test_set = name
+        self.functions = compiled.functions
+        self.checks = compiled.checks
+        self.scorers = scorers or {}
+        self.files = files
+        self._queries = compiled.queries
+
+    def queries(self) -> Sequence[Query]:
+        """All queries, in the order of the tasks."""
+        return self._queries
+
+    def apis(self) -> Sequence[Api]:
+        """The Apis of all tasks, as the first that has one describes it."""
+        found: dict[ApiRef, Api] = {}
+        for query in self._queries:
+            for api in query.apis:
+                found.setdefault(api.ref, api)
+        return tuple(found.values())
+
+
+def write_queries(queries: Sequence[Query], name: str) -> Path:
+    """Keep queries as a dataset's file in the state folder, and return its path; equal ones are one file."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._ -]{0,99}", name):
+        raise UsageError(f"name: {name!r} cannot name tasks: use letters, digits, '.', '_', '-' and spaces")
+    body = ", ".join(query.model_dump_json() for query in queries)
+    digest = hashlib.sha256(body.encode()).hexdigest()[:12]
+    folder = state_dir() / FOLDER
+    make_folder(folder, "TRIALBED_STATE_DIR")
+    path = folder / f"{name}-{digest}.json"
+    replace_file(path, f'{{"name": "{name}", "queries": [{body}]}}\n'.encode())
+    return path

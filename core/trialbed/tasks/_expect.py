@@ -1,0 +1,48 @@
+"""All that a task expects of a trial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+from trialbed.records import GoldCall, Json, ScriptedCall
+from trialbed.wire import Call
+
+Calls = Iterable[str | GoldCall | ScriptedCall | Call]
+
+Check = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Expect:
+    """What a task expects of a trial; the task is solved if all of it is met.
+
+    Attributes:
+        facts: texts that the answer must say.
+        calls: the calls that solve the task: ``call("find", id=7)``, or a tool's name where any arguments will do.
+            Scripted models play these. Empty: a right agent calls nothing. None: nothing is said about calls.
+        ways: other series of calls that solve it as well.
+        in_order: whether the calls are made in the given order; others may stand between them.
+        only: whether no other calls are made.
+        never: the names of tools that must not be called.
+        state: the state after a right solution; None says nothing about it.
+        most_calls, most_requests, most_tokens, most_seconds: what a trial may take at most: calls of tools, requests to
+            the model, tokens of all of them, and wall time.
+        check: a function, or several, that look at the trial as scores do, and return whether it is right: a bool, or a
+            text that says what is wrong. A failed ``assert`` says so, too.
+    """
+
+    facts: str | Sequence[str] = ()
+    _: KW_ONLY
+    calls: Calls | None = None
+    ways: Iterable[Calls] = ()
+    in_order: bool = False
+    only: bool = False
+    never: Iterable[str] = ()
+    state: Json = None
+    most_calls: int | None = None
+    most_requests: int | None = None
+    most_tokens: int | None = None
+    most_seconds: float | None = None
+    check: Check | Iterable[Check] = ()

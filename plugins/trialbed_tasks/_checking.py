@@ -1,0 +1,99 @@
+"""Finds tasks that contradict themselves, that no agent can solve, or that one solves without doing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from trialbed.api import evaluate
+from trialbed.contracts import Dataset
+from trialbed.engine import open_dataset
+from trialbed.evidence import carries_fact
+from trialbed.files import temporary_folder
+from trialbed.records import GoldCall, Query, TrialResult
+from trialbed.settings import data_dir as default_folder
+from trialbed.wire.json_schemas import JsonSchema, Undecided
+
+RIGHT, SILENT = "scripted:gold", "scripted:none"
+
+
+class TaskFinding(NamedTuple):
+    """Something that is wrong with a task."""
+
+    task: int | str
+    problem: str
+
+
+def check_tasks(name: str, data_dir: Path | None) -> tuple[int, list[TaskFinding]]:
+    """Return the number of tasks of a file or dataset, and what is wrong with them.
+
+    Raises:
+        TrialbedError: the file is malformed, or the tasks could not be played.
+    """
+    dataset = open_dataset(name, data_dir or default_folder())
+    queries = dataset.queries()
+    findings = [TaskFinding(query.query_id, problem) for query in queries for problem in contradictions(query)]
+    named = {finding.task for finding in findings}
+    findings += [finding for finding in _played(dataset) if finding.task not in named]
+    places = {query.query_id: place for place, query in enumerate(queries)}
+    return len(queries), sorted(findings, key=lambda finding: places[finding.task])
+
+
+def contradictions(query: Query) -> Iterator[str]:
+    """Yield what a task says that cannot be true."""
+    for fact in query.reference_facts:
+        if carries_fact(query.text, fact):
+            yield f"the query itself says {fact!r}, so that an answer may say it without any tool"
+    for call in query.gold_calls:
+        yield from _misfits(query, call)
+    expected = query.expected
+    if expected is None:
+        return
+    called = {call.api for call in query.gold_calls}
+    for api in expected.never:
+        if api in called:
+            yield f"{api.api_name} is expected, and must never be called"
+    ways = [query.gold_calls, *expected.ways]
+    if query.states_calls and expected.most_calls is not None and expected.most_calls < min(map(len, ways)):
+        yield f"{min(map(len, ways))} calls are expected, and at most {expected.most_calls} are allowed"
+
+
+def _misfits(query: Query, call: GoldCall) -> Iterator[str]:
+    if call.arguments is None:
+        return
+    api = next(api for api in query.apis if api.ref == call.api)
+    try:
+        problems = JsonSchema(api.parameters_schema()).problems(call.arguments)
+    except Undecided:
+        return
+    for problem in problems[:1]:
+        place = ".".join(map(str, problem.path))
+        yield f"the tool itself would refuse {api.api_name}: {f'{place}: ' if place else ''}{problem.message}"
+
+
+def _played(dataset: Dataset) -> Iterator[TaskFinding]:
+    with temporary_folder() as folder:
+        for model in (RIGHT, SILENT):
+            report = evaluate(
+                "reference",
+                dataset,
+                model=model,
+                store=str(folder / "tasks.db"),
+                response_cache=str(folder / "c.db"),
+                progress=False,
+            )
+            yield from _findings(list(report.trials("reference")), model)
+
+
+def _findings(trials: list[TrialResult], model: str) -> Iterator[TaskFinding]:
+    for trial in trials:
+        score = trial.score("sopr_score")
+        failure = trial.outcome.failure or (None if score is None else score.failure)
+        reason = "" if score is None or not score.detail else str(score.detail.get("reason", ""))
+        if model == RIGHT and failure is not None:
+            yield TaskFinding(trial.key.query_id, f"it fails even with the expected calls: {failure.message}")
+        elif model == RIGHT and score is not None and score.value != 1:
+            yield TaskFinding(trial.key.query_id, f"it is not solved by the expected calls: {reason}")
+        elif model == SILENT and score is not None and score.value == 1 and score.failure is None:
+            yield TaskFinding(trial.key.query_id, "it is solved by an agent that calls nothing")

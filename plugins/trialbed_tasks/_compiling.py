@@ -1,0 +1,139 @@
+"""Makes tasks of what a file says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from trialbed.errors import DataError
+from trialbed.records import Api, ScriptedCall
+from trialbed.tasks import Expect, Task
+from trialbed.tasks import call as expected_call
+from trialbed_tasks._located import Key, Located, naming, title
+from trialbed_tasks._python import PythonFile, read_python
+from trialbed_tasks.forms import Call, DefinitionForm, ExpectForm, TaskForm
+
+OWN_TOOLS = "tools"
+"""The category of tools that a file defines and a simulator answers for."""
+
+
+@dataclass
+class PythonFiles:
+    """The Python files that a file of tasks names, each run once."""
+
+    folder: Path
+    files: list[Path]
+    read: dict[Path, PythonFile] = field(default_factory=dict)
+
+    def python(self, name: str) -> PythonFile:
+        path = self.folder / name
+        if not path.is_file():
+            raise DataError(f"there is no file {path}")
+        resolved = path.resolve()
+        if resolved not in self.read:
+            self.read[resolved] = read_python(path)
+            self.files += self.read[resolved].files
+        return self.read[resolved]
+
+    def tools(self, given: str | DefinitionForm, located: Located, place: int) -> Iterable[Any]:
+        """Return the tools of an entry of ``tools``."""
+        if isinstance(given, DefinitionForm):
+            return [_defined(given)]
+        with naming(located.place(("tools", place)), "tools"):
+            name, _, function = given.partition(":")
+            if not name.endswith(".py"):
+                raise DataError(f"{given!r} is not a Python file; write FILE.py, or FILE.py:function")
+            found = self.python(name)
+            if function:
+                return [found.function(function)]
+            if not found.tools:
+                raise DataError(f"{name} has no tools; write @tool above its functions: from trialbed import tool")
+            return found.tools
+
+    def check(self, name: str) -> Any:
+        """Return a function that a task names as its check."""
+        file, colon, function = name.rpartition(":")
+        if colon:
+            return self.python(file).function(function)
+        for found in self.read.values():
+            if hasattr(found.module, name):
+                return found.function(name)
+        raise DataError(f"no Python file under tools has a function {name!r}; write FILE.py:{name}")
+
+    def scorers(self) -> dict[str, object]:
+        """Return the scores of all files."""
+        return {name: scorer for found in self.read.values() for name, scorer in found.scorers.items()}
+
+
+def _defined(form: DefinitionForm) -> Api:
+    return Api(
+        category=OWN_TOOLS,
+        tool_name="",
+        api_name=form.function.name,
+        description=form.function.description,
+        json_schema=form.function.parameters,
+        template_response=form.example,
+    )
+
+
+def make_task(form: TaskForm, files: PythonFiles, located: Located, place: int) -> Task:
+    """Return the task of a form.
+
+    Raises:
+        DataError: a check is not there, or a call is none; names the line and the key.
+    """
+    expect: Expect | tuple[()] = ()
+    if isinstance(form.expect, ExpectForm):
+        expect = _expect(form.expect, files, located, place)
+    elif form.expect is not None:
+        expect = Expect(_texts(form.expect))
+    return Task(
+        form.query,
+        tools=form.tools,
+        expect=expect,
+        answer=form.answer,
+        state=form.state,
+        id=form.id,
+    )
+
+
+def _expect(form: ExpectForm, files: PythonFiles, located: Located, place: int) -> Expect:
+    with naming(located.place(("tasks", place, "expect", "check")), f"task {place + 1}: expect.check"):
+        checks = [files.check(name) for name in _texts(form.check)]
+    key: Key = ("tasks", place, "expect")
+    return Expect(
+        _texts(form.facts),
+        calls=None if form.calls is None else _calls(form.calls, located, (*key, "calls")),
+        ways=[_calls(way, located, (*key, "ways", number)) for number, way in enumerate(form.ways)],
+        in_order=form.order == "given",
+        only=form.only,
+        never=form.never,
+        state=form.state,
+        most_calls=form.at_most.calls,
+        most_requests=form.at_most.requests,
+        most_tokens=form.at_most.tokens,
+        most_seconds=form.at_most.seconds,
+        check=checks,
+    )
+
+
+def _calls(given: list[Call], located: Located, key: Key) -> list[str | ScriptedCall]:
+    return list(_each_call(given, located, key))
+
+
+def _each_call(given: list[Call], located: Located, key: Key) -> Iterator[str | ScriptedCall]:
+    for number, one in enumerate(given):
+        if isinstance(one, str):
+            yield one
+        elif len(one) == 1:
+            ((name, arguments),) = one.items()
+            yield expected_call(name, **arguments)
+        else:
+            place = located.place((*key, number))
+            raise DataError(f"{place}: {title((*key, number))}a call has one name: write {{find: {{id: 7}}}}")
+
+
+def _texts(given: str | list[str]) -> list[str]:
+    return [given] if isinstance(given, str) else given

@@ -1,0 +1,178 @@
+"""Reads YAML and JSON Lines into plain values, and remembers the line of each key."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from trialbed.errors import DataError, UsageError
+from trialbed.files import read_text
+
+MOST_NODES = 1_000_000
+"""Values of a YAML file, each mention of an alias counted: a short file can stand for a very large one."""
+
+DEEPEST = 100
+"""Levels of nested values."""
+
+LARGEST = 32 * 2**20
+"""Characters of a file of tasks."""
+
+Key = tuple[int | str, ...]
+
+
+@dataclass(frozen=True)
+class Located:
+    """A value, and where its parts stand.
+
+    Attributes:
+        lines: the line of each part, counted from 1.
+    """
+
+    path: Path
+    value: Any
+    lines: dict[Key, int] = field(default_factory=dict)
+
+    def place(self, key: Key) -> str:
+        """Return the file and the line of a part, or of the nearest that has one."""
+        for length in range(len(key), -1, -1):
+            if key[:length] in self.lines:
+                return f"{self.path}:{self.lines[key[:length]]}"
+        return str(self.path)
+
+
+def title(key: Key) -> str:
+    """Return a key as people write it, with its tasks counted from 1: ``task 2: expect.calls: ``."""
+    rest = list(key)
+    words = []
+    if rest[:1] == ["tasks"] and len(rest) > 1:
+        words.append(f"task {int(rest[1]) + 1}")
+        rest = rest[2:]
+    name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in rest).removeprefix(".")
+    return "".join(f"{word}: " for word in [*words, name] if word)
+
+
+@contextmanager
+def naming(*places: str) -> Iterator[None]:
+    """Put a place before the text of errors, which are of data then.
+
+    Raises:
+        DataError: something is wrong.
+    """
+    try:
+        yield
+    except (DataError, UsageError) as error:
+        raise DataError(f"{': '.join(places)}: {error}") from error
+
+
+def read_yaml(path: Path) -> Located:
+    """Read a YAML file.
+
+    Dates stay texts, and only ``true`` and ``false`` are truth values, as in YAML 1.2.
+
+    Raises:
+        DataError: it is no YAML, a key occurs twice, or it stands for too much; names the line.
+    """
+    try:
+        node = yaml.compose(_text(path), _Loader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = "" if mark is None else f":{mark.line + 1}"
+        raise DataError(f"{path}{line}: is not valid YAML: {getattr(error, 'problem', None) or error}") from error
+    except RecursionError:
+        raise DataError(f"{path}: is nested too deeply") from None
+    lines: dict[Key, int] = {}
+    value = None if node is None else _Builder(path, lines).build(node, ())
+    return Located(path, value, lines)
+
+
+def read_json_lines(path: Path) -> Located:
+    """Read the objects of a JSON Lines file as a list; empty lines are left out.
+
+    Raises:
+        DataError: a line is no JSON object; names it.
+    """
+    values: list[Any] = []
+    lines: dict[Key, int] = {}
+    for number, line in enumerate(_text(path).splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line, parse_constant=_refuse)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{path}:{number}: is not valid JSON: {error}") from error
+        if not isinstance(value, dict):
+            raise DataError(f"{path}:{number}: each line is a JSON object")
+        lines[(len(values),)] = number
+        values.append(value)
+    return Located(path, values, lines)
+
+
+def _text(path: Path) -> str:
+    text = read_text(path)
+    if len(text) > LARGEST:
+        raise DataError(f"{path}: has more than {LARGEST:,} characters, which is too much for a file of tasks")
+    return text
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML whose dates stay texts, and in which ``no`` is a word."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 - as the base class has it
+        first: [
+            (tag, pattern)
+            for tag, pattern in resolvers
+            if tag != "tag:yaml.org,2002:timestamp" and (tag != "tag:yaml.org,2002:bool" or first in "tTfF")
+        ]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+class _Builder:
+    """Makes plain values of YAML nodes."""
+
+    def __init__(self, path: Path, lines: dict[Key, int]) -> None:
+        self._path = path
+        self._lines = lines
+        self._count = 0
+        self._scalars = yaml.constructor.SafeConstructor()
+
+    def build(self, node: yaml.Node, key: Key) -> Any:
+        self._count += 1
+        line = node.start_mark.line + 1
+        if self._count > MOST_NODES or len(key) > DEEPEST:
+            raise DataError(f"{self._path}:{line}: the file stands for more than can be read")
+        self._lines.setdefault(key, line)
+        if isinstance(node, yaml.MappingNode):
+            return dict(self._pairs(node, key))
+        if isinstance(node, yaml.SequenceNode):
+            return [self.build(item, (*key, number)) for number, item in enumerate(node.value)]
+        return self._scalar(node, line)
+
+    def _pairs(self, node: yaml.MappingNode, key: Key) -> Iterator[tuple[str, Any]]:
+        seen: set[str] = set()
+        for name_node, value in node.value:
+            line = name_node.start_mark.line + 1
+            if not isinstance(name_node, yaml.ScalarNode):
+                raise DataError(f"{self._path}:{line}: a key is a text")
+            name = name_node.value
+            if name in seen:
+                raise DataError(f"{self._path}:{line}: {name}: the key occurs twice")
+            seen.add(name)
+            self._lines[(*key, name)] = line
+            yield name, self.build(value, (*key, name))
+
+    def _scalar(self, node: yaml.Node, line: int) -> Any:
+        try:
+            return self._scalars.construct_object(node)
+        except (yaml.YAMLError, ValueError) as error:
+            raise DataError(f"{self._path}:{line}: {getattr(error, 'problem', None) or error}") from error

@@ -1,0 +1,120 @@
+"""Reads a Python file of tasks: its tools, tasks, checks and scores."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from trialbed.errors import DataError
+from trialbed.records import Query
+from trialbed.scoring import Scorer
+from trialbed.suggestions import closest, did_you_mean
+from trialbed.tasks import MARK, Task
+from trialbed.tracebacks import own_line
+
+
+@dataclass(frozen=True)
+class PythonFile:
+    """What a Python file brings.
+
+    Attributes:
+        tools: functions and classes that ``tool`` marks, in the file's order.
+        tasks: the list ``tasks``; empty without one.
+        scorers: the functions that ``scorer`` marks.
+        files: the file, and those beside it that it imported.
+    """
+
+    path: Path
+    module: ModuleType
+    tools: tuple[Callable[..., Any], ...]
+    tasks: tuple[Task | Query, ...]
+    scorers: dict[str, Scorer]
+    files: tuple[Path, ...]
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """Return a function of the file.
+
+        Raises:
+            DataError: it has none of this name.
+        """
+        found = getattr(self.module, name, None)
+        if not callable(found):
+            names = [name for name, value in vars(self.module).items() if callable(value) and not name.startswith("_")]
+            raise DataError(f"{self.path}: there is no function {name!r}{did_you_mean(closest(name, names))}")
+        return found  # type: ignore[no-any-return] # it is callable
+
+
+def read_python(path: Path) -> PythonFile:
+    """Run a Python file, and return what it brings.
+
+    Raises:
+        DataError: it cannot be run, or ``tasks`` is no list of tasks; names the line.
+    """
+    module, files = _load(path)
+    tasks = getattr(module, "tasks", ())
+    if not isinstance(tasks, (list, tuple)):
+        raise DataError(f"{path}: tasks is {tasks!r:.60}; write a list: tasks = [Task(…), …]")
+    for number, task in enumerate(tasks, 1):
+        if not isinstance(task, (Task, Query)):
+            raise DataError(f"{path}: tasks: item {number} is {task!r:.60}; write Task(…)")
+    values = list(dict.fromkeys(value for value in vars(module).values() if _is_hashable(value)))
+    tools = tuple(value for value in values if callable(value) and getattr(value, MARK, False) is True)
+    scorers = {value.name: value for value in values if isinstance(value, Scorer)}
+    return PythonFile(path, module, tools, tuple(tasks), scorers, files)
+
+
+def _load(path: Path) -> tuple[ModuleType, tuple[Path, ...]]:
+    """Run a file as a module, with what lies beside it in reach, as ``python FILE`` does."""
+    name = path.stem if path.stem not in sys.modules else f"{path.stem}_tasks_{abs(hash(path.resolve())):x}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise DataError(f"{path}: is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    # Types in annotations are looked up in the module by its name.
+    sys.modules[name] = module
+    try:
+        with _in_reach(path.resolve().parent):
+            spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        sys.modules.pop(name, None)
+        line = own_line(name, error)
+        raise DataError(f"{path}: raised {type(error).__name__}: {error}{line}") from error
+    return module, tuple(_files(module, path.resolve().parent, {}))
+
+
+@contextmanager
+def _in_reach(folder: Path) -> Iterator[None]:
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        if str(folder) in sys.path:
+            sys.path.remove(str(folder))
+
+
+def _files(module: ModuleType, folder: Path, seen: dict[str, Path]) -> Iterable[Path]:
+    """Return the files below a folder of a module and of those that it uses, however early they were imported."""
+    file = getattr(module, "__file__", None)
+    path = Path(file).resolve() if file else folder.parent
+    if module.__name__ in seen or not path.is_relative_to(folder) or "site-packages" in path.parts:
+        return seen.values()
+    seen[module.__name__] = path
+    for value in list(vars(module).values()):
+        used = value if isinstance(value, ModuleType) else sys.modules.get(str(getattr(value, "__module__", "")))
+        if used is not None:
+            _files(used, folder, seen)
+    return seen.values()
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True

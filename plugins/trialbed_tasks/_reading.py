@@ -1,0 +1,114 @@
+"""Makes a dataset of a file of tasks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from trialbed.errors import DataError, UsageError
+from trialbed.tasks import TaskDataset, compile_tasks
+from trialbed_tasks._compiling import PythonFiles, make_task
+from trialbed_tasks._located import Key, Located, naming, read_json_lines, read_yaml, title
+from trialbed_tasks._python import read_python
+from trialbed_tasks.forms import NAME, FileForm
+
+
+def read_tasks(path: Path) -> TaskDataset:
+    """Return the tasks of a Python, YAML or JSON Lines file.
+
+    Raises:
+        UsageError: there is no such file.
+        DataError: something in it is wrong; names the file, the line and the key.
+    """
+    if not path.is_file():
+        raise UsageError(f"{path}: there is no such file")
+    if path.suffix == ".py":
+        return _of_python(path)
+    located = read_json_lines(path) if path.suffix == ".jsonl" else read_yaml(path)
+    if path.suffix == ".jsonl":
+        located = _with_head(located)
+    return _of_form(located)
+
+
+def _of_python(path: Path) -> TaskDataset:
+    found = read_python(path)
+    if not found.tasks:
+        raise DataError(f"{path}: there are no tasks; write a list: tasks = [Task(…), …]")
+    with naming(str(path)):
+        return TaskDataset(found.tasks, _name(path, None), tools=found.tools, scorers=found.scorers, files=found.files)
+
+
+def _with_head(lines: Located) -> Located:
+    """Return JSON Lines as a mapping: a first line without a query says what YAML says beside its tasks."""
+    values = list(lines.value)
+    head = values.pop(0) if values and "query" not in values[0] else {}
+    first = len(lines.value) - len(values)
+    places: dict[Key, int] = {("tasks", key[0] - first): line for key, line in lines.lines.items() if key[0] >= first}  # type: ignore[operator] # a place
+    places[()] = 1
+    return Located(lines.path, {**head, "tasks": values}, places)
+
+
+def _of_form(located: Located) -> TaskDataset:
+    path = located.path
+    if isinstance(located.value, list):
+        located = Located(
+            path, {"tasks": located.value}, {("tasks", *key): line for key, line in located.lines.items()}
+        )
+    form = _validated(located)
+    reader = PythonFiles(path.parent, [path.resolve()])
+    tools = [tool for place, given in enumerate(form.tools) for tool in reader.tools(given, located, place)]
+    tasks = [make_task(task, reader, located, place) for place, task in enumerate(form.tasks)]
+    name = _name(path, form.name)
+    try:
+        return TaskDataset(tasks, name, tools=tools, scorers=reader.scorers(), files=reader.files)
+    except UsageError:
+        for place, task in enumerate(tasks):
+            with naming(located.place(("tasks", place))):
+                compile_tasks([replace(task, id=task.id or place + 1)], tools)
+        raise
+
+
+def _validated(located: Located) -> FileForm:
+    try:
+        return FileForm.model_validate(located.value)
+    except ValidationError as error:
+        errors = error.errors(include_url=False, include_context=False)
+        # Of the members of a union, that is meant whose error lies deepest.
+        fault = max(errors, key=lambda one: len(_known(located.value, one["loc"])))
+        key = _known(located.value, fault["loc"])
+        if fault["type"] == "missing":
+            key = (*key, fault["loc"][-1])
+        raise DataError(f"{located.place(key)}: {title(key)}{_reason(fault)}") from error
+
+
+def _known(value: Any, loc: Key) -> Key:
+    """Return the parts of an error's place that are in the value; others name members of unions."""
+    kept: list[int | str] = []
+    for part in loc:
+        is_item = isinstance(value, list) and isinstance(part, int) and part < len(value)
+        if is_item or (isinstance(value, dict) and part in value):
+            value = value[part]
+            kept.append(part)
+    return tuple(kept)
+
+
+def _reason(fault: Any) -> str:
+    message = str(fault["msg"])
+    if fault["type"] == "missing":
+        return "the key is missing"
+    if fault["type"] == "extra_forbidden":
+        return "there is no such key"
+    if fault["type"] == "string_type":
+        return f"must be a text; write {str(fault['input'])!r:.60} in quotes"
+    return message[:1].lower() + message[1:]
+
+
+def _name(path: Path, name: str | None) -> str:
+    chosen = name or path.stem
+    if not re.match(NAME, chosen):
+        raise DataError(f"{path}: the name of the file must match {NAME}, since results are named after it")
+    return chosen

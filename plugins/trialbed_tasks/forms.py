@@ -1,0 +1,98 @@
+"""What a file of tasks may say."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._ -]*$"
+
+Call = str | dict[str, dict[str, Any]]
+"""``find`` for a call with any arguments, ``{find: {id: 7}}`` for one with these."""
+
+
+class _Form(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class AtMostForm(_Form):
+    """What a trial may take at most."""
+
+    calls: int | None = Field(None, ge=0, description="Calls of tools.")
+    requests: int | None = Field(None, ge=0, description="Requests to the model.")
+    tokens: int | None = Field(None, ge=0, description="Tokens of all requests and answers.")
+    seconds: float | None = Field(None, gt=0, strict=False, description="Wall time, in seconds.")
+
+
+class ExpectForm(_Form):
+    """What a task expects; it is solved if all of it is met."""
+
+    facts: str | list[str] = Field(default=[], description="Texts that the answer must say.")
+    calls: list[Call] | None = Field(
+        None, description="The calls that solve the task: a tool's name, or {name: {argument: value}}. [] for none."
+    )
+    ways: list[list[Call]] = Field(default=[], description="Other series of calls that solve the task as well.")
+    order: Literal["any", "given"] = Field("any", description="Whether the order of the calls matters.")
+    only: bool = Field(default=False, description="No other calls may be made.")
+    never: list[str] = Field(default=[], description="Names of tools that must not be called.")
+    state: Any = Field(None, description="The state of the world after a right solution.")
+    at_most: AtMostForm = Field(AtMostForm(), description="What a trial may take at most.")
+    check: str | list[str] = Field(
+        default=[],
+        description="Functions that look at the trial, by name, or FILE.py:name. They return a bool or a text.",
+    )
+
+
+class TaskForm(_Form):
+    """A task."""
+
+    query: str = Field(min_length=1, description="The task in words, as agents get it.")
+    id: int | str | None = Field(None, description="Unique in the file; the task's place if left out.")
+    tools: list[str] | None = Field(None, description="Names of the file's tools; all of them if left out.")
+    expect: str | list[str] | ExpectForm | None = Field(
+        None, description="Facts of a right answer, or all that is expected."
+    )
+    answer: str | None = Field(None, description="A right answer in words, for judges that read one.")
+    state: Any = Field(None, description="The first state of the world that the tools act on.")
+
+
+class FunctionForm(BaseModel):
+    """The definition of a tool, as OpenAI's API has it."""
+
+    model_config = ConfigDict(frozen=True, strict=True)
+
+    name: str = Field(min_length=1)
+    description: str = ""
+    parameters: dict[str, Any] = Field(default={"type": "object", "properties": {}}, description="A JSON Schema.")
+
+
+class DefinitionForm(BaseModel):
+    """A tool that a simulator answers for."""
+
+    model_config = ConfigDict(frozen=True, strict=True)
+
+    type: Literal["function"] = "function"
+    function: FunctionForm
+    example: Any = Field(None, description="An answer, whose form all answers have.")
+
+
+class FileForm(_Form):
+    """A file of tasks."""
+
+    name: str | None = Field(None, pattern=NAME, description="Name of the tasks; the file's if left out.")
+    tools: str | list[str | DefinitionForm] = Field(
+        default=[], description="Python files with tools, or definitions of tools that a simulator answers for."
+    )
+    tasks: list[TaskForm] = Field(min_length=1)
+
+    @field_validator("tools")
+    @classmethod
+    def _as_list(cls, value: str | list[str | DefinitionForm]) -> list[str | DefinitionForm]:
+        return [value] if isinstance(value, str) else value
+
+
+def file_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a file of tasks."""
+    found = FileForm.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}

@@ -1,0 +1,49 @@
+"""What is wrong with tasks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trialbed_tasks._checking import check_tasks
+
+TASKS = """
+from trialbed import Expect, Task, call, tool
+
+@tool
+def find(id: int) -> dict:
+    \"\"\"Find an order.\"\"\"
+    return {"price": "twelve"}
+
+tasks = [
+    Task("What did order 7 cost?", id="right", expect=Expect("twelve", calls=[call("find", id=7)])),
+    Task("Does it cost twelve?", id="said", expect=Expect("twelve", calls=[call("find", id=7)])),
+    Task("What?", id="refused", expect=Expect(calls=[call("find", id="x")])),
+    Task("What?", id="never", expect=Expect(calls=["find"], never=["find"])),
+    Task("What?", id="bound", expect=Expect(calls=["find", "find"], most_calls=1)),
+    Task("What did it cost?", id="unsolved", expect=Expect("thirteen", calls=[call("find", id=7)])),
+    Task("Do not pay.", id="idle", expect=Expect(state=None)),
+]
+"""
+
+
+def test_tasks_that_cannot_be_solved_or_solve_themselves_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRIALBED_STATE_DIR", str(tmp_path / "state"))
+    (tmp_path / "orders_to_check.py").write_text(TASKS, encoding="utf-8")
+    count, findings = check_tasks("orders_to_check.py", None)
+    found = {finding.task: finding.problem for finding in findings}
+    assert count == 7
+    assert set(found) == {"said", "refused", "never", "bound", "unsolved", "idle"}
+    assert "the query itself says 'twelve'" in found["said"]
+    assert found["refused"].startswith("the tool itself would refuse find: id: ")
+    assert "must never be called" in found["never"]
+    assert "2 calls are expected, and at most 1 are allowed" in found["bound"]
+    assert (
+        "not solved by the expected calls: 1 of 2 expectations are not met: the answer says 'thirteen'"
+        in found["unsolved"]
+    )
+    assert found["idle"] == "it is solved by an agent that calls nothing"

@@ -1,0 +1,280 @@
+"""Files of tasks."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.cases import for_each
+from support.examples import examples
+
+from trialbed.contracts import Dataset
+from trialbed.engine import open_dataset
+from trialbed.errors import DataError, UsageError
+from trialbed.records import GoldCall, Query
+from trialbed_tasks._reading import read_tasks
+
+PYTHON = '''
+from trialbed import Expect, Task, call, scorer, tool
+import beside
+
+@tool
+def find_order(id: int) -> dict:
+    """Find an order."""
+    return beside.ORDERS[id]
+
+@tool
+class Till:
+    def __init__(self):
+        self.paid = []
+    def refund(self, id: int) -> str:
+        """Refund an order."""
+        self.paid.append(id)
+        return "done"
+    def state(self):
+        return self.paid
+
+def polite(trial):
+    return "please" in trial.text
+
+@scorer
+def words(trial):
+    return 1.0
+
+def helper():
+    """No tool."""
+
+tasks = [
+    Task(
+        "What did order 7 cost?",
+        expect=Expect("12.5", calls=[call("find_order", id=7)], never=["refund"], check=polite),
+    ),
+    Task("Refund order 7.", tools=["refund"], expect=Expect(calls=["refund"], state=[7])),
+]
+'''
+
+YAML = """
+tools: desk.py
+tasks:
+  - query: What did order 7 cost?
+    expect:
+      facts: "12.5"
+      calls: [{find_order: {id: 7}}]
+      never: [refund]
+      check: polite
+  - query: Refund order 7.
+    tools: [refund]
+    expect:
+      calls: [refund]
+      state: [7]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder with a file of tools, and what it imports."""
+    (tmp_path / "desk.py").write_text(PYTHON, encoding="utf-8")
+    (tmp_path / "beside.py").write_text("ORDERS = {7: {'price': 12.5}}\n", encoding="utf-8")
+    before = dict(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - set(before):
+        sys.modules.pop(name)
+
+
+def write(folder: Path, text: str, name: str = "tasks.yaml") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def said(dataset: Dataset) -> list[str]:
+    return [query.model_dump_json(exclude={"query_id"}) for query in dataset.queries()]
+
+
+def test_a_python_file_brings_tools_tasks_checks_and_scores(folder: Path) -> None:
+    found = read_tasks(folder / "desk.py")
+    first, second = found.queries()
+    assert found.name == "desk"
+    assert [api.api_name for api in first.apis] == ["find_order", "refund"]
+    assert [api.api_name for api in second.apis] == ["refund"]
+    assert first.expected is not None
+    assert (first.reference_facts, first.expected.checks) == (("12.5",), ("polite",))
+    assert [api.api_name for api in first.expected.never] == ["refund"]
+    assert first.gold_calls == (GoldCall(api=first.apis[0].ref, arguments={"id": 7}),)
+    assert second.final_state == [7]
+    assert {ref.api_name for ref in found.functions} == {"find_order", "refund"}
+    assert (set(found.checks), set(found.scorers)) == ({"polite"}, {"words"})
+    assert {path.name for path in found.files} == {"desk.py", "beside.py"}
+    assert all(Query.model_validate_json(query.model_dump_json()) == query for query in found.queries())
+
+
+def test_yaml_and_json_lines_say_the_same_as_python(folder: Path) -> None:
+    python = read_tasks(folder / "desk.py")
+    yaml = read_tasks(write(folder, YAML))
+    lines = [
+        {"tools": "desk.py", "name": "lines"},
+        {
+            "query": "What did order 7 cost?",
+            "expect": {
+                "facts": ["12.5"],
+                "calls": [{"find_order": {"id": 7}}],
+                "never": ["refund"],
+                "check": ["polite"],
+            },
+        },
+        {"query": "Refund order 7.", "tools": ["refund"], "expect": {"calls": ["refund"], "state": [7]}},
+    ]
+    of_lines = read_tasks(write(folder, "\n\n".join(map(json.dumps, lines)), "tasks.jsonl"))
+    assert said(python) == said(yaml) == said(of_lines)
+    assert (yaml.name, of_lines.name) == ("tasks", "lines")
+    assert {path.name for path in yaml.files} == {"tasks.yaml", "desk.py", "beside.py"}
+
+
+def test_a_file_of_tasks_is_a_dataset_by_its_path(folder: Path) -> None:
+    assert said(open_dataset(str(write(folder, YAML)), folder)) == said(open_dataset(str(folder / "desk.py"), folder))
+
+
+def test_definitions_are_answered_by_a_simulator(tmp_path: Path) -> None:
+    found = read_tasks(
+        write(
+            tmp_path,
+            "tools:\n"
+            "  - function: {name: weather, parameters: {type: object, properties: {city: {type: string}}}}\n"
+            "    example: {degrees: int}\n"
+            "tasks:\n"
+            "  - {query: 'How warm is Oslo?', id: warm, expect: '12', answer: 12 degrees}\n",
+        )
+    )
+    (query,) = found.queries()
+    assert (query.query_id, query.reference_facts, query.reference_answer) == ("warm", ("12",), "12 degrees")
+    assert query.apis[0].template_response == {"degrees": "int"}
+    assert not found.functions
+
+
+def test_dates_and_no_are_texts(tmp_path: Path) -> None:
+    found = read_tasks(write(tmp_path, "tasks:\n  - query: no\n    expect: [2026-11-26, yes]\n"))
+    assert (found.queries()[0].text, found.queries()[0].reference_facts) == ("no", ("2026-11-26", "yes"))
+
+
+FAULTS = [
+    ("tasks: [", "tasks.yaml:1: is not valid YAML"),
+    ("", "tasks.yaml: input should be a valid dictionary"),
+    ("tools: x.py", "tasks.yaml:1: tasks: the key is missing"),
+    ("tasks: []", "tasks.yaml:1: tasks: list should have at least 1 item"),
+    ("tasks:\n  - expect: x", "tasks.yaml:2: task 1: query: the key is missing"),
+    ("tasks:\n  - query: a\n  - query: b\n    exspect: x", "tasks.yaml:4: task 2: exspect: there is no such key"),
+    ("tasks:\n  - query: a\n    expect: 12.5", "tasks.yaml:3: task 1: expect: must be a text; write '12.5' in quotes"),
+    (
+        "tasks:\n  - query: a\n    expect:\n      facts: [1]",
+        "tasks.yaml:4: task 1: expect.facts[0]: must be a text; write '1' in quotes",
+    ),
+    (
+        "tasks:\n  - query: a\n    expect:\n      order: strict",
+        "tasks.yaml:4: task 1: expect.order: input should be 'any' or",
+    ),
+    (
+        "tasks:\n  - query: a\n    expect:\n      at_most: {calls: -1}",
+        "tasks.yaml:4: task 1: expect.at_most.calls: input",
+    ),
+    ("tasks:\n  - query: a\n    query: b", "tasks.yaml:3: query: the key occurs twice"),
+    ("tools: no.py\ntasks:\n  - query: a", "tasks.yaml:1: tools: there is no file"),
+    ("tools: desk.txt\ntasks:\n  - query: a", "tasks.yaml:1: tools: 'desk.txt' is not a Python file"),
+    ("tools: beside.py\ntasks:\n  - query: a", "tasks.yaml:1: tools: beside.py has no tools; write @tool"),
+    ("tools: desk.py:fnd\ntasks:\n  - query: a", "there is no function 'fnd'"),
+    ("tools: desk.py\ntasks:\n  - query: a\n    tools: [refnd]", "there is no tool 'refnd'; did you mean 'refund'?"),
+    (
+        "tools: desk.py\ntasks:\n  - query: a\n  - query: b\n    expect: {calls: [fnd]}",
+        "tasks.yaml:4: task 2: calls: the task has no tool 'fnd'",
+    ),
+    (
+        "tools: desk.py\ntasks:\n  - query: b\n    expect: {calls: [{a: {}, b: {}}]}",
+        "task 1: expect.calls[0]: a call has one",
+    ),
+    (
+        "tools: desk.py\ntasks:\n  - query: b\n    expect: {check: rude}",
+        "task 1: expect.check: no Python file under tools",
+    ),
+    ("tools: desk.py\ntasks:\n  - query: b\n    expect: {ways: [[refund]]}", "task 1: ways: give one of them as calls"),
+    ("name: ../x\ntasks:\n  - query: a", "tasks.yaml:1: name: string should match pattern"),
+    (
+        "a: &a [x, x]\nb: &b [*a, *a]\n"
+        + "\n".join(f"{chr(99 + n)}: &{chr(99 + n)} [{', '.join([f'*{chr(98 + n)}'] * 9)}]" for n in range(9)),
+        "the file stands for more",
+    ),
+]
+
+
+@for_each(("text", "says"), FAULTS)
+def test_a_fault_of_yaml_is_named_with_its_line(folder: Path, text: str, says: str) -> None:
+    with pytest.raises(DataError) as raised:
+        read_tasks(write(folder, text))
+    assert says in str(raised.value)
+
+
+@for_each(
+    ("text", "says"),
+    [
+        ("tasks = [", "SyntaxError: '[' was never closed"),
+        ("import nowhere_at_all", "raised ModuleNotFoundError"),
+        ("\n\n1 / 0", 'raised ZeroDivisionError: division by zero (File "'),
+        ("raise SystemExit(3)", "raised SystemExit"),
+        ("x = 1", "there are no tasks; write a list"),
+        ("tasks = 3", "tasks is 3; write a list"),
+        ("tasks = ['a']", "tasks: item 1 is 'a'; write Task(…)"),
+        ("from trialbed import Task\ntasks = [Task('a', tools=['b'])]", "task 1: tools: there is no tool 'b'"),
+        (
+            "from trialbed import Task, Expect\ntasks = [Task('a', calls=[], expect=Expect())]",
+            "task 1: give calls and state to",
+        ),
+    ],
+)
+def test_a_fault_of_python_is_named(folder: Path, text: str, says: str) -> None:
+    with pytest.raises(DataError) as raised:
+        read_tasks(write(folder, text, "faulty.py"))
+    assert str(raised.value).startswith(str(folder / "faulty.py"))
+    assert says in str(raised.value)
+
+
+@for_each(
+    ("text", "says"),
+    [
+        ('{"query": "a"}\n{"query": ', "tasks.jsonl:2: is not valid JSON"),
+        ('{"query": "a"}\n\n[1]', "tasks.jsonl:3: each line is a JSON object"),
+        ('{"query": "a", "state": NaN}', "NaN is not a JSON number"),
+        ('{"tools": []}\n{"query": "a"}\n{"query": 3}', "tasks.jsonl:3: task 2: query: must be a text"),
+        ("", "tasks: list should have at least 1 item"),
+    ],
+)
+def test_a_fault_of_json_lines_is_named_with_its_line(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(DataError) as raised:
+        read_tasks(write(tmp_path, text, "tasks.jsonl"))
+    assert says in str(raised.value)
+
+
+def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"desk\.yaml: there is no such file"):
+        read_tasks(tmp_path / "desk.yaml")
+
+
+@given(st.text(alphabet=st.sampled_from("tasks:- queryexpc\n{}[]&*'\"#!%|>0.5~"), max_size=80))
+@settings(max_examples=examples(100), deadline=None)
+def test_any_text_is_read_or_refused(text: str) -> None:
+    folder = Path(__file__).parent
+    path = folder / "nothing.yaml"
+    original = Path.is_file
+
+    def read(_path: Path) -> str:
+        return text
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("trialbed_tasks._located.read_text", read)
+        patch.setattr(Path, "is_file", lambda self: self == path or original(self))
+        try:
+            read_tasks(path)
+        except DataError as error:
+            assert str(path) in str(error)  # noqa: PT017 - most are refused
