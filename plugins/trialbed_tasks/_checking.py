@@ -1,4 +1,4 @@
-"""Finds tasks that contradict themselves, that no agent can solve, or that one solves without doing anything."""
+"""Finds tasks that contradict themselves, cannot be solved, or solve themselves."""
 
 from __future__ import annotations
 

@@ -102,7 +102,8 @@ def _files(module: ModuleType, folder: Path, seen: dict[str, Path]) -> Iterable[
     """Return the files below a folder of a module and of those that it uses, however early they were imported."""
     file = getattr(module, "__file__", None)
     path = Path(file).resolve() if file else folder.parent
-    if module.__name__ in seen or not path.is_relative_to(folder) or "site-packages" in path.parts:
+    foreign = "site-packages" in path.parts or module.__name__.partition(".")[0] == "trialbed"
+    if module.__name__ in seen or foreign or not path.is_relative_to(folder):
         return seen.values()
     seen[module.__name__] = path
     for value in list(vars(module).values()):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -109,6 +108,6 @@ def _reason(fault: Any) -> str:
 
 def _name(path: Path, name: str | None) -> str:
     chosen = name or path.stem
-    if not re.match(NAME, chosen):
-        raise DataError(f"{path}: the name of the file must match {NAME}, since results are named after it")
+    if not NAME.match(chosen):
+        raise DataError(f"{path}: the name of the file must match {NAME.pattern}, since results are named after it")
     return chosen

@@ -31,7 +31,7 @@ def command() -> None:
 @data_dir_option
 @json_option
 def check(file: str, data_dir: Path | None, as_json: bool) -> None:
-    """Find tasks that no agent can solve, and such that one solves without doing anything.
+    """Find tasks that cannot be solved, or that solve themselves.
 
     FILE is a file of tasks, or the name of a dataset. Each task is played by the scripted model that knows the expected
     calls, and by one that calls nothing. Exit code 1 if there are findings.
@@ -49,7 +49,7 @@ def check(file: str, data_dir: Path | None, as_json: bool) -> None:
 
 @command.command("schema", epilog="Example: bench tasks schema > tasks.schema.json")
 def schema() -> None:
-    """Print the JSON Schema of files of tasks, by which editors complete and check them."""
+    """Print the JSON Schema of files of tasks, for editors."""
     from trialbed_tasks.forms import file_schema
 
     click.echo(json.dumps(file_schema(), indent=2))

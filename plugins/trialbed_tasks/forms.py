@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-NAME = r"^[A-Za-z0-9][A-Za-z0-9._ -]*$"
+NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._ -]*$")
+"""Names go into file names of results, so they have no separators."""
 
 Call = str | dict[str, dict[str, Any]]
 """``find`` for a call with any arguments, ``{find: {id: 7}}`` for one with these."""
@@ -80,7 +82,7 @@ class DefinitionForm(BaseModel):
 class FileForm(_Form):
     """A file of tasks."""
 
-    name: str | None = Field(None, pattern=NAME, description="Name of the tasks; the file's if left out.")
+    name: str | None = Field(None, pattern=NAME.pattern, description="Name of the tasks; the file's if left out.")
     tools: str | list[str | DefinitionForm] = Field(
         default=[], description="Python files with tools, or definitions of tools that a simulator answers for."
     )

@@ -32,7 +32,18 @@ SECTIONS = {
     "Run and compare": ("run", "show", "compare", "view", "runs", "plan"),
     "Frameworks": ("adapter", "env", "fidelity"),
     "Vendors": ("verify", "rank", "history", "plan-verify"),
-    "Data, scores and judges": ("data", "adopt", "score", "judge", "select", "record", "replay", "export", "figure"),
+    "Data, scores and judges": (
+        "data",
+        "tasks",
+        "adopt",
+        "score",
+        "judge",
+        "select",
+        "record",
+        "replay",
+        "export",
+        "figure",
+    ),
     "The installation": ("doctor", "models", "plugins", "serve"),
 }
 """The commands in the order of the help, those that most people need first. Others are of plugins."""

@@ -7,13 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from trialbed.errors import UsageError
 from trialbed.records import Api, ApiRef, Query
-
-if TYPE_CHECKING:
-    from trialbed.tasks import ToolBody
 
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
@@ -25,7 +22,7 @@ class Dataset(ABC):
         name: the driver's name, or the file's.
         test_set: names the result document (``G1_instruction``, ``mini``).
         simulator: which simulator answers for these Apis when neither the cache nor the real API does.
-        functions: the Apis whose calls functions of this process answer.
+        functions: the Apis whose calls functions of this process answer, each with its ``trialbed.tasks.ToolBody``.
         checks: name -> a function that looks at the trials of the queries that name it.
         scorers: name -> a plugin that scores all trials.
         files: its own files, which no agent may read.
@@ -34,7 +31,7 @@ class Dataset(ABC):
     name: str
     test_set: str
     simulator: str = "template"
-    functions: Mapping[ApiRef, ToolBody] = NOTHING
+    functions: Mapping[ApiRef, Any] = NOTHING
     checks: Mapping[str, Callable[[Any], Any]] = NOTHING
     scorers: Mapping[str, object] = NOTHING
     files: Sequence[Path] = ()

@@ -17,8 +17,8 @@ from trialbed.scoring._calibration import (
     judge_note,
     kept_calibrations,
 )
-from trialbed.scoring._checks import Check, CheckResult, run_checks
-from trialbed.scoring._context import ScoreContext
+from trialbed.scoring._checks import Check, run_checks
+from trialbed.scoring._context import CheckResult, ScoreContext
 from trialbed.scoring._counting import (
     NONE_ABSENT,
     OF_GOLD,

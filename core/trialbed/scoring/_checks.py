@@ -6,32 +6,17 @@ import asyncio
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from trialbed.own_thread import do_alone
+from trialbed.scoring._context import CheckResult, ScoreContext
 from trialbed.tracebacks import own_line
 
-if TYPE_CHECKING:
-    from trialbed.scoring._context import ScoreContext
-
-Check = Callable[["ScoreContext"], Any]
+Check = Callable[[ScoreContext], Any]
 """Returns whether a trial is right: a bool, None for yes, or a text that says what is wrong; may be ``async``."""
 
 SECONDS = 60.0
 """That one check may take."""
-
-
-class CheckResult(NamedTuple):
-    """The result of a function that looks at a trial.
-
-    Attributes:
-        met: None where the function failed.
-        reason: why it is not met, or how the function failed.
-    """
-
-    name: str
-    met: bool | None
-    reason: str = ""
 
 
 async def run_checks(checks: Mapping[str, Check], context: ScoreContext) -> tuple[CheckResult, ...]:

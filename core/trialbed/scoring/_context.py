@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from trialbed.contracts import Judge
 from trialbed.records import Answer, ApiCall, ApiRef, Prices, Query, Timing, ToolSpec, WireLog
-from trialbed.scoring._checks import CheckResult
 from trialbed.tool_calls import AskedCall, asked_calls
+
+
+class CheckResult(NamedTuple):
+    """The result of a function that looks at a trial.
+
+    Attributes:
+        met: None where the function failed.
+        reason: why it is not met, or how the function failed.
+    """
+
+    name: str
+    met: bool | None
+    reason: str = ""
 
 
 @dataclass(frozen=True)

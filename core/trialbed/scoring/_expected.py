@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from trialbed.evidence import carries_fact
 from trialbed.records import ApiRef, Expected, GoldCall
-from trialbed.scoring._checks import CheckResult
-from trialbed.scoring._context import ScoreContext
+from trialbed.scoring._context import CheckResult, ScoreContext
 from trialbed.tool_calls import AskedCall, align_gold_calls
 from trialbed.wire_log import observed_usage
 

@@ -29,6 +29,7 @@ FOLDERS = {
     "trialbed_evaluation": "plugins",
     "trialbed_adapter_lab": "plugins",
     "trialbed_scripted": "plugins",
+    "trialbed_tasks": "plugins",
 }
 ARROWS: dict[tuple[str, str], str] = {
     ("trialbed.conversations", "trialbed_evaluation.conversations"): "a public name, which loads nothing by itself",
