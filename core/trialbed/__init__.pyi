@@ -93,6 +93,7 @@ from .records import Variation as Variation
 from .records import WireLog as WireLog
 from .records import finish_of as finish_of
 from .report import Report as Report
+from .scoring import CheckResult as CheckResult
 from .scoring import ScoreContext as ScoreContext
 from .scoring import Scorer as Scorer
 from .scoring import scorer as scorer
