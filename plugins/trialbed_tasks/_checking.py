@@ -26,7 +26,7 @@ class TaskFinding(NamedTuple):
 
 
 def check_tasks(name: str, data_dir: Path | None) -> tuple[int, list[TaskFinding]]:
-    """Return the number of tasks of a file or dataset, and what is wrong with them.
+    """Return the number of tasks of a file or dataset, and their faults.
 
     Raises:
         TrialbedError: the file is malformed, or the tasks could not be played.
@@ -41,7 +41,7 @@ def check_tasks(name: str, data_dir: Path | None) -> tuple[int, list[TaskFinding
 
 
 def contradictions(query: Query) -> Iterator[str]:
-    """Yield what a task says that cannot be true."""
+    """Yield the contradictions in a task, in words."""
     for fact in query.reference_facts:
         if carries_fact(query.text, fact):
             yield f"the query itself says {fact!r}, so that an answer may say it without any tool"

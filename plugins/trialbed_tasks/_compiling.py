@@ -1,4 +1,4 @@
-"""Makes tasks of what a file says."""
+"""Makes tasks of the forms of a file."""
 
 from __future__ import annotations
 

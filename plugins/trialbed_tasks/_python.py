@@ -21,7 +21,7 @@ from trialbed.tracebacks import own_line
 
 @dataclass(frozen=True)
 class PythonFile:
-    """What a Python file brings.
+    """The content of a Python file of tasks.
 
     Attributes:
         tools: functions and classes that ``tool`` marks, in the file's order.
@@ -51,7 +51,7 @@ class PythonFile:
 
 
 def read_python(path: Path) -> PythonFile:
-    """Run a Python file, and return what it brings.
+    """Run a Python file, and return its content.
 
     Raises:
         DataError: it cannot be run, or ``tasks`` is no list of tasks; names the line.
@@ -70,7 +70,7 @@ def read_python(path: Path) -> PythonFile:
 
 
 def _load(path: Path) -> tuple[ModuleType, tuple[Path, ...]]:
-    """Run a file as a module, with what lies beside it in reach, as ``python FILE`` does."""
+    """Run a file as a module, with its folder in reach, as ``python FILE`` does."""
     name = path.stem if path.stem not in sys.modules else f"{path.stem}_tasks_{abs(hash(path.resolve())):x}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

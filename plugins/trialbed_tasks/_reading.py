@@ -42,7 +42,7 @@ def _of_python(path: Path) -> TaskDataset:
 
 
 def _with_head(lines: Located) -> Located:
-    """Return JSON Lines as a mapping: a first line without a query says what YAML says beside its tasks."""
+    """Return JSON Lines as a mapping: a first line without a query has the other keys of a file."""
     values = list(lines.value)
     head = values.pop(0) if values and "query" not in values[0] else {}
     first = len(lines.value) - len(values)

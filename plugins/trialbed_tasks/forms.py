@@ -1,4 +1,4 @@
-"""What a file of tasks may say."""
+"""The form of a file of tasks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _Form(BaseModel):
 
 
 class AtMostForm(_Form):
-    """What a trial may take at most."""
+    """The limits of a trial."""
 
     calls: int | None = Field(None, ge=0, description="Calls of tools.")
     requests: int | None = Field(None, ge=0, description="Requests to the model.")
@@ -28,7 +28,7 @@ class AtMostForm(_Form):
 
 
 class ExpectForm(_Form):
-    """What a task expects; it is solved if all of it is met."""
+    """The expectations of a task, which is solved if all of them are met."""
 
     facts: str | list[str] = Field(default=[], description="Texts that the answer must say.")
     calls: list[Call] | None = Field(
@@ -39,7 +39,7 @@ class ExpectForm(_Form):
     only: bool = Field(default=False, description="No other calls may be made.")
     never: list[str] = Field(default=[], description="Names of tools that must not be called.")
     state: Any = Field(None, description="The state of the world after a right solution.")
-    at_most: AtMostForm = Field(AtMostForm(), description="What a trial may take at most.")
+    at_most: AtMostForm = Field(AtMostForm(), description="The limits of a trial.")
     check: str | list[str] = Field(
         default=[],
         description="Functions that look at the trial, by name, or FILE.py:name. They return a bool or a text.",

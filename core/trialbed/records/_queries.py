@@ -25,7 +25,7 @@ class Expected(Record):
         in_order: whether the calls are made in the given order; others may stand between them.
         only: whether no other calls are made.
         never: tools that must not be called.
-        most_calls, most_requests, most_tokens, most_seconds: what the trial may take at most: calls of tools, requests
+        most_calls, most_requests, most_tokens, most_seconds: the limits of the trial: calls of tools, requests
             to the model, tokens of all of them, and wall time.
         checks: the names of functions that look at the trial.
     """
@@ -53,7 +53,7 @@ class Query(Record):
         reference_facts: texts that a right answer contains, each checkable by a rule.
         initial_state: the first state of the Apis' world; None for the simulator's own.
         final_state: the state of the Apis' world after a right solution; None where they change nothing.
-        expected: what else a task expects, which then decides, with its facts, calls and state, whether it is solved;
+        expected: further expectations, which then decide, with the facts, calls and state, whether the task is solved;
             None leaves that to the judge.
     """
 

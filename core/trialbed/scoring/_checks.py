@@ -13,7 +13,7 @@ from trialbed.scoring._context import CheckResult, ScoreContext
 from trialbed.tracebacks import own_line
 
 Check = Callable[[ScoreContext], Any]
-"""Returns whether a trial is right: a bool, None for yes, or a text that says what is wrong; may be ``async``."""
+"""Returns whether a trial is right: a bool, None for yes, or a text that names the fault; may be ``async``."""
 
 SECONDS = 60.0
 """That one check may take."""
@@ -47,6 +47,4 @@ async def _run(name: str, check: Check, context: ScoreContext) -> CheckResult:
     if found is None or isinstance(found, (bool, int)):
         met = found is None or bool(found)
         return CheckResult(name, met, "" if met else "it is not")
-    return CheckResult(
-        name, None, f"the check returned {found!r:.60}; return a bool, or a text that says what is wrong"
-    )
+    return CheckResult(name, None, f"the check returned {found!r:.60}; return a bool, or a text that names the fault")

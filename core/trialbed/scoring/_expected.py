@@ -1,4 +1,4 @@
-"""Whether a trial meets all that its task expects."""
+"""The expectations of a task, and whether a trial meets them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Expectation:
 
     Attributes:
         text: in words.
-        reason: why it is not met, or cannot be told; empty where it is met.
-        met: None where it cannot be told.
+        reason: why it is not met, or not known; empty where it is met.
+        met: None where it is not known.
     """
 
     text: str
@@ -87,7 +87,7 @@ def _calls(context: ScoreContext, expected: Expected) -> Expectation:
 
 
 def _way(way: Sequence[GoldCall], context: ScoreContext, expected: Expected) -> list[str]:
-    """Return what a series of calls lacks, in words."""
+    """Return the faults of a series of calls, in words."""
     aligned = align_gold_calls(way, context.asked, context.tools)
     problems = [f"{_name(one.gold.api)}: {one.difference}" for one in aligned.gold if not one.right]
     problems += [
@@ -108,7 +108,7 @@ def _disorder(way: Sequence[GoldCall], context: ScoreContext) -> list[str]:
     for gold in way:
         place = next((place for place, call in enumerate(left) if _is(gold, call, context)), None)
         if place is None:
-            return [f"{_name(gold.api)} is called before what it should follow"]
+            return [f"{_name(gold.api)} is called too early"]
         left = left[place + 1 :]
     return []
 

@@ -32,7 +32,7 @@ async def judged_score(context: ScoreContext) -> Score:
     Solved is 1, Unsure 0.5, Unsolved 0, averaged over the votes (Solvable Pass Rate, Guo et al. 2024). A judge
     that gives no usable verdict is a failure, never a guess. An answer that rests on Apis that the model never asked
     for, or that says what has no source in the trial, is not the model's, and is Unsolved; an object of the caller's
-    program may answer by itself. A trial that does not meet what its task expects is Unsolved whatever the judge says;
+    program may answer by itself. A trial that misses an expectation of its task is Unsolved whatever the judge says;
     where there is no judge but the rule, one that does is Solved.
     """
     foreign = _foreign(context)
@@ -61,7 +61,7 @@ def _as_expected(context: ScoreContext, found: Sequence[Expectation]) -> Score:
     unknown = [one for one in found if one.met is None]
     shown = "; ".join(f"{one.text}: {one.reason}" for one in unmet or unknown)
     if unknown and not unmet:
-        return _judge_failure(context, f"it cannot be told whether the task is solved: {shown}")
+        return _judge_failure(context, f"whether the task is solved is not known: {shown}")
     status: AnswerStatus = "Unsolved" if unmet else "Solved"
     lacking = f"{len(unmet)} of {len(found)} expectations are not met: {shown}"
     listed: list[Json] = [{"text": one.text, "met": one.met, "reason": one.reason} for one in found]

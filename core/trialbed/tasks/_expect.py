@@ -1,4 +1,4 @@
-"""All that a task expects of a trial."""
+"""The expectations of a task."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Check = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Expect:
-    """What a task expects of a trial; the task is solved if all of it is met.
+    """All expectations of a task, which is solved if a trial meets them.
 
     Attributes:
         facts: texts that the answer must say.
@@ -27,10 +27,10 @@ class Expect:
         only: whether no other calls are made.
         never: the names of tools that must not be called.
         state: the state after a right solution; None says nothing about it.
-        most_calls, most_requests, most_tokens, most_seconds: what a trial may take at most: calls of tools, requests to
+        most_calls, most_requests, most_tokens, most_seconds: the limits of a trial: calls of tools, requests to
             the model, tokens of all of them, and wall time.
         check: a function, or several, that look at the trial as scores do, and return whether it is right: a bool, or a
-            text that says what is wrong. A failed ``assert`` says so, too.
+            text that names the fault. A failed ``assert`` says so, too.
     """
 
     facts: str | Sequence[str] = ()

@@ -1,4 +1,4 @@
-"""Whether a trial meets what its task expects."""
+"""The expectations of a task."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CALLED_A7, CALLED_B = api_call("a", {"id": 7}), api_call("b")
         ({"gold": ["a", "b"], "called": [CALLED_A7, CALLED_B], "expected": Expected(in_order=True)}, []),
         (
             {"gold": ["a", "b"], "called": [CALLED_B, CALLED_A7], "expected": Expected(in_order=True)},
-            ["the expected calls, in their order: b is called before what it should follow"],
+            ["the expected calls, in their order: b is called too early"],
         ),
         ({"gold": ["a"], "called": [CALLED_B], "expected": Expected(ways=((B,),))}, []),
         ({"gold": ["a"], "called": [], "expected": Expected(ways=((B, A7),))}, ["the expected calls: a: not called"]),
