@@ -257,6 +257,7 @@ def _wire(found: Mapping[str, Any]) -> WireFigures:
         filled=WireTally(0, 0),
         api_calls=cached["calls"],
         cached=cached["cached"],
+        waited=WireTally(*found.get("waited", (0, 0))),
     )
 
 

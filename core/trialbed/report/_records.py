@@ -151,6 +151,7 @@ class WireFigures:
         lost: calls that the framework's offer made impossible.
         filled: optional arguments that had to be made up.
         api_calls, cached: calls that reached an Api, and those of them that were answered from the cache.
+        waited: whole seconds for which requests to the model waited for the endpoint, or were repeated.
     """
 
     finish_reasons: Mapping[str, int]
@@ -161,6 +162,7 @@ class WireFigures:
     filled: WireTally
     api_calls: int
     cached: int
+    waited: WireTally
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,6 +172,7 @@ def _wire(trials: Sequence[ReportedTrial]) -> WireFigures:
         filled=_tally(wire.filled for wire in wires),
         api_calls=sum(wire.api_calls for wire in wires),
         cached=sum(wire.cached for wire in wires),
+        waited=_tally(round(wire.waited) for wire in wires),
     )
 
 

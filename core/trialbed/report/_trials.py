@@ -43,6 +43,7 @@ class WireCounts:
         refused: how many requests were past which limit.
         lost: the reasons of calls that the framework's offer made impossible.
         filled: optional arguments that had to be made up.
+        waited: seconds for which its requests waited for the endpoint, or were repeated; no framework's time.
     """
 
     model_requests: int
@@ -62,6 +63,7 @@ class WireCounts:
     api_calls: int
     api_errors: int
     cached: int
+    waited: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +241,7 @@ def _counts(wire: WireLog, prices: Prices | None) -> WireCounts:
         api_calls=len(calls),
         api_errors=sum(1 for call in calls if call.error or call.status != 200),
         cached=sum(1 for call in calls if call.cached),
+        waited=sum(turn.waited for turn in turns if turn.recorded is None),
     )
 
 

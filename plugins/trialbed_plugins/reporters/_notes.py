@@ -218,6 +218,11 @@ def _on_wire(summary: Summary) -> Iterator[str]:
         yield f"{answers} of the model cut by {limit}, in {trials}"
     if not wire.finish_reasons.keys() <= USUAL_REASONS:
         yield f"finish_reason of the model's answers: {counts(wire.finish_reasons)}"
+    if wire.waited.count:
+        yield (
+            f"requests to the model waited to be sent, or to be sent again, for {wire.waited.count:,} s in "
+            f"{_number(wire.waited.trials, 'trial')}, which is in wall_time only"
+        )
     if wire.text_calls.count:
         yield (
             f"the model wrote {_number(wire.text_calls.count, 'call')} as text instead of sending them, in "

@@ -20,6 +20,7 @@ from trialbed.records import (
     TrialResult,
     Usage,
 )
+from trialbed.report import build_report
 from trialbed.statistics import wilson_interval
 
 Make = Callable[..., TrialResult]
@@ -171,6 +172,8 @@ def test_the_wires_facts_are_counted_over_all_trials(run: Run, queries: Queries,
     document = result_document(run, "reference", queries, results, {})
     found = document["summary"]
     assert found["finish_reasons"] == {"length": 1, "stop": 1}
+    waited = build_report(run, queries, [asked(0, waited=2.4), asked(1, waited=1.2), asked(2)])["reference"].wire.waited
+    assert (waited.count, waited.trials) == (3, 2)
     assert found["truncated"] == {"answers": 1, "trials": 1}
     assert found["text_calls"] == {"calls": 2, "trials": 1}
     assert found["refused_requests"] == {"requests": 1, "trials": 1, "limits": {"max_steps": 1}}

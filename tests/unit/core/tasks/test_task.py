@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,23 @@ def test_a_call_of_a_scripted_model_is_an_expected_one() -> None:
     assert query.gold_calls[0].arguments == {"city": "Oslo"}
     with pytest.raises(UsageError, match="task 1: calls: the arguments '\\[' are not a JSON object"):
         compile_tasks([Task("?", tools=[find], calls=[played("find", "[")])])
+
+
+@for_each(
+    ("task", "says"),
+    [
+        (Task("?", tools=[find, find]), "task 1: tools: 'find' is given 2 times; give each tool once"),
+        (Task("?", tools=[STARS, STARS], id="a"), "task a: tools: 'Stars_by_id' is given 2 times"),
+        (
+            Task("?", tools=[find], calls=[call("find", city=3)]),
+            "task 1: calls: find does not take the arguments {'city': 3}: city: ",
+        ),
+        (Task("?", tools=[find], calls=[call("find")]), "task 1: calls: find does not take the arguments {}: "),
+    ],
+)
+def test_a_task_that_cannot_be_solved_is_refused_with_its_place(task: Task, says: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(says)):
+        compile_tasks([task])
 
 
 def test_tasks_are_numbered_and_queries_are_taken_as_they_are() -> None:
