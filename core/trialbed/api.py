@@ -258,7 +258,9 @@ def _dataset(given: Tasks | None, name: str) -> Dataset | None:
     """Return the dataset that tasks are; None where they are named."""
     if given is None or isinstance(given, (str, Dataset)):
         return given if isinstance(given, Dataset) else None
-    return TaskDataset([given] if isinstance(given, (Task, Query)) else given, name)
+    dataset = TaskDataset([given] if isinstance(given, (Task, Query)) else given, name)
+    dataset.check_calls()
+    return dataset
 
 
 def _plugins(scorers: Sequence[Any]) -> dict[str, object]:

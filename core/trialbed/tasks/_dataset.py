@@ -49,6 +49,26 @@ class TaskDataset(Dataset):
         self.files = files
         self._queries = compiled.queries
 
+    def check_calls(self) -> None:
+        """See that the functions take the arguments that are expected of their calls; else no agent solves the task.
+
+        Raises:
+            UsageError: one does not; says why.
+        """
+        from trialbed.wire.json_schemas import JsonSchema  # most programs do not need it
+
+        schemas = {api.ref: JsonSchema(api.parameters_schema()) for api in self.apis() if api.ref in self.functions}
+        for query in self._queries:
+            for call in query.gold_calls:
+                if call.api not in schemas or call.arguments is None:
+                    continue
+                for problem in schemas[call.api].problems(call.arguments, 1):
+                    place = ".".join(map(str, problem.path))
+                    raise UsageError(
+                        f"task {query.query_id}: calls: {call.api.api_name} does not take the arguments "
+                        f"{call.arguments!r:.60}: {place}{': ' if place else ''}{problem.message}"
+                    )
+
     def queries(self) -> Sequence[Query]:
         """All queries, in the order of the tasks."""
         return self._queries

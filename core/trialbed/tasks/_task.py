@@ -124,14 +124,11 @@ def _query(task: Task, place: int, named: Mapping[str, Api], compiled: CompiledT
     facts, calls, state = (
         (task.expect, task.calls, task.final_state) if expect is None else (expect.facts, expect.calls, expect.state)
     )
-    gold = tuple(_gold_call(item, apis, where) for item in calls or ())
-    for expected in gold:
-        _check_arguments(expected, apis, where, compiled)
     return Query(
         query_id=place if task.id is None else task.id,
         text=task.text,
         apis=tuple(apis),
-        gold_calls=gold,
+        gold_calls=tuple(_gold_call(item, apis, where) for item in calls or ()),
         states_calls=calls is not None,
         reference_answer=task.answer,
         reference_facts=(facts,) if isinstance(facts, str) else tuple(facts),  # type: ignore[arg-type] # not an Expect
@@ -192,21 +189,6 @@ def _gold_call(item: Any, apis: Sequence[Api], where: str, key: str = "calls") -
         close = did_you_mean(closest(name, named))
         raise UsageError(f"{where}: {key}: the task has no tool {name!r}{close}")
     return GoldCall(api=named[name], arguments=arguments)
-
-
-def _check_arguments(expected: GoldCall, apis: Sequence[Api], where: str, compiled: CompiledTasks) -> None:
-    """See that a function takes the arguments of a call that is expected; else no agent could solve the task."""
-    if expected.api not in compiled.functions or expected.arguments is None:
-        return
-    from trialbed.wire.json_schemas import JsonSchema  # most runs do not need it
-
-    (schema,) = (api.parameters_schema() for api in apis if api.ref == expected.api)
-    problems = JsonSchema(schema).problems(expected.arguments)
-    if problems:
-        said = "; ".join(": ".join(filter(None, (".".join(map(str, one.path)), one.message))) for one in problems)
-        raise UsageError(
-            f"{where}: calls: {expected.api.api_name} does not take the arguments {expected.arguments!r:.60}: {said}"
-        )
 
 
 def _arguments(given: Any, where: str) -> dict[str, Json]:

@@ -12,7 +12,7 @@ from support.cases import for_each
 
 from trialbed.errors import UsageError
 from trialbed.records import Api, ApiRef, GoldCall, Query, ToolSpec
-from trialbed.tasks import Task, call, compile_tasks, write_queries
+from trialbed.tasks import Task, TaskDataset, call, compile_tasks, write_queries
 from trialbed.tools import Tool
 from trialbed_scripted import call as played
 
@@ -62,7 +62,7 @@ def test_a_call_of_a_scripted_model_is_an_expected_one() -> None:
 )
 def test_a_task_that_cannot_be_solved_is_refused_with_its_place(task: Task, says: str) -> None:
     with pytest.raises(UsageError, match=re.escape(says)):
-        compile_tasks([task])
+        TaskDataset([task]).check_calls()
 
 
 def test_tasks_are_numbered_and_queries_are_taken_as_they_are() -> None:
