@@ -35,7 +35,7 @@ def command(base_url: str | None, api_key_env: str, as_json: bool) -> None:
     """
     from pathlib import Path
 
-    from trialbed.models import list_models
+    from trialbed.models import list_models, listing_advice
     from trialbed.settings import RunSettings, read_env_file
 
     read_env_file(Path.cwd())
@@ -45,6 +45,8 @@ def command(base_url: str | None, api_key_env: str, as_json: bool) -> None:
 
         click.echo(json.dumps([_entry(name, info) for name, info in found], indent=2))
         return
+    for advice in listing_advice():
+        click.echo(advice, err=True)
     _print([(name, COSTS[info.deterministic], COSTS[info.costs], info.needs or "nothing") for name, info in found])
 
 

@@ -78,6 +78,13 @@ def list_models(settings: RunSettings) -> Iterator[tuple[str, ModelInfo]]:
         yield from ((f"{prefix}{name}", driver.describe(name, settings)) for name in driver.names(settings))
 
 
+def listing_advice() -> Iterator[str]:
+    """Yield what keeps a driver from listing models that it could serve."""
+    for scheme in _schemes():
+        if advice := _driver(scheme).advice():
+            yield f"{scheme}: {advice}"
+
+
 def close_scheme(text: str) -> str | None:
     """Return the model that is probably meant where the scheme is misspelt; None where none is close."""
     scheme, separator, name = text.partition(":")

@@ -10,6 +10,7 @@ from typing import Any
 
 from trialbed.errors import UsageError
 from trialbed.records import ModelCall, RunConfig
+from trialbed.settings import read_fault_plan
 from trialbed.store import StoredRun, StoredTrial
 from trialbed.wire import recorded_answer, recorded_request
 from trialbed.wire.dialects.responses import KeptResponses, ResponsesRequest
@@ -97,6 +98,7 @@ def _replies(
     trial: StoredTrial, config: RunConfig, found: Recording, cache: ModelCache | None
 ) -> Iterator[RecordedReply]:
     asked: Counter[str] = Counter()
+    slowed = 0.0 if config.faults is None else read_fault_plan(config.faults).slow_seconds
     for call, request in requests_of(trial, config, cache=cache):
         if not _is_answered(call):
             found.failed += 1
@@ -110,10 +112,15 @@ def _replies(
                 request=json.loads(text),
                 body=call.response,
                 stream=call.stream,
-                duration=call.duration - call.waited if call.recorded is None else call.recorded,
+                duration=_duration(call, slowed) if call.recorded is None else call.recorded,
                 dialect=call.dialect,
             )
             asked[text] += 1
+
+
+def _duration(call: ModelCall, slowed: float) -> float:
+    """The seconds that the model took, without those of a fault; the wait for a turn has these in it."""
+    return max(0.0, call.duration - max(call.waited, slowed if call.fault else 0.0))
 
 
 def _is_answered(call: ModelCall) -> bool:

@@ -156,6 +156,11 @@ class Pace:
         """Return whether the tokens of answers matter."""
         return "tokens" in self._windows
 
+    @property
+    def is_full(self) -> bool:
+        """Return whether the limits leave no room for a request now."""
+        return self._room_in({"requests": 1.0, "tokens": 0.0}) > 0
+
     def hear(self, turn: Turn, headers: Mapping[str, str]) -> None:
         """Read what an answer's headers say of the endpoint's limits."""
         for kind, rate in read_rates(headers, self._clock.utcnow()).items():
@@ -211,16 +216,30 @@ class Pace:
             self._in_flight -= 1
             self._change.notify()
 
+    async def pass_by(self, tokens: float) -> None:
+        """Wait until a request within the turn of another, which was answered, may be sent, and take what it needs.
+
+        It goes before all that wait for turns. How many are on their way is bounded by the other's turn.
+        """
+        needs: dict[Kind, float] = {"requests": 1.0, "tokens": tokens}
+        while (seconds := self._room_in(needs)) > 0:
+            await self._change.wait(seconds)
+        self._charge(needs)
+
     def _take(self, needs: Mapping[Kind, float], asked: float) -> Turn:
-        now = self._clock.monotonic()
         self._in_flight += 1
         self._turns += 1
+        spent = self._charge(needs)
+        return Turn(self._turns, self._clock.monotonic() - asked, spent, dict(self._sent))
+
+    def _charge(self, needs: Mapping[Kind, float]) -> Mapping[Kind, Spent]:
+        """Take what a request needs, which is sent now."""
         for kind, need in needs.items():
             self._sent[kind] += need
             if kind in self._left:
                 self._left[kind].amount -= need
-        spent = {kind: window.take(needs[kind], now) for kind, window in self._windows.items()}
-        return Turn(self._turns, now - asked, spent, dict(self._sent))
+        now = self._clock.monotonic()
+        return {kind: window.take(needs[kind], now) for kind, window in self._windows.items()}
 
     async def _admit(self, arrival: int, needs: Mapping[Kind, float], on_wait: Callable[[], None]) -> None:
         bisect.insort(self._waiting, arrival)
@@ -237,6 +256,10 @@ class Pace:
         """Return the seconds until the next request may be sent; infinite where another one must end first."""
         if self._in_flight >= (self.limit or inf):
             return inf
+        return self._room_in(needs)
+
+    def _room_in(self, needs: Mapping[Kind, float]) -> float:
+        """Return the seconds after which the limits leave room for a request."""
         now = self._clock.monotonic()
         told = [wait for kind, left in self._left.items() if (wait := left.wait(needs[kind], now)) <= self._patience]
         own = [window.wait(needs[kind], now) for kind, window in self._windows.items()]

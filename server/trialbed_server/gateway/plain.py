@@ -10,6 +10,7 @@ import aiohttp
 from trialbed.wire import ModelMessage
 from trialbed.wire.dialects import Dialect
 from trialbed_server.gateway.connection import Connection, ProxiedRequest
+from trialbed_server.gateway.pacing import Pace
 
 PROMPT = "Reply with the word OK."
 
@@ -20,13 +21,17 @@ PATIENCE = 30.0
 class PlainRequests:
     """Asks an endpoint for a model with nothing but a key, the model's name and a short message.
 
+    Args:
+        pace: of all requests to the endpoint, which these keep, too.
+
     Attributes:
         answered: how many were.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, pace: Pace) -> None:
         self.answered = 0
         self._connection = connection
+        self._pace = pace
         self._next: dict[tuple[str, str], asyncio.Task[bool]] = {}
         self._turn = asyncio.Lock()
 
@@ -41,8 +46,10 @@ class PlainRequests:
         async with self._turn:
             # A refusal that comes from now on needs a later request: the key may have gone meanwhile.
             del self._next[model, spoken.NAME]
+            request = _plain(model, spoken)
+            await self._pace.pass_by(request.tokens)
             try:
-                async with asyncio.timeout(PATIENCE), self._connection.send(_plain(model, spoken)) as answer:
+                async with asyncio.timeout(PATIENCE), self._connection.send(request) as answer:
                     works = answer.status < 300
             except (aiohttp.ClientError, OSError):
                 works = False

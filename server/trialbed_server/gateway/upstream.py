@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -27,6 +27,7 @@ from trialbed_server.gateway.causes import (
 )
 from trialbed_server.gateway.circuit import Circuit, EndpointDown, Liveness
 from trialbed_server.gateway.connection import Connection, ProxiedRequest
+from trialbed_server.gateway.exchange import RecordedExchange
 from trialbed_server.gateway.pacing import Pace, Turn
 from trialbed_server.gateway.plain import PlainRequests
 from trialbed_server.gateway.redaction import Redactor
@@ -90,7 +91,6 @@ class Upstream:
         pace: Pace | None = None,
     ) -> None:
         self._connection = connection
-        self._plain = PlainRequests(connection)
         self._clock = clock
         self._policy = policy
         self._on_attempt = on_attempt
@@ -104,6 +104,7 @@ class Upstream:
         self.spoken: set[str] = set()
         self.lacking: set[str] = set()
         self.pace = pace or Pace(clock, patience=policy.patience)
+        self._plain = PlainRequests(connection, self.pace)
 
     async def __aenter__(self) -> Self:
         await self._connection.__aenter__()
@@ -228,7 +229,7 @@ class Upstream:
                 self._on_attempt(answer.status)
                 self.pace.hear(turn, answer.headers)
                 if answer.status >= 300:
-                    failure = await self._refusal(request, answer)
+                    failure = await self._refusal(request, answer, writer.exchange)
                     self.pace.note_refusal(turn, failure.status, failure.asked)
                     return failure
                 await self._pass_on(answer, writer, partial(self._begins, asked, continued))
@@ -282,7 +283,9 @@ class Upstream:
         await writer.write(redactor.flush())
         await writer.finish()
 
-    async def _refusal(self, request: ProxiedRequest, answer: aiohttp.ClientResponse) -> FailedAttempt:
+    async def _refusal(
+        self, request: ProxiedRequest, answer: aiohttp.ClientResponse, exchange: RecordedExchange
+    ) -> FailedAttempt:
         headers, body = await self._connection.refusal(answer)
         said = body[:SHOWN].decode("utf-8", "replace")
         if not request.asks and (400 <= answer.status < 500 or answer.status == 501):
@@ -300,12 +303,12 @@ class Upstream:
             answer=(answer.status, headers, body),
             asked=retry_after(answer.headers),
             transient=answer.status in TRANSIENT and answer.headers.get("x-should-retry") != "false",
-            provoked=await self._is_provoked(request, answer.status),
+            provoked=await self._is_provoked(request, answer.status, exchange),
         )
         self._count(request, failure)
         return failure
 
-    async def _is_provoked(self, request: ProxiedRequest, status: int) -> bool:
+    async def _is_provoked(self, request: ProxiedRequest, status: int, exchange: RecordedExchange) -> bool:
         """Return whether the endpoint answers a plain request in place of one that it refused.
 
         Of a status that blames the request anyway, that only shows that the endpoint works, and so is asked once.
@@ -313,12 +316,15 @@ class Upstream:
         if not request.model:
             return False
         if status in PLAINLY_ASKED:
-            return await self._plain.works(request.model, request.spoken)
+            return await self._answers_plainly(request, exchange)
         if cause_of_status(status, others_answered=False) != "request":
             return False
-        return bool(self.circuit.answered or self._plain.answered) or await self._plain.works(
-            request.model, request.spoken
-        )
+        return bool(self.circuit.answered or self._plain.answered) or await self._answers_plainly(request, exchange)
+
+    async def _answers_plainly(self, request: ProxiedRequest, exchange: RecordedExchange) -> bool:
+        """Return whether the endpoint answers a plain request; a wait for its turn is nobody's."""
+        with exchange.held() if self.pace.is_full else nullcontext():
+            return await self._plain.works(request.model, request.spoken)
 
     def _fail(self, request: ProxiedRequest, writer: ResponseWriter, error: Exception) -> FailedAttempt | None:
         silent = isinstance(error, TimeoutError)

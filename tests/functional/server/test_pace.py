@@ -75,3 +75,16 @@ async def test_vectors_are_no_tokens(serve: Serve, endpoint: Endpoint, clock: Sl
     assert (await client.post(CHAT, json=body())).status_code == 200
     (call,) = WireLog.model_validate(await closed(client)).model_calls
     assert call.waited == 0
+
+
+async def test_the_gateways_own_requests_keep_the_limit_too_and_their_wait_is_nobodys_time(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock
+) -> None:
+    client = await opened(serve, endpoint.url, clock, rpm=1)
+    # The second answer is to the plain request that shows whether the first was the request's own fault.
+    endpoint.plans["m"] = [says(400), says(200)]
+    began = clock.time
+    assert (await client.post(CHAT, json=body())).status_code == 400
+    assert clock.time - began == pytest.approx(60)
+    (call,) = WireLog.model_validate(await closed(client)).model_calls
+    assert (call.cause, call.waited) == ("request", pytest.approx(60))

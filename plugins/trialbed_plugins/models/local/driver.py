@@ -18,10 +18,12 @@ from trialbed_plugins.models.local._gguf import read_head
 from trialbed_plugins.models.local._memory import check_memory
 from trialbed_plugins.models.local._process import llama_server
 from trialbed_plugins.models.local._template import choose_template
-from trialbed_plugins.models.local._weights import ENDING, find_weights, installed_names
+from trialbed_plugins.models.local._weights import ENDING, PACKAGED, find_weights, installed_names
 
 RUNTIME = "xllamacpp"
 """The package of llama.cpp, which comes with the extra."""
+
+INSTALL = "pip install 'trialbed[local]'"
 
 CONTEXT = 16_384
 """Tokens of the longest conversation, or fewer where the model was trained for fewer."""
@@ -37,6 +39,16 @@ class LocalModels(ModelDriver):
     """Models that llama.cpp serves on this machine for the run, without a key or a network."""
 
     contract = "1"
+    settings = ("chat_template",)
+
+    def advice(self) -> str:
+        """Name what is not installed."""
+        if _release() is None:
+            return f"models on this machine need llama.cpp: {INSTALL}"
+        if not installed_names():
+            known = ", ".join(f"{self.scheme}:{name}" for name in PACKAGED)
+            return f"no weights are installed; naming one of {known} says which packages have them"
+        return ""
 
     def names(self, settings: RunSettings) -> Sequence[str]:  # noqa: ARG002 - they are on this machine
         """The installed weights, and the files of this folder; none without llama.cpp."""
@@ -49,8 +61,8 @@ class LocalModels(ModelDriver):
         release = _release()
         if release is None:
             raise UsageError(
-                f"local:{name} needs llama.cpp, which is not installed: pip install 'trialbed[local]'; or name a model "
-                "of a server that runs with --base-url URL"
+                f"local:{name} needs llama.cpp, which is not installed: {INSTALL}; or name a model of a server that "
+                "runs with --base-url URL"
             )
         weights = find_weights(name)
         template = choose_template(settings.chat_template, read_head(weights.files[0]))

@@ -13,7 +13,7 @@ from support.cases import for_each
 from trialbed.contracts import ServedAnswer
 from trialbed.records import ModelCall
 from trialbed_plugins.recordings._cache import KeptAnswer, ModelCache
-from trialbed_plugins.recordings._of_run import requests_of
+from trialbed_plugins.recordings._of_run import recording_of, requests_of
 
 REQUEST = {"messages": [{"role": "user", "content": "Where?"}]}
 
@@ -38,3 +38,28 @@ def test_a_body_from_the_cache_is_a_stream_where_it_was_kept_as_one(tmp_path: Pa
         config: Any = SimpleNamespace(told_model="m", model="m")
         ((found, request),) = requests_of(trial, config, cache=cache)
         assert (found.response, found.stream, request) == ("data: {}", stream, REQUEST)
+
+
+def test_the_seconds_of_a_slow_fault_are_not_the_models() -> None:
+    calls = [
+        ModelCall(
+            started=place,
+            duration=duration,
+            waited=waited,
+            status=200,
+            stream=False,
+            request=json.dumps({"messages": [{"role": "user", "content": str(place)}]}),
+            response="{}",
+            request_bytes=9,
+            response_bytes=2,
+            fault=fault,
+        )
+        # The wait for a turn began with the request, and has the seconds of the fault in it.
+        for place, (fault, duration, waited) in enumerate([("", 3.0, 1.0), ("slow", 7.0, 0.0), ("slow", 9.0, 6.0)])
+    ]
+    trial: Any = SimpleNamespace(wire=SimpleNamespace(model_calls=calls), seed=1)
+    faults = json.dumps({"model": {"rate": 1, "faults": ["slow"]}, "slow_seconds": 5.0})
+    config: Any = SimpleNamespace(model="m", told_model="m", models=("m",), model_identity="m", faults=faults)
+    run: Any = SimpleNamespace(run_id="r", config=config, trials=lambda: [trial])
+    durations = [reply.duration for reply in recording_of(run).cassette.replies.values()]
+    assert sorted(durations) == [2.0, 2.0, 3.0]
