@@ -40,7 +40,6 @@ from .hookspecs import hookimpl as hookimpl
 from .model_access import CompletionCache as CompletionCache
 from .model_access import ModelAccess as ModelAccess
 from .model_access import ModelBudget as ModelBudget
-from .model_access import ModelUse as ModelUse
 from .records import Answer as Answer
 from .records import Api as Api
 from .records import ApiCall as ApiCall
@@ -60,6 +59,8 @@ from .records import Finish as Finish
 from .records import FrameworkInfo as FrameworkInfo
 from .records import GoldAnswer as GoldAnswer
 from .records import GoldCall as GoldCall
+from .records import HelperRole as HelperRole
+from .records import HelperUse as HelperUse
 from .records import IntegrityFinding as IntegrityFinding
 from .records import IntegrityKind as IntegrityKind
 from .records import Json as Json
@@ -69,6 +70,7 @@ from .records import LossReason as LossReason
 from .records import LostCall as LostCall
 from .records import ModelCall as ModelCall
 from .records import ModelEndpoint as ModelEndpoint
+from .records import ModelUse as ModelUse
 from .records import Outcome as Outcome
 from .records import Parameter as Parameter
 from .records import Prices as Prices
@@ -91,6 +93,7 @@ from .records import TrialStatus as TrialStatus
 from .records import Usage as Usage
 from .records import Variation as Variation
 from .records import WireLog as WireLog
+from .records import added_uses as added_uses
 from .records import finish_of as finish_of
 from .report import Report as Report
 from .scoring import CheckResult as CheckResult

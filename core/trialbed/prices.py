@@ -21,6 +21,19 @@ AMOUNT = re.compile(r"(?P<number>[0-9]{1,12}(?:\.[0-9]{1,6})?) ?(?P<thousands>[k
 THOUSANDS = {"": 1, "k": 1_000, "M": 1_000_000}
 
 
+def read_amount(text: str) -> tuple[float, str]:
+    """Read the amount of a budget, and its unit.
+
+    Raises:
+        UsageError: it is no amount of money or tokens above 0.
+    """
+    found = AMOUNT.fullmatch(text)
+    limit = float(found["number"]) * THOUSANDS[found["thousands"]] if found else 0.0
+    if not found or not limit:
+        raise UsageError(f"--budget: {text!r:.60} is no amount above 0; write one such as 5USD, 500ktokens or 2Mtokens")
+    return limit, found["unit"]
+
+
 def read_budget(text: str, model: str, prices: Prices | None) -> Budget:
     """Read a budget as ``--budget`` takes it.
 
@@ -30,11 +43,8 @@ def read_budget(text: str, model: str, prices: Prices | None) -> Budget:
     Raises:
         UsageError: it is not an amount, or one of money whose model has no known price.
     """
-    found = AMOUNT.fullmatch(text)
-    limit = float(found["number"]) * THOUSANDS[found["thousands"]] if found else 0.0
-    if not found or not limit:
-        raise UsageError(f"--budget: {text!r:.60} is no amount above 0; write one such as 5USD, 500ktokens or 2Mtokens")
-    if found["unit"] == "tokens":
+    limit, unit = read_amount(text)
+    if unit == "tokens":
         return Budget(limit=limit, unit="tokens", model=model)
     if prices is None:
         raise UsageError(

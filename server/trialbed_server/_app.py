@@ -70,7 +70,8 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
     """
     clock = clock or SystemClock()
     trials = TrialRegistry(trials_only=options.control_token is not None, idle=options.trial_expiry)
-    simulators = Simulators(_simulator_access(options), options.simulator_prompts)
+    spending = Spending(options.budget)
+    simulators = Simulators(_simulator_access(options, spending), options.simulator_prompts)
     untagged = Untagged(clock, _put_in(options, clock))
     metrics = Metrics(lambda: len(trials), lambda: (untagged.model_requests, untagged.api_requests))
     cache, upstream = ResponseCache(options.cache, options.memory), _upstream(options, clock, metrics)
@@ -98,7 +99,7 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
         metrics,
         max_body=options.max_body,
         silence=options.upstream_timeout,
-        spending=Spending(options.budget),
+        spending=spending,
     )
     model_cache = _model_cache(options)
     control = Control(
@@ -110,6 +111,7 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
         max_body=options.max_body,
         workers=options.workers,
         cache=model_cache,
+        spending=spending,
     )
     lifespan = _lifespan(cache, resolver, simulators, (upstream, real, callbacks, model_cache), trials)
     app = _application(options, virtual, control, clock, lifespan)
@@ -261,7 +263,7 @@ def _upstream(options: ServerOptions, clock: Clock, metrics: Metrics) -> Upstrea
     return upstream
 
 
-def _simulator_access(options: ServerOptions) -> Callable[[], ModelAccess] | None:
+def _simulator_access(options: ServerOptions, spending: Spending) -> Callable[[], ModelAccess] | None:
     """Return a function that gives each simulator the model that it may ask, with a budget of its own."""
     url, key = options.upstream, options.upstream_key
     if options.simulator_upstream is not None:
@@ -272,7 +274,12 @@ def _simulator_access(options: ServerOptions) -> Callable[[], ModelAccess] | Non
     cache = None if options.completions is None else CompletionCache(options.completions)
 
     def access() -> ModelAccess:
-        budget = ModelBudget(options.max_helper_requests, options.max_helper_tokens)
+        budget = ModelBudget(
+            options.max_helper_requests,
+            options.max_helper_tokens,
+            prices=options.simulator_prices,
+            on_use=spending.use_by_helper,
+        )
         return ModelAccess(endpoint, budget=budget, cache=cache)
 
     return access

@@ -241,6 +241,15 @@ def _paths() -> Iterator[tuple[str, Document]]:
             "delete": _operation("Close a trial; its wire log", {200: _schema("WireLog"), 404: _schema("Refused")}),
         },
     )
+    number = {"type": "object", "properties": {"amount": {"type": "number", "minimum": 0}}, "required": ["amount"]}
+    amount = {"required": True, "content": {"application/json": {"schema": number}}}
+    yield (
+        "/control/spending",
+        {
+            "get": _operation("What simulators have asked of their model", {200: {"type": "object"}}),
+            "post": _operation("Count what other helpers have used against the run's budget", {204: {}}, body=amount),
+        },
+    )
     yield "/control/untagged", {"get": _operation("What was served without a trial", {200: {"type": "object"}})}
 
 

@@ -15,7 +15,7 @@ from trialbed.settings import state_dir
 from trialbed.wire.addresses import is_loopback
 
 if TYPE_CHECKING:
-    from trialbed.records import Budget, FaultPlan
+    from trialbed.records import Budget, FaultPlan, Prices
 
 UPSTREAM_KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the name of a variable, not a secret
@@ -53,6 +53,7 @@ class ServerOptions:
         simulator: answers for Apis without a trial; None is the dataset's own, ``template`` for unknown Apis.
         simulator_model: a model of the upstream that simulators may ask; None for none.
         simulator_upstream, simulator_key: another endpoint for that model, and its key.
+        simulator_prices: of that model, of a server of a run; None where they are not known.
         simulator_prompts: a copy of StableToolBench, whose prompts MirrorAPI models are asked with; None for
             Trialbed's.
         real_url: where real Apis are called, by ToolBench's protocol; None for nowhere. real_key: its key.
@@ -102,6 +103,7 @@ class ServerOptions:
     simulator_model: str | None = None
     simulator_upstream: str | None = None
     simulator_key: str | None = field(default=None, repr=False)
+    simulator_prices: Prices | None = None
     simulator_prompts: Path | None = None
     real_url: str | None = None
     real_key: str | None = field(default=None, repr=False)
@@ -228,6 +230,12 @@ def _budget(text: str) -> Budget:
     return Budget.model_validate_json(text)
 
 
+def _prices(text: str) -> Prices:
+    from trialbed.records import Prices
+
+    return Prices.model_validate_json(text)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m trialbed_server",
@@ -258,6 +266,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--simulator", metavar="NAME", help="simulator for calls outside of trials")
     add("--simulator-model", metavar="MODEL", help="model of the upstream that simulators may ask")
     add("--simulator-upstream", metavar="URL", help="endpoint of that model, if it is not the upstream")
+    add("--simulator-prices", metavar="JSON", type=_prices, help="prices of that model")
     add("--simulator-prompts", metavar="DIR", type=Path, help="copy of StableToolBench, for MirrorAPI's prompts")
     add("--max-helper-requests", metavar="N", type=int, help="maximum number of requests of each simulator")
     add("--max-helper-tokens", metavar="N", type=int, help="tokens after which each simulator asks no more")

@@ -23,6 +23,7 @@ from trialbed.wire import finite_float, parse_json
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body
 from trialbed_server._immediate import Answer, ImmediateAnswer
+from trialbed_server.gateway.spending import Spending
 from trialbed_server.gateway.upstream import Upstream
 from trialbed_server.simulators.registry import Simulators
 from trialbed_server.trials import Setup, Setups, TrialConflict, TrialRefused, TrialRegistry, Untagged
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from trialbed_plugins.recordings import ModelCache
 
 TRIALS = "/control/trials"
+SPENDING = "/control/spending"
 
 TOKEN = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
@@ -57,6 +59,7 @@ class Control:
         max_body: largest registration in bytes.
         workers: how many processes share the server's address; each has trials of its own.
         cache: the model cache; None for none.
+        spending: counts against the budget of the run.
     """
 
     def __init__(
@@ -70,8 +73,10 @@ class Control:
         max_body: int,
         workers: int = 1,
         cache: ModelCache | None = None,
+        spending: Spending | None = None,
     ) -> None:
         self._cache = cache
+        self._spending = spending or Spending(None)
         self._trials = trials
         self._untagged = untagged
         self._simulators = simulators
@@ -90,6 +95,8 @@ class Control:
             Route(trial, self.show, methods=["GET"]),
             Route(trial, self.renew, methods=["PUT"]),
             Route(trial, self.close, methods=["DELETE"]),
+            Route(SPENDING, self.show_spending, methods=["GET"]),
+            Route(SPENDING, self.spend, methods=["POST"]),
             Route("/control/untagged", self.show_untagged, methods=["GET"]),
         ]
 
@@ -168,6 +175,25 @@ class Control:
             return None
         self._trials.close(token)
         return ImmediateAnswer(log)
+
+    async def show_spending(self, _request: Request) -> Response:
+        """Show the use that simulators have made of their model."""
+        found = [use.model_dump(mode="json") for use in self._simulators.uses()]
+        return JSONResponse({"simulators": found})
+
+    async def spend(self, request: Request) -> Response:
+        """Count an amount that helpers in the run's own process have used against its budget."""
+        try:
+            body = await read_body(request.scope, request.receive, SHOWN)
+            amount = _document(body)["amount"]
+        except ClientGone:
+            return Response(status_code=400)
+        except (BodyTooLarge, KeyError, TypeError, ValueError):
+            amount = None
+        if not isinstance(amount, int | float) or amount < 0:
+            return JSONResponse({"error": 'send {"amount": NUMBER}, in the unit of the budget'}, 400)
+        self._spending.add(amount)
+        return Response(status_code=204)
 
     async def show_untagged(self, _request: Request) -> Response:
         """Show the requests that were served without a trial."""

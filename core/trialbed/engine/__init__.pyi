@@ -19,6 +19,8 @@ from ._plan import Prepared as Prepared
 from ._plan import config_digest as config_digest
 from ._plan import new_trial_token as new_trial_token
 from ._plan import trial_seed as trial_seed
+from ._progress import NoProgress as NoProgress
+from ._progress import RunProgress as RunProgress
 from ._queries import choose_queries as choose_queries
 from ._run import prepare as prepare
 from ._run import run as run
@@ -26,7 +28,5 @@ from ._server import answers as answers
 from ._server import server as server
 from ._server import server_root as server_root
 from ._server import split_port as split_port
-from ._session import NoProgress as NoProgress
-from ._session import RunProgress as RunProgress
 from ._tools import standing_selector as standing_selector
 from ._trial import DUMMY_KEY as DUMMY_KEY

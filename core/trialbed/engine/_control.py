@@ -15,7 +15,7 @@ import aiohttp
 from pydantic import ValidationError
 
 from trialbed.errors import NothingMeasured, ServerUnavailable, TrialbedError, UsageError
-from trialbed.records import EndpointStatus, GoldCall, TrialOpening, TrialRegistration, WireLog
+from trialbed.records import EndpointStatus, GoldCall, ModelUse, TrialOpening, TrialRegistration, WireLog
 
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the variable's name, not a token
 LOG = logging.getLogger("trialbed.engine")
@@ -48,6 +48,7 @@ class ControlClient:
         self._open: set[str] = set()
         self._setups: dict[Hashable, str] = {}
         self._renewing: asyncio.Task[None] | None = None
+        self._owed = 0.0
 
     async def __aenter__(self) -> Self:
         token = self._token or os.environ.get(TOKEN_VARIABLE)
@@ -90,6 +91,7 @@ class ControlClient:
             UsageError: the server does not know the model, the simulator or the base URL; lists those it knows.
             NothingMeasured: the server refuses it; says why.
         """
+        await self._pay()
         if not await self._open_like(registration, kind):
             lease = registration.lease if self._lease is None else self._lease
             whole = registration.model_copy(update={"lease": lease, "keep": kind is not None})
@@ -97,6 +99,24 @@ class ControlClient:
             if isinstance(opened, dict) and isinstance(opened.get("setup"), str):
                 self._setups[kind] = opened["setup"]
         self._open.add(registration.trial)
+
+    def owe(self, amount: float) -> None:
+        """Count a part of the run's budget that was used in this process; the server hears before the next trial."""
+        self._owed += amount
+
+    async def _pay(self) -> None:
+        amount, self._owed = self._owed, 0.0
+        if amount:
+            await self._request("POST", "/control/spending", json.dumps({"amount": amount}).encode())
+
+    async def simulator_uses(self) -> Sequence[ModelUse]:
+        """The use that the simulators have made of their model.
+
+        Raises:
+            TrialbedError: the server cannot be reached.
+        """
+        found = _read_json(await self._request("GET", "/control/spending"))
+        return [ModelUse.model_validate(use) for use in found["simulators"]] if isinstance(found, dict) else ()
 
     async def _open_like(self, registration: TrialRegistration, kind: Hashable) -> bool:
         """Open a trial like an earlier one of its kind; return whether the server did."""

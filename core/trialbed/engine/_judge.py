@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, cast
 from trialbed.contracts import Judge
 from trialbed.drivers import list_drivers, load_driver
 from trialbed.engine._control import ControlClient
-from trialbed.engine._models import HelperModels, direct_endpoint, is_at_endpoint, judge_choice, with_endpoint
+from trialbed.engine._helpers import HelperModels, direct_endpoint
+from trialbed.engine._models import is_at_endpoint, judge_choice, with_endpoint
 from trialbed.engine._plan import new_trial_token
 from trialbed.engine._trial import DUMMY_KEY
 from trialbed.errors import NothingMeasured, UsageError
@@ -135,19 +136,21 @@ async def _access(helpers: HelperModels, control: ControlClient | None, model: s
     own = settings.judge_base_url
     if own or control is None:
         variable = settings.judge_api_key_env or settings.api_key_env
-        access = helpers.access(direct_endpoint(own or settings.base_url or "", model, variable, settings.seed))
+        endpoint = direct_endpoint(own or settings.base_url or "", model, variable, settings.seed)
+        access = helpers.access("judge", endpoint)
         yield access
         await access.close()
         return
     async with _gateway(settings, control, model) as endpoint:
-        yield helpers.access(endpoint, origin=settings.base_url or model)
+        yield helpers.access("judge", endpoint, origin=settings.base_url or model)
 
 
 @asynccontextmanager
 async def _gateway(settings: RunSettings, control: ControlClient, model: str) -> AsyncIterator[ModelEndpoint]:
     trial = new_trial_token()
     base_url = settings.base_url if is_at_endpoint(model, settings) else None
-    await control.open_trial(TrialRegistration(trial=trial, model=model, base_url=base_url, seed=settings.seed))
+    registration = TrialRegistration(trial=trial, model=model, base_url=base_url, seed=settings.seed, helper=True)
+    await control.open_trial(registration)
     try:
         url = f"{control.url}/t/{trial}/v1"
         yield ModelEndpoint(base_url=url, api_key=DUMMY_KEY, model=model, temperature=0.0, seed=settings.seed)

@@ -1,23 +1,19 @@
-"""The models of a run: checked before anything is started, and how those are reached that help it."""
+"""The models of a run, checked before anything is started."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from trialbed.contracts import ModelDriver, ModelInfo
 from trialbed.drivers import list_drivers, load_driver
 from trialbed.errors import UsageError
 from trialbed.models import FoundModel, close_scheme, find_model
-from trialbed.records import ModelEndpoint
 from trialbed.settings import RunSettings, is_secret
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.wire.addresses import is_loopback
-
-if TYPE_CHECKING:
-    from trialbed.model_access import CompletionCache, ModelAccess
 
 MODEL_JUDGE = "llm"
 """The judge driver that a model's name stands for."""
@@ -215,58 +211,3 @@ def _check_key(base_url: str, variable: str) -> None:
     """Endpoints other than OpenAI's may work without a key, and refuse requests themselves."""
     if urlsplit(base_url).hostname == urlsplit(OPENAI_URL).hostname and not os.environ.get(variable):
         raise UsageError(f"{base_url} needs a key: {key_hint(variable)}")
-
-
-class HelperModels:
-    """An async context manager that makes each helper's access to its model: a budget of its own, and one cache."""
-
-    def __init__(self, settings: RunSettings) -> None:
-        self.settings = settings
-        self._cache: CompletionCache | None = None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the cache of replies."""
-        if self._cache is not None:
-            self._cache.close()
-
-    def selector(self) -> ModelAccess | None:
-        """The selector's access; None if the user names no model for it."""
-        settings = self.settings
-        if settings.selector_model is None:
-            return None
-        endpoint = direct_endpoint(
-            settings.base_url or "", settings.selector_model, settings.api_key_env, settings.seed
-        )
-        return self.access(endpoint)
-
-    def embedding(self) -> ModelEndpoint | None:
-        """Return the endpoint of the selector's embeddings; None if the user names no model for them."""
-        settings = self.settings
-        if settings.embedding_model is None:
-            return None
-        return direct_endpoint(settings.base_url or "", settings.embedding_model, settings.api_key_env, settings.seed)
-
-    def access(self, endpoint: ModelEndpoint, *, origin: str = "") -> ModelAccess:
-        """A helper's access to the model at an endpoint."""
-        from trialbed.model_access import CompletionCache, ModelAccess, ModelBudget  # most runs have no helpers
-
-        self._cache = self._cache or CompletionCache(self.settings.completions)
-        budget = ModelBudget(self.settings.max_helper_requests, self.settings.max_helper_tokens)
-        timeout = self.settings.helper_timeout or max(self.settings.timeout, TIMEOUT)
-        return ModelAccess(endpoint, budget=budget, cache=self._cache, origin=origin, timeout=timeout)
-
-
-TIMEOUT = 300.0
-"""Seconds of silence that a helper's request may take at least, where the user says nothing else."""
-
-
-def direct_endpoint(base_url: str, model: str, key_variable: str, seed: int) -> ModelEndpoint:
-    """An endpoint that is asked without the gateway, with the key of this variable."""
-    key = os.environ.get(key_variable) or ""
-    return ModelEndpoint(base_url=base_url.rstrip("/"), api_key=key, model=model, temperature=0.0, seed=seed)

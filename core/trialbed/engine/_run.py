@@ -20,12 +20,13 @@ from trialbed.engine._model_cache import choose_cache
 from trialbed.engine._models import model_info, with_endpoint
 from trialbed.engine._options import NO_OBJECTS, RunObjects, RunOptions, check_run_sandbox, with_commands, with_profiles
 from trialbed.engine._plan import Prepared, config_digest, find_run, remarks, run_config
+from trialbed.engine._progress import NoProgress, RunProgress
 from trialbed.engine._queries import absent_ends, choose_queries
-from trialbed.engine._session import NoProgress, RunProgress, RunSession
+from trialbed.engine._session import RunSession
 from trialbed.engine._tools import selector_driver
 from trialbed.engine._variations import with_endpoints, with_factors
 from trialbed.errors import DataError, UsageError
-from trialbed.prices import run_prices
+from trialbed.prices import read_amount, run_prices
 from trialbed.records import Run
 from trialbed.store import RunChanges, Store, hold_run, record_run
 from trialbed.tasks import write_queries
@@ -61,6 +62,8 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: 
     """
     options = with_factors(with_profiles(options, objects.agents), objects.model)
     options = with_endpoints(with_endpoint(options, own_judge=objects.judge is not None, own_model=objects.model))
+    if options.budget is not None:
+        read_amount(options.budget)
     LiveExecutor(objects.agents)  # refuses objects that are not agents
     dataset = objects.dataset or open_dataset(options.dataset, options.data_dir)
     objects = objects.with_dataset(dataset)

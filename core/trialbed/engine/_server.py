@@ -19,7 +19,7 @@ from trialbed.engine._control import TOKEN_VARIABLE, ControlClient
 from trialbed.engine._model_cache import CacheChoice
 from trialbed.engine._options import RunOptions
 from trialbed.errors import ServerUnavailable, UsageError
-from trialbed.records import Budget
+from trialbed.records import Budget, Prices
 from trialbed.settings import make_folder
 
 KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
@@ -38,6 +38,9 @@ LEASE = 60.0
 NEVER = 10 * 365 * 86_400
 """Seconds: a trial waits for its turn as long as the others take, and a server of a run ends with its engine anyway."""
 
+SERVER = "trialbed_server: "
+"""Begins the line in which the server says why it did not start."""
+
 START_TIMEOUT = 60.0
 STOP_TIMEOUT = 10.0
 UPSTREAM_TIMEOUT = 300.0
@@ -53,6 +56,7 @@ async def server(
     budget: Budget | None = None,
     model: OpenedModel | None = None,
     cache: CacheChoice | None = None,
+    simulator_prices: Prices | None = None,
 ) -> AsyncIterator[ControlClient]:
     """Yield a client of the run's server; the server is stopped afterwards if it was started for the run.
 
@@ -62,6 +66,7 @@ async def server(
         workers: whether agents run in workers, which must not be able to control trials; those of this process are.
         model: of the trials, where it has an endpoint of its own; None for models of the options' endpoint alone.
         cache: keeps the answers of that model; None for none.
+        simulator_prices: of the model that simulators ask, where they are known.
 
     Raises:
         ServerUnavailable: it cannot be reached or does not start; says why.
@@ -95,6 +100,8 @@ async def server(
     upstream = _upstream(options, model)
     environment = _environment(options, token, callback_url, upstream)
     command = _command(options, upstream, budget, cache)
+    if upstream.url and simulator_prices is not None:
+        command += ["--simulator-prices", simulator_prices.model_dump_json()]
     async with _process(command, environment) as url, ControlClient(url, token) as client:
         await client.health()
         yield client
@@ -239,6 +246,9 @@ async def _ready(process: asyncio.subprocess.Process, errors: _Tail) -> str:
     except (TimeoutError, ValueError, KeyError) as error:
         await _stop(process)
         await errors.end()
+        if process.returncode == UsageError.exit_code:
+            # An option of the run's that only the server reads, such as a file that it opens.
+            raise UsageError(errors.text.strip().rpartition(SERVER)[2]) from error
         raise ServerUnavailable(f"the server did not start:\n{errors.text.strip() or _reason(error)}") from error
 
 

@@ -6,10 +6,10 @@ import asyncio
 import gc
 import time
 from collections.abc import AsyncIterator, Collection, Coroutine, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from trialbed.contracts import Executor, OpenedModel
 from trialbed.drivers import load_driver
@@ -18,65 +18,28 @@ from trialbed.engine._control import ControlClient
 from trialbed.engine._failures import EndpointWatch, Outage
 from trialbed.engine._flights import FlightWatch, ModelFlight, describe_flights
 from trialbed.engine._gold import GoldCalls
+from trialbed.engine._helpers import HelperModels, helpers_of
+from trialbed.engine._idle import idle_settings
 from trialbed.engine._judge import judge_of, judge_order, judge_report
 from trialbed.engine._live import LiveExecutor
-from trialbed.engine._models import HelperModels, run_model
+from trialbed.engine._models import run_model
 from trialbed.engine._options import run_sandbox
 from trialbed.engine._plan import Prepared, by_id, trial_keys, trials_to_run
+from trialbed.engine._progress import RunProgress
 from trialbed.engine._server import server
 from trialbed.engine._tools import prepared_selector, select_tools
 from trialbed.engine._trial import TrialRunner
 from trialbed.errors import NothingMeasured, UsageError
 from trialbed.listeners import installed_listeners
 from trialbed.prices import read_budget
-from trialbed.records import Budget, FrameworkInfo, Json, Run, RunStatus, TrialKey, TrialResult
+from trialbed.records import Budget, FrameworkInfo, Json, Run, RunStatus, TrialKey, TrialResult, Usage, added_uses
 from trialbed.scoring_process import ScoringProcesses
 from trialbed.store import Commits, RunChanges, Store, counted_attempts
 from trialbed.wire_log import estimated_usage
 
 
-class RunProgress(Protocol):
-    """Follows a run; every method returns at once."""
-
-    def begin(self, run: Run, *, total: int, done: int) -> None:
-        """A run begins, or is resumed with ``done`` of its ``total`` trials kept."""
-
-    def advance(self, result: TrialResult) -> None:
-        """A trial has ended and is committed."""
-
-    def again(self, count: int) -> None:
-        """Trials that ended without a measurement, ``count`` of them, are attempted again."""
-
-    def end(self) -> None:
-        """No more trials end."""
-
-    def note(self, text: str) -> None:
-        """Something that the user should know, before the run begins or while it waits."""
-
-    def wait(self, flights: str) -> None:
-        """Requests to the model take long: all that are in flight, in words; empty where none does any more."""
-
-
-class NoProgress:
-    """Progress that shows nothing."""
-
-    def note(self, text: str) -> None:
-        """Show nothing."""
-
-    def wait(self, flights: str) -> None:
-        """Show nothing."""
-
-    def begin(self, run: Run, *, total: int, done: int) -> None:
-        """Show nothing."""
-
-    def advance(self, result: TrialResult) -> None:
-        """Show nothing."""
-
-    def again(self, count: int) -> None:
-        """Show nothing."""
-
-    def end(self) -> None:
-        """Show nothing."""
+def _owe(control: ControlClient, budget: Budget, usage: Usage, cost: float | None) -> None:
+    control.owe(budget.helpers_part(usage, cost))
 
 
 T = TypeVar("T")
@@ -190,12 +153,20 @@ class RunSession:
                 found[name] = await stack.enter_async_context(opened)
                 for note in found[name].notes:
                     self._progress.note(note)
+            for note in self._idle_settings(found):
+                self._progress.note(note)
             if len({model.base_url for model in found.values()} - {None}) > 1:
                 raise UsageError(
                     f"--model: {' and '.join(found)} are at different endpoints, and the models of one run have one; "
                     "give each a run of its own, and compare them with bench compare"
                 )
             yield found
+
+    def _idle_settings(self, models: Mapping[str, OpenedModel]) -> Iterator[str]:
+        options, own = self._prepared.options, self._prepared.objects.model
+        drivers = [run_model(replace(options, model=name), own).driver for name in models]
+        at_endpoint = bool(options.base_url or any(model.base_url for model in models.values()))
+        return idle_settings(options, {name for driver in drivers for name in driver.settings}, at_endpoint=at_endpoint)
 
     @asynccontextmanager
     async def _runner(self, given: Executor | None, models: Mapping[str, OpenedModel]) -> AsyncIterator[TrialRunner]:
@@ -208,20 +179,22 @@ class RunSession:
         }
         # The one whose endpoint the server forwards to, if any has one.
         model = next((model for model in models.values() if model.base_url), models[config.model])
-        helpers = HelperModels(options)
+        helpers = HelperModels(options, self._run)
         # Workers import their frameworks while the tools are selected and the server starts.
         calls = CallbackServer(objects, self._run.config.limits.timeout)
         async with live, workers, helpers, calls, _meanwhile(self._describe(executors)) as described:
             open_selector = partial(prepared_selector, options, helpers, own=objects.selector)
             tools = await select_tools(self._run, prepared.apis, prepared.queries, self._store, open_selector)
+            budget = await self._budget(models, helpers)
             async with (
                 server(
                     options,
                     calls.url,
                     workers=not self._is_live,
-                    budget=await self._budget(models),
+                    budget=budget,
                     model=model,
                     cache=prepared.cache,
+                    simulator_prices=helpers.prices("simulator", options.simulator_model or ""),
                 ) as control,
                 judge_of(helpers, control, own=objects.judge, upstream=model.base_url or options.base_url) as judge,
                 ScoringProcesses(None if objects.judge else judge_order(options, judge)) as scoring,
@@ -253,8 +226,25 @@ class RunSession:
                     checks=objects.checks,
                 )
                 flights = FlightWatch(runner.working, control.flights, self._note_flights)
-                async with _meanwhile(watch.watch()), _meanwhile(flights.watch()):
-                    yield runner
+                if budget is not None:
+                    helpers.on_use = partial(_owe, control, budget)
+                try:
+                    async with _meanwhile(watch.watch()), _meanwhile(flights.watch()):
+                        yield runner
+                finally:
+                    await self._note_helpers(helpers, control)
+
+    async def _note_helpers(self, helpers: HelperModels, control: ControlClient) -> None:
+        """Keep the use that the helpers of this session made of their models."""
+        options, uses = self._prepared.options, helpers.uses()
+        if options.simulator_model is not None and options.server_url is None:
+            with suppress(NothingMeasured):  # the server has ended, and why is said elsewhere
+                asked = await control.simulator_uses()
+                uses += [helpers.use_of("simulator", options.simulator_model, use) for use in asked if use.requests]
+        if uses:
+            found = added_uses(self._run.helpers, uses)
+            self._run = self._run.model_copy(update={"helpers": found})
+            await asyncio.to_thread(partial(self._store.update_run, self._run.run_id, helpers=found))
 
     async def _note_flights(self, flights: Sequence[ModelFlight]) -> None:
         """Show the requests that take long, and keep them for those who look at the store."""
@@ -266,23 +256,27 @@ class RunSession:
         """How many agents work at once: no more than a model answers requests."""
         return min([self._prepared.options.concurrency, *(one.at_once for one in models.values() if one.at_once)])
 
-    async def _budget(self, models: Mapping[str, OpenedModel]) -> Budget | None:
-        """The budget of the run, and the part of it that earlier sessions have used."""
+    async def _budget(self, models: Mapping[str, OpenedModel], helpers: HelperModels) -> Budget | None:
+        """The budget of the run, and the part of it that earlier sessions, and helpers of this one, have used."""
         text = self._prepared.options.budget
         if text is None:
             return None
         run = self._run
         budget = read_budget(text, run.config.model, run.prices)
         others = run.config.models[1:]
-        unpriced = [model for model in others if budget.prices is not None and model not in run.model_prices]
-        if unpriced:
+        own_judge = self._prepared.objects.judge is not None
+        asking = [own for own in helpers_of(self._prepared.options) if not (own_judge and own.role == "judge")]
+        unpriced = [model for model in others if model not in run.model_prices]
+        unpriced += [own.model for own in asking if helpers.prices(own.role, own.model) is None]
+        if unpriced and budget.unit == "USD":
+            names = ", ".join(dict.fromkeys(unpriced))
             raise UsageError(
-                f"--budget: the price of {', '.join(unpriced)} is not known; install trialbed[prices], or set a budget "
-                "in tokens"
+                f"--budget: the price of {names} is not known; install trialbed[prices], or set a budget in tokens"
             )
         prices = {model: run.model_prices.get(model) for model in others}
         budget = budget.model_copy(update={"others": prices})
         spent = await asyncio.to_thread(self._used_part, budget)
+        spent += sum(budget.helpers_part(use.usage, use.cost) for use in (*run.helpers, *helpers.uses()))
         # The server knows models by the names that they are asked by.
         asked = {model: models[model].model for model in run.config.models}
         own = {"model": asked[budget.model], "others": {asked[model]: price for model, price in prices.items()}}

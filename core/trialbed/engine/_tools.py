@@ -9,7 +9,8 @@ from typing import cast
 
 from trialbed.contracts import SelectionFactory, ToolSelector
 from trialbed.drivers import load_driver
-from trialbed.engine._models import HelperModels, with_endpoint
+from trialbed.engine._helpers import HelperModels
+from trialbed.engine._models import with_endpoint
 from trialbed.errors import UsageError
 from trialbed.records import (
     Api,

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 from tenacity.wait import wait_base
 
 from trialbed.errors import ModelFailed, ModelUnavailable
-from trialbed.model_access._budget import ModelBudget, ModelUse
+from trialbed.model_access._budget import ModelBudget
 from trialbed.model_access._cache import CompletionCache
-from trialbed.records import ModelEndpoint
-from trialbed.wire import ChatClient, ModelMessage, Reading
+from trialbed.records import ModelEndpoint, ModelUse, Usage
+from trialbed.wire import ANSWERED, ChatClient, ModelMessage, Reading
 from trialbed.wire.dialects import dialect
 
 Messages = Sequence[Mapping[str, Any]]
@@ -211,7 +211,10 @@ class ModelAccess:
             step = min(self._format, len(formats) - 1)
             sent = {name: value for name, value in request.items() if name not in self._refused} | formats[step]
             reading = await self._open().complete(sent)
-            self.budget.add_tokens((reading.answer.usage or {}).get("total_tokens", 0))
+            if (usage := Usage.of(reading.answer.usage or {})) is not None:
+                self.budget.add_tokens(usage)
+            elif reading.outcome in ANSWERED:
+                self.budget.add_unreported()
             if _kind(reading) not in REFUSALS or not self._degrade(reading, sent, last=step + 1 == len(formats)):
                 return _text(reading)
 

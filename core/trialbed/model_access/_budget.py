@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import Lock
 
 from trialbed.errors import ModelUnavailable
-from trialbed.records import Record
-
-
-class ModelUse(Record):
-    """The requests and tokens that were asked of a model.
-
-    Attributes:
-        requests: requests sent, repetitions of failed ones left out.
-        cached: replies that were found in the cache instead.
-        tokens: prompt and completion tokens of the requests, as the endpoint reports them.
-    """
-
-    requests: int = 0
-    cached: int = 0
-    tokens: int = 0
+from trialbed.records import ModelUse, Prices, Usage
 
 
 class ModelBudget:
@@ -28,11 +15,22 @@ class ModelBudget:
     Args:
         requests: the most requests; None for any number.
         tokens: the number of tokens after which no request is sent; None for any number.
+        prices: of the model's tokens, where they are known.
+        on_use: called with the tokens of each answer, and with their price in US dollars.
     """
 
-    def __init__(self, requests: int | None = None, tokens: int | None = None) -> None:
+    def __init__(
+        self,
+        requests: int | None = None,
+        tokens: int | None = None,
+        *,
+        prices: Prices | None = None,
+        on_use: Callable[[Usage, float | None], None] = lambda _usage, _cost: None,
+    ) -> None:
         self.requests = requests
         self.tokens = tokens
+        self._prices = prices
+        self._on_use = on_use
         self._use = ModelUse()
         self._lock = Lock()
 
@@ -58,10 +56,19 @@ class ModelBudget:
                 )
             self._use = self._use.model_copy(update={"requests": self._use.requests + 1})
 
-    def add_tokens(self, count: int) -> None:
-        """Count the tokens of a request that was answered."""
+    def add_tokens(self, usage: Usage) -> None:
+        """Count the tokens of an answer."""
+        cost = None if self._prices is None else self._prices.cost(usage)
         with self._lock:
-            self._use = self._use.model_copy(update={"tokens": self._use.tokens + count})
+            use = self._use
+            total = use.cost if cost is None else (use.cost or 0.0) + cost
+            self._use = use.model_copy(update={"usage": use.usage + usage, "cost": total})
+        self._on_use(usage, cost)
+
+    def add_unreported(self) -> None:
+        """Count an answer whose tokens are not known."""
+        with self._lock:
+            self._use = self._use.model_copy(update={"unreported": self._use.unreported + 1})
 
     def add_cached(self) -> None:
         """Count a reply that came from the cache."""

@@ -24,6 +24,7 @@ from trialbed.records._frameworks import (
     varied_framework,
     with_profile,
 )
+from trialbed.records._helpers import HelperRole, HelperUse, ModelUse, added_uses
 from trialbed.records._integrity import IntegrityFinding, IntegrityKind
 from trialbed.records._models import COMMON_NAME, Limits, ModelEndpoint, Usage
 from trialbed.records._prices import Budget, Prices, TokenRate
@@ -98,6 +99,8 @@ __all__ = [
     "FrameworkInfo",
     "GoldAnswer",
     "GoldCall",
+    "HelperRole",
+    "HelperUse",
     "IntegrityFinding",
     "IntegrityKind",
     "Json",
@@ -109,6 +112,7 @@ __all__ = [
     "ModelEndpoint",
     "ModelFault",
     "ModelFaults",
+    "ModelUse",
     "Outcome",
     "Parameter",
     "Prices",
@@ -136,6 +140,7 @@ __all__ = [
     "Usage",
     "Variation",
     "WireLog",
+    "added_uses",
     "finish_of",
     "framework_driver",
     "framework_name",

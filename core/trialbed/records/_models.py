@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pydantic import Field
 
 from trialbed.records._base import Record
@@ -70,6 +72,24 @@ class Usage(Record):
     completion_tokens: int = 0
     cached_tokens: int = 0
     reasoning_tokens: int = 0
+
+    @classmethod
+    def of(cls, counts: Mapping[str, int]) -> Usage | None:
+        """The tokens that an answer reports, by the names of chat completions; None where it does not."""
+        if not {"prompt_tokens", "completion_tokens"} <= counts.keys():
+            return None
+        prompt, completion = counts["prompt_tokens"], counts["completion_tokens"]
+        cached, reasoning = (counts.get(name, 0) for name in ("cached_tokens", "reasoning_tokens"))
+        # Most vendors count thoughts among the completion's tokens. Where only the total has them, they are billed no
+        # less.
+        if counts.get("total_tokens") == prompt + completion + reasoning:
+            completion += reasoning
+        return cls(
+            prompt_tokens=prompt,
+            completion_tokens=completion,
+            cached_tokens=min(cached, prompt),
+            reasoning_tokens=min(reasoning, completion),
+        )
 
     @property
     def total_tokens(self) -> int:

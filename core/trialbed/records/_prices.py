@@ -49,13 +49,13 @@ class Prices(Record):
 
 
 class Budget(Record):
-    """The most that the trials of a run may use of its model.
+    """The most that the trials of a run and its helpers may use of their models.
 
     Attributes:
         limit: in US dollars, or in tokens of requests and answers.
         spent: what earlier sessions of the run have used.
         prices: of the model, where the limit is in US dollars.
-        model: its name; requests to models that are not the run's, such as a judge's, do not count.
+        model: its name; requests of trials to models that are not the run's do not count.
         others: the run's other models, with their prices where the limit is in US dollars.
     """
 
@@ -78,6 +78,10 @@ class Budget(Record):
         """
         prices = self.others.get(model, self.prices)
         return float(usage.total_tokens) if prices is None else prices.cost(usage)
+
+    def helpers_part(self, usage: Usage, cost: float | None) -> float:
+        """Return the part of the budget that an answer to a helper uses; none where its price is not known."""
+        return float(usage.total_tokens) if self.unit == "tokens" else cost or 0.0
 
     def text_of(self, amount: float) -> str:
         """Return an amount in words."""

@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_ser
 
 from trialbed.records._base import Json, Record
 from trialbed.records._frameworks import FrameworkInfo
+from trialbed.records._helpers import HelperUse
 from trialbed.records._models import COMMON_NAME, Limits
 from trialbed.records._prices import Prices
 from trialbed.records._scores import ScoreDescription
@@ -168,6 +169,7 @@ class Run(Record):
         margin: the largest difference of a score that does not matter.
         prices: of its model's tokens, as they were known when the run began; None where they are not known.
         model_prices: the same of its other models, as far as they are known.
+        helpers: the use that its judge, its selector and its simulators make of their models, over all sessions.
         flights: the requests to its models that take long now, in words; empty for none.
         endpoints: those that a verification is about, in the order of their labels in ``config.frameworks``; empty
             where the subjects are frameworks.
@@ -191,6 +193,7 @@ class Run(Record):
     margin: float = MARGIN
     prices: Prices | None = None
     model_prices: dict[str, Prices] = Field(default={})
+    helpers: tuple[HelperUse, ...] = ()
     flights: str = ""
     endpoints: tuple[EndpointInfo, ...] = ()
 

@@ -14,7 +14,7 @@ from trialbed.report._metadata import metadata
 from trialbed.report._records import LEVEL, ClaimTotals, Figures, Reason, ScoreMean, Summary
 from trialbed.report._report import Report
 from trialbed.report.attribution import AttributedCall
-from trialbed.report.comparison import FrameworkComparison
+from trialbed.report.comparison import FactorEffects, FrameworkComparison
 from trialbed.scoring import TIMES, zero_scores
 from trialbed.settings import secret_values
 from trialbed.wire.redaction import redact
@@ -37,7 +37,7 @@ def legacy_document(report: Report, framework: str) -> dict[str, Any]:
     Raises:
         DataError: a plugin's figure has the name of another.
     """
-    return _document(report, report[framework], list(report.trials(framework)))
+    return _document(report, report[framework], list(report.trials(framework)), report.factors)
 
 
 def legacy_documents(report: Report) -> list[dict[str, Any]]:
@@ -45,7 +45,8 @@ def legacy_documents(report: Report) -> list[dict[str, Any]]:
     trials: dict[str, list[TrialResult]] = {}
     for result in report.trials():
         trials.setdefault(result.key.framework, []).append(result)
-    return [_document(report, summary, trials.get(summary.framework, [])) for summary in report.frameworks]
+    effects = report.factors
+    return [_document(report, summary, trials.get(summary.framework, []), effects) for summary in report.frameworks]
 
 
 def legacy_summary(summary: Summary) -> dict[str, Any]:
@@ -68,7 +69,9 @@ def legacy_metadata(summary: Summary) -> dict[str, Any]:
     return found
 
 
-def _document(report: Report, summary: Summary, results: Sequence[TrialResult]) -> dict[str, Any]:
+def _document(
+    report: Report, summary: Summary, results: Sequence[TrialResult], effects: FactorEffects | None
+) -> dict[str, Any]:
     secrets = secret_values()
     quality = [score.name for score in summary.scores.values() if score.quality]
     whole = {(result.key, result.attempt): result for result in results}
@@ -80,7 +83,34 @@ def _document(report: Report, summary: Summary, results: Sequence[TrialResult]) 
         if trial.gold_calls is not None:
             found["gold_calls"] = list(map(_gold_call, trial.gold_calls))
         entries.append(found)
-    return {"metadata": legacy_metadata(summary), "summary": legacy_summary(summary), "results": entries}
+    found = {"metadata": legacy_metadata(summary), "summary": legacy_summary(summary), "results": entries}
+    if effects is not None:
+        found["summary"]["effects"] = _effects(effects)
+    return found
+
+
+def _effects(effects: FactorEffects) -> dict[str, Any]:
+    """Return the effects of the run's factors, which are the same in the documents of all its columns."""
+    factors = {
+        factor.name: {
+            "levels": list(factor.levels),
+            "differences": {
+                finding.candidate: {"against": finding.baseline, **finding.as_json()} for finding in factor.findings
+            },
+        }
+        for factor in effects.factors
+    }
+    contrasts = [
+        {
+            "more": contrast.more,
+            "less": contrast.less,
+            "difference": contrast.difference,
+            "low": contrast.interval.low,
+            "high": contrast.interval.high,
+        }
+        for contrast in effects.contrasts
+    ]
+    return {"score": effects.score, "factors": factors, "contrasts": contrasts}
 
 
 def _gold_call(call: AttributedCall) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC
 from typing import Any
 
-from trialbed.records import FrameworkInfo, Run, RunConfig, framework_profile
+from trialbed.records import FrameworkInfo, HelperUse, Run, RunConfig, framework_profile
 from trialbed.settings import document_settings
 from trialbed.wire.redaction import shown_url
 
@@ -28,6 +28,7 @@ def metadata(run: Run, framework: str) -> dict[str, Any]:
         **shown_settings(config),
         "judge": dict(run.judge) or None,
         **({} if prices is None else {"prices": prices.model_dump()}),
+        **({"helpers": list(map(_helper, run.helpers))} if run.helpers else {}),
         "dataset_digest": config.dataset_digest,
         "catalog": list(config.catalog),
         "catalog_digest": config.catalog_digest,
@@ -42,6 +43,19 @@ def shown_settings(config: RunConfig) -> dict[str, Any]:
         **document_settings(config),
         "model_name": config.told_model,
         "base_url": None if config.base_url is None else shown_url(config.base_url),
+    }
+
+
+def _helper(use: HelperUse) -> dict[str, Any]:
+    return {
+        "role": use.role,
+        "model": use.model,
+        "requests": use.requests,
+        "cached": use.cached,
+        "unreported": use.unreported,
+        "prompt_tokens": use.usage.prompt_tokens,
+        "completion_tokens": use.usage.completion_tokens,
+        **({} if use.cost is None else {"cost": use.cost}),
     }
 
 

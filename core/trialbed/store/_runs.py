@@ -16,6 +16,7 @@ from trialbed.records import (
     EndpointInfo,
     FrameworkInfo,
     GoldAnswer,
+    HelperUse,
     Json,
     Prices,
     Run,
@@ -68,6 +69,7 @@ class RunChanges(TypedDict, total=False):
     prices: Prices | None
     flights: str
     model_prices: dict[str, Prices]
+    helpers: tuple[HelperUse, ...]
     endpoints: tuple[EndpointInfo, ...]
 
 

@@ -11,7 +11,19 @@ from trialbed.contracts import AnswerStatus, Judge, Verdict
 from trialbed.engine import config_digest, judge_order, judge_report, standing_judge
 from trialbed.errors import JudgeError
 from trialbed.listeners import installed_listeners
-from trialbed.records import Answer, Failure, GoldAnswer, Query, Run, Score, TrialResult, WireLog
+from trialbed.model_access import ModelAccess
+from trialbed.records import (
+    Answer,
+    Failure,
+    GoldAnswer,
+    HelperUse,
+    Query,
+    Run,
+    Score,
+    TrialResult,
+    WireLog,
+    added_uses,
+)
 from trialbed.scoring import JUDGED, ScoreContext, ScoringStopped, judge_label
 from trialbed.scoring_process import ScoringProcesses
 from trialbed.settings import RunSettings
@@ -36,6 +48,7 @@ class Rescored:
         before, after: the counted trials with the scores that they had and have, in the same order.
         name: of the new judge's score; None where no judge was asked.
         gold: the answers to the gold calls of queries, where the run made them.
+        use: the use that the judge made of its model; None where it asks none.
     """
 
     run: Run
@@ -44,6 +57,7 @@ class Rescored:
     after: Sequence[TrialResult]
     name: str | None
     gold: Mapping[int | str, GoldAnswer]
+    use: HelperUse | None = None
 
 
 async def rejudge(store: Store, run: Run, queries: Queries, settings: RunSettings) -> Rescored:
@@ -70,12 +84,21 @@ async def rejudge(store: Store, run: Run, queries: Queries, settings: RunSetting
         contexts = _Contexts(store, run, queries, judge, label)
         rescored = await _score_again(store, run, contexts, give, completed.concurrency)
         report = judge_report(judge, completed)
+        use = None if judge.model is None else _use_of(judge.model)
+    helpers = added_uses(run.helpers, [use] if use else [])
+    await asyncio.to_thread(partial(store.update_run, run.run_id, helpers=helpers))
     changed = {field: getattr(completed, field) for field in JUDGE_FIELDS}
     config = run.config.model_copy(update=changed)
     own = run.model_copy(update={"config": config, "config_digest": config_digest(config), "judge": dict(report)})
+    own = own.model_copy(update={"helpers": helpers})
     old = f"{JUDGED}@{judge_label(run.config)}"
     attempts = [_exchange_scores(result, name, old) for result in rescored.attempts]
-    return Rescored(own, attempts, rescored.before, rescored.after, name, rescored.gold)
+    return Rescored(own, attempts, rescored.before, rescored.after, name, rescored.gold, use)
+
+
+def _use_of(model: ModelAccess) -> HelperUse:
+    """The use that the judge has made of its model."""
+    return HelperUse(role="judge", model=model.model, **dict(model.use))
 
 
 async def rescore(store: Store, run: Run, queries: Queries, *, concurrency: int = 4) -> Rescored:

@@ -116,7 +116,7 @@ def _write(report: Report, folder: Path) -> None:
 def _table(rescored: Rescored) -> Table:
     """Compare the scores of each framework's trials before and now."""
     from trialbed.scoring import JUDGED, judge_note
-    from trialbed.views import Table
+    from trialbed.views import Table, helper_line
 
     frameworks = rescored.run.config.frameworks
     rescored, incomplete = _over_common(rescored)
@@ -132,6 +132,7 @@ def _table(rescored: Rescored) -> Table:
     notes = [
         "Each mean is over the answers with a verdict, and trials that failed, which count as 0.",
         *filter(None, [judge_note(run.config.judge, run.judge or None)]),
+        *([helper_line(rescored.use)] if rescored.use else ()),
     ]
     return Table.of(title, columns, rows, [*incomplete, *notes])
 

@@ -21,6 +21,7 @@ from trialbed.errors import TrialbedError
 from trialbed.records import Query, Run, TrialStatus
 from trialbed.report import (
     LEVEL,
+    FactorEffects,
     Integrity,
     Report,
     ScoreSummary,
@@ -42,7 +43,7 @@ from trialbed.scoring import (
 )
 from trialbed.statistics import Interval
 from trialbed.store import RecordedAnswers, RunColumns, RunVersion, StoredRun, TrialColumns
-from trialbed.views import compact, html_parts
+from trialbed.views import compact, helper_line, html_parts
 from trialbed_pages.runs.headlines import FigureMean, Headline, headline_candidates, headline_of
 
 QueryId = int | str
@@ -244,12 +245,18 @@ class RunFigures:
 
     @property
     def costs(self) -> list[str]:
-        """The cost of each framework in a sentence; none where the prices of the run's model are not known."""
-        return [
+        """The cost of each framework in a sentence, where it is known, and the use of models by helpers."""
+        frameworks = [
             f"{summary.framework}: {_cost_text(summary)}"
             for summary in self._report.frameworks
             if summary.tokens.cost is not None
         ]
+        return [*frameworks, *map(helper_line, self.run.record.helpers)]
+
+    @property
+    def factors(self) -> FactorEffects | None:
+        """The effects of the run's factors; None where it has none."""
+        return self._report.factors if self.run.config.variations else None
 
     @property
     def _report(self) -> Report:

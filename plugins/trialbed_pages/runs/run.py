@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from trialbed.report import Integrity
+from trialbed.report import FactorEffects, Integrity
 from trialbed.report.comparison import (
     ComparedRun,
     ComparedTrial,
@@ -206,6 +206,7 @@ class Differences:
     findings: Sequence[ScoreFinding]
     ranks: Ranks
     margin: float = MARGIN
+    effects: FactorEffects | None = None
 
     @property
     def scores(self) -> list[str]:
@@ -241,7 +242,8 @@ def _differences(figures: RunFigures) -> Differences:
     pairs = [(pair.baseline, pair.candidate) for pair in run_pairs(sides, run.record.against)]
     findings = paired_findings(pairs, margin) if run.status != "running" else []
     ranks = open_ranks(sides, margin) if run.status == "finished" else {}
-    return Differences(run, baseline, findings, ranks, margin)
+    effects = figures.factors if run.status != "running" else None
+    return Differences(run, baseline, findings, ranks, margin, effects)
 
 
 def _row(figures: RunFigures, name: str, score: str) -> FrameworkRow:

@@ -18,7 +18,7 @@ from trialbed.report import (
     reason_lines,
 )
 from trialbed.scoring import JUDGED, judge_note
-from trialbed.views import compact, counts, estimate
+from trialbed.views import compact, counts, estimate, helper_line
 from trialbed_plugins.reporters._columns import Column, telling_names
 
 PLAIN = ("prompt_tokens", "completion_tokens", "total_tokens", "wall_time", "model_time", "tool_time")
@@ -40,6 +40,8 @@ def run_notes(columns: Sequence[Column]) -> Iterator[str]:
         yield f"[low, high]: {LEVEL:.0%} interval. Times and tokens: mean / median, or the median."
     if "cost" in shown and (prices := summaries[0].run.prices):
         yield f"Prices: {prices.source}, {'; '.join(map(_rate_text, prices.rates))} US dollars per million tokens."
+    if helpers := summaries[0].run.helpers:
+        yield f"Beside the trials: {'; '.join(map(helper_line, helpers))}."
     if JUDGED in shown:
         yield from _on_judge(summaries[0].run)
     yield from _on_cached(summaries)

@@ -124,7 +124,7 @@ class Gateway:
         usage = estimated_usage(exchange.record())
         if usage is not None:
             trial.use_tokens(usage.total_tokens)
-            if exchange.recorded is None:
+            if exchange.recorded is None and not trial.registration.helper:
                 self._spending.use(trial.registration.model, usage)
         if exchange.step and exchange.cause in UNANSWERED:
             trial.give_back_step()
@@ -155,7 +155,7 @@ class Gateway:
             await writer.error(message, 404, "invalid_request_error", "request")
         elif asks and trial is not None and not self._takes_step(trial, writer.exchange):
             await writer.error(_past_limit(trial, writer.exchange), 403, *REFUSED, code=writer.exchange.limit)
-        elif asks and trial is not None and (spent := self._spending.refusal(trial.registration.model)):
+        elif asks and trial is not None and (spent := self._spent(trial)):
             await writer.error(spent, 403, "invalid_request_error", "budget", code="budget")
         elif asks and trial is not None and (refusal := _not_admitted(trial, body, writer.exchange)):
             message, status, code = refusal
@@ -175,6 +175,10 @@ class Gateway:
             await answer(trial, trial.model, self._clock, writer, self._keeper, otherwise)
         else:
             await self._forward(trial, body, scope, writer)
+
+    def _spent(self, trial: OpenTrial) -> str | None:
+        """Return why a trial is over the run's budget. Helpers never are: trials that are under way need them."""
+        return None if trial.registration.helper else self._spending.refusal(trial.registration.model)
 
     async def _embed(self, trial: OpenTrial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
         """Answer a request for vectors, and record it."""

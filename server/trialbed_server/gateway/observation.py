@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 from trialbed.records import Cause, SentCall, Usage
@@ -41,7 +41,7 @@ def observe(
     answer = reading.answer
     written = text_calls("\n".join(answer.texts), {*offered, *described})
     return Observation(
-        usage=_usage(answer.usage or {}),
+        usage=Usage.of(answer.usage or {}),
         finish_reason=_text(reading.finish_reason or "") or None,
         tool_calls=tuple(_sent_call(call, offered) for call in answer.calls),
         text_calls=tuple(_sent_call(call, {call.name}) for call in written if not _among(call, answer.calls)),
@@ -85,22 +85,6 @@ def _is_readable(body: bytes) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _usage(counts: Mapping[str, int]) -> Usage | None:
-    if not {"prompt_tokens", "completion_tokens"} <= counts.keys():
-        return None
-    prompt, completion = counts["prompt_tokens"], counts["completion_tokens"]
-    cached, reasoning = (counts.get(name, 0) for name in ("cached_tokens", "reasoning_tokens"))
-    # Most vendors count thoughts among the completion's tokens. Where only the total has them, they are billed no less.
-    if counts.get("total_tokens") == prompt + completion + reasoning:
-        completion += reasoning
-    return Usage(
-        prompt_tokens=prompt,
-        completion_tokens=completion,
-        cached_tokens=min(cached, prompt),
-        reasoning_tokens=min(reasoning, completion),
-    )
 
 
 def _sent_call(call: Call, offered: Collection[str]) -> SentCall:

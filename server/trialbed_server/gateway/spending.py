@@ -6,7 +6,7 @@ from trialbed.records import Budget, Usage
 
 
 class Spending:
-    """Counts the tokens of a run's model against its budget.
+    """Counts the tokens of a run's models against its budget.
 
     Args:
         budget: None for no limit.
@@ -17,9 +17,18 @@ class Spending:
         self._spent = budget.spent if budget else 0.0
 
     def use(self, model: str, usage: Usage) -> None:
-        """A model has answered a request."""
+        """A model has answered a request of a trial."""
         if self._budget is not None and self._budget.is_for(model):
             self._spent += self._budget.amount(usage, model)
+
+    def use_by_helper(self, usage: Usage, cost: float | None) -> None:
+        """A model has answered a helper of the run."""
+        if self._budget is not None:
+            self._spent += self._budget.helpers_part(usage, cost)
+
+    def add(self, amount: float) -> None:
+        """Helpers that are not in this process have used so much."""
+        self._spent += amount
 
     def refusal(self, model: str) -> str | None:
         """Return why a model is not asked any more; None where it may be."""

@@ -11,6 +11,7 @@ from trialbed.contracts import Simulation, Simulator
 from trialbed.drivers import load_driver
 from trialbed.errors import DriverBroken, TrialbedError, UsageError
 from trialbed.own_thread import OwnLoop
+from trialbed.records import ModelUse
 
 if TYPE_CHECKING:
     from trialbed.model_access import ModelAccess
@@ -86,6 +87,10 @@ class Simulators:
             if simulator.model is not None:
                 simulator.model = _relay(simulator.model)
         return await loop.do(begin, seconds, type(simulator).__module__)
+
+    def uses(self) -> list[ModelUse]:
+        """The use that each makes of its model."""
+        return [access.use for access in self._accesses]
 
     async def close(self) -> None:
         """Close the connections to their models."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from jsonschema import Draft202012Validator
 from support.bench import Bench
 
 from trialbed import evaluate
+from trialbed.report import document_schema
 
 ONE = ("run", "--limit", 2, "-f", "reference", "--json")
 TWO = (*ONE, "--model", "scripted:gold", "--model", "scripted:partial")
@@ -26,6 +28,16 @@ def test_a_finished_run_gets_a_further_model_in_columns_of_its_own(bench: Bench)
 
     shown = bench("show", "latest").out
     assert "what matters for solved" in shown
+    effects = own["summary"]["effects"]
+    assert effects == other["summary"]["effects"]
+    assert effects["factors"]["model"]["levels"] == ["scripted:gold", "scripted:partial"]
+    (found,) = effects["factors"]["model"]["differences"].values()
+    assert found["against"] == "scripted:gold"
+    assert found["low"] <= found["difference"] <= found["high"]
+    Draft202012Validator(document_schema()).validate(own)
+    page = bench("show", "latest", "--format", "html").out
+    assert "What matters for solved" in page
+    assert f"{found['difference']:+.3f}" in page
     assert "model scripted:partial" in bench("show", "latest", "reference@scripted:partial/1").out
     assert "model scripted:gold" in bench("show", "latest", "reference/1").out
 

@@ -89,6 +89,26 @@ def test_a_judge_that_is_a_model_is_asked_and_named(bench: Bench, endpoint: Endp
     assert len(judged) == 2 * 3
 
 
+def test_what_a_judge_asks_is_shown_and_counts_against_the_budget(bench: Bench, endpoint: Endpoint) -> None:
+    judged = ("--judge", "m", "--price", "1000,1000", "-j", 1)
+    document = run(bench, endpoint, *judged).document
+    (use,) = document["metadata"]["helpers"]
+    assert (use["role"], use["model"], use["requests"]) == ("judge", "m", 2)
+    assert use["prompt_tokens"] > 0
+    assert use["cost"] == pytest.approx((use["prompt_tokens"] + use["completion_tokens"]) / 1000)
+    said = bench("show", "latest", "--full").out
+    assert "Beside the trials: judge m: 2 requests, " in said
+    # The judge's part alone brings the run to its end, after the first trial and its verdict.
+    first = document["results"][0]["scores"]["cost"]
+    whole = use["cost"] / 2 + first
+    ended = run(bench, endpoint, *judged, "--seed", 1, "--budget", f"{first + (whole - first) / 2:.4f}USD", code=3)
+    assert ended.document["summary"]["answered_count"] == 1
+    assert ended.document["summary"]["errors"] == {"budget": 1}
+    (answered,) = [result for result in ended.document["results"] if result["status"] == "answered"]
+    assert answered["evaluation"]["votes"] == ["Unsure"]
+    assert f"is used up: {whole:.3g} USD of " in ended.err
+
+
 def test_a_judge_that_talks_nonsense_is_an_error_and_never_a_guess(bench: Bench, endpoint: Endpoint) -> None:
     endpoint.verdict = "I like it!"
     done = run(bench, endpoint, "--judge", "judge-model", code=3)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trialbed.engine._models import HelperModels
+from trialbed.engine._helpers import HelperModels
 from trialbed.records import ModelEndpoint
 from trialbed.settings import RunSettings
 
@@ -18,5 +18,5 @@ async def test_a_silent_model_is_given_up_after_the_time_that_is_set(
     settings: dict[str, float], seconds: float, tmp_path: Path
 ) -> None:
     async with HelperModels(RunSettings(completions=tmp_path / "c.db", **settings)) as helpers:  # type: ignore[arg-type]
-        access = helpers.access(ModelEndpoint(base_url="http://model/v1", api_key="k", model="m"))
+        access = helpers.access("selector", ModelEndpoint(base_url="http://model/v1", api_key="k", model="m"))
         assert access._timeout == seconds

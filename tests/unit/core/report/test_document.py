@@ -67,10 +67,10 @@ def test_recorded_answers_are_counted_where_there_are_any(
 def test_the_schema_describes_every_key(document: dict[str, Any]) -> None:
     schema = document_schema()
     described = schema["properties"]
-    assert set(document["metadata"]) | {"prices"} == set(described["metadata"]["properties"])
+    assert set(document["metadata"]) | {"prices", "helpers"} == set(described["metadata"]["properties"])
     named = set(described["summary"]["properties"])
     averages = {key for key in document["summary"] if key.startswith("average_")}
-    assert set(document["summary"]) - {"extra"} - (averages - named) == named - {"attribution", "integrity"}
+    assert set(document["summary"]) - {"extra"} - (averages - named) == named - {"attribution", "integrity", "effects"}
     assert document["summary"]["average_total_tokens"] is None
     for result in document["results"]:
         assert set(result) | {"error", "earlier_errors", "gold_calls"} == set(schema["$defs"]["entry"]["properties"])

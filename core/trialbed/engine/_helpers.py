@@ -1,0 +1,128 @@
+"""The helpers of a run: their access to their models, and the use that they make of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from trialbed.engine._models import is_at_endpoint, judge_choice
+from trialbed.prices import known_prices
+from trialbed.records import HelperRole, HelperUse, ModelEndpoint, ModelUse, Prices, Run, Usage
+from trialbed.settings import RunSettings
+
+if TYPE_CHECKING:
+    from trialbed.model_access import CompletionCache, ModelAccess, ModelBudget
+
+TIMEOUT = 300.0
+"""Seconds of silence that a helper's request may take at least, where the user says nothing else."""
+
+
+class Helper(NamedTuple):
+    """A helper that asks a model of an endpoint."""
+
+    role: HelperRole
+    model: str
+    base_url: str
+
+
+class HelperModels:
+    """An async context manager that makes each helper's access to its model: a budget of its own, and one cache.
+
+    Args:
+        run: whose helpers they are, which has prices; None outside of a run.
+
+    Attributes:
+        on_use: called with the tokens of each answer to a helper, and their price.
+    """
+
+    def __init__(self, settings: RunSettings, run: Run | None = None) -> None:
+        self.settings = settings
+        self.on_use: Callable[[Usage, float | None], None] = lambda _usage, _cost: None
+        self._run = run
+        self._cache: CompletionCache | None = None
+        self._budgets: dict[tuple[HelperRole, str], ModelBudget] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the cache of replies."""
+        if self._cache is not None:
+            self._cache.close()
+
+    def selector(self) -> ModelAccess | None:
+        """The selector's access; None if the user names no model for it."""
+        settings = self.settings
+        if settings.selector_model is None:
+            return None
+        endpoint = direct_endpoint(
+            settings.base_url or "", settings.selector_model, settings.api_key_env, settings.seed
+        )
+        return self.access("selector", endpoint)
+
+    def embedding(self) -> ModelEndpoint | None:
+        """Return the endpoint of the selector's embeddings; None if the user names no model for them."""
+        settings = self.settings
+        if settings.embedding_model is None:
+            return None
+        return direct_endpoint(settings.base_url or "", settings.embedding_model, settings.api_key_env, settings.seed)
+
+    def access(self, role: HelperRole, endpoint: ModelEndpoint, *, origin: str = "") -> ModelAccess:
+        """A helper's access to the model at an endpoint."""
+        from trialbed.model_access import CompletionCache, ModelAccess, ModelBudget  # most runs have no helpers
+
+        settings = self.settings
+        self._cache = self._cache or CompletionCache(settings.completions)
+        budget = self._budgets[role, endpoint.model] = ModelBudget(
+            settings.max_helper_requests,
+            settings.max_helper_tokens,
+            prices=self.prices(role, endpoint.model),
+            on_use=lambda usage, cost: self.on_use(usage, cost),
+        )
+        timeout = settings.helper_timeout or max(settings.timeout, TIMEOUT)
+        return ModelAccess(endpoint, budget=budget, cache=self._cache, origin=origin, timeout=timeout)
+
+    def prices(self, role: HelperRole, model: str) -> Prices | None:
+        """The prices of a helper's model: those that the run began with, else those of today."""
+        helper = next((own for own in helpers_of(self.settings) if own[:2] == (role, model)), None)
+        if helper is None:
+            return None
+        run, here = self._run, helper.base_url == self.settings.base_url
+        found = [use.prices for use in run.helpers if (use.role, use.model) == (role, model)] if run else []
+        if run and here and model in run.config.models:
+            found.append(run.prices if model == run.config.model else run.model_prices.get(model))
+        return next(filter(None, found), None) or known_prices(model, helper.base_url)
+
+    def uses(self) -> list[HelperUse]:
+        """All that helpers have asked through this, as far as they asked anything."""
+        return [
+            self.use_of(role, model, budget.use)
+            for (role, model), budget in self._budgets.items()
+            if budget.use.requests or budget.use.cached
+        ]
+
+    def use_of(self, role: HelperRole, model: str, use: ModelUse) -> HelperUse:
+        """Return a use as that of a helper."""
+        return HelperUse(role=role, model=model, prices=self.prices(role, model), **dict(use))
+
+
+def helpers_of(settings: RunSettings) -> Iterator[Helper]:
+    """Yield the helpers that ask models of endpoints."""
+    base_url = settings.base_url or ""
+    _, judge = judge_choice(settings)
+    if judge is not None and is_at_endpoint(judge, settings):
+        yield Helper("judge", judge, settings.judge_base_url or base_url)
+    if settings.selector_model is not None:
+        yield Helper("selector", settings.selector_model, base_url)
+    if settings.simulator_model is not None:
+        yield Helper("simulator", settings.simulator_model, base_url)
+
+
+def direct_endpoint(base_url: str, model: str, key_variable: str, seed: int) -> ModelEndpoint:
+    """An endpoint that is asked without the gateway, with the key of this variable."""
+    key = os.environ.get(key_variable) or ""
+    return ModelEndpoint(base_url=base_url.rstrip("/"), api_key=key, model=model, temperature=0.0, seed=seed)

@@ -1,0 +1,51 @@
+"""What follows a run while it goes on."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from trialbed.records import Run, TrialResult
+
+
+class RunProgress(Protocol):
+    """Follows a run; every method returns at once."""
+
+    def begin(self, run: Run, *, total: int, done: int) -> None:
+        """A run begins, or is resumed with ``done`` of its ``total`` trials kept."""
+
+    def advance(self, result: TrialResult) -> None:
+        """A trial has ended and is committed."""
+
+    def again(self, count: int) -> None:
+        """Trials that ended without a measurement, ``count`` of them, are attempted again."""
+
+    def end(self) -> None:
+        """No more trials end."""
+
+    def note(self, text: str) -> None:
+        """Something that the user should know, before the run begins or while it waits."""
+
+    def wait(self, flights: str) -> None:
+        """Requests to the model take long: all that are in flight, in words; empty where none does any more."""
+
+
+class NoProgress:
+    """Progress that shows nothing."""
+
+    def note(self, text: str) -> None:
+        """Show nothing."""
+
+    def wait(self, flights: str) -> None:
+        """Show nothing."""
+
+    def begin(self, run: Run, *, total: int, done: int) -> None:
+        """Show nothing."""
+
+    def advance(self, result: TrialResult) -> None:
+        """Show nothing."""
+
+    def again(self, count: int) -> None:
+        """Show nothing."""
+
+    def end(self) -> None:
+        """Show nothing."""
