@@ -209,8 +209,8 @@ class TrialRegistration(Record):
             for the trials that shall meet the same faults.
         cached_as: the model's identity in the server's model cache, where equal requests share one answer; empty for a
             model whose answers are not kept there.
-        helper: whether a helper of the run asks, such as its judge: what it uses is counted where it is asked, and it
-            is not stopped by the run's budget.
+        helper: whether a helper of the run asks, such as its judge: its tokens are counted by whoever opened the trial,
+            and the run's budget does not stop it.
         keep: whether the server keeps all but ``trial``, ``seed`` and ``fault_key`` for trials that are opened like
             this one: its answer then has the ``setup`` that a ``TrialOpening`` names.
     """

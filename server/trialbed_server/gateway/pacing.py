@@ -217,7 +217,7 @@ class Pace:
             self._change.notify()
 
     async def pass_by(self, tokens: float) -> None:
-        """Wait until a request within the turn of another, which was answered, may be sent, and take what it needs.
+        """Wait until a request within the turn of another, which was answered, may be sent, and take its needs.
 
         It goes before all that wait for turns. How many are on their way is bounded by the other's turn.
         """
@@ -233,7 +233,7 @@ class Pace:
         return Turn(self._turns, self._clock.monotonic() - asked, spent, dict(self._sent))
 
     def _charge(self, needs: Mapping[Kind, float]) -> Mapping[Kind, Spent]:
-        """Take what a request needs, which is sent now."""
+        """Take the needs of a request, which is sent now."""
         for kind, need in needs.items():
             self._sent[kind] += need
             if kind in self._left:

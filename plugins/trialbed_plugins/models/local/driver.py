@@ -42,7 +42,7 @@ class LocalModels(ModelDriver):
     settings = ("chat_template",)
 
     def advice(self) -> str:
-        """Name what is not installed."""
+        """Name the packages that are missing."""
         if _release() is None:
             return f"models on this machine need llama.cpp: {INSTALL}"
         if not installed_names():
