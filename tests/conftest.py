@@ -48,7 +48,7 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add what is for runs that divide the work among them."""
-    help_text = "of the tests of each file, take the K-th of N parts; files with fewer tests are in every part"
+    help_text = "of the tests of each file, take the K-th of N parts, at least one test"
     parser.addoption("--part", metavar="K/N", type=_part, default=(1, 1), help=help_text)
 
 
@@ -101,8 +101,9 @@ def _take_part(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 
 def _others(tests: list[pytest.Item], number: int, parts: int) -> list[pytest.Item]:
-    """Of one file, those in other parts; where there are too few for each part to have one, all are in each."""
-    return [item for place, item in enumerate(tests) if place % parts != number - 1] if len(tests) >= parts else []
+    """Of one file, those in other parts; of few tests each is in several parts, so that none is without."""
+    parts = min(parts, len(tests))
+    return [item for place, item in enumerate(tests) if place % parts != (number - 1) % parts]
 
 
 def pytest_collection_finish() -> None:
@@ -110,6 +111,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+    gc.get_freeze_count = lambda: 1  # a run asks whether there are any: to count a million takes 30 ms
 
 
 def _rank(path: Path) -> int:

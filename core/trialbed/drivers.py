@@ -6,17 +6,14 @@ distribution, its version and the cause.
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.metadata import Distribution, EntryPoint, distribution, distributions
+from importlib.metadata import EntryPoint
 from typing import Any
 
 from trialbed.conformity import driver_problems
 from trialbed.errors import ContractMismatch, DriverBroken, DriverError, DriverNotFound
+from trialbed.installed import offers
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.tracebacks import own_line
 
@@ -41,9 +38,6 @@ GROUPS = {
 MOST_PROBLEMS = 5
 """Problems of one record that are named."""
 
-Places = tuple[tuple[str, int], ...]
-"""The folders in which distributions are looked for, each with the time of its last change."""
-
 Advice = Callable[[str, str | None, Sequence[str]], str]
 """Builds advice on a missing driver from its name, the closest name if one is close, and the installed names."""
 
@@ -61,39 +55,8 @@ class DriverInfo:
 
 def list_drivers(kind: str) -> list[DriverInfo]:
     """Every installed driver of a kind, by name."""
-    return list(_installed(_places()).get(GROUPS[kind], ()))
-
-
-def _places() -> Places:
-    """The state that changes when something is installed or removed; `importlib.metadata` looks at the same."""
-    found = []
-    for folder in sys.path:
-        with suppress(OSError):
-            found.append((folder, os.stat(folder or ".").st_mtime_ns))
-    return tuple(found)
-
-
-@lru_cache(maxsize=1)
-def _installed(_places: Places) -> Mapping[str, tuple[DriverInfo, ...]]:
-    """The drivers of each entry-point group; to read the metadata of all distributions takes longer than the rest."""
-    kinds = {group: kind for kind, group in GROUPS.items()}
-    found: dict[str, dict[tuple[str, str], DriverInfo]] = {}
-    for owner in _owners(kinds):
-        name, version = owner.name or "?", owner.version or "?"
-        for entry in owner.entry_points:
-            if entry.group in kinds:
-                info = DriverInfo(kinds[entry.group], entry.name, entry.value, name, version)
-                found.setdefault(entry.group, {})[entry.name, entry.value] = info
-    return {group: tuple(drivers[key] for key in sorted(drivers)) for group, drivers in found.items()}
-
-
-def _owners(groups: Collection[str]) -> list[Distribution]:
-    """The distributions with entry points of these groups; of those that are there twice, the one found first."""
-    offering = [item for item in distributions() if any(entry.group in groups for entry in item.entry_points)]
-    return [
-        *map(distribution, {item.name for item in offering if item.name}),
-        *(item for item in offering if not item.name),
-    ]
+    found = {(offer.name, offer.target): offer for offer in offers(GROUPS[kind])}
+    return [DriverInfo(kind, *found[key][1:]) for key in sorted(found)]
 
 
 def driver_info(kind: str, name: str, *, known: Collection[str] = (), advice: Advice | None = None) -> DriverInfo:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from importlib.metadata import Distribution, EntryPoint, entry_points
+from collections.abc import Callable
 from typing import TYPE_CHECKING
+
+from trialbed.installed import Offer, offers
 
 if TYPE_CHECKING:
     import pluggy
@@ -43,12 +44,12 @@ def plugin_manager(
     from trialbed.errors import DriverBroken
 
     manager = empty_manager()
-    for distribution, entry in plugin_entry_points():
-        foreign = distribution.name != PROJECT_DISTRIBUTION
+    for offer in offers(GROUP):
+        foreign = offer.distribution != PROJECT_DISTRIBUTION
         if not own and not foreign:
             continue
         try:
-            register(manager, distribution, entry)
+            register(manager, offer)
         except DriverBroken as error:
             if on_broken is None or not foreign:
                 raise
@@ -69,35 +70,26 @@ def described_scores(manager: pluggy.PluginManager | None = None) -> tuple[dict[
     return found, scoring <= describing
 
 
-def register(manager: pluggy.PluginManager, distribution: Distribution, entry: EntryPoint) -> None:
+def register(manager: pluggy.PluginManager, offer: Offer) -> None:
     """Load one plugin and register it under its entry point's name."""
     from trialbed.errors import DriverBroken
 
-    taken = manager.has_plugin(entry.name)
+    taken = manager.has_plugin(offer.name)
     try:
-        manager.register(entry.load(), name=entry.name)
+        manager.register(offer.load(), name=offer.name)
         manager.check_pending()
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        if manager.has_plugin(entry.name) and not taken:
+        if manager.has_plugin(offer.name) and not taken:
             # A plugin with a wrong hook stays half registered, and the next one would be blamed for it.
-            manager.unregister(name=entry.name)
+            manager.unregister(name=offer.name)
         raise DriverBroken(
-            f"plugin {entry.name!r} of {distribution.name} {distribution.version} cannot be loaded: "
-            f"{type(error).__name__}: {error}\nUninstall or update {distribution.name}."
+            f"plugin {offer.name!r} of {offer.distribution} {offer.version} cannot be loaded: "
+            f"{type(error).__name__}: {error}\nUninstall or update {offer.distribution}."
         ) from error
 
 
 def foreign_plugins() -> frozenset[str]:
     """Return the names of the plugins of other distributions than Trialbed."""
-    found = plugin_entry_points()
-    return frozenset(entry.name for distribution, entry in found if distribution.name != PROJECT_DISTRIBUTION)
-
-
-def plugin_entry_points() -> Iterable[tuple[Distribution, EntryPoint]]:
-    """Every plugin's entry point with its distribution, each distribution once; imports none."""
-    # One pass over file names: asking each distribution for its name would parse the metadata of all.
-    for entry in entry_points(group=GROUP):
-        if entry.dist is not None:
-            yield entry.dist, entry
+    return frozenset(offer.name for offer in offers(GROUP) if offer.distribution != PROJECT_DISTRIBUTION)

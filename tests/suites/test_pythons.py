@@ -1,6 +1,7 @@
 """The quick unit tests on every Python that Trialbed declares; the slow ones run on this one.
 
-All run on this one. Of the tests of a file, each runs on one of the others, so that all files do on each Python.
+All run on this one. On each of the others runs a quarter of every file's tests, at least one: every module is imported
+there, and every kind of test runs. `tox run -m pythons` runs all tests on each.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ CLASSIFIER = re.compile(r"^Programming Language :: Python :: (3\.\d+)$", re.MULT
 DECLARED = tuple(CLASSIFIER.findall(SETTINGS["metadata"]["classifiers"]))
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
 OTHERS = [version for version in DECLARED if version != HERE]
+PARTS = 4
+"""Into so many are the tests divided; one of them runs on each Python that is not this one."""
 
 
 @pytest.mark.slow(150)
@@ -41,7 +44,7 @@ def test_the_unit_tests_pass(
     uv("venv", "--quiet", "--python", interpreter, str(folder))
     python = folder / "bin" / "python"
     uv("pip", "install", "--quiet", "--python", str(python), f"{wheels.wheel}[test]", str(wheels.langgraph))
-    part = f"{OTHERS.index(version) + 1}/{len(OTHERS)}"
+    part = f"{OTHERS.index(version) + 1}/{PARTS}"
     quick = ("-m", "not slow and not matrix", "--part", part)
     title = f"Python {version}, part {part} of the tests"
     suite(title, python, "-p", "hypothesispytest", "tests/unit", *quick, HYPOTHESIS_PROFILE="few")
@@ -58,10 +61,10 @@ def test_the_parts_have_tests_of_each_file_and_are_together_all() -> None:
         )
         return {line for line in done.stdout.splitlines() if "::" in line}
 
-    everything, first, second = map(collected, ("1/1", "1/2", "2/2"))
-    assert first | second == everything
-    assert len(first) < len(everything) > len(second)
-    for part in (first, second):
+    everything, *parts = map(collected, ("1/1", *(f"{number}/{PARTS}" for number in range(1, PARTS + 1))))
+    assert set().union(*parts) == everything
+    for part in parts:
+        assert len(part) < len(everything)
         assert {name.partition("::")[0] for name in part} == set(files)
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING
 
 import click
+
+from trialbed.installed import offers
 
 if TYPE_CHECKING:
     from trialbed.drivers import DriverInfo
@@ -121,8 +123,8 @@ class LazyGroup(click.Group):
 
 def _targets() -> Targets:
     found: dict[str, set[str]] = {}
-    for entry in entry_points(group=GROUP):
-        found.setdefault(entry.name, set()).add(entry.value)
+    for offer in offers(GROUP):
+        found.setdefault(offer.name, set()).add(offer.target)
     return found
 
 

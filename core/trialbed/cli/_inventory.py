@@ -8,7 +8,8 @@ from trialbed.cli._group import COMMANDS, load_command
 from trialbed.contracts import AGENT_CONTRACT
 from trialbed.drivers import GROUPS, DriverInfo, list_drivers, load_driver
 from trialbed.errors import DriverError
-from trialbed.plugins import empty_manager, plugin_entry_points, register
+from trialbed.installed import offers
+from trialbed.plugins import GROUP, empty_manager, register
 
 
 @dataclass(frozen=True)
@@ -63,11 +64,11 @@ def _problem(info: DriverInfo) -> str:
 def _plugins() -> list[Item]:
     items = []
     manager = empty_manager()
-    for distribution, entry in sorted(plugin_entry_points(), key=lambda pair: pair[1].name):
+    for offer in sorted(offers(GROUP), key=lambda offer: offer.name):
         problem = ""
         try:
-            register(manager, distribution, entry)
+            register(manager, offer)
         except DriverError as error:
             problem = str(error)
-        items.append(Item("plugins", entry.name, distribution.name, distribution.version, problem))
+        items.append(Item("plugins", offer.name, offer.distribution, offer.version, problem))
     return items

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from importlib.machinery import ModuleSpec, PathFinder
-from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distributions, entry_points
+from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distributions
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from trialbed.drivers import GROUPS
 from trialbed.environments._frameworks import OWN
 from trialbed.environments._installed import package_folders
 from trialbed.environments._requirements import installed_distribution
+from trialbed.installed import offers
 from trialbed.records import Environment, framework_driver
 
 SKIPPED = ("__pycache__", ".egg-info", ".dist-info")
@@ -53,10 +54,8 @@ def _adapter(name: str, environment: Environment | None) -> tuple[EntryPoint, Di
     """The adapter's entry point and its distribution."""
     group = GROUPS["frameworks"]
     if environment is None:
-        for entry in entry_points(group=group, name=name):
-            if entry.dist is not None:
-                return entry, installed_distribution(entry.dist.name)
-        return None
+        found = next((offer for offer in offers(group) if offer.name == name), None)
+        return found and (EntryPoint(name, found.target, group), installed_distribution(found.distribution))
     for installed in distributions(path=[str(place) for place in package_folders(environment.python)]):
         for entry in installed.entry_points:
             if (entry.group, entry.name) == (group, name):

@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from anthropic import APIError, APIStatusError, AsyncAnthropic, beta_async_tool
 from support.servers import SCHEMA, TOOL, TRIAL, Serve, closed, registration
 
 from trialbed.records import WireLog
 from trialbed.wire import recorded_answer, recorded_request
 from trialbed_scripted import POLICIES
 
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+
 QUESTION: list[Any] = [{"role": "user", "content": "What is the weather in Oslo?"}]
 RESULT = '{"temperature": 48213, "sky": "sky bcdfgh"}'
 OFFERED: list[Any] = [{"name": TOOL["name"], "description": "d", "input_schema": SCHEMA}]
 
-Sdk = Callable[[httpx.AsyncClient], AsyncAnthropic]
+Sdk = Callable[[httpx.AsyncClient], "AsyncAnthropic"]
 
 
 @pytest.fixture
 async def sdk() -> AsyncIterator[Sdk]:
+    # To import it takes seconds: only who runs these tests does.
+    from anthropic import AsyncAnthropic
+
     clients: list[AsyncAnthropic] = []
 
     def make(client: httpx.AsyncClient) -> AsyncAnthropic:
@@ -115,6 +120,8 @@ async def test_choices_of_tools_are_obeyed(serve: Serve, sdk: Sdk) -> None:
 
 
 async def test_tokens_are_counted_without_a_step_of_the_trial(serve: Serve, sdk: Sdk) -> None:
+    from anthropic import APIStatusError
+
     client = await serve()
     await client.post("/control/trials", json=registration(limits={"max_steps": 1, "timeout": 60}))
     anthropic = sdk(client)
@@ -129,6 +136,8 @@ async def test_tokens_are_counted_without_a_step_of_the_trial(serve: Serve, sdk:
 
 
 async def test_errors_have_the_form_of_the_dialect(serve: Serve, sdk: Sdk) -> None:
+    from anthropic import APIStatusError
+
     client = await serve()
     await client.post("/control/trials", json=registration(allowed_models=[], model_name="gpt-4o"))
     url = f"/t/{TRIAL}/v1/messages"
@@ -149,6 +158,8 @@ async def test_errors_have_the_form_of_the_dialect(serve: Serve, sdk: Sdk) -> No
 @pytest.mark.parametrize("fault", ["server_error", "overloaded", "rate_limit", "malformed", "empty"])
 @pytest.mark.parametrize("stream", [False, True])
 async def test_faults_are_put_in(serve: Serve, sdk: Sdk, fault: str, stream: bool) -> None:
+    from anthropic import APIError
+
     client = await serve()
     plan = {"model": {"rate": 1, "faults": [fault]}}
     await client.post("/control/trials", json=registration(faults=plan, fault_key="1/0"))
@@ -163,6 +174,8 @@ async def test_faults_are_put_in(serve: Serve, sdk: Sdk, fault: str, stream: boo
 
 
 async def test_the_tool_runner_goes_on_without_threads(serve: Serve, sdk: Sdk) -> None:
+    from anthropic import beta_async_tool
+
     client = await serve()
     await client.post("/control/trials", json=registration())
 

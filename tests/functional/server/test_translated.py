@@ -8,7 +8,6 @@ from typing import Any
 
 import httpx
 import pytest
-from anthropic import AsyncAnthropic
 from openai import AsyncOpenAI, BadRequestError
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -64,6 +63,9 @@ async def opened(serve: Serve, endpoint: ChatOnly) -> httpx.AsyncClient:
 
 
 async def test_messages_are_translated_and_marked(serve: Serve, endpoint: ChatOnly) -> None:
+    # To import it takes seconds: only who runs this test does.
+    from anthropic import AsyncAnthropic
+
     client = await opened(serve, endpoint)
     tools: Any = [{"name": TOOL["name"], "description": "d", "input_schema": SCHEMA}]
     async with AsyncAnthropic(base_url=f"{client.base_url}/t/{TRIAL}", api_key="x", max_retries=0) as anthropic:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib.metadata import distributions
 from pathlib import Path
 
-from trialbed.installed import installed_packages
+from trialbed.installed import installed_packages, offers
 
 
 def test_each_distribution_is_listed_as_its_metadata_name_it(fake_distribution: Callable[..., Path]) -> None:
@@ -18,3 +18,37 @@ def test_each_distribution_is_listed_as_its_metadata_name_it(fake_distribution: 
     assert set(listed) == expected
     assert list(listed) == sorted(listed)
     assert "odd_name==2.0rc1" in listed
+
+
+def test_what_a_distribution_offers_is_known_when_it_is_installed(fake_distribution: Callable[..., Path]) -> None:
+    entries = {"trialbed.odd": {"one": "module:name"}, "others": {"two": "module"}}
+    offers("trialbed.odd")
+    site = fake_distribution("Odd_Name", "2.0rc1", entry_points=entries, modules={})
+    assert offers("trialbed.odd") == [("trialbed.odd", "one", "module:name", "Odd_Name", "2.0rc1")]
+    (site / "Odd_Name-2.0rc1.dist-info").rename(site / "removed")
+    assert offers("trialbed.odd") == []
+
+
+def test_of_a_distribution_that_is_there_twice_the_first_one_counts(fake_distribution: Callable[..., Path]) -> None:
+    fake_distribution("odd-name", entry_points={"trialbed.odd": {"one": "module"}}, modules={})
+    newer = fake_distribution("other", entry_points={}, modules={})
+    metadata = newer / "odd_name-9.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: Odd.Name\nVersion: 9.0\n")
+    assert offers("trialbed.odd") == []
+    (metadata / "METADATA").unlink()
+    metadata.rmdir()
+    assert [offer.version for offer in offers("trialbed.odd")] == ["1.0"]
+
+
+def test_a_name_that_its_folder_does_not_have_is_no_obstacle(fake_distribution: Callable[..., Path]) -> None:
+    site = fake_distribution("odd-name", entry_points={"trialbed.odd": {"one": "module"}}, modules={})
+    metadata = site / "odd_name-1.0.dist-info"
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: unheard-of\nVersion: 1.0\n")
+    assert [offer.distribution for offer in offers("trialbed.odd")] == ["unheard-of"]
+    nameless = fake_distribution("nameless", entry_points={"trialbed.odd": {"two": "module"}}, modules={})
+    (nameless / "nameless-1.0.dist-info" / "METADATA").unlink()
+    assert [(offer.distribution, offer.version) for offer in offers("trialbed.odd")] == [
+        ("?", "?"),
+        ("unheard-of", "1.0"),
+    ]

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from trialbed.errors import DriverBroken
-from trialbed.plugins import described_scores, empty_manager, plugin_entry_points, plugin_manager
+from trialbed.installed import offers
+from trialbed.plugins import described_scores, empty_manager, plugin_manager
 
 FakeDistribution = Callable[..., Path]
 
@@ -34,7 +35,7 @@ def test_every_hook_has_a_manual_and_a_version() -> None:
 
 
 def test_the_scorers_of_the_main_distribution_are_found_without_an_import() -> None:
-    found = [(distribution.name, entry.name) for distribution, entry in plugin_entry_points()]
+    found = [(offer.distribution, offer.name) for offer in offers("trialbed.plugins")]
     assert ("trialbed", "scorers") in found
     assert len(found) == len(set(found))
 
