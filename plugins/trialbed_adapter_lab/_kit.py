@@ -84,6 +84,11 @@ class Kit:
             self._harness.client = client
             self.close = stack.pop_all().close
 
+    @property
+    def dialects(self) -> tuple[str, ...]:
+        """The dialects in which the model was asked so far."""
+        return self._harness.dialects
+
     def run(self, check: Check) -> CheckResult:
         """Run one check."""
         begun = time.perf_counter()
@@ -183,7 +188,7 @@ def check_adapter(
             findings.append(finding)
             if progress is not None:
                 progress(finding)
-        return kit.report.model_copy(update={"findings": tuple(findings)})
+        return kit.report.model_copy(update={"findings": tuple(findings), "dialects": kit.dialects})
 
 
 class _Threads(ThreadPoolExecutor):

@@ -125,6 +125,7 @@ class ConformanceReport(Record):
         framework: the driver's name, or the name of the class if it is not an installed driver.
         version: the framework's own.
         adapter, adapter_version: the distribution; empty if there is none.
+        dialects: those in which the model was asked.
         findings: in the order of the checks.
     """
 
@@ -132,6 +133,7 @@ class ConformanceReport(Record):
     version: str
     adapter: str = ""
     adapter_version: str = ""
+    dialects: tuple[str, ...] = ()
     findings: tuple[CheckResult, ...] = ()
 
     @property

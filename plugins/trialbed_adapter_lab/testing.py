@@ -76,7 +76,7 @@ def _first_line(finding: CheckResult) -> str:
 
 def _note(request: pytest.FixtureRequest, kit: Kit, *findings: CheckResult) -> None:
     """Attach findings to the test, for the summary at the end."""
-    report = kit.report.model_copy(update={"findings": findings})
+    report = kit.report.model_copy(update={"findings": findings, "dialects": kit.dialects})
     request.node.user_properties.append((REPORT, report.model_dump_json()))
 
 

@@ -25,6 +25,7 @@ class Turn:
         finish_reason: empty for the usual one of such a message; None leaves the answer unfinished.
         usage: as reported; None reports none.
         reasoning: sent before the answer, as reasoning models do.
+        refusal: the model's own words with which it refuses.
         logprobs: of the tokens of the text; None reports none.
         fields: further fields of the message, as vendors add them.
         id: of the answer; empty for the request's number.
@@ -39,6 +40,7 @@ class Turn:
     finish_reason: str | None = ""
     usage: Mapping[str, Any] | None = None
     reasoning: str = ""
+    refusal: str = ""
     logprobs: tuple[TokenLogprob, ...] | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
     id: str = ""
@@ -64,6 +66,7 @@ class Turn:
             finish_reason=self.finish_reason if self.finish_reason != "" else usual,
             usage=None if self.usage is None else dict(self.usage),
             reasoning=self.reasoning,
+            refusal=self.refusal,
             logprobs=self.logprobs,
             **{"fields": self.fields, **more},
         )

@@ -51,7 +51,7 @@ class ScriptedTrialModel(TrialModel):
 
     def __init__(self, policy: str, registration: TrialRegistration) -> None:
         self._slow = policy == SLOW
-        self._policy = PolicyModel(policy, registration.script, registration.tools)
+        self._policy = PolicyModel(policy, registration.script, registration.tools, registration.finish_tool)
         self._trial = registration.trial
         self._histories = TextHistories()
         self._played: set[int] = set()

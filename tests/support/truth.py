@@ -38,8 +38,8 @@ REFERENCE = "reference"
 
 
 def labels() -> tuple[str, ...]:
-    """The reference and every profile of every framework, as their adapters declare them."""
-    found = [REFERENCE]
+    """The reference in each dialect, and every profile of every framework, as their adapters declare them."""
+    found = [REFERENCE, f"{REFERENCE}-messages", f"{REFERENCE}-responses"]
     for framework in FRAMEWORKS:
         if framework != REFERENCE:
             project = tomllib.loads((ROOT / "adapters" / framework / "pyproject.toml").read_text(encoding="utf-8"))

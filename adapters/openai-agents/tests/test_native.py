@@ -11,6 +11,7 @@ from support.adapters import answered, failure, refusal, results, said
 
 from trialbed.wire import Call
 from trialbed_adapter_lab import Barrier, Harness, tool
+from trialbed_adapter_lab.harness import without_message
 from trialbed_openai_agents.native import function_tool
 from trialbed_scripted import Response, Turn, ask, call, fail, forever, say
 
@@ -46,26 +47,53 @@ STRICT: dict[str, Any] = {
 OPEN_MAP = {"type": "object", "properties": {"map": {"type": "object", "additionalProperties": {"type": "number"}}}}
 
 
-def completion(message: dict[str, Any]) -> Response:
-    choices = [{"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "tool_calls"}]
-    return Response.document({"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": choices})
+def calls(*ids: str) -> Response:
+    """A response that calls the tool once for each of these ids."""
+    items = [
+        {
+            "type": "function_call",
+            "id": f"fc_{number}",
+            "call_id": made,
+            "name": "Echo_text",
+            "arguments": f'{{"text": "{number}"}}',
+            "status": "completed",
+        }
+        for number, made in enumerate(ids)
+    ]
+    head = {"id": "resp_x", "object": "response", "created_at": 1, "model": "m", "status": "completed"}
+    return Response.document({**head, "output": items, "tools": [], "tool_choice": "auto", "parallel_tool_calls": True})
 
 
 async def test_the_first_request_has_the_prompt_as_it_is_and_strict_tools(harness: Harness) -> None:
     record = await harness.run("done", query="Why?", system_prompt="Be brief.", max_tokens=9, seed=7, temperature=0.5)
+    assert record.requests[0].dialect == "responses"
     assert record.requests[0].body == {
         "model": "harness-model",
-        "messages": [{"content": "Be brief.", "role": "system"}, {"role": "user", "content": "Why?"}],
+        "include": [],
+        "instructions": "Be brief.",
+        "input": [{"content": "Why?", "role": "user"}],
         "temperature": 0.5,
-        "seed": 7,
-        "max_tokens": 9,
-        "tools": [{"type": "function", "function": {**record.requests[0].functions[0], "strict": True}}],
+        "max_output_tokens": 9,
+        "tools": [{"type": "function", **record.requests[0].functions[0], "strict": True}],
     }
+
+
+async def test_the_history_goes_back_as_it_came(harness: Harness) -> None:
+    record = await harness.run(ask(ECHO, text="Let me see."), "done")
+    question, text, made, told = record.requests[1].body["input"]
+    assert (question["role"], text["type"], made["type"], told["type"]) == (
+        "user",
+        "message",
+        "function_call",
+        "function_call_output",
+    )
+    assert made["call_id"] == told["call_id"] == record.requests[1].results[0][0]
+    assert "previous_response_id" not in record.requests[1].body
 
 
 async def test_sampling_that_is_not_given_is_left_to_the_sdk(harness: Harness) -> None:
     record = await harness.run("done", temperature=None)
-    assert set(record.requests[0].body) == {"model", "messages", "seed", "tools"}
+    assert set(record.requests[0].body) == {"model", "include", "input", "instructions", "tools"}
 
 
 @pytest.mark.parametrize("name", ["get-weather", "GetWeather", "a" * 64])
@@ -168,12 +196,12 @@ async def test_parallel_calls_run_together_and_are_answered_in_order(harness: Ha
     [
         (say(""), ""),
         (say(None), ""),
-        (say("cut", finish_reason="length"), "cut"),
+        (say("cut", finish_reason="length"), "ModelBehaviorError"),
         (say(None, finish_reason="length"), "ModelBehaviorError"),
-        (say("text", finish_reason="content_filter"), "text"),
-        (say(None, fields={"refusal": "I would rather not."}), "ModelRefusalError"),
-        (Response.text('{"choices": []}'), "ModelBehaviorError"),
-        (Response.text('{"error": {"message": "busy"}}'), "ModelBehaviorError"),
+        (say("text", finish_reason="content_filter"), "ModelBehaviorError"),
+        (say(None, refusal="I would rather not."), "ModelRefusalError"),
+        (without_message, "ValidationError"),
+        (Response.text('{"error": {"message": "busy"}}'), "ValidationError"),
     ],
 )
 async def test_an_odd_end(harness: Harness, reply: Turn | Response, seen: str) -> None:
@@ -193,11 +221,7 @@ async def test_a_call_id_that_is_used_again(harness: Harness, second: str, seen:
 @as_of_0_24
 @pytest.mark.parametrize("ids", [("same", "same"), ("", "")])
 async def test_call_ids_that_are_not_unique_in_a_turn_end_the_run(harness: Harness, ids: tuple[str, str]) -> None:
-    wanted = [
-        {"id": made, "type": "function", "function": {"name": "Echo_text", "arguments": f'{{"text": "{number}"}}'}}
-        for number, made in enumerate(ids)
-    ]
-    record = await harness.run(completion({"content": None, "tool_calls": wanted}), "done")
+    record = await harness.run(calls(*ids), "done")
     assert (said(record), len(record.requests), record.calls) == ("ModelBehaviorError", 1, ())
 
 

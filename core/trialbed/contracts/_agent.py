@@ -45,10 +45,15 @@ class BaseAgent(ABC):
         contract: the version of the contract that the adapter was written for (``"3"``); checked at load.
         deviations: each point in which the framework departs from the contract (a prompt that it adds, a setting that
             it does not take); shown in the report, and compared with the conformance checks.
+        dialect: in which it asks its model, by the name that ``trialbed.wire.dialects`` has for it.
+        finish_tool: the framework's own tool with which a model hands its answer over, as it offers it; empty where the
+            answer is a text. Scripted models end with it.
     """
 
     contract: ClassVar[str]
     deviations: ClassVar[tuple[Deviation, ...]] = ()
+    dialect: ClassVar[str] = "chat_completions"
+    finish_tool: ClassVar[str] = ""
 
     def __init__(
         self, endpoint: ModelEndpoint = NO_ENDPOINT, limits: Limits = NO_LIMITS, *, system_prompt: str = ""

@@ -201,11 +201,16 @@ class TrialRunner:
         # Faults are drawn from this: it is equal for every framework.
         fault_key = json.dumps([spec.key.query_id, spec.key.repeat])
         own = {"trial": spec.trial, "seed": spec.endpoint.seed, "fault_key": fault_key}
-        return self._registrations[self._setup(spec.key)].model_copy(update=own)
+        *setup, finish_tool = self._setup(spec.key)
+        return self._registrations[tuple(setup)].model_copy(update={**own, "finish_tool": finish_tool})
 
-    def _setup(self, key: TrialKey) -> tuple[int | str, str]:
-        """The query and the model, by which the registrations of trials are equal."""
-        return key.query_id, self.run.config.of(key.framework).model
+    def _setup(self, key: TrialKey) -> tuple[int | str, str, str]:
+        """The query, the model, and the framework's own way to end, by which the registrations of trials are equal."""
+        return key.query_id, self.run.config.of(key.framework).model, self._finish_tool(key.framework)
+
+    def _finish_tool(self, framework: str) -> str:
+        labels = (framework, self.run.config.plain_label(framework))
+        return next((info.finish_tool for info in self.run.frameworks if info.name in labels), "")
 
     @cached_property
     def _registrations(self) -> Mapping[tuple[int | str, str], TrialRegistration]:

@@ -134,6 +134,8 @@ class FrameworkInfo(Record):
         lock: the lock of its own environment; empty if it runs in the engine's interpreter.
         lock_digest: SHA-256 of the lock; empty likewise.
         sandbox: the mechanisms that held its worker, as found before anything of it was loaded; empty for none.
+        dialect: in which its adapter says that it asks the model. ``finish_tool``: with which a model ends; empty for a
+            text.
     """
 
     name: str
@@ -146,3 +148,5 @@ class FrameworkInfo(Record):
     lock: str = ""
     lock_digest: str = ""
     sandbox: tuple[str, ...] = ()
+    dialect: str = "chat_completions"
+    finish_tool: str = ""

@@ -193,7 +193,7 @@ class TrialRegistration(Record):
         base_url: the upstream endpoint expected; must be the one the server was started with. None where the
             model answers in the gateway, or for whichever the server has.
         tools: those offered to the agent. ``apis``: their documentation, for the simulator.
-        script: the gold calls, for scripted models.
+        script: the gold calls, for scripted models. ``finish_tool``: with which they end; empty for a text.
         simulator: name of the simulator that answers for these Apis.
         called_back: those of them whose calls the program answers that opens the trial, at the address that the server
             was started with (``TRIALBED_CALLBACK_URL``).
@@ -223,6 +223,7 @@ class TrialRegistration(Record):
     tools: tuple[ToolSpec, ...] = ()
     apis: tuple[Api, ...] = ()
     script: tuple[ScriptedCall, ...] = ()
+    finish_tool: str = ""
     simulator: str = "template"
     called_back: tuple[ApiRef, ...] = ()
     state: Json = None

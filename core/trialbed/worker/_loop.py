@@ -118,6 +118,8 @@ def _info(entry: DriverInfo, agent_class: type[BaseAgent]) -> FrameworkInfo:
         python=platform.python_version(),
         deviations=tuple(agent_class.deviations),
         packages=installed_packages(),
+        dialect=agent_class.dialect,
+        finish_tool=agent_class.finish_tool,
     )
 
 

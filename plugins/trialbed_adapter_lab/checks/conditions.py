@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from trialbed.wire import ModelMessage
+from trialbed.wire import ModelMessage, OfferedTool
 from trialbed_adapter_lab.checks._conversations import asks_echo, converse
 from trialbed_adapter_lab.checks._expectations import (
     expect,
@@ -25,8 +25,11 @@ from trialbed_adapter_lab.harness import (
     tool,
 )
 
-USUAL = {"model", "messages", "temperature", "seed", "max_tokens", "tools", "stream"}
-"""The fields of a request that a trial asks for; ``stream`` is allowed to say false."""
+SETTINGS = {"temperature": 0.0, "seed": 0, "max_tokens": 1}
+"""The settings of a trial, as each dialect writes those that it has."""
+
+LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+"""Names of the limit of an answer."""
 
 DEFAULTS: dict[str, tuple[Any, ...]] = {
     "tool_choice": ("auto",),
@@ -40,8 +43,13 @@ DEFAULTS: dict[str, tuple[Any, ...]] = {
     "repetition_penalty": (1,),
     "logit_bias": ({},),
     "stop": ([], ""),
+    "stop_sequences": ([],),
     "response_format": ({"type": "text"},),
+    "text": ({}, {"format": {"type": "text"}}),
     "reasoning_effort": (),
+    "reasoning": ({},),
+    "thinking": ({"type": "disabled"},),
+    "truncation": ("disabled",),
     "verbosity": (),
 }
 """Settings that change a model's answers -> the values that change nothing; null is one of each."""
@@ -103,7 +111,7 @@ async def nothing_is_added_between_turns(harness: Harness) -> None:
     turns = [asks_echo(str(number)) for number in range(3)]
     record = await converse(harness, *turns)
     requests = expect_requests(record, 4)
-    roles = [entry.get("role") for entry in requests[-1].messages[len(requests[0].messages) :]]
+    roles = requests[-1].roles[len(requests[0].roles) :]
     expect_equal("roles of the messages after the first request", roles, ["assistant", "tool"] * 3)
 
 
@@ -144,22 +152,26 @@ async def temperature_is_sent(harness: Harness) -> None:
     hint="Set the seed in the model's settings, including 0, which is easily mistaken for unset.",
 )
 async def seed_is_sent(harness: Harness) -> None:
-    """Every request has the trial's seed, including 0."""
+    """Every request has the trial's seed, including 0, if its dialect has one."""
     await _expect_number(harness, "seed", (0, 123456789))
 
 
 @should(
     reason="The limit on a completion's length is the same for all.",
-    hint="Send it as `max_tokens`, which all compatible endpoints know; SDKs may rename it.",
+    hint="Send it as `max_tokens`, which all compatible endpoints know (`max_output_tokens` in responses); SDKs may "
+    "rename it.",
 )
 async def max_tokens_is_sent(harness: Harness) -> None:
-    """Every request has the trial's max_tokens under that name, or no limit if the trial has none."""
+    """Every request has the trial's max_tokens by its dialect's name, or no limit if neither asks for one."""
     for request in await _requests(harness, max_tokens=321):
-        expect_equal("max_tokens", request.body.get("max_tokens"), 321)
-        expect("max_completion_tokens" not in request.body, "no other limit", request.body.get("max_completion_tokens"))
+        name = "max_output_tokens" if "max_output_tokens" in _usual(request) else "max_tokens"
+        expect_equal(name, request.body.get(name), 321)
+        others = {other: request.body[other] for other in LIMITS if other != name and other in request.body}
+        expect(not others, "no other limit", others)
     for request in await _requests(harness):
-        bounds = {name: request.body.get(name) for name in ("max_tokens", "max_completion_tokens")}
-        expect(not any(bounds.values()), "no limit on tokens where the trial has none", bounds)
+        bounds = {name: request.body.get(name) for name in LIMITS}
+        needed = any(name in request.spoken.write_request("", (), {}) for name in LIMITS)
+        expect(needed or not any(bounds.values()), "no limit on tokens where the trial has none", bounds)
 
 
 @should(
@@ -178,23 +190,26 @@ async def responses_are_not_streamed(harness: Harness) -> None:
     hint="Pass self.endpoint.api_key to the client; do not let it read one from the environment.",
 )
 async def key_is_sent(harness: Harness) -> None:
-    """Every request carries the trial's key as a bearer token."""
+    """Every request carries the trial's key, as a bearer token or in the header of Anthropic's SDKs."""
     for request in await _requests(harness):
-        expect_equal("authorization", request.headers.get("authorization"), f"Bearer {KEY}")
+        name = "x-api-key" if "x-api-key" in request.headers else "authorization"
+        expect_equal(name, request.headers.get(name), KEY if name == "x-api-key" else f"Bearer {KEY}")
 
 
 @must(
     binds="all",
-    reason="The gateway measures chat completions; requests elsewhere are not measured.",
-    hint="Choose the chat completions API, and switch look-ups of models off.",
+    reason="The gateway measures requests to the model; others are not measured, and endpoints speak few dialects.",
+    hint="Choose the API of the dialect that the class declares as `dialect`, and switch look-ups of models off.",
 )
-async def only_chat_completions_are_asked_for(harness: Harness) -> None:
-    """The trial asks for chat completions and makes its calls, and sends no other requests to the server."""
+async def only_the_model_is_asked(harness: Harness) -> None:
+    """The trial asks its model in the adapter's `dialect` and makes its calls, and sends the server nothing else."""
     before = len(harness.strays)
     record = await converse(harness, asks_echo("x"))
-    expect_requests_at_least(record, 2)
+    requests = expect_requests_at_least(record, 2)
     strays = [*record.strays, *harness.strays[before:]]
-    expect(not strays, "only POST /v1/chat/completions, and calls of the offered Apis", strays)
+    expect(not strays, "only requests to the model, and calls of the offered Apis", strays)
+    dialects = sorted({request.dialect for request in requests})
+    expect_equal("dialects of the requests", dialects, [harness.agent_class.dialect])
 
 
 @should(
@@ -230,7 +245,7 @@ async def nothing_else_changes_the_model(harness: Harness) -> None:
 async def nothing_else_is_set(harness: Harness) -> None:
     """Requests have no fields but model, messages, temperature, seed, max_tokens, tools and `stream: false`."""
     for request in await _requests(harness, max_tokens=100):
-        more = {name: value for name, value in request.body.items() if name not in USUAL}
+        more = {name: value for name, value in request.body.items() if name not in _usual(request)}
         expect(not more, "no further fields", more)
 
 
@@ -248,8 +263,8 @@ async def _expect_number(harness: Harness, setting: str, numbers: Sequence[float
     """Expect the trial's setting in every request; ``false`` does not count as 0."""
     for number in numbers:
         for request in await _requests(harness, **{setting: number}):
-            seen = request.body.get(setting)
-            expect(seen == number and seen is not False, f"{setting} {number}", seen)
+            seen, has = request.body.get(setting), setting in _usual(request)
+            expect(not has or (seen == number and seen is not False), f"{setting} {number}", seen)
 
 
 async def _requests(harness: Harness, **conditions: Any) -> tuple[ObservedRequest, ...]:
@@ -261,4 +276,11 @@ async def _requests(harness: Harness, **conditions: Any) -> tuple[ObservedReques
 
 def _plain(message: ModelMessage) -> dict[str, Any]:
     """Return the message with its text as a string, and without empty fields."""
-    return {name: value for name, value in message.source.items() if value} | {"content": message.text}
+    kept = {name: value for name, value in message.source.items() if value and (name, value) != ("type", "message")}
+    return kept | {"content": message.text}
+
+
+def _usual(request: ObservedRequest) -> frozenset[str]:
+    """Return the fields of a request of its dialect that a trial asks for; ``stream`` is allowed to say false."""
+    said = (ModelMessage(role="system", content="x"), ModelMessage(role="user", content="x"))
+    return frozenset(request.spoken.write_request("", said, SETTINGS, (OfferedTool("x"),))) | {"stream"}

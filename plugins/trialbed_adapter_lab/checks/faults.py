@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 from contextlib import closing
 
 from trialbed.records import GIVE_UP
@@ -18,7 +19,17 @@ from trialbed_adapter_lab.checks._expectations import (
 )
 from trialbed_adapter_lab.conformance import must, should
 from trialbed_adapter_lab.errors import CheckFailed
-from trialbed_adapter_lab.harness import Harness, Latch, TrialRecord, breaks, errs, returns, tool
+from trialbed_adapter_lab.harness import (
+    Harness,
+    Latch,
+    ObservedRequest,
+    TrialRecord,
+    breaks,
+    errs,
+    returns,
+    tool,
+    without_message,
+)
 from trialbed_scripted import Response, ask, call, fail, say
 
 STATUSES = (400, 401, 403, 404, 408, 409, 422, 429, 500, 502, 503)
@@ -142,7 +153,7 @@ async def valid_calls_beside_invalid_ones(harness: Harness) -> None:
 async def model_errors_fail_the_trial(harness: Harness) -> None:
     """Each error status of the model's endpoint leads to ModelFailed."""
     for status in STATUSES:
-        _expect_model_failure(await harness.run(fail(status)), f"status {status}")
+        _expect_model_failure(await harness.run(_refusal(status)), f"status {status}")
 
 
 @should(
@@ -152,7 +163,7 @@ async def model_errors_fail_the_trial(harness: Harness) -> None:
 async def model_errors_are_not_retried(harness: Harness) -> None:
     """After an error status the model is not asked again."""
     for status in STATUSES:
-        record = await harness.run(fail(status), "asked again")
+        record = await harness.run(_refusal(status), "asked again")
         expect(len(record.requests) == 1, f"one request for status {status}", f"{len(record.requests)} requests")
 
 
@@ -163,7 +174,7 @@ async def model_errors_are_not_retried(harness: Harness) -> None:
 async def model_errors_are_named(harness: Harness) -> None:
     """The failure's message contains the status and the endpoint's own words."""
     for status in (400, 429, 503):
-        record = await harness.run(fail(status))
+        record = await harness.run(_refusal(status))
         message = record.failure.message if record.failure else "no failure"
         expect(str(status) in message, f"the status {status} in the failure's message", message)
         expect("the model refuses" in message, "the endpoint's words, `the model refuses …`, in the message", message)
@@ -175,7 +186,7 @@ async def model_errors_are_named(harness: Harness) -> None:
 )
 async def model_error_after_calls(harness: Harness) -> None:
     """An error of the model's endpoint after a call fails the trial as well."""
-    record = await harness.run(asks_echo("x"), fail(500))
+    record = await harness.run(asks_echo("x"), _refusal(500))
     _expect_model_failure(record, "status 500 in the second request")
 
 
@@ -196,9 +207,8 @@ async def unreachable_model_fails_the_trial(harness: Harness) -> None:
     hint="Look for IndexError or None where the framework reads choices[0], and raise trialbed.ModelFailed.",
 )
 async def response_without_choices_fails_the_trial(harness: Harness) -> None:
-    """A completion without choices leads to ModelFailed."""
-    document = '{"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": []}'
-    _expect_model_failure(await harness.run(Response.text(document)), "a completion with `choices: []`")
+    """A completion without choices, or an answer of another dialect without content, leads to ModelFailed."""
+    _expect_model_failure(await harness.run(without_message), "an answer without a message")
 
 
 @must(
@@ -260,6 +270,11 @@ async def giving_up(harness: Harness) -> None:
     record = await harness.run(text)
     answer = expect_answer(record, text)
     expect_equal("finish", answer.finish, "give_up_and_restart")
+
+
+def _refusal(status: int) -> Callable[[ObservedRequest], Response]:
+    """Return an error of the endpoint, in the form of the request's dialect."""
+    return lambda request: fail(status, spoken=request.spoken)
 
 
 async def _expect_return(harness: Harness, arguments: str) -> None:

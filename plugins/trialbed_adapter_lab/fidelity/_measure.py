@@ -11,6 +11,7 @@ from typing import Any
 from trialbed.contracts import Executor
 from trialbed.errors import TrialbedError
 from trialbed.records import FrameworkInfo
+from trialbed.wire.dialects import CHAT
 from trialbed_adapter_lab.errors import NotMeasured
 from trialbed_adapter_lab.fidelity._conditions import Conditions, load_average, surroundings
 from trialbed_adapter_lab.fidelity._options import REFERENCE, FidelityOptions
@@ -112,7 +113,7 @@ class _Measurement:
     def __init__(self, options: FidelityOptions, on_step: OnStep) -> None:
         self._options = options
         self._on_step = on_step
-        self._reference: dict[str, Observed] = {}
+        self._reference: dict[tuple[str, str], Observed] = {}
         self._subjects = _subjects(options)
         self.found = {subject.column: FrameworkFidelity(framework=subject.column) for subject in self._subjects}
 
@@ -163,10 +164,13 @@ class _Measurement:
         }
 
     async def _prompt(self, harness: WorkerHarness) -> Any:
-        reference = self._reference.get(harness.model_name)
-        if reference is None:
-            reference = await run_prompt_trial(replace(harness, framework=REFERENCE), self._options.tools)
-            self._reference[harness.model_name] = reference
+        async def reference(spoken: str) -> Observed:
+            known = (harness.model_name, spoken)
+            if known not in self._reference:
+                plain = replace(harness, framework=REFERENCE if spoken == CHAT else f"{REFERENCE}-{spoken}")
+                self._reference[known] = await run_prompt_trial(plain, self._options.tools)
+            return self._reference[known]
+
         return await measure_prompt(harness, reference, self._options.tools)
 
     async def _load(self, harness: WorkerHarness) -> None:
@@ -203,4 +207,5 @@ def _about(info: FrameworkInfo) -> dict[str, Any]:
         "python": info.python,
         "lock_digest": info.lock_digest,
         "declared": tuple(deviation.text for deviation in info.deviations),
+        "dialect": info.dialect,
     }

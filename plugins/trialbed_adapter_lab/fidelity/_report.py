@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, get_args
 
 from trialbed.records import Record, framework_profile
+from trialbed.wire.dialects import CHAT
 from trialbed_adapter_lab.fidelity._conditions import Conditions
 from trialbed_adapter_lab.fidelity.measurements import Behaviour, ErrorFinding, Load, ManyTools, Prompt, ToolSchemas
 
@@ -27,7 +28,7 @@ class FrameworkFidelity(Record):
         version: the framework's own, None if it could not be loaded. ``adapter``: distribution and version of its
             adapter. ``python``: of the interpreter it ran in.
         lock_digest: of the environment it ran in, empty if it ran in the environment of Trialbed.
-        declared: the deviations that its adapter declares.
+        declared: the deviations that its adapter declares. ``dialect``: in which it says that it asks the model.
     """
 
     framework: str
@@ -36,6 +37,7 @@ class FrameworkFidelity(Record):
     python: str | None = None
     lock_digest: str = ""
     declared: tuple[str, ...] = ()
+    dialect: str = CHAT
     schemas: ToolSchemas | None = None
     prompt: Prompt | None = None
     behaviour: Behaviour | None = None

@@ -3,6 +3,7 @@ from ._endpoint import FAULTY_ANSWERS as FAULTY_ANSWERS
 from ._endpoint import FINAL_TEXT as FINAL_TEXT
 from ._endpoint import MARK as MARK
 from ._endpoint import REFUSING as REFUSING
+from ._endpoint import without_message as without_message
 from ._environment import like_a_worker as like_a_worker
 from ._environment import named_agent as named_agent
 from ._harness import KEY as KEY

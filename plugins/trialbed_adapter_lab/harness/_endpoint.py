@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+from trialbed_adapter_lab.harness._records import ObservedRequest
 from trialbed_scripted import ReceivedRequest, Response, ScriptedServer, Turn, ask, call, say, serve
 
 REFUSING = "refuse-"
@@ -43,8 +44,8 @@ class ErringModel:
         if name.endswith(ONCE) and again:
             return say(FINAL_TEXT)
         status = name.removeprefix(REFUSING).removesuffix(ONCE)
-        error = {"message": f"refused with {status}, as the model's name asks", "type": "refused", "code": None}
-        return Response.document({"error": error}, int(status))
+        words = f"refused with {status}, as the model's name asks"
+        return Response.document(request.spoken.write_error(words, "refused"), int(status))
 
 
 def erring_endpoint() -> ScriptedServer:
@@ -62,12 +63,27 @@ def _call(arguments: str, finish: str = "") -> Callable[[ReceivedRequest], Answe
     return answer
 
 
-def _always(answer: Answer) -> Callable[[ReceivedRequest], Answer]:
+def _always(answer: Turn) -> Callable[[ReceivedRequest], Answer]:
     return lambda _: answer
 
 
-NO_CHOICES = {"id": "erring", "object": "chat.completion", "created": 0, "model": "erring", "choices": []}
-OVERLOADED = {"error": {"message": "the model is overloaded", "type": "server_error", "code": None}}
+WITHOUT_MESSAGE = {
+    "chat_completions": {"object": "chat.completion", "choices": []},
+    "messages": {"type": "message", "role": "assistant", "stop_reason": "end_turn"},
+    "responses": {"object": "response", "status": "completed", "created_at": 0},
+}
+"""Dialect -> an answer without the part that the model writes."""
+
+
+def without_message(request: ReceivedRequest | ObservedRequest) -> Response:
+    """Return an answer without the part that the model writes."""
+    head = {"id": "erring", "created": 0, "model": "erring"}
+    return Response.document(head | WITHOUT_MESSAGE[request.dialect])
+
+
+def _overloaded(request: ReceivedRequest) -> Response:
+    return Response.document(request.spoken.write_error("the model is overloaded", "server_error"))
+
 
 FAULTY_ANSWERS: dict[str, Callable[[ReceivedRequest], Answer]] = {
     "list": _call("[1]"),
@@ -80,9 +96,9 @@ FAULTY_ANSWERS: dict[str, Callable[[ReceivedRequest], Answer]] = {
     "cut-nothing": _always(say(None, finish_reason="length")),
     "empty": _always(say("")),
     "no-content": _always(say(None)),
-    "refusal": _always(say(None, fields={"refusal": "I cannot help with that."})),
+    "refusal": _always(say(None, refusal="I cannot help with that.")),
     "filtered": _always(say(CUT_TEXT, finish_reason="content_filter")),
-    "no-choices": _always(Response.document(NO_CHOICES)),
-    "error-body": _always(Response.document(OVERLOADED)),
+    "no-choices": without_message,
+    "error-body": _overloaded,
 }
 """Name -> the answer to a request."""

@@ -162,6 +162,11 @@ class Harness:
         """Requests to the harness's server that belong to no trial, as ``METHOD path``."""
         return tuple(self._server.strays)
 
+    @property
+    def dialects(self) -> tuple[str, ...]:
+        """The dialects in which the model was asked so far."""
+        return tuple(self._server.dialects)
+
     def contacts(self) -> list[str]:
         """Return the addresses that this process looked up or connected to, except the harness's and the endpoints'."""
         return self._network.contacts((HOST, self._server.port), *self._endpoints)
@@ -177,7 +182,8 @@ class Harness:
         limits = Limits(max_steps=conditions.get("max_steps", MAX_STEPS), timeout=conditions.get("timeout", TIMEOUT))
         if "base_url" in conditions:
             self._endpoints.append(_address(conditions["base_url"]))
-        session = TrialSession(script, tools, max_steps=limits.max_steps)
+        finish = self.agent_class.finish_tool
+        session = TrialSession(script, tools, max_steps=limits.max_steps, finish_tool=finish)
         url = self._server.add(session)
         spec = TrialSpec.at(
             url,

@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any
 
 from trialbed.records import Answer, Failure, ToolSpec
-from trialbed.wire import ModelRequest
-from trialbed.wire.dialects import dialect
+from trialbed.wire import ModelRequest, OfferedTool
+from trialbed.wire.dialects import CHAT, Dialect, dialect
 from trialbed.wire.offers import Offers
 
 
@@ -56,17 +56,29 @@ class ObservedRequest(HarnessRequest):
         headers: names in lower case.
         tools: those of the trial.
         refused: whether it was past the step limit, and refused as the gateway does it.
+        dialect: the name of the dialect in which it is written.
     """
 
     body: dict[str, Any]
     headers: Mapping[str, str]
     tools: Sequence[ToolSpec] = ()
     refused: bool = False
+    dialect: str = CHAT
+
+    @property
+    def spoken(self) -> Dialect:
+        """The dialect itself."""
+        return dialect(self.dialect)
 
     @cached_property
     def request(self) -> ModelRequest:
         """The request in the form that all dialects share."""
-        return dialect().read_request(self.body)
+        return self.spoken.read_request(self.body)
+
+    @property
+    def roles(self) -> list[str]:
+        """The roles of the conversation so far."""
+        return [message.role for message in self.request.messages]
 
     @property
     def messages(self) -> list[dict[str, Any]]:
@@ -75,8 +87,8 @@ class ObservedRequest(HarnessRequest):
 
     @property
     def functions(self) -> list[dict[str, Any]]:
-        """The tools offered: ``name``, ``description``, ``parameters`` of each, in order."""
-        return [dict(tool.source) for tool in self.request.tools]
+        """The tools offered: ``name``, ``description``, ``parameters`` of each, and further fields, in order."""
+        return [_function(tool) for tool in self.request.tools]
 
     @cached_property
     def offers(self) -> Offers:
@@ -148,3 +160,11 @@ class TrialRecord:
     connections: int = 0
     adapter: str = ""
     methods: Mapping[str, str] = field(default_factory=dict)
+
+
+def _function(tool: OfferedTool) -> dict[str, Any]:
+    """Return a tool by the names of chat completions, whatever dialect offers it."""
+    if "parameters" in tool.source or "input_schema" not in tool.source:
+        return {name: value for name, value in tool.source.items() if name != "type"}
+    own = {name: value for name, value in tool.source.items() if name not in ("type", "input_schema")}
+    return {**own, "parameters": tool.parameters}

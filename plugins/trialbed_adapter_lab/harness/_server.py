@@ -12,11 +12,14 @@ from typing import Any, TypeVar
 from aiohttp import web
 
 from trialbed.records import ApiRef
-from trialbed.wire.dialects import dialect
+from trialbed.wire import read_served
+from trialbed.wire.dialects import PATHS
+from trialbed.wire.dialects.responses import KeptResponses, ResponsesRequest
 from trialbed_adapter_lab.harness._mcp import OfferedTools, serve_mcp
 from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest
 from trialbed_adapter_lab.harness._tools import ApiReply, ScriptedTool
 from trialbed_scripted import Line, Response, Script, ThreadLoop, Turn, fail, send
+from trialbed_scripted.policies import as_demanded
 
 HOST = "127.0.0.1"
 STARTING = 30.0
@@ -41,15 +44,19 @@ class TrialSession:
     Its handlers run on the server's loop; its lists are read when the trial is over.
     """
 
-    def __init__(self, script: Sequence[Line], tools: Sequence[ScriptedTool], *, max_steps: int) -> None:
+    def __init__(
+        self, script: Sequence[Line], tools: Sequence[ScriptedTool], *, max_steps: int, finish_tool: str = ""
+    ) -> None:
         self.requests: list[ObservedRequest] = []
         self.calls: list[ObservedCall] = []
         self.strays: list[str] = []
         self._script = Script(*script)
+        self._kept = KeptResponses()
         self._apis: dict[ApiRef, ScriptedTool] = {item.spec.api: item for item in tools}
         self._specs = [item.spec for item in tools]
         self._mcp = OfferedTools(tools, self._answer)
         self._max_steps = max_steps
+        self._finish_tool = finish_tool
         self._steps = 0
         self._connections: set[asyncio.Transport] = set()
         self._handling: set[asyncio.Task[Any]] = set()
@@ -75,8 +82,8 @@ class TrialSession:
         assert task is not None  # noqa: S101 - a handler runs in a task
         self._handling.add(task)
         try:
-            if request.method == "POST" and path == "v1/chat/completions":
-                return await self._model(request)
+            if (spoken := _spoken(request, path)) is not None:
+                return await self._model(request, spoken)
             if request.method == "POST" and path == "virtual":
                 return await self._api(request)
             if path == "mcp":
@@ -86,26 +93,41 @@ class TrialSession:
         finally:
             self._handling.discard(task)
 
-    async def _model(self, request: web.Request) -> web.StreamResponse:
+    async def _model(self, request: web.Request, spoken: str) -> web.StreamResponse:
         if isinstance(request.transport, asyncio.Transport):
             self._connections.add(request.transport)
         headers = {name.lower(): value for name, value in request.headers.items()}
         body = _object(await request.read())
-        seen = ObservedRequest(number=len(self.requests), body=body, headers=headers, tools=self._specs)
+        number = len(self.requests)
+        seen = ObservedRequest(number=number, body=body, headers=headers, tools=self._specs, dialect=spoken)
+        if isinstance(seen.request, ResponsesRequest):
+            self._kept.follow(seen.request)
         self.requests.append(seen)
         try:
             with seen.note_end():
                 reply = await self._reply(seen)
-                return await send(request, reply if isinstance(reply, Response) else _response(reply, seen))
+                response = reply if isinstance(reply, Response) else _response(self._with_end(reply, seen), seen)
+                self._keep(seen, response)
+                return await send(request, response)
         except ConnectionError:
             # The adapter has hung up in the moment in which it would have been answered.
             return web.Response()
+
+    def _with_end(self, turn: Turn, seen: ObservedRequest) -> Turn:
+        """Return a turn that ends by the adapter's finish tool, if it has one."""
+        return as_demanded(turn, seen.request, self._specs, self._finish_tool) if self._finish_tool else turn
+
+    def _keep(self, seen: ObservedRequest, response: Response) -> None:
+        """Keep a response, where its dialect lets another request follow it."""
+        if isinstance(seen.request, ResponsesRequest) and response.status == 200:
+            reading = read_served(seen.dialect, response.body, seen.request, stream=seen.request.stream)
+            self._kept.keep(seen.request, reading.response, len(response.body))
 
     async def _reply(self, seen: ObservedRequest) -> Turn | Response:
         # As the gateway: a request that is not answered with 200 does not count.
         if self._steps >= self._max_steps or seen.number >= self._max_steps + RUNAWAY:
             seen.refused = True
-            return fail(403, PAST_LIMIT.format(self._steps), "invalid_request_error")
+            return fail(403, PAST_LIMIT.format(self._steps), "invalid_request_error", spoken=seen.spoken)
         self._steps += 1
         reply = await self._script(seen)
         self._steps -= isinstance(reply, Response) and reply.status != 200
@@ -142,16 +164,18 @@ class TrialSession:
 
 
 class HarnessServer:
-    """Serves trials, each under its own path: ``/t/<token>/v1/chat/completions``, ``/virtual`` and ``/mcp`` below it.
+    """Serves trials below their own ``/t/<token>``: ``/v1`` with the paths of the dialects, ``/virtual`` and ``/mcp``.
 
     It answers even while an adapter blocks its own thread or loop.
 
     Attributes:
         strays: requests that belong to no trial, as ``METHOD path``.
+        dialects: those in which the model was asked, in the order in which they came.
     """
 
     def __init__(self) -> None:
         self.strays: list[str] = []
+        self.dialects: list[str] = []
         self._sessions: dict[str, TrialSession] = {}
         self._thread = ThreadLoop("trialbed-harness")
         try:
@@ -205,7 +229,14 @@ class HarnessServer:
         if session is None:
             self.strays.append(f"{request.method} {request.path}")
             return web.json_response({"error": {"message": "the harness has no such trial"}}, status=404)
+        if (spoken := _spoken(request, path)) is not None and spoken not in self.dialects:
+            self.dialects.append(spoken)
         return await session.handle(request, path)
+
+
+def _spoken(request: web.Request, path: str) -> str | None:
+    """Return the dialect of a request to the model; None if it is another one."""
+    return PATHS.get(path.removeprefix("v1/")) if request.method == "POST" and path.startswith("v1/") else None
 
 
 def _object(data: bytes) -> dict[str, Any]:
@@ -238,4 +269,4 @@ def _response(turn: Turn, seen: ObservedRequest) -> Response:
         call_id=f"call_{seen.number}_{{}}".format, id=str(seen.number), model=str(seen.body.get("model"))
     )
     # A few events are enough for a framework that always streams.
-    return Response.answer(answer, dialect().read_request(seen.body), piece=None)
+    return Response.answer(answer, seen.request, seen.spoken, piece=None)

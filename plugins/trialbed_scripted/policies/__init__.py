@@ -1,5 +1,6 @@
 """Policies: scripted models over the right calls of a query."""
 
+from trialbed_scripted.policies._ending import as_demanded
 from trialbed_scripted.policies._histories import TextHistories
 from trialbed_scripted.policies._model import PolicyModel, estimate_usage, policy
 from trialbed_scripted.policies._policies import POLICIES, Policy, PolicyInput, policy_names
@@ -12,6 +13,7 @@ __all__ = [
     "PolicyModel",
     "TextHistories",
     "Tools",
+    "as_demanded",
     "estimate_usage",
     "policy",
     "policy_names",

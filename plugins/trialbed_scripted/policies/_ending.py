@@ -35,7 +35,7 @@ FINISHES = frozenset(
 """Plain names of tools with which frameworks have a model end."""
 
 
-def as_demanded(turn: Turn, request: ModelRequest, tools: Sequence[ToolSpec]) -> Turn:
+def as_demanded(turn: Turn, request: ModelRequest, tools: Sequence[ToolSpec], declared: str = "") -> Turn:
     """Return a turn as a request asks for it: as a call where it wants one, as JSON where it gives a schema.
 
     * A named tool is called, whatever the policy would do: with the policy's arguments if it calls that tool, else with
@@ -44,7 +44,12 @@ def as_demanded(turn: Turn, request: ModelRequest, tools: Sequence[ToolSpec]) ->
       trial's that takes a text, by its name if there are several. Without one, the first tool is called with the
       least arguments that fit, as no model can answer there.
     * Where no call is demanded, the finish tool is called only if its name says that it is one.
+    * A finish tool that the adapter declares is called wherever it is offered.
     * Any other text is put into the JSON that the request's schema allows.
+
+    Args:
+        tools: the trial's.
+        declared: the name of the adapter's finish tool; empty where it declares none.
     """
     choice = request.tool_choice
     functions = {function.name: function for function in request.tools if choice.allows(function.name)}
@@ -53,11 +58,11 @@ def as_demanded(turn: Turn, request: ModelRequest, tools: Sequence[ToolSpec]) ->
         return _calling(turn, own or _ending(functions[choice.name], turn.text or ""))
     if turn.calls:
         return turn
-    finish = finish_tool(tuple(functions.values()), tools)
+    finish = functions.get(declared) or finish_tool(tuple(functions.values()), tools)
     if functions and choice.mode in DEMANDS:
         first = next(iter(functions.values()))
         return _calling(turn, _ending(finish or first, turn.text or "" if finish else None))
-    if finish is not None and plain_name(finish.name) in FINISHES:
+    if finish is not None and (finish.name == declared or plain_name(finish.name) in FINISHES):
         return _calling(turn, _ending(finish, turn.text or ""))
     schema = request.generation.reply_schema
     return turn if schema is None or turn.text is None else replace(turn, text=filled_json(schema, turn.text))

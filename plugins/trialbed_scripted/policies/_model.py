@@ -26,12 +26,16 @@ class PolicyModel:
         name: of a policy.
         script: the right calls, in order.
         tools: those that the calls are of; their names and descriptions identify them in a request.
+        finish: the framework's own tool that ends; empty where it is to be found, or a text ends.
     """
 
-    def __init__(self, name: str, script: Sequence[ScriptedCall], tools: Sequence[ToolSpec] = ()) -> None:
+    def __init__(
+        self, name: str, script: Sequence[ScriptedCall], tools: Sequence[ToolSpec] = (), finish: str = ""
+    ) -> None:
         self._policy = POLICIES[name]
         self._script = script
         self._tools = tools
+        self._finish = finish
 
     def __call__(self, request: ReceivedRequest) -> Turn:
         """Take the next turn, with an estimate of its usage."""
@@ -51,7 +55,7 @@ class PolicyModel:
         # A named tool changes the end of a turn, not the plan.
         allowed = frozenset(choice.allowed) if choice.allowed else None
         own = self._policy(PolicyInput(self._script, Tools(self._tools, offered, allowed), messages))
-        turn = as_demanded(own, request, self._tools)
+        turn = as_demanded(own, request, self._tools, self._finish)
         if histories is not None and turn.calls:
             histories.note(request.messages, len(turn.calls))
         return turn

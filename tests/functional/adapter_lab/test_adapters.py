@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from support.blocking import BlockingAgent
 
 from trialbed_adapter_lab.testing import AdapterConformance
@@ -9,6 +10,16 @@ from trialbed_adapter_lab.testing import AdapterConformance
 
 class TestReference(AdapterConformance):
     framework = "reference"
+
+
+@pytest.mark.slow
+class TestMessages(AdapterConformance):
+    framework = "reference-messages"
+
+
+@pytest.mark.slow
+class TestResponses(AdapterConformance):
+    framework = "reference-responses"
 
 
 class TestBlocking(AdapterConformance):

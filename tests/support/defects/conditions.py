@@ -138,7 +138,7 @@ class HasAnotherKey(Defective):
 
 
 class LooksModelsUp(Defective):
-    caught_by = ("only_chat_completions_are_asked_for",)
+    caught_by = ("only_the_model_is_asked",)
 
     async def answer(self, query):
         with contextlib.suppress(httpx.HTTPError):

@@ -7,8 +7,9 @@ docs/reference/frameworks/openai-agents.md says why, where that offers several w
 * Tools: tools/, "Custom function tools": a ``FunctionTool`` per JSON Schema, strict by default. The page has errors
   handled in ``on_invoke_tool``; the text for the model is the SDK's own.
 * A schema without a strict form: the SDK's error asks for a tool that is not strict.
-* Endpoint: models/, "Non-OpenAI models", and examples/model_providers/custom_example_agent.py of the release.
-* Sampling: models/, ``ModelSettings``; a seed goes into its ``extra_args``. Tracing off: tracing/.
+* Model: models/, the Responses API by ``OpenAIResponsesModel``, which is the default and recommended there; its client
+  has the endpoint. Where an endpoint has no Responses, Trialbed's gateway translates.
+* Sampling: models/, ``ModelSettings``; Responses have no seed. Tracing off: tracing/.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from agents import (
     Agent,
     FunctionTool,
     ModelSettings,
-    OpenAIChatCompletionsModel,
+    OpenAIResponsesModel,
     RunConfig,
     Runner,
     UserError,
@@ -39,6 +40,7 @@ class NativeAgent(BaseAgent):
     """One ``agents.Agent`` per trial."""
 
     contract = "3"
+    dialect = "responses"
 
     @classmethod
     def framework_version(cls) -> str:
@@ -54,10 +56,8 @@ class NativeAgent(BaseAgent):
             name="Assistant",
             instructions=self.system_prompt,
             tools=[function_tool(tool) for tool in tools],
-            model=OpenAIChatCompletionsModel(model=endpoint.model, openai_client=self._client),
-            model_settings=ModelSettings(
-                temperature=endpoint.temperature, max_tokens=endpoint.max_tokens, extra_args={"seed": endpoint.seed}
-            ),
+            model=OpenAIResponsesModel(model=endpoint.model, openai_client=self._client),
+            model_settings=ModelSettings(temperature=endpoint.temperature, max_tokens=endpoint.max_tokens),
         )
 
     async def answer(self, query: str) -> Answer:

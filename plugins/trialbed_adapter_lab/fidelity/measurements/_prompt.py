@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from trialbed.records import ModelCall, Record
+from trialbed.wire.dialects import CHAT
 from trialbed.wire.estimates import compact_bytes, estimated_tokens
-from trialbed_adapter_lab.fidelity.reading import MessageChange, body, is_same, message_changes, messages
+from trialbed_adapter_lab.fidelity.reading import MessageChange, body, conversation, is_same, message_changes, messages
 from trialbed_adapter_lab.harness import Observed, WorkerHarness, stations
 
 CALLS = 3
@@ -42,6 +43,7 @@ class Prompt(Record):
         first: the messages of the first request that differ.
         last: the same for the last request that both made, which holds the whole conversation.
         other_tools: the framework's requests, counted from 1, that offer other tools than its first one.
+        dialects: those of the requests.
     """
 
     tools: int
@@ -50,6 +52,7 @@ class Prompt(Record):
     first: tuple[MessageChange, ...]
     last: tuple[MessageChange, ...]
     other_tools: tuple[int, ...] = ()
+    dialects: tuple[str, ...] = ()
 
     def request_bytes(self, turns: int | None = None) -> tuple[int, int]:
         """Return the request bytes of the first turns, or of all, and how many are beyond the reference's."""
@@ -62,19 +65,26 @@ class Prompt(Record):
         return sum(turn.prompt_tokens for turn in chosen), sum(turn.added_tokens for turn in chosen)
 
 
-async def measure_prompt(harness: WorkerHarness, reference: Observed, tools: int) -> Prompt:
+async def measure_prompt(harness: WorkerHarness, reference: Callable[[str], Awaitable[Observed]], tools: int) -> Prompt:
     """Run a trial and compare its requests with the reference's.
+
+    Args:
+        reference: returns the reference's trial in a dialect.
 
     Raises:
         NotMeasured: one of the two trials failed.
     """
-    seen = await run_prompt_trial(harness, tools)
-    return compare_prompts(reference.require_success(), seen.require_success(), tools)
+    seen = (await run_prompt_trial(harness, tools)).require_success()
+    return compare_prompts((await reference(_dialect(seen.wire.model_calls[0]))).require_success(), seen, tools)
 
 
 async def run_prompt_trial(harness: WorkerHarness, tools: int) -> Observed:
     """Run the trial that prompts are compared on."""
     return await harness.run(stations(tools, CALLS))
+
+
+def _dialect(call: ModelCall) -> str:
+    return call.dialect or CHAT
 
 
 def compare_prompts(reference: Observed, seen: Observed, tools: int) -> Prompt:
@@ -88,6 +98,7 @@ def compare_prompts(reference: Observed, seen: Observed, tools: int) -> Prompt:
         first=_changes(*first),
         last=_changes(*last),
         other_tools=_other_tools([body(call) for call in seen.wire.model_calls]),
+        dialects=tuple(dict.fromkeys(map(_dialect, seen.wire.model_calls))),
     )
 
 
@@ -113,4 +124,4 @@ def _changes(reference: ModelCall, call: ModelCall) -> tuple[MessageChange, ...]
 
 
 def _prompt(request: Mapping[str, Any]) -> dict[str, Any]:
-    return {"messages": request.get("messages", []), "tools": request.get("tools", [])}
+    return {"messages": conversation(request), "tools": request.get("tools", [])}

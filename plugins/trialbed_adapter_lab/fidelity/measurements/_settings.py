@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trialbed.records import Json, Record
+from trialbed.wire.dialects import CHAT, dialect
 from trialbed_adapter_lab.fidelity.reading import body, is_same
 from trialbed_adapter_lab.harness import Observed, WorkerHarness, stations
 
@@ -14,13 +15,14 @@ CALLS = 2
 TEMPERATURE, SEED, MAX_TOKENS = 0.37, 4242, 321
 """Values that no framework has as its default."""
 
-ALWAYS = frozenset({"messages", "tools"})
+ALWAYS = frozenset({"messages", "input", "instructions", "system", "tools"})
 
 
 class SentSetting(Record):
     """One setting.
 
     Attributes:
+        name: in chat completions; other dialects may have another name for it.
         asked: the value that was asked for.
         sent: every value that was sent, each once.
         absent: requests without the setting.
@@ -38,6 +40,7 @@ class Settings(Record):
     """The fields of the requests other than messages and tools.
 
     Attributes:
+        settings: those that the dialect of the requests has.
         others: fields that were not asked for -> every value they had, each once.
     """
 
@@ -60,16 +63,24 @@ async def measure_settings(harness: WorkerHarness, tools: int) -> Settings:
 def settings_of(seen: Observed, asked: dict[str, Any]) -> Settings:
     """Return the settings of a trial's requests."""
     requests = [body(call) for call in seen.wire.model_calls]
-    others = sorted({key for request in requests for key in request} - set(asked) - ALWAYS)
+    names = {name: own for name in asked if (own := _own_name(name, seen.wire.model_calls[0].dialect)) is not None}
+    others = sorted({key for request in requests for key in request} - {*names.values()} - ALWAYS)
     return Settings(
         requests=len(requests),
-        settings=tuple(_setting(name, value, requests) for name, value in asked.items()),
+        settings=tuple(_setting(name, asked[name], own, requests) for name, own in names.items()),
         others={key: _values(key, requests) for key in others},
     )
 
 
-def _setting(name: str, asked: Any, requests: Sequence[Mapping[str, Any]]) -> SentSetting:
-    sent, absent = _values(name, requests), sum(name not in request for request in requests)
+def _own_name(name: str, spoken: str) -> str | None:
+    """Return a dialect's own name of a setting; None if it has no such setting."""
+    mark = object()
+    written = dialect(spoken or CHAT).write_request("", (), {name: mark}) if name != "model" else {name: mark}
+    return next((own for own, value in written.items() if value is mark), None)
+
+
+def _setting(name: str, asked: Any, own: str, requests: Sequence[Mapping[str, Any]]) -> SentSetting:
+    sent, absent = _values(own, requests), sum(own not in request for request in requests)
     honoured = not absent and len(sent) == 1 and is_same(asked, sent[0])
     return SentSetting(name=name, asked=asked, sent=sent, absent=absent, honoured=honoured)
 

@@ -6,7 +6,7 @@ given, and JSON values, tools, conversations and numbers of requests are compare
 
 from trialbed_adapter_lab.differences import Difference, differences, is_same
 from trialbed_adapter_lab.fidelity.reading._conversation import MessageChange, message_changes
-from trialbed_adapter_lab.fidelity.reading._requests import Requests, body, explain, messages
+from trialbed_adapter_lab.fidelity.reading._requests import Requests, body, conversation, explain, messages
 from trialbed_adapter_lab.fidelity.reading._tools import (
     COMPARED,
     Effect,
@@ -28,6 +28,7 @@ __all__ = [
     "Requests",
     "SentTool",
     "body",
+    "conversation",
     "differences",
     "explain",
     "find_changes",

@@ -96,9 +96,23 @@ def body(call: ModelCall) -> Mapping[str, Any]:
 
 
 def messages(request: Mapping[str, Any]) -> list[Any]:
-    """Return the request's messages, with the ids of tool calls numbered, since they differ from trial to trial."""
-    found = request.get("messages")
-    return _Numbering().of(found) if isinstance(found, list) else []
+    """Return the request's messages or items, its instructions first.
+
+    The ids of tool calls and items are numbered, since they differ from trial to trial.
+    """
+    return _Numbering().of(conversation(request))
+
+
+def conversation(request: Mapping[str, Any]) -> list[Any]:
+    """Return the conversation of a request as its dialect has it, its instructions as a first message."""
+    told = request.get("instructions") or request.get("system")
+    said = next((request[name] for name in ("messages", "input") if name in request), [])
+    first = [{"role": "system", "content": told}] if told else []
+    return [*first, *(said if isinstance(said, list) else [{"role": "user", "content": said}])]
+
+
+IDS = frozenset(("id", "call_id", "tool_call_id", "tool_use_id"))
+"""Fields that hold the id of a call, or of an item."""
 
 
 class _Numbering:
@@ -115,6 +129,6 @@ class _Numbering:
         return value
 
     def _field(self, key: str, value: Any) -> Any:
-        if key in ("id", "tool_call_id") and isinstance(value, str):
+        if key in IDS and isinstance(value, str):
             return self._numbers.setdefault(value, f"call-{len(self._numbers) + 1}")
         return self.of(value)

@@ -17,6 +17,12 @@ Effect = Literal["refused", "missing", "renamed", "lost", "added", "changed", "r
 Order = Literal["kept", "by name", "changed"]
 
 EFFECTS: tuple[Effect, ...] = get_args(Effect)
+TYPES = ("function", "custom")
+"""Types of the tools that a client runs."""
+
+OWN_NAMES = {"input_schema": "parameters"}
+"""A dialect's own name of a field -> that of chat completions."""
+
 COMPARED = ("description", "parameters")
 """Fields of a function that are compared with the given ones; its name is compared apart."""
 
@@ -27,7 +33,7 @@ class SentTool:
 
     Attributes:
         function: its name, description and parameters, and anything else that the framework put there.
-        beside: what else is in the tool, except ``type: function``.
+        beside: what else is in the tool, except its type.
     """
 
     name: str
@@ -83,9 +89,16 @@ def worst(orders: Iterable[Order]) -> Order:
 
 def _tools(tools: Sequence[Any]) -> Iterator[SentTool]:
     for tool in tools:
-        function = tool.get("function") if isinstance(tool, dict) else None
+        function, beside = _function(tool) if isinstance(tool, dict) else (None, {})
         if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-            raise NotMeasured(f"a tool is not a function in OpenAI's format: {json.dumps(tool)[:200]}")
-        beside = {key: value for key, value in tool.items() if (key, value) != ("type", "function")}
-        del beside["function"]
+            raise NotMeasured(f"a tool is not a function in the format of a dialect: {json.dumps(tool)[:200]}")
         yield SentTool(function["name"], function, beside)
+
+
+def _function(tool: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return the function of a tool, which is the tool itself in dialects other than chat completions, and the rest."""
+    beside = {key: value for key, value in tool.items() if key != "type" or value not in TYPES}
+    if "function" in tool or not (tool.get("type") in TYPES or "input_schema" in tool):
+        return beside.pop("function", None), beside
+    function = {OWN_NAMES.get(key, key): beside.pop(key) for key in ("name", *COMPARED, *OWN_NAMES) if key in beside}
+    return function, beside

@@ -77,13 +77,15 @@ def _overlap(part: Behaviour) -> str:
 
 def _setting_rows(parts: Sequence[Settings | None]) -> Iterator[TableRow]:
     names = next(([setting.name for setting in part.settings] for part in parts if part is not None), [])
-    for number, name in enumerate(names):
-        yield line(name, parts, partial(_setting, number=number))
+    for name in names:
+        yield line(name, parts, partial(_setting, name=name))
     yield line("other fields", parts, _others)
 
 
-def _setting(part: Settings, number: int) -> str:
-    setting = part.settings[number]
+def _setting(part: Settings, name: str) -> str:
+    setting = next((setting for setting in part.settings if setting.name == name), None)
+    if setting is None:
+        return "none in its dialect"
     if setting.honoured:
         return "as asked"
     sent = " | ".join(map(value, setting.sent))

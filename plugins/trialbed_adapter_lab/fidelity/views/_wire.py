@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from trialbed.views import UNKNOWN, TableRow
+from trialbed.wire.dialects import CHAT
 from trialbed_adapter_lab.fidelity import Called, Effect, FrameworkFidelity, ManyTools, Prompt, ToolSchemas
 from trialbed_adapter_lab.fidelity.views._cells import line, of, some, spread, tally, value, with_added
 
@@ -62,6 +63,8 @@ def _calls(part: ToolSchemas, fate: Called) -> str:
 def prompt_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
     """Yield the additions to the prompt."""
     parts = [one.prompt for one in found]
+    if any(part is not None and part.dialects not in ((), (CHAT,)) for part in parts):
+        yield TableRow("dialect", tuple(map(_dialects, found)))
     for kind in MESSAGES:
         yield line(f"messages {kind} at first", parts, partial(_messages, kind=kind, first=True))
     for kind in MESSAGES:
@@ -71,6 +74,14 @@ def prompt_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
     yield line("bytes, all turns", parts, lambda part: with_added(*part.request_bytes()))
     yield line("tokens, first request", parts, lambda part: with_added(*part.prompt_tokens(1)))
     yield line("tokens, all turns", parts, lambda part: with_added(*part.prompt_tokens()))
+
+
+def _dialects(one: FrameworkFidelity) -> str:
+    """Return the dialects of the requests, and the one that the adapter declares where that is another."""
+    if one.prompt is None:
+        return UNKNOWN
+    seen = ", ".join(one.prompt.dialects or (CHAT,))
+    return seen if seen == one.dialect else f"{seen} (declared: {one.dialect})"
 
 
 def _messages(part: Prompt, *, kind: str, first: bool) -> str:

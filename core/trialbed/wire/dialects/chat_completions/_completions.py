@@ -17,6 +17,8 @@ def write_message(answer: ModelAnswer) -> Document:
     Calls without an id get one: ``call_0``, ``call_1`` … Reasoning is sent as ``reasoning_content``.
     """
     message: Document = {"role": "assistant", "content": answer.content, **answer.fields}
+    if answer.refusal:
+        message["refusal"] = answer.refusal
     if answer.reasoning:
         message["reasoning_content"] = answer.reasoning
     if answer.calls:

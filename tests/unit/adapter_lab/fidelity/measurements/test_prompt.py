@@ -43,3 +43,13 @@ def test_a_trial_that_failed_is_not_measured() -> None:
         observed(failure=Failure(kind="agent", message="broke")).require_success()
     with pytest.raises(NotMeasured, match="no request"):
         observed().require_success()
+
+
+def test_a_prompt_is_compared_within_its_dialect() -> None:
+    def spoken(text: str) -> Observed:
+        body = {"model": "m", "instructions": text, "input": [USER], "tools": []}
+        return observed(model_call(body, dialect="responses"))
+
+    found = compare_prompts(spoken("Do it."), spoken("Do it. Now."), 4)
+    assert (found.dialects, [change.role for change in found.first]) == (("responses",), ["system"])
+    assert found.request_bytes()[1] == 5

@@ -35,3 +35,11 @@ def test_true_is_not_one() -> None:
 def test_fields_that_nobody_asked_for_are_listed_with_all_their_values() -> None:
     found = settings({"seed": 4, "stream": False, "max_completion_tokens": 3}, {"seed": 4, "stream": True}, seed=4)
     assert found.others == {"max_completion_tokens": (3,), "model": ("scripted:gold",), "stream": (False, True)}
+
+
+def test_a_setting_has_its_dialects_name_and_one_that_it_lacks_is_not_asked_for() -> None:
+    body = {"model": "m", "input": [], "instructions": "Do.", "max_output_tokens": 3, "include": []}
+    seen = observed(model_call(body, dialect="responses"))
+    found = settings_of(seen, {"model": "m", "seed": 4, "max_tokens": 3})
+    assert [(one.name, one.honoured) for one in found.settings] == [("model", True), ("max_tokens", True)]
+    assert found.others == {"include": ([],)}

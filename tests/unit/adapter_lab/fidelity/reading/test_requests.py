@@ -112,3 +112,23 @@ def test_requests_are_sorted(calls: list[Any], repeated: int, aside: int, beyond
 def test_a_request_that_was_cut_explains_nothing() -> None:
     with pytest.raises(NotMeasured):
         explain([step(0).model_copy(update={"request_bytes": 10**6})], 1)
+
+
+def test_tools_and_conversations_of_other_dialects_are_read() -> None:
+    schema = {"type": "object"}
+    (response,) = sent_tools({"tools": [{"type": "function", "name": "a", "parameters": schema, "strict": True}]})
+    assert (response.name, response.function, response.beside) == (
+        "a",
+        {"name": "a", "parameters": schema},
+        {"strict": True},
+    )
+    (message,) = sent_tools({"tools": [{"name": "a", "description": "d", "input_schema": schema, "cache_control": {}}]})
+    assert message.function == {"name": "a", "description": "d", "parameters": schema}
+    assert message.beside == {"cache_control": {}}
+    items = [{"type": "function_call", "id": "fc_9", "call_id": "c"}, {"type": "function_call_output", "call_id": "c"}]
+    told, question, made, result = messages({"instructions": "Do.", "input": [{"role": "user"}, *items]})
+    assert (told, question) == ({"role": "system", "content": "Do."}, {"role": "user"})
+    assert (made["id"], made["call_id"]) == ("call-1", "call-2")
+    assert result["call_id"] == "call-2"
+    assert messages({"system": "Do.", "messages": []}) == [told]
+    assert messages({"input": "What?"}) == [{"role": "user", "content": "What?"}]

@@ -1,0 +1,76 @@
+"""The reference loop over the dialects other than chat completions: the zero point for frameworks that speak them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import httpx
+
+from trialbed import Answer, ModelFailed, Tool
+from trialbed.wire import Call, ModelMessage, OfferedTool
+from trialbed.wire.dialects import dialect
+from trialbed_plugins.frameworks.reference import MAX_ERROR_TEXT, ReferenceAgent
+
+
+class OtherDialectAgent(ReferenceAgent):
+    """The loop of the reference; a subclass names the dialect. A dialect leaves out the settings that it lacks."""
+
+    def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:
+        """Keep the tools by name, and as they are offered."""
+        super().bind_tools(tools, server_url=server_url)
+        self._offered = [OfferedTool(tool.name, tool.description, tool.parameters) for tool in tools]
+
+    async def answer(self, query: str) -> Answer:
+        """Run the loop until the model answers in text or may not be asked again."""
+        messages = [ModelMessage(role="system", content=self.system_prompt), ModelMessage(role="user", content=query)]
+        for turn in range(1, self.limits.max_steps + 1):
+            said = await self._ask_for_message(messages)
+            messages.append(said)
+            if not said.calls:
+                return self._finish(said.text, turn)
+            messages += await asyncio.gather(*map(self._told, said.calls))
+        return Answer(final_answer="", calls=tuple(self._calls), usage=self._usage, model_turns=self.limits.max_steps)
+
+    async def _ask_for_message(self, messages: Sequence[ModelMessage]) -> ModelMessage:
+        spoken, endpoint = dialect(self.dialect), self.endpoint
+        try:
+            response = await self._client.post(
+                f"{endpoint.base_url}/{spoken.PATH}",
+                json=spoken.write_request(endpoint.model, messages, self._settings(), self._offered),
+                headers={"Authorization": f"Bearer {endpoint.api_key}", **spoken.HEADERS},
+            )
+        except httpx.HTTPError as error:
+            raise ModelFailed(f"the model could not be reached: {type(error).__name__}: {error}") from error
+        if response.status_code != 200:
+            text = response.text[:MAX_ERROR_TEXT]
+            raise ModelFailed(f"the model's endpoint answered with status {response.status_code}: {text}")
+        reading = spoken.read_body(response.content)
+        if reading.problem is not None:
+            raise ModelFailed(f"the model's endpoint did not answer with a message: {reading.problem.message}")
+        self._count(reading.answer.usage or {})
+        said = reading.answer
+        # Without an id, a call cannot have a result.
+        calls = tuple(call for call in said.calls if call.id)
+        return ModelMessage(content=said.content, calls=calls, source=said.source if calls == said.calls else None)
+
+    def _settings(self) -> dict[str, Any]:
+        asked = self.endpoint
+        settings: dict[str, Any] = {"temperature": asked.temperature or 0.0, "seed": asked.seed}
+        return settings if asked.max_tokens is None else {**settings, "max_tokens": asked.max_tokens}
+
+    async def _told(self, call: Call) -> ModelMessage:
+        return ModelMessage(role="tool", call_id=call.id, content=await self._call(call.name, call.arguments))
+
+
+class MessagesReferenceAgent(OtherDialectAgent):
+    """The loop over Messages."""
+
+    dialect = "messages"
+
+
+class ResponsesReferenceAgent(OtherDialectAgent):
+    """The loop over Responses."""
+
+    dialect = "responses"
