@@ -49,6 +49,8 @@ class ScriptedModels(ModelDriver):
 class ScriptedTrialModel(TrialModel):
     """Plays a policy in one trial, and notes the calls of its script that it could not make."""
 
+    is_strict = True
+
     def __init__(self, policy: str, registration: TrialRegistration) -> None:
         self._slow = policy == SLOW
         self._policy = PolicyModel(policy, registration.script, registration.tools, registration.finish_tool)

@@ -123,9 +123,11 @@ class TrialModel(ABC):
 
     Attributes:
         asks: the name of the model at the server's endpoint that answers where this one does not.
+        is_strict: whether requests that vendors refuse are refused before it is asked.
     """
 
     asks: str = ""
+    is_strict: bool = False
 
     @abstractmethod
     async def answer(self, question: ModelQuestion) -> ModelReply | None:

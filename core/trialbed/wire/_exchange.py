@@ -228,6 +228,11 @@ class ModelRequest(ABC):
         return ""
 
     @property
+    def conflict(self) -> str:
+        """The reason why vendors refuse the request though it has the right form; empty if they do not."""
+        return ""
+
+    @property
     def is_continued(self) -> bool:
         """Return whether the conversation goes on after an answer of the model."""
         return any(message.role == "assistant" for message in self.messages)

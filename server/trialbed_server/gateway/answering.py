@@ -38,6 +38,8 @@ async def answer(
     problem, code = exchange.request.problem, exchange.request.problem_code
     if not problem and (problem := keeper.follow(trial, exchange.request)):
         code = "previous_response_not_found"
+    if not problem and model.is_strict:
+        problem = exchange.request.conflict
     if problem and trial.registration.cached_as and model.asks:
         # The endpoint may know better.
         await forward()

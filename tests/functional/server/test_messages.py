@@ -194,3 +194,19 @@ async def test_the_tool_runner_goes_on_without_threads(serve: Serve, sdk: Sdk) -
     assert "48213" in last.content[0].text  # type: ignore[union-attr]
     log = WireLog.model_validate(await closed(client))
     assert [call.finish_reason for call in log.model_calls if call.status == 200] == ["tool_calls", "stop"]
+
+
+async def test_what_the_vendor_refuses_is_refused_in_its_form(serve: Serve, sdk: Sdk) -> None:
+    from anthropic import BadRequestError
+
+    client = await serve()
+    await client.post("/control/trials", json=registration())
+    anthropic = sdk(client)
+    stray: Any = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "other", "content": "x"}]}
+    with pytest.raises(BadRequestError, match="unexpected `tool_use_id`") as refused:
+        await ask(anthropic, [*QUESTION, stray], stream=False)
+    assert refused.value.response.json()["error"]["type"] == "invalid_request_error"
+    with pytest.raises(BadRequestError, match="'other' not found"):
+        await ask(anthropic, QUESTION, stream=True, tool_choice={"type": "tool", "name": "other"})
+    calls = WireLog.model_validate(await closed(client)).model_calls
+    assert [(call.status, call.cause) for call in calls] == [(400, "request")] * 2

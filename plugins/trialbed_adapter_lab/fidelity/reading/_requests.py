@@ -100,13 +100,14 @@ def messages(request: Mapping[str, Any]) -> list[Any]:
 
     The ids of tool calls and items are numbered, since they differ from trial to trial.
     """
-    return _Numbering().of(conversation(request))
+    numbered: list[Any] = _Numbering().of(conversation(request))
+    return numbered
 
 
 def conversation(request: Mapping[str, Any]) -> list[Any]:
     """Return the conversation of a request as its dialect has it, its instructions as a first message."""
     told = request.get("instructions") or request.get("system")
-    said = next((request[name] for name in ("messages", "input") if name in request), [])
+    said: Any = next((request[name] for name in ("messages", "input") if name in request), [])
     first = [{"role": "system", "content": told}] if told else []
     return [*first, *(said if isinstance(said, list) else [{"role": "user", "content": said}])]
 

@@ -15,6 +15,7 @@ from trialbed.wire._exchange import (
     OfferedTool,
     ToolChoice,
 )
+from trialbed.wire.dialects._pairs import open_call, stray_result
 from trialbed.wire.dialects._values import asked_beyond, list_of, mapping_of, number, schema_of, text_of, whole_number
 from trialbed.wire.dialects.messages._blocks import read_message, write_messages
 
@@ -110,6 +111,28 @@ class MessagesRequest(ModelRequest):
     def problem_code(self) -> str:
         """The code on which the vendor's SDK sends the whole conversation instead of a thread."""
         return "thread_unsupported_request" if self.problem == NO_THREADS else ""
+
+    @property
+    def conflict(self) -> str:
+        """The reason why the vendor refuses the request though it has the right form."""
+        if not self.document.get("messages"):
+            return "messages: at least one message is required"
+        choice = self.tool_choice
+        if choice.name and choice.name not in self.names:
+            return f"tool_choice: Tool '{choice.name[:100]}' not found in provided tools"
+        stray = stray_result(self.messages, next_to_its_call=True)
+        if stray is not None:
+            return (
+                f"messages: unexpected `tool_use_id` found in `tool_result` blocks: {stray}. Each `tool_result` block "
+                "must have a corresponding `tool_use` block in the previous message."
+            )
+        left = open_call(self.messages, at_once=True)
+        if left is not None:
+            return (
+                f"messages: `tool_use` ids were found without `tool_result` blocks immediately after: {left}. Each "
+                "`tool_use` block must have a corresponding `tool_result` block in the next message."
+            )
+        return ""
 
     def _problem(self) -> str:
         if self.document.get("thread") is not None:

@@ -15,6 +15,7 @@ from trialbed.wire._exchange import (
     OfferedTool,
     ToolChoice,
 )
+from trialbed.wire.dialects._pairs import open_call, stray_result
 from trialbed.wire.dialects._parts import allowed_choice
 from trialbed.wire.dialects._values import (
     asked_beyond,
@@ -146,6 +147,23 @@ class ResponsesRequest(ModelRequest):
             return self.document
         kept = {key: value for key, value in self.document.items() if key != EARLIER}
         return {**kept, "input": [*self.earlier, *self.items]}
+
+    @property
+    def conflict(self) -> str:
+        """The reason why the vendor refuses the request though it has the right form."""
+        if not self.items and not self.follows:
+            return (
+                "Invalid 'input': empty array. Expected an array with minimum length 1, but got an empty array instead."
+            )
+        choice = self.tool_choice
+        missing = next((name for name in (choice.name, *choice.allowed) if name and name not in self.names), None)
+        if missing is not None:
+            return f"Tool choice '{missing[:100]}' not found in 'tools' parameter."
+        stray = stray_result(self.messages, next_to_its_call=False)
+        if stray is not None:
+            return f"No tool call found for function call output with call_id {stray}."
+        left = open_call(self.messages, at_once=False)
+        return "" if left is None else f"No tool output found for function call {left}."
 
     def _problem(self) -> str:
         found = self.document

@@ -1,0 +1,63 @@
+"""Requests that have the right form, and that vendors refuse all the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from support.cases import for_each
+
+from trialbed.wire.dialects import dialect
+
+USER: dict[str, Any] = {"role": "user", "content": "hi"}
+USE: dict[str, Any] = {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {}}]}
+RESULT: dict[str, Any] = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]}
+CALL: dict[str, Any] = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+OUTPUT: dict[str, Any] = {"type": "function_call_output", "call_id": "c", "output": "x"}
+
+
+@for_each(
+    ("messages", "words"),
+    [
+        ([], "at least one message"),
+        ([USER], ""),
+        ([USER, USE, RESULT], ""),
+        ([USER, USE, RESULT, USE, RESULT, USER], ""),
+        ([USER, USE], "without `tool_result` blocks immediately after: t"),
+        ([USER, USE, USER, RESULT], "unexpected `tool_use_id`|without `tool_result`"),
+        ([USER, RESULT], "unexpected `tool_use_id` found in `tool_result` blocks: t"),
+        ([USER, USE, RESULT, USER, RESULT], ""),
+    ],
+)
+def test_messages(messages: list[dict[str, Any]], words: str) -> None:
+    found = dialect("messages").read_request({"model": "m", "max_tokens": 5, "messages": messages}).conflict
+    assert bool(found) == bool(words)
+    assert any(part in found for part in words.split("|"))
+
+
+@for_each(
+    ("items", "words"),
+    [
+        ([], "empty array"),
+        ("hi", ""),
+        ([USER, CALL, OUTPUT], ""),
+        ([USER, CALL, USER, OUTPUT], ""),
+        ([USER, CALL], "No tool output found for function call c."),
+        ([USER, OUTPUT], "No tool call found for function call output with call_id c."),
+    ],
+)
+def test_responses(items: Any, words: str) -> None:
+    found = dialect("responses").read_request({"model": "m", "input": items}).conflict
+    assert (words in found, bool(found)) == (True, bool(words))
+
+
+def test_a_tool_that_is_chosen_must_be_offered() -> None:
+    asked = {"model": "m", "max_tokens": 5, "messages": [USER], "tools": [{"name": "f", "input_schema": {}}]}
+    for name, refused in (("f", False), ("g", True)):
+        found = dialect("messages").read_request({**asked, "tool_choice": {"type": "tool", "name": name}})
+        assert bool(found.conflict) is refused
+        tools = [{"type": "function", "name": "f"}]
+        named = {"model": "m", "input": "hi", "tools": tools, "tool_choice": {"type": "function", "name": name}}
+        assert bool(dialect("responses").read_request(named).conflict) is refused
+        allowed = {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": name}]}
+        several = dialect("responses").read_request({**named, "tool_choice": allowed})
+        assert bool(several.conflict) is refused
