@@ -201,8 +201,8 @@ class TrialRunner:
         # Faults are drawn from this: it is equal for every framework.
         fault_key = json.dumps([spec.key.query_id, spec.key.repeat])
         own = {"trial": spec.trial, "seed": spec.endpoint.seed, "fault_key": fault_key}
-        *setup, finish_tool = self._setup(spec.key)
-        return self._registrations[tuple(setup)].model_copy(update={**own, "finish_tool": finish_tool})
+        query_id, model, finish_tool = self._setup(spec.key)
+        return self._registrations[query_id, model].model_copy(update={**own, "finish_tool": finish_tool})
 
     def _setup(self, key: TrialKey) -> tuple[int | str, str, str]:
         """The query, the model, and the framework's own way to end, by which the registrations of trials are equal."""

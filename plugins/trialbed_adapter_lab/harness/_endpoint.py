@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from trialbed_adapter_lab.harness._records import ObservedRequest
 from trialbed_scripted import ReceivedRequest, Response, ScriptedServer, Turn, ask, call, say, serve
@@ -67,7 +67,7 @@ def _always(answer: Turn) -> Callable[[ReceivedRequest], Answer]:
     return lambda _: answer
 
 
-WITHOUT_MESSAGE = {
+WITHOUT_MESSAGE: Mapping[str, Mapping[str, object]] = {
     "chat_completions": {"object": "chat.completion", "choices": []},
     "messages": {"type": "message", "role": "assistant", "stop_reason": "end_turn"},
     "responses": {"object": "response", "status": "completed", "created_at": 0},
@@ -77,8 +77,7 @@ WITHOUT_MESSAGE = {
 
 def without_message(request: ReceivedRequest | ObservedRequest) -> Response:
     """Return an answer without the part that the model writes."""
-    head = {"id": "erring", "created": 0, "model": "erring"}
-    return Response.document(head | WITHOUT_MESSAGE[request.dialect])
+    return Response.document({"id": "erring", "created": 0, "model": "erring", **WITHOUT_MESSAGE[request.dialect]})
 
 
 def _overloaded(request: ReceivedRequest) -> Response:

@@ -1,4 +1,4 @@
-"""Plays trials with the official SDKs that are installed beside it: ``python sdk_program.py URL`` and JSON on its input.
+"""Plays trials with the official SDKs of its environment: ``python sdk_program.py URL`` and JSON on its input.
 
 The input has ``tools`` by dialect, the ``question``, the ``result`` of each call, and ``trials``: lists of a token, a
 dialect, and whether answers are streamed. For each it prints a line of JSON: the text of the last answer, or the error.
@@ -57,7 +57,7 @@ def play(url, task, dialect, stream):
         if dialect == "messages":
             return play_messages(anthropic.Anthropic(base_url=url, api_key="x", max_retries=0), task, stream)
         return play_responses(openai.OpenAI(base_url=f"{url}/v1", api_key="x", max_retries=0), task, stream)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever the SDK raises is its answer
         return f"{type(error).__name__}: {error}"[:300]
 
 
@@ -65,7 +65,8 @@ def main():
     """Play all trials."""
     task = json.load(sys.stdin)
     for trial, dialect, stream in task["trials"]:
-        print(json.dumps([trial, play(f"{sys.argv[1]}/t/{trial}", task, dialect, stream)]), flush=True)
+        said = play(f"{sys.argv[1]}/t/{trial}", task, dialect, stream)
+        sys.stdout.write(json.dumps([trial, said]) + "\n")
 
 
 if __name__ == "__main__":
