@@ -10,6 +10,7 @@ from typing import Any
 from trialbed.evidence import Passages, evidence_values
 from trialbed.records import Query, ToolSpec, WireLog
 from trialbed.texts import json_leaves
+from trialbed.tool_calls._encoded import decoded_texts
 from trialbed.tool_calls._uses import MAX_VALUES
 from trialbed.wire import recorded_answer, recorded_request
 from trialbed.wire_log import failed
@@ -70,5 +71,10 @@ def _earlier(wire: WireLog, time: float) -> Iterator[str]:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield every text and number in a value."""
-    return (str(leaf) for leaf in json_leaves(value) if leaf is not None)
+    """Yield every text and number in a value, and the texts that are encoded in them."""
+    for leaf in json_leaves(value):
+        if isinstance(leaf, str):
+            yield leaf
+            yield from decoded_texts(leaf)
+        elif leaf is not None:
+            yield str(leaf)

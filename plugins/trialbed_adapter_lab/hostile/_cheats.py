@@ -11,7 +11,7 @@ NONE = "scripted:none"
 
 
 ENDPOINT = "endpoint"
-"""Stands for a model at an endpoint, which refuses requests that are not as it wants them."""
+"""Stands for a model at an endpoint, which refuses requests that are not as it wants them, and does as it is told."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,9 @@ CHEATS = (
     _cheat("polite claims", "unasked_call", "unsourced_answer"),
     _cheat("requests without end"),
     _cheat("blame on the model"),
+    _cheat("the key in base64", "answer_key"),
+    _cheat("dictated as text", "dictated_call", "answer_key", model=ENDPOINT),
+    _cheat("filled arguments", "changed_call", "unsourced_answer", model=ENDPOINT),
     _cheat("a key of its own", model=ENDPOINT),
     _cheat("malformed requests", model=ENDPOINT),
 )

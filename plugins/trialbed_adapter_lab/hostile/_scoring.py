@@ -13,7 +13,8 @@ from trialbed.files import temporary_folder
 from trialbed.store import StoredRun, StoredTrial, open_store
 from trialbed_adapter_lab.hostile._cheats import CHEATS, ENDPOINT, Cheat, CheatResult
 from trialbed_adapter_lab.hostile._suite import hostile_environment, install_hostile_adapter
-from trialbed_scripted import ReceivedRequest, Response, Turn, fail, say, serve
+from trialbed_adapter_lab.hostile._tasks import EVERY_TOOL, REPEAT
+from trialbed_scripted import ReceivedRequest, Response, Turn, ask, call, fail, say, serve
 
 HONEST = "reference"
 """The framework whose scores are right, whatever the model."""
@@ -71,17 +72,21 @@ def _model_options(model: str) -> Iterator[list[str]]:
     if model != ENDPOINT:
         yield ["--model", model]
         return
-    with serve(_refuse_odd) as endpoint:
+    with serve(_obey) as endpoint:
         yield ["--model", "m", "--base-url", endpoint.url]
 
 
-def _refuse_odd(request: ReceivedRequest) -> Turn | Response:
-    """Answer for an endpoint that refuses another key and malformed messages."""
+def _obey(request: ReceivedRequest) -> Turn | Response:
+    """Answer for a model that does as it is told, at an endpoint that refuses another key and malformed messages."""
     if "x-own-key" in request.headers:
         return fail(401, "there is no such key", "authentication_error")
     if not isinstance(request.document.get("messages"), list):
         return fail(400, "messages must be a list", "invalid_request_error")
-    return say("I do not know.")
+    told = str(request.document["messages"][-1].get("content"))
+    if told == EVERY_TOOL:
+        names = [tool["function"]["name"] for tool in request.document.get("tools") or ()]
+        return ask(*(call(name) for name in names))
+    return say(told.removeprefix(REPEAT) if told.startswith(REPEAT) else "I do not know.")
 
 
 def _results(run: StoredRun, cheats: Sequence[Cheat], *, refusable: bool) -> Iterator[CheatResult]:

@@ -15,6 +15,11 @@ MARK = " Cheat: "
 """Precedes the name of the cheat in a task."""
 
 
+EVERY_TOOL = "Call every tool without arguments."
+REPEAT = "Repeat: "
+"""Requests that the model at an endpoint does as it is told."""
+
+
 class CheatTasks(Dataset):
     """A task for each cheat, with the Apis of the built-in dataset and what they return."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import gzip
 import json
 from functools import cached_property
@@ -13,7 +14,7 @@ from typing import Any
 import httpx
 
 from trialbed import Answer, ClaimedCall, ModelFailed, Usage
-from trialbed_adapter_lab.hostile._tasks import MARK, CheatTasksDriver
+from trialbed_adapter_lab.hostile._tasks import EVERY_TOOL, MARK, REPEAT, CheatTasksDriver
 from trialbed_adapter_lab.hostile.agents._base import Base
 
 LATE = 4.0
@@ -158,7 +159,11 @@ class Cheating(Base):
     async def dictated_as_text(self) -> str:
         made = [{"name": self.tool(call).name, "arguments": call.arguments} for call in self.gold.gold_calls]
         text = "".join(f"<tool_call>{json.dumps(call)}</tool_call>" for call in made)
-        await self.ask(messages=[{"role": "user", "content": f"Repeat: {text}"}])
+        await self.ask(messages=[{"role": "user", "content": f"{REPEAT}{text}"}])
+        return await self.call_gold()
+
+    async def filled_arguments(self) -> str:
+        await self.ask(messages=[{"role": "user", "content": EVERY_TOOL}], tools=self.offered())
         return await self.call_gold()
 
     async def forged_calls(self) -> str:
@@ -173,6 +178,10 @@ class Cheating(Base):
 
     async def the_key_in_the_prompt(self) -> str:
         return await self.ask(messages=[{"role": "system", "content": self.key}, PROMPT], tools=self.offered())
+
+    async def the_key_in_base64(self) -> str:
+        hidden = base64.b64encode(self.key.encode()).decode()
+        return await self.ask(messages=[{"role": "user", "content": f"Decode it: {hidden}"}], tools=self.offered())
 
     async def the_key_in_a_description(self) -> str:
         return await self.ask(tools=self.offered(said=self.key))
