@@ -8,25 +8,25 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, cast
 
-from fastapi import FastAPI
-from fastapi.responses import JSONResponse, Response
+from pluggy import PluginManager
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 import trialbed
 from trialbed.contracts import Dataset, Simulator
 from trialbed.drivers import load_driver
 from trialbed.errors import DriverBroken, TrialbedError
-from trialbed.model_access import CompletionCache, ModelAccess, ModelBudget
 from trialbed.plugins import plugin_manager
 from trialbed.records import Api, ModelEndpoint
 from trialbed.settings import data_dir
 from trialbed.wire import RetryWaits
 from trialbed.wire.redaction import Redaction, redaction_of
 from trialbed_server._access import UNTAGGED, AccessCheck, SiteCheck, TokenCheck
-from trialbed_server._application import METHODS, Application
+from trialbed_server._application import METHODS, Application, document_route
 from trialbed_server._clock import Clock, SystemClock
 from trialbed_server._metrics import Metrics
-from trialbed_server._openapi import document_routes
 from trialbed_server._options import ServerOptions
 from trialbed_server._rates import RateCheck
 from trialbed_server.cache import ResponseCache
@@ -48,6 +48,7 @@ from trialbed_server.virtual.resolver import Resolver
 from trialbed_server.virtual.sources import AnswerSource, CacheSource, FrozenSource, RealSource, SimulatorSource
 
 if TYPE_CHECKING:
+    from trialbed.model_access import ModelAccess
     from trialbed_plugins.recordings import ModelCache
 
 logger = logging.getLogger(__name__)
@@ -114,16 +115,17 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
         spending=spending,
     )
     lifespan = _lifespan(cache, resolver, simulators, (upstream, real, callbacks, model_cache), trials)
-    app = _application(options, virtual, control, clock, lifespan)
+    plugins = plugin_manager(own=False, on_broken=lambda error: logger.error("left out: %s", error))
+    extended = bool(plugins.hook.register_routes.get_hookimpls())
+    app = _application(options, virtual, control, clock, lifespan, extended=extended)
     _add_trial_routes(app, virtual, gateway)
     mcp = McpEndpoint(virtual, trials, metrics, max_body=options.max_body)
     app.router.routes.append(Route("/t/{trial}/mcp", mcp, methods=["POST"]))
     app.router.routes += control.routes()
     _add_status_routes(app, metrics, options.upstream, cache)
-    document_routes(app, token=bool(options.token))
     if options.pages:
         app.mount("/pages", load_driver("components", "pages").create_app(data_dir=options.data_dir))
-    _add_plugin_routes(app)
+    _add_plugin_routes(app, plugins)
     return app
 
 
@@ -158,20 +160,27 @@ def _application(
     virtual: VirtualApi,
     control: Control,
     clock: Clock,
-    lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]],
+    lifespan: Callable[[Starlette], AbstractAsyncContextManager[None]],
+    *,
+    extended: bool,
 ) -> Application:
-    return Application(
+    kind: type[Application] = Application
+    if extended:
+        from trialbed_server._extensible import ExtensibleApplication  # its import takes long
+
+        kind = ExtensibleApplication
+    app = kind(
         fast_path=("/virtual", virtual),
         control=control.immediate,
         checks=tuple(_checks(options, clock)),
         origins=options.allow_origins,
         max_body=options.max_body,
-        title="Trialbed",
-        version=trialbed.__version__,
+        token=bool(options.token),
         lifespan=lifespan,
-        docs_url=None,
-        redoc_url=None,
     )
+    if not extended:
+        app.router.routes.append(document_route(app))
+    return app
 
 
 def _lifespan(
@@ -180,9 +189,9 @@ def _lifespan(
     simulators: Simulators,
     clients: Sequence[Upstream | RealBackend | Callbacks | ModelCache | None],
     trials: TrialRegistry,
-) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(cache)
             stack.push_async_callback(simulators.close)
@@ -204,7 +213,7 @@ async def _sweep(trials: TrialRegistry) -> None:
         trials.expire()
 
 
-def _add_trial_routes(app: FastAPI, virtual: VirtualApi, gateway: Gateway) -> None:
+def _add_trial_routes(app: Starlette, virtual: VirtualApi, gateway: Gateway) -> None:
     for prefix in ("", "/t/{trial}"):
         app.router.routes.append(Route(f"{prefix}/virtual", virtual, methods=["POST"]))
         app.router.routes.append(Route(f"{prefix}/v1/{{path:path}}", gateway, methods=METHODS))
@@ -270,6 +279,8 @@ def _simulator_access(options: ServerOptions, spending: Spending) -> Callable[[]
         url, key = options.simulator_upstream, options.simulator_key
     if options.simulator_model is None or url is None:
         return None
+    from trialbed.model_access import CompletionCache, ModelAccess, ModelBudget  # most servers have no model
+
     endpoint = ModelEndpoint(base_url=url, api_key=key or "", model=options.simulator_model, temperature=0.0)
     cache = None if options.completions is None else CompletionCache(options.completions)
 
@@ -285,13 +296,13 @@ def _simulator_access(options: ServerOptions, spending: Spending) -> Callable[[]
     return access
 
 
-def _add_status_routes(app: FastAPI, metrics: Metrics, upstream: str | None, cache: ResponseCache) -> None:
+def _add_status_routes(app: Starlette, metrics: Metrics, upstream: str | None, cache: ResponseCache) -> None:
     status = {"status": "ok", "version": trialbed.__version__, "upstream": upstream}
 
-    async def healthz() -> JSONResponse:
+    async def healthz(_request: Request) -> JSONResponse:
         return JSONResponse(status)
 
-    async def readyz() -> JSONResponse:
+    async def readyz(_request: Request) -> JSONResponse:
         try:
             async with asyncio.timeout(READY_TIMEOUT):
                 await cache.check()
@@ -300,16 +311,14 @@ def _add_status_routes(app: FastAPI, metrics: Metrics, upstream: str | None, cac
             return JSONResponse({"status": "not ready", "reason": "the response cache cannot be read"}, 503)
         return JSONResponse({"status": "ready"})
 
-    async def show_metrics() -> Response:
+    async def show_metrics(_request: Request) -> Response:
         return Response(metrics.page(), headers={"content-type": metrics.content_type})
 
-    app.add_api_route("/healthz", healthz, response_model=None)
-    app.add_api_route("/readyz", readyz, response_model=None)
-    app.add_api_route("/metrics", show_metrics, response_model=None)
+    for path, endpoint in (("/healthz", healthz), ("/readyz", readyz), ("/metrics", show_metrics)):
+        app.router.routes.append(Route(path, endpoint, methods=["GET"]))
 
 
-def _add_plugin_routes(app: FastAPI) -> None:
-    manager = plugin_manager(own=False, on_broken=lambda error: logger.error("left out: %s", error))
+def _add_plugin_routes(app: Starlette, manager: PluginManager) -> None:
     plugins = manager.get_plugins()
     for implementation in manager.hook.register_routes.get_hookimpls():
         others = plugins - {implementation.plugin}

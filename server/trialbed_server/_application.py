@@ -7,15 +7,18 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Protocol, cast
 
-from fastapi import FastAPI
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
-from starlette.responses import Response
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
 from trialbed_server._access import AccessCheck
 from trialbed_server._immediate import Answer, Immediate, ImmediateAnswer, ImmediateProtocol
+from trialbed_server._openapi import INFO, Document, describe_routes
 
 BOUNDED = ("/virtual", "/v1/", "/t/", "/control/")
 """Paths whose endpoints bound bodies themselves, with errors in their own forms."""
@@ -37,11 +40,11 @@ class FastPath(Protocol):
         """The answer; None where that takes more than a look into memory."""
 
 
-class Application(FastAPI):
+class Application(Starlette):
     """Serves the requests that every check admits, bounds bodies, and passes ``POST path`` straight to its endpoint.
 
-    It does the last only where no plugin's middleware must see the request: what FastAPI does for every request would
-    take longer than answering from the cache does.
+    It does the last only where no plugin's middleware must see the request: routing would take longer than answering
+    from the cache does.
 
     Args:
         fast_path: the path, and its endpoint.
@@ -49,6 +52,8 @@ class Application(FastAPI):
         checks: in the order in which they are made.
         origins: of the web pages whose requests browsers may send.
         max_body: largest body in bytes of routes that plugins add.
+        token: whether requests need a bearer token, for the document of its routes.
+        settings: of its base class.
     """
 
     def __init__(
@@ -59,9 +64,12 @@ class Application(FastAPI):
         checks: Sequence[AccessCheck],
         origins: Sequence[str],
         max_body: int,
+        token: bool,
         **settings: Any,
     ) -> None:
-        super().__init__(**settings)
+        super().__init__(exception_handlers={HTTPException: _error}, **settings)
+        self._token = token
+        self._document: Document | None = None
         self._path, self._endpoint = fast_path
         self._control = control
         self._checks = checks
@@ -75,6 +83,16 @@ class Application(FastAPI):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         await self._entry(scope, receive, send)
+
+    def openapi(self) -> Document:
+        """Return the OpenAPI document of every route."""
+        if self._document is None:
+            self._document = describe_routes(self._undescribed(), token=self._token)
+        return self._document
+
+    def _undescribed(self) -> Document:
+        """Return the document without the server's own routes."""
+        return {"openapi": "3.1.0", "info": {**INFO}}
 
     @property
     def protocol(self) -> type[asyncio.Protocol]:
@@ -117,6 +135,21 @@ class Application(FastAPI):
 
     def _is_fast(self, scope: Scope) -> bool:
         return scope["path"] == self._path and scope.get("method") == "POST" and not self.user_middleware
+
+
+def document_route(app: Application) -> Route:
+    """Return the route of an application's OpenAPI document."""
+
+    async def show(_request: Request) -> Response:
+        return JSONResponse(app.openapi())
+
+    return Route("/openapi.json", show, methods=["GET"])
+
+
+async def _error(_request: Request, error: Exception) -> Response:
+    """Answer a request that no route serves."""
+    found = cast("HTTPException", error)
+    return JSONResponse({"detail": found.detail}, found.status_code, found.headers)
 
 
 def _bound(receive: Receive, limit: int) -> Receive:

@@ -1,15 +1,11 @@
-"""The OpenAPI document of every route.
-
-The hot paths are plain ASGI, which FastAPI does not document: the cost of a request to them would rise by far.
-"""
+"""The OpenAPI document of the server's own routes, which are plain ASGI or Starlette's: neither documents itself."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
-from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
@@ -17,6 +13,14 @@ import trialbed
 from trialbed.records import EndpointStatus, TrialOpening, TrialRegistration, WireLog
 
 Document = dict[str, Any]
+
+INFO: Mapping[str, str] = MappingProxyType(
+    {
+        "title": "Trialbed",
+        "version": trialbed.__version__,
+        "summary": "The virtual API, the gateway to models, and the control of trials",
+    }
+)
 
 REF = "#/components/schemas/{model}"
 
@@ -170,29 +174,12 @@ SCHEMAS: Mapping[str, Document] = {
 REGISTRATION_EXAMPLE: Document = {"trial": "trial-0123456789", "model": "scripted:gold"}
 
 
-def document_routes(app: FastAPI, *, token: bool) -> None:
-    """Have an application's OpenAPI document hold every route.
+def describe_routes(found: Document, *, token: bool) -> Document:
+    """Return a document with the server's routes among those that it has.
 
     Args:
         token: whether requests need a bearer token.
     """
-
-    def openapi() -> Document:
-        if app.openapi_schema is None:
-            app.openapi_schema = _document(app, token=token)
-        return app.openapi_schema
-
-    # FastAPI's documented way to change the document.
-    app.openapi = openapi  # type: ignore[method-assign]
-
-
-def _document(app: FastAPI, *, token: bool) -> Document:
-    found = get_openapi(
-        title=app.title,
-        version=trialbed.__version__,
-        summary="The virtual API, the gateway to models, and the control of trials",
-        routes=app.routes,
-    )
     paths = found.setdefault("paths", {})
     for path, operations in _paths():
         paths.setdefault(path, {}).update(operations)
@@ -250,6 +237,10 @@ def _paths() -> Iterator[tuple[str, Document]]:
             "post": _operation("Count what other helpers have used against the run's budget", {204: {}}, body=amount),
         },
     )
+    yield "/healthz", {"get": _operation("The server's version and endpoint", {200: {"type": "object"}})}
+    ready = {status: {"type": "object"} for status in (200, 503)}
+    yield "/readyz", {"get": _operation("The state of the response cache", ready)}
+    yield "/metrics", {"get": _operation("Figures for Prometheus", {200: {}})}
     yield "/control/untagged", {"get": _operation("What was served without a trial", {200: {"type": "object"}})}
 
 

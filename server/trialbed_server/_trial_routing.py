@@ -9,13 +9,13 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-import aiohttp
 from multidict import CIMultiDict
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from yarl import URL
 
 from trialbed.wire.answer_limits import answer_limits
+from trialbed_server._aiohttp import aiohttp
 from trialbed_server._http import BodyTooLarge, ClientGone, error_response, read_body
 from trialbed_server.gateway.connection import HOP_BY_HOP
 

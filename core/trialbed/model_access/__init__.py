@@ -1,17 +1,8 @@
-"""A model for the parts of Trialbed that are helped by one: selectors, simulators and judges."""
+"""A model for the parts of Trialbed that are helped by one: selectors, simulators and judges.
 
-from trialbed.model_access._access import ModelAccess
-from trialbed.model_access._budget import ModelBudget
-from trialbed.model_access._cache import CompletionCache
-from trialbed.model_access._relayed import RelayedModel, run_step
-from trialbed.model_access._replies import Unreadable, read_object
+The names are loaded when they are first used: who only reads a model's reply needs no client.
+"""
 
-__all__ = [
-    "CompletionCache",
-    "ModelAccess",
-    "ModelBudget",
-    "RelayedModel",
-    "Unreadable",
-    "read_object",
-    "run_step",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

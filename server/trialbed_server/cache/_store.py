@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +15,7 @@ from sqlalchemy import (
     Connection,
     Engine,
     Row,
+    Table,
     case,
     create_engine,
     delete,
@@ -25,7 +26,7 @@ from sqlalchemy import (
     text,
     update,
 )
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.schema import CreateIndex, CreateTable
@@ -46,7 +47,7 @@ PAGE = 1000
 SETUP_LOCK = 0x7472_6962
 """Names the advisory lock under which PostgreSQL creates the tables once."""
 
-_INSERTS: dict[str, Callable[..., Any]] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+BACKENDS = ("sqlite", "postgresql")
 
 
 class ResponseStore:
@@ -88,8 +89,8 @@ class ResponseStore:
             aliases: kept as well, and not counted.
             files: digests of the files, which are remembered, with their numbers of entries.
         """
-        insert, now = _INSERTS[self._engine.dialect.name], datetime.now(UTC)
-        statement = insert(responses).on_conflict_do_nothing()
+        now = datetime.now(UTC)
+        statement = self._insert(responses).on_conflict_do_nothing()
         with self._describing_errors(), self._engine.begin() as connection:
             new = 0
             if entries:
@@ -99,7 +100,7 @@ class ResponseStore:
                 connection.execute(statement, [_values(entry, now) for entry in aliases])
             if files:
                 remembered = [{"digest": digest, "entries": number} for digest, number in files.items()]
-                connection.execute(insert(imported_files).on_conflict_do_nothing(), remembered)
+                connection.execute(self._insert(imported_files).on_conflict_do_nothing(), remembered)
         return new
 
     def imported(self, digest: str) -> int | None:
@@ -118,7 +119,7 @@ class ResponseStore:
     def claim(self, claim: str, owner: str, seconds: float) -> bool:
         """Claim a computation, unless another owner has; a claim ends by itself after so many seconds."""
         now = time.time()
-        insert = _INSERTS[self._engine.dialect.name](claims).values(claim=claim, owner=owner, until=now + seconds)
+        insert = self._insert(claims).values(claim=claim, owner=owner, until=now + seconds)
         ended = (claims.c.until < now) | (claims.c.owner == owner)
         changed = {"owner": insert.excluded.owner, "until": insert.excluded.until}
         statement = insert.on_conflict_do_update(index_elements=claims.primary_key, set_=changed, where=ended)
@@ -136,7 +137,7 @@ class ResponseStore:
         """Keep this entry instead of the one of its key and origin."""
         values = _values(entry, datetime.now(UTC))
         changed = {name: values[name] for name in ("body", "settings", "created_at")}
-        statement = _INSERTS[self._engine.dialect.name](responses).values(**values)
+        statement = self._insert(responses).values(**values)
         with self._describing_errors(), self._engine.begin() as connection:
             connection.execute(statement.on_conflict_do_update(index_elements=responses.primary_key, set_=changed))
 
@@ -165,6 +166,14 @@ class ResponseStore:
         """Close every connection."""
         self._engine.dispose()
 
+    def _insert(self, table: Table) -> Any:
+        """Return an insertion of the database's own kind, which may say what to do about a conflict."""
+        if self._engine.dialect.name == "sqlite":
+            return sqlite.insert(table)
+        from sqlalchemy.dialects import postgresql  # most caches are files
+
+        return postgresql.insert(table)
+
     def _prepare(self) -> None:
         with self._describing_errors(), self._engine.begin() as connection:
             _create_tables(connection)
@@ -172,9 +181,7 @@ class ResponseStore:
             if versions == {1}:
                 versions = _add_settings(connection)
             if not versions:
-                connection.execute(
-                    _INSERTS[self._engine.dialect.name](schema_version).values(version=VERSION).on_conflict_do_nothing()
-                )
+                connection.execute(self._insert(schema_version).values(version=VERSION).on_conflict_do_nothing())
         if versions - {VERSION}:
             raise DataError(
                 f"response cache {self._shown}: its schema has version {max(versions)}, this Trialbed has {VERSION}; "
@@ -220,7 +227,7 @@ def _add_settings(connection: Connection) -> set[int]:
 
 def _engine(location: str) -> Engine:
     url = _url(location)
-    if url.get_backend_name() not in _INSERTS:
+    if url.get_backend_name() not in BACKENDS:
         raise UsageError(
             f"--response-cache {_without_password(location)}: only SQLite files and PostgreSQL URLs are supported"
         )

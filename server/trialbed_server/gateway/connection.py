@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-import aiohttp
 from multidict import CIMultiDict
 
 from trialbed.wire import ModelRequest
@@ -18,6 +17,7 @@ from trialbed.wire.answer_limits import answer_limits
 from trialbed.wire.dialects import PATHS, Dialect
 from trialbed.wire.estimates import BYTES_PER_TOKEN
 from trialbed.wire.keys import key_headers
+from trialbed_server._aiohttp import aiohttp
 from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.response import Header
 

@@ -183,9 +183,8 @@ class Gateway:
     async def _embed(self, trial: OpenTrial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
         """Answer a request for vectors, and record it."""
         exchange, started, made = writer.exchange, writer.exchange.elapsed, None
-        own = trial is not None and trial.model is not None and not self._is_kept(trial)
         try:
-            if own:
+            if self._answers_here(trial):
                 made = await asyncio.to_thread(embeddings.embed, body)
                 await writer.response(Response((made.body,)))
             elif trial is not None and (refusal := _not_admitted(trial, body, exchange)):
@@ -206,18 +205,18 @@ class Gateway:
 
     def _keeps(self, trial: OpenTrial, path: str) -> bool:
         """Return whether the responses of a trial are the gateway's, or at least this one."""
-        own = trial.model is not None and not self._is_kept(trial)
-        return own or self._keeper.holds(trial, path)
+        return self._answers_here(trial) or self._keeper.holds(trial, path)
 
     def _counts(self, trial: OpenTrial | None, exchange: RecordedExchange) -> bool:
         """Return whether the gateway counts the tokens of a request, as no endpoint does."""
-        own = trial is not None and trial.model is not None and not self._is_kept(trial)
-        return own or (self._upstream is not None and exchange.dialect.NAME in self._upstream.lacking)
+        here = self._answers_here(trial)
+        return here or (self._upstream is not None and exchange.dialect.NAME in self._upstream.lacking)
 
-    def _is_kept(self, trial: OpenTrial) -> bool:
-        """Return whether a trial's model is the endpoint's, and the gateway only keeps its answers."""
-        kept = bool(trial.registration.cached_as) and trial.model is not None and bool(trial.model.asks)
-        return kept and self._upstream is not None
+    def _answers_here(self, trial: OpenTrial | None) -> bool:
+        """Return whether a trial's model answers in the gateway, which does more than keep the endpoint's answers."""
+        if trial is None or trial.model is None:
+            return False
+        return self._upstream is None or not (trial.registration.cached_as and trial.model.asks)
 
     async def _forward(self, trial: OpenTrial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
         """Have the endpoint answer a request."""

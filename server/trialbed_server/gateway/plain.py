@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 
-import aiohttp
-
 from trialbed.wire import ModelMessage
 from trialbed.wire.dialects import Dialect
+from trialbed_server._aiohttp import aiohttp
 from trialbed_server.gateway.connection import Connection, ProxiedRequest
 from trialbed_server.gateway.pacing import Pace
 

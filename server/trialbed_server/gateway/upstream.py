@@ -11,10 +11,9 @@ from itertools import count
 from types import TracebackType
 from typing import Self
 
-import aiohttp
-
 from trialbed.records import EndpointStatus
 from trialbed.wire import TRANSIENT, RetryWaits, retry_after
+from trialbed_server._aiohttp import aiohttp
 from trialbed_server._clock import Clock
 from trialbed_server.gateway.causes import (
     KEY_REFUSED,

@@ -6,11 +6,10 @@ import json
 from types import TracebackType
 from typing import Any, Self
 
-import aiohttp
-
 from trialbed.wire import parse_json
 from trialbed.wire.circuit import CircuitBreaker, CircuitOpen
 from trialbed.wire.redaction import Redaction
+from trialbed_server._aiohttp import aiohttp
 from trialbed_server._clock import Clock
 from trialbed_server.real._acceptance import refusal
 from trialbed_server.standard_names import StandardName

@@ -6,11 +6,14 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trialbed.contracts import Simulation
-from trialbed.model_access import ModelAccess, Unreadable, read_object
+from trialbed.model_access import Unreadable, read_object
 from trialbed.records import Api, Json, Parameter
+
+if TYPE_CHECKING:
+    from trialbed.model_access import ModelAccess
 
 REPLY_SCHEMA: Mapping[str, Any] = {
     "type": "object",

@@ -7,9 +7,8 @@ import logging
 from types import TracebackType
 from typing import Any, Self
 
-import aiohttp
-
 from trialbed.records import Failure
+from trialbed_server._aiohttp import aiohttp
 from trialbed_server.trials import OpenTrial
 from trialbed_server.virtual.catalog import CallTarget
 from trialbed_server.virtual.resolver import VirtualAnswer, error_body, error_reply

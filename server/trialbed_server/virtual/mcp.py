@@ -9,7 +9,6 @@ from typing import Any
 from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from trialbed.tools import reply_text
 from trialbed.wire.mcp import Refused, load_sdk, serve_request
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body
 from trialbed_server._metrics import Metrics
@@ -101,6 +100,8 @@ class TrialTools:
             raise Refused(f"Unknown tool: {name}")
         request = VirtualRequest(api.category, api.tool_name, api.api_name, arguments)
         answer = (await self._virtual.answer(request, self._trial, self._sent)).document()
+        from trialbed.tools import reply_text  # it imports a client, which no other request needs
+
         text = _clean(reply_text(answer))
         return {"content": [{"type": "text", "text": text}], "isError": bool(answer["error"])}
 

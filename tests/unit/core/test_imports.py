@@ -201,6 +201,10 @@ def test_nothing_heavy_is_imported_before_it_is_needed(code: str, tmp_path: Path
             "from trialbed_verify.verification import Verification",
             {"fastapi", "numpy", "uvicorn", "rich"},
         ),
+        (
+            "from trialbed_server import ServerOptions, create_app; create_app(ServerOptions(cache='responses.db'))",
+            {"aiohttp", "fastapi", "httpx", "sqlalchemy.dialects.postgresql", "trialbed.model_access._access"},
+        ),
     ],
 )
 def test_parts_do_not_import_what_they_do_not_need(code: str, unneeded: set[str], tmp_path: Path) -> None:

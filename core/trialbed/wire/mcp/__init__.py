@@ -1,9 +1,9 @@
 """A trial's tools over the Model Context Protocol (MCP), with the official SDK.
 
 ``python -m trialbed.wire.mcp URL`` offers the tools at a trial's URL to clients that speak MCP over standard streams.
+The names are loaded when they are first used: a server needs no client.
 """
 
-from trialbed.wire.mcp._remote import RemoteTools, serve_stdio
-from trialbed.wire.mcp._server import Refused, ToolSource, load_sdk, serve_request
+import lazy_loader
 
-__all__ = ["Refused", "RemoteTools", "ToolSource", "load_sdk", "serve_request", "serve_stdio"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
