@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from trialbed.views import Table
     from trialbed_verify.ranking import VerifiedVendors
     from trialbed_verify.verification import Target
-
-Document = Mapping[str, Any]
+    from trialbed_verify.verification.results import EndpointSummary
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class VerifyReport:
         comparisons: None if a single endpoint was verified.
     """
 
-    summaries: Sequence[Document]
+    summaries: Sequence[EndpointSummary]
     comparisons: VerifiedVendors | None = None
 
     def write_page(self, path: Path, files: Sequence[Path]) -> None:
@@ -80,9 +79,9 @@ class VerifyReport:
 
     def _text(self, form: str, files: Sequence[Path]) -> str:
         if form == "json":
-            whole = self.summaries[0]
+            whole = as_document(self.summaries[0])
             if self.comparisons is not None:
-                whole = {"summaries": self.summaries, **as_document(self.comparisons)}
+                whole = {"summaries": as_document(self.summaries), **as_document(self.comparisons)}
             return json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=2)
         if form == "html":
             from trialbed_verify.publication import page
@@ -118,10 +117,10 @@ class VerifyReport:
             DriverBroken: a driver failed.
             NothingMeasured: no request was answered.
         """
-        failures = [summary["failure"] for summary in self.summaries if summary["failure"]]
+        failures = [summary.failure for summary in self.summaries if summary.failure]
         if failures:
             raise DriverBroken("\n".join(failures))
-        if any(summary["success_count"] for summary in self.summaries):
+        if any(summary.counts.success_count for summary in self.summaries):
             return
         problems = "\n  ".join(_problems(summary) for summary in self.summaries)
         raise NothingMeasured(
@@ -150,9 +149,9 @@ def compared_targets(targets: Sequence[Target]) -> VerifiedVendors:
     )
 
 
-def _problems(summary: Document) -> str:
-    about = summary["provenance"]["configuration"]
-    problems = ", ".join(f"{count} {kind}" for kind, count in summary["problems"].items()) or "nothing was sent"
-    examples = [example for found in summary["examples"]["problems"].values() for example in found]
-    said = f": {examples[0]['message']}" if examples else ""
-    return f"{summary['model']} at {about['base_url']}: {problems}{said}"
+def _problems(summary: EndpointSummary) -> str:
+    found = summary.figures
+    problems = ", ".join(f"{count} {kind}" for kind, count in found.problems.items()) or "nothing was sent"
+    examples = [example for examples in found.examples["problems"].values() for example in examples]
+    said = f": {examples[0].message}" if examples else ""
+    return f"{summary.model} at {summary.configuration['base_url']}: {problems}{said}"

@@ -20,7 +20,7 @@ from trialbed_verify.verification import (
     VerifyOptions,
     endpoint_target,
 )
-from trialbed_verify.verification.results import Tally, endpoint_info, summary
+from trialbed_verify.verification.results import EndpointSummary, Tally, endpoint_info, summary
 
 KEY = "sk-for-tests-0123456789"
 
@@ -65,7 +65,7 @@ def target(url: str, folder: Path, **settings: Any) -> Target:
     return endpoint_target(url, KEY, chosen, None, folder / "results.jsonl", folder / "summary.json")
 
 
-def summarised(folder: Path, *rows: dict[str, Any], not_sent: int = 0, **changes: Any) -> dict[str, Any]:
+def summarised(folder: Path, *rows: dict[str, Any], not_sent: int = 0, **changes: Any) -> EndpointSummary:
     """The summary of these rows, of two trials of four cases."""
     tally = Tally()
     for row in rows:
@@ -78,7 +78,12 @@ def summarised(folder: Path, *rows: dict[str, Any], not_sent: int = 0, **changes
 
 
 async def verify(file: Path, *targets: Target, **options: Any) -> list[dict[str, Any]]:
-    """Verify these targets, with the store where ``bench`` in the folder of the test set has it; their summaries."""
+    """Verify these targets; their summaries as documents."""
+    return [found.as_document() for found in await verified(file, *targets, **options)]
+
+
+async def verified(file: Path, *targets: Target, **options: Any) -> list[EndpointSummary]:
+    """Verify these targets, with the store where ``bench`` in the folder of the test set has it."""
     chosen = VerifyOptions(**{"store": str(store_in(file.parent)), **options})
     with TestSet(file) as cases:
         return await Verification(cases, targets, chosen, Quiet()).run()

@@ -27,9 +27,8 @@ from trialbed_verify.panel import Mean, PanelGate
 from trialbed_verify.publication._commands import rerun_commands
 from trialbed_verify.publication._evidence import differences, examples_of_findings
 from trialbed_verify.publication._sources import Source, read_source
-from trialbed_verify.views import comparison_tables, suite_tables
+from trialbed_verify.views import VendorSuites, comparison_tables, suite_tables
 
-Document = Mapping[str, Any]
 Part: TypeAlias = Table | IntervalPlot | Disclosures
 
 NO_REPLY = (
@@ -87,7 +86,7 @@ class Publication:
         yield self._verdicts()
         for one in self.comparisons:
             yield from comparison_parts(one)
-        yield from suite_tables([_as_summary(source) for source in self.sources if source.suites])
+        yield from suite_tables([_suites(source) for source in self.sources if source.suites])
         yield from self._findings()
         yield self._provenance()
         yield self._files()
@@ -220,9 +219,9 @@ def _name(source: Source) -> str:
     return source.vendor or source.path.name
 
 
-def _as_summary(source: Source) -> Document:
+def _suites(source: Source) -> VendorSuites:
     baseline = source.summary is not None and source.summary.get("is_baseline") is True
-    return {"vendor": _name(source), "is_baseline": baseline, "suites": source.suites}
+    return VendorSuites(_name(source), baseline, source.suites)
 
 
 def _from_configuration(source: Source, key: str) -> Any:

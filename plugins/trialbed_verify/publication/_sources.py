@@ -15,7 +15,7 @@ import orjson
 from trialbed.errors import DataError
 from trialbed.files import read_bytes, read_lines
 from trialbed_verify.findings import findings
-from trialbed_verify.suites import SuiteTally
+from trialbed_verify.suites import SuiteSummary, SuiteTally
 
 Row = Mapping[str, Any]
 Document = Mapping[str, Any]
@@ -60,7 +60,7 @@ class Source:
     counts: Counter[str] = field(default_factory=Counter)
     failures: dict[str, FirstExample] = field(default_factory=dict)
     failed: Counter[str] = field(default_factory=Counter)
-    suites: Mapping[str, Any] = field(default_factory=dict)
+    suites: Mapping[str, SuiteSummary] = field(default_factory=dict)
     summary: Document | None = None
 
 
@@ -83,7 +83,7 @@ def read_source(path: Path) -> Source:
                 source.size += len(line)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
-    source.digest, source.suites = digest.hexdigest(), tally.as_json()
+    source.digest, source.suites = digest.hexdigest(), tally.summaries()
     source.summary = next((found for found in _summaries(path) if _is_of(found, config)), None)
     return source
 

@@ -32,7 +32,7 @@ def show_run(run: StoredRun, form: str) -> None:
         comparisons = compared(run, files)
         report = VerifyReport(stored_summaries(run), comparisons)
         if form == "json":
-            document = {"run": run.record.model_dump(mode="json"), "summaries": report.summaries}
+            document = {"run": run.record.model_dump(mode="json"), "summaries": as_document(report.summaries)}
             document |= as_document(comparisons) if comparisons else {}
             text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
             click.echo(text.encode("utf-8", "backslashreplace"))

@@ -10,6 +10,7 @@ from typing import Any
 
 from trialbed.wire.dialects import dialect
 from trialbed_verify.suites._expectations import REFUSED, misses, sent_body
+from trialbed_verify.suites._records import ComparedParameter, ShownParameter
 
 Row = Mapping[str, Any]
 
@@ -50,13 +51,15 @@ class ProbeTally:
             else:
                 self._changed[str(probe.get("parameter"))] += 1
 
-    def as_json(self) -> dict[str, Any]:
+    def findings(self) -> dict[str, ShownParameter | ComparedParameter]:
         """Return parameter -> the finding, and the answers that it is based on."""
-        found = {parameter: self._comparison(parameter) for parameter in STILL if self._has(parameter)}
+        found: dict[str, ShownParameter | ComparedParameter] = {
+            parameter: self._comparison(parameter) for parameter in STILL if self._has(parameter)
+        }
         for parameter, counted in self._direct.items():
             word, count = counted.most_common(1)[0]
             mixed = count < sum(counted.values())
-            found[parameter] = {"finding": "mixed" if mixed else word, "answers": dict(counted)}
+            found[parameter] = ShownParameter("mixed" if mixed else word, dict(counted))
         return found
 
     def _add_text(self, row: Row, probe: Mapping[str, Any]) -> None:
@@ -73,16 +76,12 @@ class ProbeTally:
         counted = self._refused[parameter] or self._changed[parameter]
         return bool(counted) or any(known == parameter for known, _ in self._texts)
 
-    def _comparison(self, parameter: str) -> dict[str, Any]:
+    def _comparison(self, parameter: str) -> ComparedParameter:
         still = _equal(list(self._texts.get((parameter, STILL[parameter]), {}).values()))
         moving = _equal(list(self._texts.get((parameter, MOVING[parameter]), {}).values()))
         shares = {STILL[parameter]: still, MOVING[parameter]: moving}
-        return {
-            "finding": _finding(still, moving, self._refused[parameter]),
-            "equal_pairs": shares,
-            "refused": self._refused[parameter],
-            "changed": self._changed[parameter],
-        }
+        refused = self._refused[parameter]
+        return ComparedParameter(_finding(still, moving, refused), shares, refused, self._changed[parameter])
 
 
 def _was_sent(probe: Mapping[str, Any], row: Row) -> bool:

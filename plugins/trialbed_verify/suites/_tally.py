@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from statistics import fmean
 from typing import Any
 
-from trialbed.statistics import paired_interval, paired_test, wilson_interval
+from trialbed.statistics import Estimate, paired_interval, paired_test, wilson_interval
 from trialbed_verify.suites._expectations import misses
 from trialbed_verify.suites._fresh import FRESH
 from trialbed_verify.suites._probes import ProbeTally
+from trialbed_verify.suites._records import Excess, SuiteExample, SuiteSummary
 
 Row = Mapping[str, Any]
 
@@ -34,13 +35,9 @@ class SuiteTally:
         if isinstance(about, Mapping) and isinstance(about.get("name"), str):
             self._suites.setdefault(about["name"], _One()).add(row, about)
 
-    def as_json(self) -> dict[str, Any]:
+    def summaries(self) -> dict[str, SuiteSummary]:
         """Suite -> its summary; empty if no row is of a suite."""
-        found = {name: one.as_json() for name, one in self._suites.items()}
-        for name, one in self._suites.items():
-            if variant := self._suites.get(f"{name}{FRESH}"):
-                found[name]["beyond_fresh"] = one.beyond(variant)
-        return found
+        return {name: one.summary(self._suites.get(f"{name}{FRESH}")) for name, one in self._suites.items()}
 
 
 class _One:
@@ -76,41 +73,42 @@ class _One:
             examples.sort()
             del examples[EXAMPLES:]
 
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "rows": self._rows,
-            "scored": sum(map(len, self._cases.values())),
-            "cases": len(self._cases),
-            "score": self._score(set(self._cases)),
-            "by": {
+    def summary(self, variant: _One | None) -> SuiteSummary:
+        """Return the summary; ``variant``: the same suite with other names and values, if that was sent, too."""
+        return SuiteSummary(
+            rows=self._rows,
+            scored=sum(map(len, self._cases.values())),
+            cases=len(self._cases),
+            score=self._score(set(self._cases)),
+            by={
                 name: {value: self._score(values[value]) for value in sorted(values, key=_order)}
                 for name, values in sorted(self._by.items())
             },
-            "misses": dict(self._misses.most_common()),
-            "examples": {
-                name: [{"case": case, "line": line or None, "trial": trial} for line, trial, case in places]
+            misses=dict(self._misses.most_common()),
+            examples={
+                name: [SuiteExample(case, line or None, trial) for line, trial, case in places]
                 for name, places in self._examples.items()
             },
-            "parameters": self._probes.as_json(),
-        }
+            parameters=self._probes.findings(),
+            has_variant=variant is not None,
+            beyond_fresh=None if variant is None else self._beyond(variant),
+        )
 
-    def beyond(self, variant: _One) -> dict[str, Any] | None:
+    def _beyond(self, variant: _One) -> Excess | None:
         """Return by how much the share of right cases exceeds that of the variant's, which are paired with them."""
         common = [case for case in self._cases if case in variant._cases]
         if not common:
             return None
         apart = [fmean(self._cases[case]) - fmean(variant._cases[case]) for case in common]
-        low, high, _ = paired_interval(apart)
-        return {"value": fmean(apart), "low": low, "high": high, "n": len(common), "p": paired_test(apart).p}
+        return Excess(Estimate(fmean(apart), paired_interval(apart), len(common)), paired_test(apart).p)
 
-    def _score(self, cases: set[str]) -> dict[str, Any] | None:
+    def _score(self, cases: set[str]) -> Estimate | None:
         """The mean over cases; the trials of a case are one observation, as they may all agree."""
         means = [sum(self._cases[case]) / len(self._cases[case]) for case in cases]
         if not means:
             return None
         value = min(1.0, sum(means) / len(means))
-        low, high, _ = wilson_interval(value, len(means))
-        return {"value": value, "low": low, "high": high, "n": len(means)}
+        return Estimate(value, wilson_interval(value, len(means)), len(means))
 
 
 def _whole(value: Any) -> int:

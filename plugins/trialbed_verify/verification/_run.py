@@ -21,6 +21,7 @@ from trialbed_verify.verification._sessions import exchange_with, new_session
 from trialbed_verify.verification._stored_run import Kept, VerificationRun, open_run
 from trialbed_verify.verification.cases import Case, TestSet
 from trialbed_verify.verification.results import (
+    EndpointSummary,
     LineCache,
     Row,
     RowRedaction,
@@ -109,9 +110,9 @@ class Verification:
     _pacer: Pacer = field(default_factory=Pacer, init=False)
     _files: ExitStack = field(default_factory=ExitStack, init=False)
     _listeners: Listeners = field(default_factory=installed_listeners, init=False)
-    _summaries: list[dict[str, Any]] = field(default_factory=list, init=False)
+    _summaries: list[EndpointSummary] = field(default_factory=list, init=False)
 
-    async def run(self) -> list[dict[str, Any]]:
+    async def run(self) -> list[EndpointSummary]:
         """Send the cases that have no answer yet, and return one summary per target, in their order.
 
         Results and summaries are written even if the run ends early. A driver's failure ends its own target only; the
@@ -237,9 +238,9 @@ class Verification:
                 await asyncio.to_thread(self._write, record, part)
             except TrialbedError as error:
                 problems.append(error)
-        if status == "finished" and not any(found["success_count"] for found in self._summaries):
+        if status == "finished" and not any(found.counts.success_count for found in self._summaries):
             status = "incomplete"
-        is_empty = record.is_new and not problems and not any(found["case_count"] for found in self._summaries)
+        is_empty = record.is_new and not problems and not any(found.figures.case_count for found in self._summaries)
         await asyncio.to_thread(record.end, None if is_empty else status)
         if is_empty:
             self.run_id = None
@@ -276,11 +277,11 @@ class Verification:
         try:
             tally = self._write_rows(record, part, note)
             queue.check_counts(part.unchanged, tally.total)
-            document = summary(info, tally)
-            self._summaries.append(document)
+            found = summary(info, tally)
+            self._summaries.append(found)
             exports = record.endpoints[part.label].exports
-            record.note(info.model_copy(update={**figures(document), "exports": exports}))
-            write_summary(target.summary, document)
+            record.note(info.model_copy(update={**figures(found), "exports": exports}))
+            write_summary(target.summary, found)
         except OSError as error:
             raise TrialbedError(
                 f"{error.filename or target.output}: cannot be written: {error.strerror}. The answers are kept in "

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from trialbed.statistics import quantile
+from trialbed.statistics import Estimate, quantile
 from trialbed.views import (
     UNKNOWN,
     Curve,
@@ -24,7 +24,7 @@ from trialbed.views import (
 from trialbed_verify.comparison import QUANTILES, Results, read_one
 from trialbed_verify.publication import Source, examples_of_failures, examples_of_findings, read_source
 from trialbed_verify.verification.results import CaseRate, ResultRow
-from trialbed_verify.views import suite_tables
+from trialbed_verify.views import VendorSuites, suite_tables
 
 Part: TypeAlias = Table | IntervalPlot | DistributionPlot | Disclosures
 
@@ -72,9 +72,9 @@ def _model(model: str, vendors: Sequence[VendorFile]) -> Iterator[Part]:
     for title, rate in RATES.items():
         found = {one.label: rate(one.results.rows) for one in vendors}
         points = [
-            PlotPoint(name, value["value"], value["low"], value["high"], estimate(value, 2))
+            PlotPoint(name, value.value, *value.interval[:2], estimate(value, 2))
             for name, value in found.items()
-            if value
+            if value and value.interval
         ]
         if points:
             yield IntervalPlot(f"{model}: {title}, with its 95 % interval", points, limits=(0.0, 1.0))
@@ -124,7 +124,7 @@ def _files(vendors: Sequence[VendorFile]) -> Table:
     return Table.of("Files", ("file", "vendor", "first answer", "last answer"), rows)
 
 
-def _rate(rows: Sequence[ResultRow], verdict: Callable[[ResultRow], bool | None]) -> Mapping[str, Any] | None:
+def _rate(rows: Sequence[ResultRow], verdict: Callable[[ResultRow], bool | None]) -> Estimate | None:
     """Return the share of rows whose verdict is True, of those that have one; trials of a case are taken together."""
     rate, places = CaseRate(), dict[object, int]()
     for row in rows:
@@ -132,14 +132,14 @@ def _rate(rows: Sequence[ResultRow], verdict: Callable[[ResultRow], bool | None]
         if found is not None:
             case = row.case or row.data_index or row.line
             rate.add(places.setdefault(case, len(places)), success=found)
-    return rate.as_json()
+    return rate.estimate()
 
 
 def _is_valid(row: ResultRow) -> bool | None:
     return row.valid if row.success and row.finish_reason == "tool_calls" else None
 
 
-RATES: Mapping[str, Callable[[Sequence[ResultRow]], Mapping[str, Any] | None]] = {
+RATES: Mapping[str, Callable[[Sequence[ResultRow]], Estimate | None]] = {
     "success rate": lambda rows: _rate(rows, lambda row: row.success),
     "schema, per response": lambda rows: _rate(rows, _is_valid),
 }
@@ -159,5 +159,5 @@ def _reasons(rows: Sequence[ResultRow]) -> Iterator[str]:
     return (reason for row in rows for call in row.calls or () for reason in call.reasons)
 
 
-def _suites(one: VendorFile) -> Mapping[str, Any]:
-    return {"vendor": one.results.vendor, "is_baseline": one.is_baseline, "suites": one.source.suites}
+def _suites(one: VendorFile) -> VendorSuites:
+    return VendorSuites(one.results.vendor, one.is_baseline, one.source.suites)

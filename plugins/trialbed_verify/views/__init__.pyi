@@ -5,7 +5,7 @@ from ._models import model_tables as model_tables
 from ._ranking import ranking_records as ranking_records
 from ._ranking import ranking_tables as ranking_tables
 from ._reporter import VerificationReporter as VerificationReporter
-from ._suites import suite_records as suite_records
+from ._suites import VendorSuites as VendorSuites
 from ._suites import suite_tables as suite_tables
 from ._tests import comparison_tests as comparison_tests
 from ._tests import verification_tests as verification_tests

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TextIO
+from collections.abc import Sequence
+from typing import TextIO
 
 from trialbed.contracts import Reporter
 from trialbed.views import print_tables
+from trialbed_verify.verification.results import EndpointSummary
 from trialbed_verify.views._verification import verification_tables
 
 
@@ -15,6 +16,6 @@ class VerificationReporter(Reporter):
 
     shows = "verify"
 
-    def report(self, documents: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
+    def report(self, report: Sequence[EndpointSummary], stream: TextIO) -> None:
         """Write the tables of one verification, one model after the other."""
-        print_tables(verification_tables(documents), stream)
+        print_tables(verification_tables(report), stream)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from trialbed.views import TestCase
 from trialbed_verify.findings import GATES, KINDS, PROTOCOL_ERRORS
 
 if TYPE_CHECKING:
     from trialbed_verify.comparison import VendorComparison
+    from trialbed_verify.verification.results import EndpointSummary
 
 
-def verification_tests(summary: Mapping[str, Any]) -> Iterator[TestCase]:
+def verification_tests(summary: EndpointSummary) -> Iterator[TestCase]:
     """Yield a test of the answers that came, one of the calls against their schemas, and one per gate of findings."""
-    name = f"{summary['model']} at {summary['vendor']}"
-    failed, wrong = summary["failure_count"], summary["schema_validation_error_count"]
-    problems = ", ".join(f"{count} {kind}" for kind, count in summary["problems"].items())
+    name, found = f"{summary.model} at {summary.vendor}", summary.figures
+    failed, wrong = summary.counts.failure_count, summary.counts.schema_validation_error_count
+    problems = ", ".join(f"{count} {kind}" for kind, count in found.problems.items())
     yield _test(name, "requests are answered", "unanswered", f"{failed} were not: {problems}" if failed else "")
     yield _test(name, "calls fit their schemas", "schema", f"{wrong} responses do not" if wrong else "")
     for gate in GATES:
@@ -24,11 +25,11 @@ def verification_tests(summary: Mapping[str, Any]) -> Iterator[TestCase]:
             continue
         counts = [
             f"{count} {kind}"
-            for kind, count in summary["notes"].items()
+            for kind, count in found.notes.items()
             if kind in KINDS and KINDS[kind].gate == gate and KINDS[kind].severity == "violation"
         ]
         if gate == "protocol":
-            counts += [f"{count} {kind}" for kind, count in summary["problems"].items() if kind in PROTOCOL_ERRORS]
+            counts += [f"{count} {kind}" for kind, count in found.problems.items() if kind in PROTOCOL_ERRORS]
         yield _test(name, f"no violations: {gate}", "violation", ", ".join(counts))
 
 

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from trialbed.statistics import Estimate
 from trialbed.views import UNKNOWN, Table, TableRow, compact, counts, estimate
-from trialbed_verify.verification.results import UNNAMED
-from trialbed_verify.views._suites import suite_tables
-
-Summary = Mapping[str, Any]
+from trialbed_verify.documents import as_document
+from trialbed_verify.verification.results import UNNAMED, EndpointSummary, ObservedSpread, RowExample, TokenCost
+from trialbed_verify.views._suites import VendorSuites, suite_tables
 
 RATES = {
     "success_rate": "success rate",
@@ -35,51 +35,57 @@ ALARMING = ("failed", "not sent")
 """Rows in which any text is a problem."""
 
 
-def verification_tables(summaries: Sequence[Summary]) -> list[Table]:
+def verification_tables(summaries: Sequence[EndpointSummary]) -> list[Table]:
     """For each model: figures with vendors as columns, their background, and where they come from."""
-    return [table for own in _by_model(summaries) for table in (_figures(own), *suite_tables(own), _provenance(own))]
+    return [table for own in _by_model(summaries) for table in _tables(own)]
 
 
-def verification_records(summaries: Sequence[Summary]) -> list[dict[str, Any]]:
+def _tables(summaries: Sequence[EndpointSummary]) -> Iterator[Table]:
+    yield _figures(summaries)
+    yield from suite_tables([VendorSuites(one.vendor, one.is_baseline, one.figures.suites) for one in summaries])
+    yield _provenance(summaries)
+
+
+def verification_records(summaries: Sequence[EndpointSummary]) -> list[dict[str, Any]]:
     """One record per model and vendor."""
     return [_record(summary) for summary in summaries]
 
 
-def _by_model(summaries: Sequence[Summary]) -> Iterator[list[Summary]]:
-    for model in dict.fromkeys(summary["model"] for summary in summaries):
-        yield [summary for summary in summaries if summary["model"] == model]
+def _by_model(summaries: Sequence[EndpointSummary]) -> Iterator[list[EndpointSummary]]:
+    for model in dict.fromkeys(summary.model for summary in summaries):
+        yield [summary for summary in summaries if summary.model == model]
 
 
-def _figures(summaries: Sequence[Summary]) -> Table:
+def _figures(summaries: Sequence[EndpointSummary]) -> Table:
     rows = [TableRow(row[0], tuple(row[1:]), alarming=row[0] in ALARMING) for row in _rows(summaries)]
     return Table(_heading(summaries[0]), _columns(summaries), rows, list(_notes(summaries)))
 
 
-def _columns(summaries: Sequence[Summary]) -> list[str]:
-    return ["", *(summary["vendor"] + "*" * summary["is_baseline"] for summary in summaries)]
+def _columns(summaries: Sequence[EndpointSummary]) -> list[str]:
+    return ["", *(summary.vendor + "*" * summary.is_baseline for summary in summaries)]
 
 
-def _heading(summary: Summary) -> str:
-    about = summary["provenance"]
+def _heading(summary: EndpointSummary) -> str:
+    about = summary.provenance
     return (
-        f"{summary['model']}: {about['test_set_cases']} requests of {about['test_set']} "
+        f"{summary.model}: {about['test_set_cases']} requests of {about['test_set']} "
         f"({about['test_set_digest'][:12]}), {about['trials']} trial(s), trialbed {about['trialbed_version']}"
     )
 
 
-def _rows(summaries: Sequence[Summary]) -> Iterator[tuple[str, ...]]:
-    yield "requests ended", *(str(summary["case_count"]) for summary in summaries)
+def _rows(summaries: Sequence[EndpointSummary]) -> Iterator[tuple[str, ...]]:
+    yield "requests ended", *(str(summary.figures.case_count) for summary in summaries)
     for outcome in OUTCOMES:
-        yield outcome, *(str(summary["outcomes"].get(outcome, 0)) for summary in summaries)
-    failed = [_most_common(summary["problems"]) for summary in summaries]
-    not_sent = [str(summary["not_sent"] or "") for summary in summaries]
+        yield outcome, *(str(summary.figures.outcomes.get(outcome, 0)) for summary in summaries)
+    failed = [_most_common(summary.figures.problems) for summary in summaries]
+    not_sent = [str(summary.not_sent or "") for summary in summaries]
     yield from ((label, *cells) for label, cells in (("failed", failed), ("not sent", not_sent)) if any(cells))
     for key, label in RATES.items():
-        yield label, *(estimate(summary[key], 2, with_n=True) for summary in summaries)
+        yield label, *(estimate(summary.figures.rates[key], 2, with_n=True) for summary in summaries)
     for key, label in FIGURES.items():
-        yield label, *(_spread(summary[key]) for summary in summaries)
-    if any(summary.get("cost") for summary in summaries):
-        yield "cost", *(_cost(summary.get("cost")) for summary in summaries)
+        yield label, *(_spread(summary.figures.spreads[key]) for summary in summaries)
+    if any(summary.cost for summary in summaries):
+        yield "cost", *(_cost(summary.cost) for summary in summaries)
 
 
 def _most_common(problems: Mapping[str, int]) -> str:
@@ -89,45 +95,45 @@ def _most_common(problems: Mapping[str, int]) -> str:
     return f"{counts(usual)}, {others} others" if others else counts(usual)
 
 
-def _cost(cost: Mapping[str, float] | None) -> str:
-    return UNKNOWN if cost is None else compact(cost["total"])
+def _cost(cost: TokenCost | None) -> str:
+    return UNKNOWN if cost is None else compact(cost.total)
 
 
-def _spread(figures: Mapping[str, float] | None) -> str:
-    return UNKNOWN if figures is None else "/".join(compact(figures[quantile]) for quantile in QUANTILES)
+def _spread(found: ObservedSpread | None) -> str:
+    return UNKNOWN if found is None else "/".join(map(compact, (found.p50, found.p95, found.p99)))
 
 
-def _notes(summaries: Sequence[Summary]) -> Iterator[str]:
+def _notes(summaries: Sequence[EndpointSummary]) -> Iterator[str]:
     yield (
         "[low, high] is the 95% interval, with the trials of a case taken together; times and tokens are p50/p95/p99 "
         "of the answers that report them."
     )
-    if any(summary["is_baseline"] for summary in summaries):
+    if any(summary.is_baseline for summary in summaries):
         yield "* is the baseline."
     for summary in summaries:
-        yield from (f"{summary['vendor']}: {note}" for note in _own_notes(summary))
+        yield from (f"{summary.vendor}: {note}" for note in _own_notes(summary))
 
 
-def _own_notes(summary: Summary) -> Iterator[str]:
-    if summary["client_saturated"]:
-        lag = compact(summary["loop_lag_ms"]["p95"])
-        yield f"this machine was delayed (p95 {lag} ms), so the times describe it as much as the vendor."
-    if summary["failure"]:
-        yield f"stopped because its driver failed: {summary['failure']}"
-    if summary["notes"]:
-        yield f"notes: {counts(summary['notes'])}"
-    for kind, count in summary["problems"].items():
-        yield from _examples(f"{count} {kind}", summary["examples"]["problems"].get(kind, ()))
-    for reason, count in summary["call_problems"].items():
-        yield from _examples(f"{count} calls {reason}", summary["examples"]["calls"].get(reason, ()))
+def _own_notes(summary: EndpointSummary) -> Iterator[str]:
+    found = summary.figures
+    if summary.client_saturated and (lag := found.spreads["loop_lag_ms"]):
+        yield f"this machine was delayed (p95 {compact(lag.p95)} ms), so the times describe it as much as the vendor."
+    if summary.failure:
+        yield f"stopped because its driver failed: {summary.failure}"
+    if found.notes:
+        yield f"notes: {counts(found.notes)}"
+    for kind, count in found.problems.items():
+        yield from _examples(f"{count} {kind}", found.examples["problems"].get(kind, ()))
+    for reason, count in found.call_problems.items():
+        yield from _examples(f"{count} calls {reason}", found.examples["calls"].get(reason, ()))
 
 
-def _examples(title: str, examples: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _examples(title: str, examples: Sequence[RowExample]) -> Iterator[str]:
     """The affected lines of the test set, with each message once."""
     lines: dict[str, dict[str, None]] = {}
     for example in examples:
-        said = ": ".join(filter(None, (example.get("tool"), example["message"])))
-        lines.setdefault(said, {})[str(example["line"])] = None
+        said = ": ".join(filter(None, (example.tool, example.message)))
+        lines.setdefault(said, {})[str(example.line)] = None
     if not lines:
         yield title
     for place, (said, found) in enumerate(lines.items()):
@@ -135,23 +141,23 @@ def _examples(title: str, examples: Sequence[Mapping[str, Any]]) -> Iterator[str
         yield f"{named}: {said}" if said else named
 
 
-def _provenance(summaries: Sequence[Summary]) -> Table:
+def _provenance(summaries: Sequence[EndpointSummary]) -> Table:
     rows = [row for row in _sources(summaries) if set(row[1:]) != {UNKNOWN}]
     return Table.of("Where they come from", _columns(summaries), rows, _setting(summaries[0]))
 
 
-def _sources(summaries: Sequence[Summary]) -> Iterator[tuple[str, ...]]:
-    abouts = [summary["provenance"] for summary in summaries]
-    configurations = [about["configuration"] for about in abouts]
+def _sources(summaries: Sequence[EndpointSummary]) -> Iterator[tuple[str, ...]]:
+    abouts = [summary.provenance for summary in summaries]
+    configurations = [summary.configuration for summary in summaries]
     yield "endpoint", *(found["base_url"] for found in configurations)
     yield "model asked for", *(found["model_id"] for found in configurations)
     yield "provider", *(found["provider"] or UNKNOWN for found in configurations)
     yield "vendor driver", *(about["drivers"]["vendor"] or UNKNOWN for about in abouts)
     yield "model adapter", *(about["drivers"]["model_adapter"] or UNKNOWN for about in abouts)
     for key, label in (("models", "served model"), ("fingerprints", "fingerprint"), ("providers", "served by")):
-        yield label, *(_served_names(summary[f"served_{key}"]) for summary in summaries)
-    yield "first ended", *(_moment(summary["first_row_at"]) for summary in summaries)
-    yield "last ended", *(_moment(summary["last_row_at"]) for summary in summaries)
+        yield label, *(_served_names(summary.figures.served[key]) for summary in summaries)
+    yield "first ended", *(_moment(summary.figures.first_row_at) for summary in summaries)
+    yield "last ended", *(_moment(summary.figures.last_row_at) for summary in summaries)
     yield "proxy", *(about["proxy"] or UNKNOWN for about in abouts)
     yield "configuration", *(about["configuration_digest"][:12] for about in abouts)
 
@@ -169,12 +175,12 @@ def _served_names(found: Mapping[str, int]) -> str:
     return ", ".join(names[:3]) + (f", {len(names) - 3} more" if len(names) > 3 else "")
 
 
-def _setting(summary: Summary) -> Iterator[str]:
-    about = summary["provenance"]
+def _setting(summary: EndpointSummary) -> Iterator[str]:
+    about = summary.provenance
     asked = {
         key: value
         for key in ("temperature", "max_tokens", "stream", "extra_body", "tokenizer")
-        if (value := about["configuration"][key]) not in (None, {})
+        if (value := summary.configuration[key]) not in (None, {})
     }
     yield (
         f"Test set {about['test_set']}, SHA-256 {about['test_set_digest']}; request concurrency "
@@ -187,39 +193,43 @@ def _setting(summary: Summary) -> Iterator[str]:
         yield f"Line {line['line']} of the test set was skipped: {line['reason']}."
 
 
-def _record(summary: Summary) -> dict[str, Any]:
-    about = summary["provenance"]
+def _record(summary: EndpointSummary) -> dict[str, Any]:
+    about, found = summary.provenance, summary.figures
     record = {
-        "model": summary["model"],
-        "vendor": summary["vendor"],
-        "is_baseline": summary["is_baseline"],
-        "requests_ended": summary["case_count"],
-        "not_sent": summary["not_sent"],
-        **{outcome: summary["outcomes"].get(outcome, 0) for outcome in OUTCOMES},
-        "failed": summary["failure_count"],
-        "problems": counts(summary["problems"]),
+        "model": summary.model,
+        "vendor": summary.vendor,
+        "is_baseline": summary.is_baseline,
+        "requests_ended": found.case_count,
+        "not_sent": summary.not_sent,
+        **{outcome: found.outcomes.get(outcome, 0) for outcome in OUTCOMES},
+        "failed": summary.counts.failure_count,
+        "problems": counts(found.problems),
     }
     for key in RATES:
-        found = summary[key] or {}
-        record |= {f"{key}{suffix}": found.get(name) for suffix, name in _ESTIMATE.items()}
+        record |= _columns_of(key, found.rates[key])
     for key in FIGURES:
-        found = summary[key] or {}
-        record |= {f"{key}_{name}": found.get(name) for name in ("mean", *QUANTILES, "n")}
-    for name, found in (summary.get("suites") or {}).items():
-        record |= {f"suite_{name}{suffix}": (found["score"] or {}).get(key) for suffix, key in _ESTIMATE.items()}
+        spread = as_document(found.spreads[key]) or {}
+        record |= {f"{key}_{name}": spread.get(name) for name in ("mean", *QUANTILES, "n")}
+    for name, suite in found.suites.items():
+        record |= _columns_of(f"suite_{name}", suite.score)
     return record | {
-        "cost": (summary.get("cost") or {}).get("total"),
-        "client_saturated": summary["client_saturated"],
-        "base_url": about["configuration"]["base_url"],
-        "model_id": about["configuration"]["model_id"],
-        "provider": about["configuration"]["provider"],
-        "served_models": _served_names(summary["served_models"]),
-        "first_row_at": summary["first_row_at"],
-        "last_row_at": summary["last_row_at"],
+        "cost": summary.cost and summary.cost.total,
+        "client_saturated": summary.client_saturated,
+        "base_url": summary.configuration["base_url"],
+        "model_id": summary.configuration["model_id"],
+        "provider": summary.configuration["provider"],
+        "served_models": _served_names(found.served["models"]),
+        "first_row_at": found.first_row_at,
+        "last_row_at": found.last_row_at,
         "test_set_digest": about["test_set_digest"],
         "configuration_digest": about["configuration_digest"],
         "trialbed_version": about["trialbed_version"],
     }
+
+
+def _columns_of(name: str, found: Estimate | None) -> dict[str, Any]:
+    figures = {} if found is None else found.as_json()
+    return {f"{name}{suffix}": figures.get(key) for suffix, key in _ESTIMATE.items()}
 
 
 _ESTIMATE = {"": "value", "_low": "low", "_high": "high", "_n": "n"}

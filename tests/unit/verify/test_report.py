@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -12,10 +11,11 @@ from support.vendor_rows import own_row, write_rows
 from support.verification import summarised
 
 from trialbed_verify.report import VerifyReport
+from trialbed_verify.verification.results import EndpointSummary
 
 
 @pytest.fixture
-def summary(tmp_path: Path) -> dict[str, Any]:
+def summary(tmp_path: Path) -> EndpointSummary:
     """Of three cases, of which one is not answered."""
     page = {"kind": "html", "message": "a web page"}
     rows = [own_row(1, "protocol_error", problem=page), own_row(2, "stop"), own_row(3, "tool_calls")]
@@ -23,15 +23,15 @@ def summary(tmp_path: Path) -> dict[str, Any]:
     return summarised(tmp_path, *rows)
 
 
-def printed(summary: dict[str, Any], form: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
+def printed(summary: EndpointSummary, form: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
     VerifyReport([summary]).print(form, [folder / "results.jsonl"])
     return capsys.readouterr().out
 
 
 def test_a_verification_is_printed_in_each_format(
-    summary: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    summary: EndpointSummary, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert json.loads(printed(summary, "json", tmp_path, capsys)) == summary
+    assert json.loads(printed(summary, "json", tmp_path, capsys)) == summary.as_document()
     assert printed(summary, "html", tmp_path, capsys).startswith("<!DOCTYPE html>")
     assert printed(summary, "csv", tmp_path, capsys).startswith("model,vendor,")
     assert "| " in printed(summary, "markdown", tmp_path, capsys)

@@ -16,6 +16,7 @@ from trialbed.cli.setting_options import setting_option
 
 if TYPE_CHECKING:
     from trialbed_verify.verification import Target, TestSet, VerifyOptions
+    from trialbed_verify.verification.results import EndpointSummary
 
 EPILOG = """\b
 Examples:
@@ -165,7 +166,7 @@ def command(file: Path | None, *, as_json: bool, **given: Any) -> int:
     return _report(summaries, targets, given, form)
 
 
-def _send(cases: TestSet, targets: list[Target], options: VerifyOptions) -> list[dict[str, Any]]:
+def _send(cases: TestSet, targets: list[Target], options: VerifyOptions) -> list[EndpointSummary]:
     import asyncio
 
     try:
@@ -174,7 +175,7 @@ def _send(cases: TestSet, targets: list[Target], options: VerifyOptions) -> list
         raise click.Abort from None
 
 
-async def _verify(cases: TestSet, targets: list[Target], options: VerifyOptions) -> list[dict[str, Any]]:
+async def _verify(cases: TestSet, targets: list[Target], options: VerifyOptions) -> list[EndpointSummary]:
     from trialbed.cli.signals import cancel_on_terminate
     from trialbed_verify.cli.verify._progress import verify_progress
     from trialbed_verify.verification import Verification
@@ -191,7 +192,7 @@ async def _verify(cases: TestSet, targets: list[Target], options: VerifyOptions)
     return summaries
 
 
-def _report(summaries: list[dict[str, Any]], targets: list[Target], given: dict[str, Any], form: str) -> int:
+def _report(summaries: list[EndpointSummary], targets: list[Target], given: dict[str, Any], form: str) -> int:
     from trialbed_verify.report import VerifyReport, compared_targets
 
     comparisons = compared_targets(targets) if given["config"] or given["load"] else None

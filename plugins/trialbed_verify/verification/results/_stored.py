@@ -8,12 +8,12 @@ import tempfile
 from array import array
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from trialbed.files import replacing
 from trialbed.records import EndpointInfo
 from trialbed.store import StoredRun, verified_cases
 from trialbed.wire import dump_json, parse_json_fast
+from trialbed_verify.verification.results._records import EndpointSummary
 from trialbed_verify.verification.results._row import Row
 from trialbed_verify.verification.results._summaries import summary
 from trialbed_verify.verification.results._tally import Tally
@@ -81,7 +81,7 @@ def stored_rows(run: StoredRun, label: str) -> Iterator[Row]:
     return (row_of(case) for _, case in verified_cases(run, label) if case is not None)
 
 
-def stored_summaries(run: StoredRun) -> list[dict[str, Any]]:
+def stored_summaries(run: StoredRun) -> list[EndpointSummary]:
     """Return a summary of each endpoint."""
     return [_summary(run, endpoint) for endpoint in run.record.endpoints]
 
@@ -123,7 +123,7 @@ def _lines(run: StoredRun, label: str, made: LineCache | None) -> Iterator[tuple
             yield parse_json_fast(line), line
 
 
-def _summary(run: StoredRun, endpoint: EndpointInfo) -> dict[str, Any]:
+def _summary(run: StoredRun, endpoint: EndpointInfo) -> EndpointSummary:
     tally = Tally()
     for row in stored_rows(run, endpoint.label):
         tally.add(row)

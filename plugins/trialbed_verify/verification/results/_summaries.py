@@ -13,13 +13,10 @@ from trialbed.drivers import driver_info
 from trialbed.files import replacing
 from trialbed.records import EndpointInfo
 from trialbed_verify.verification.cases import TestSet
+from trialbed_verify.verification.results._records import EndpointSummary, TokenCost
 from trialbed_verify.verification.results._redaction import RowRedaction
 from trialbed_verify.verification.results._tally import Tally
 from trialbed_verify.verification.targets import Target, VerifyOptions
-
-SATURATED = 0.05
-"""Seconds of lag, at the 95th percentile, above which the times say more about this process than about the vendor."""
-
 
 MILLION = 1_000_000
 """Tokens to which a price applies."""
@@ -42,32 +39,33 @@ def endpoint_info(target: Target, label: str, cases: TestSet, options: VerifyOpt
     return RowRedaction(target.secrets).record(info)
 
 
-def summary(endpoint: EndpointInfo, tally: Tally) -> dict[str, Any]:
-    """Return the K2-style fields, then Trialbed's own; ``eval_*`` describe the last session, all others the results."""
-    own = tally.own_fields()
-    began, ended = endpoint.began, endpoint.ended
-    return {
-        "model": endpoint.model,
-        **tally.k2_fields(),
-        "eval_started_at": began.isoformat() if began else None,
-        "eval_finished_at": ended.isoformat() if ended else None,
-        "eval_duration_ms": round((ended - began).total_seconds() * 1000) if began and ended else None,
-        "vendor": endpoint.vendor,
-        "is_baseline": endpoint.is_baseline,
-        **own,
-        "not_sent": endpoint.not_sent,
-        "failure": endpoint.failure,
-        "client_saturated": _is_saturated(own),
-        "cost": cost(tally.k2_fields()["usage"], endpoint.prices),
-        "provenance": endpoint.provenance,
-    }
+def summary(endpoint: EndpointInfo, tally: Tally) -> EndpointSummary:
+    """Return the summary of an endpoint, from its description and its rows."""
+    counts = tally.counts()
+    return EndpointSummary(
+        model=endpoint.model,
+        vendor=endpoint.vendor,
+        is_baseline=endpoint.is_baseline,
+        began=endpoint.began,
+        ended=endpoint.ended,
+        counts=counts,
+        figures=tally.figures(),
+        not_sent=endpoint.not_sent,
+        failure=endpoint.failure,
+        cost=cost(counts.usage, endpoint.prices),
+        provenance=endpoint.provenance,
+    )
 
 
-def figures(document: Mapping[str, Any]) -> dict[str, Any]:
+def figures(found: EndpointSummary) -> dict[str, Any]:
     """Return the figures of a summary that a run has of its endpoint, for lists and histories."""
-    rates = (document["success_rate"], document["schema_accuracy_per_response"])
-    success, schema = (rate["value"] if rate else None for rate in rates)
-    return {"last_row_at": document["last_row_at"], "success_rate": success, "schema_accuracy": schema}
+    own = found.figures
+    success, schema = own.rates["success_rate"], own.rates["schema_accuracy_per_response"]
+    return {
+        "last_row_at": own.last_row_at,
+        "success_rate": success and success.value,
+        "schema_accuracy": schema and schema.value,
+    }
 
 
 def provenance(target: Target, cases: TestSet, options: VerifyOptions) -> dict[str, Any]:
@@ -96,24 +94,22 @@ def provenance(target: Target, cases: TestSet, options: VerifyOptions) -> dict[s
     }
 
 
-def cost(usage: Mapping[str, int], prices: Mapping[str, float]) -> dict[str, float] | None:
+def cost(usage: Mapping[str, int], prices: Mapping[str, float]) -> TokenCost | None:
     """Return the cost of the reported tokens at the prices of the configuration; None if it has none."""
     if not prices:
         return None
-    parts = {
-        "input": usage["prompt_tokens"] * prices.get("input", 0.0) / MILLION,
-        "output": usage["completion_tokens"] * prices.get("output", 0.0) / MILLION,
-    }
-    return {**parts, "total": sum(parts.values())}
+    asked = usage["prompt_tokens"] * prices.get("input", 0.0) / MILLION
+    answered = usage["completion_tokens"] * prices.get("output", 0.0) / MILLION
+    return TokenCost(asked, answered, asked + answered)
 
 
-def write_summary(path: Path, document: dict[str, Any]) -> None:
+def write_summary(path: Path, found: EndpointSummary) -> None:
     """Replace a summary atomically.
 
     Raises:
         OSError: the file cannot be written.
     """
-    text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    text = json.dumps(found.as_document(), ensure_ascii=False, indent=2) + "\n"
     with replacing(path) as file:
         # Vendors send lone surrogates, which JSON can hold as escapes only.
         file.write(text.encode("utf-8", "backslashreplace"))
@@ -125,8 +121,3 @@ def _driver(kind: str, name: str) -> str | None:
         return None
     found = driver_info(kind, name)
     return f"{name} ({found.distribution} {found.version})"
-
-
-def _is_saturated(own: dict[str, Any]) -> bool | None:
-    lag = own["loop_lag_ms"]
-    return None if lag is None else bool(lag["p95"] > SATURATED * 1000)

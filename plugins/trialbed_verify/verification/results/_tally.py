@@ -8,14 +8,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trialbed.statistics import clustered_interval, quantile
+from trialbed.statistics import Estimate, clustered_interval, quantile
 from trialbed_verify.suites import SuiteTally
 from trialbed_verify.verification.cases import CallFields
+from trialbed_verify.verification.results._records import AnswerCounts, ObservedSpread, RowExample, RowFigures
 from trialbed_verify.verification.results._row import Row
 
-QUANTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")
 RATES = ("success_rate", "first_attempt_success_rate", "schema_accuracy_per_response", "schema_accuracy_per_call")
+SERVED = {"model": "models", "system_fingerprint": "fingerprints", "provider": "providers"}
+"""Field in which an answer says what served it -> its name in the summary."""
+
 FIGURES = ("ttft_ms", "tps", "duration_ms", "total_tokens", "loop_lag_ms")
 
 MOST_NAMES = 100
@@ -32,8 +35,6 @@ UNNAMED = "(not told)"
 
 WIDEST_GAP = 1 << 20
 """Line numbers beyond which cases are not counted by their place: no test set has so many lines."""
-
-Example = dict[str, Any]
 
 EXAMPLES = 3
 """Examples kept of each kind."""
@@ -54,7 +55,7 @@ class Tally:
         self._reasons: Counter[str] = Counter()
         self._usage: Counter[str] = Counter()
         self._reporting: Counter[str] = Counter()
-        self._served = {key: Counter[str]() for key in ("model", "system_fingerprint", "provider")}
+        self._served = {key: Counter[str]() for key in SERVED}
         self._attempts = self._unchecked = 0
         self._rates = {name: CaseRate() for name in RATES}
         self._figures = {name: array("d") for name in FIGURES}
@@ -87,46 +88,44 @@ class Tally:
         if row["status"] == "success":
             self._count_answer(row)
 
-    def k2_fields(self) -> dict[str, Any]:
-        """The counters of K2-style summaries, under their names."""
+    def counts(self) -> AnswerCounts:
+        """Return the counters of K2-style summaries."""
         answered = sum(self._finish.values())
         responses = self._rates["schema_accuracy_per_response"]
         others = {reason: n for reason, n in sorted(self._finish.items()) if reason not in ("stop", "tool_calls")}
-        return {
-            "success_count": answered,
-            "failure_count": self.total - answered,
-            "finish_stop": self._finish["stop"],
-            "finish_tool_calls": self._finish["tool_calls"],
-            "finish_others": sum(others.values()),
-            "finish_others_detail": others,
-            "schema_validation_error_count": responses.total - responses.successes,
-            "successful_tool_call_count": responses.successes,
-            "usage": {key: self._usage[key] for key in TOKENS},
-        }
+        return AnswerCounts(
+            success_count=answered,
+            failure_count=self.total - answered,
+            finish_stop=self._finish["stop"],
+            finish_tool_calls=self._finish["tool_calls"],
+            finish_others=sum(others.values()),
+            finish_others_detail=others,
+            schema_validation_error_count=responses.total - responses.successes,
+            successful_tool_call_count=responses.successes,
+            usage={key: self._usage[key] for key in TOKENS},
+        )
 
-    def own_fields(self) -> dict[str, Any]:
-        """Trialbed's own fields: unknown figures are null, and every rate has its interval."""
-        return {
-            "case_count": self.total,
-            "outcomes": dict(sorted(self._outcomes.items())),
-            "problems": dict(self._problems.most_common()),
-            "notes": dict(self._notes.most_common()),
-            **{name: found.as_json() for name, found in self._rates.items()},
-            "call_count": sum(self._verdicts.values()),
-            "call_problems": dict(self._reasons.most_common()),
-            "uncheckable_responses": self._unchecked,
-            "uncheckable_calls": self._verdicts["unknown"],
-            "examples": {what: examples.as_json() for what, examples in self._examples.items()},
-            "attempt_count": self._attempts,
-            "usage_reported": {key: self._reporting[key] for key in TOKENS},
-            **{name: distribution(values) for name, values in self._figures.items()},
-            "served_models": dict(self._served["model"].most_common()),
-            "served_fingerprints": dict(self._served["system_fingerprint"].most_common()),
-            "served_providers": dict(self._served["provider"].most_common()),
-            "suites": self._suites.as_json(),
-            "first_row_at": self._first_at,
-            "last_row_at": self._last_at,
-        }
+    def figures(self) -> RowFigures:
+        """Return Trialbed's own figures: unknown ones are None, and every rate has its interval."""
+        return RowFigures(
+            case_count=self.total,
+            outcomes=dict(sorted(self._outcomes.items())),
+            problems=dict(self._problems.most_common()),
+            notes=dict(self._notes.most_common()),
+            rates={name: found.estimate() for name, found in self._rates.items()},
+            call_count=sum(self._verdicts.values()),
+            call_problems=dict(self._reasons.most_common()),
+            uncheckable_responses=self._unchecked,
+            uncheckable_calls=self._verdicts["unknown"],
+            examples={what: examples.first() for what, examples in self._examples.items()},
+            attempt_count=self._attempts,
+            usage_reported={key: self._reporting[key] for key in TOKENS},
+            spreads={name: spread(values) for name, values in self._figures.items()},
+            served={SERVED[key]: dict(counter.most_common()) for key, counter in self._served.items()},
+            suites=self._suites.summaries(),
+            first_row_at=self._first_at,
+            last_row_at=self._last_at,
+        )
 
     def _count_answer(self, row: Row) -> None:
         figures: Mapping[str, Any] = row
@@ -178,36 +177,33 @@ def count(counter: Counter[str], name: str) -> None:
     counter[name if name in counter or len(counter) < MOST_NAMES else MORE] += 1
 
 
-def distribution(values: Sequence[float]) -> dict[str, Any] | None:
+def spread(values: Sequence[float]) -> ObservedSpread | None:
     """Mean and quantiles of the known values; None if there are none."""
     if not values:
         return None
     ordered = sorted(values)
-    return {
-        "mean": sum(ordered) / len(ordered),
-        **{name: quantile(ordered, q) for name, q in QUANTILES.items()},
-        "n": len(ordered),
-    }
+    p50, p95, p99 = (quantile(ordered, share) for share in (0.50, 0.95, 0.99))
+    return ObservedSpread(sum(ordered) / len(ordered), p50, p95, p99, len(ordered))
 
 
 class Examples:
     """The first few cases of each kind in the order of the test set, in whichever order they are completed."""
 
     def __init__(self) -> None:
-        self._examples: dict[str, list[tuple[int, int, int, Example]]] = {}
+        self._examples: dict[str, list[tuple[int, int, int, RowExample]]] = {}
 
-    def add(self, kind: str, row: Row, message: str, **more: str) -> None:
+    def add(self, kind: str, row: Row, message: str, *, tool: str | None = None, evidence: str | None = None) -> None:
         """Keep a case if it is among the first of its kind."""
         examples = self._examples.setdefault(kind, [])
         key = (row["data_index"], row.get("trial") or 0)
         if len(examples) == EXAMPLES and key >= examples[-1][:2]:
             return
         number = sum(other[:2] == key for other in examples)
-        example = {"line": key[0], "trial": key[1], **more, "message": one_line(message)}
+        example = RowExample(*key, one_line(message), tool, evidence)
         insort(examples, (*key, number, example), key=lambda entry: entry[:3])
         del examples[EXAMPLES:]
 
-    def as_json(self) -> dict[str, list[Example]]:
+    def first(self) -> dict[str, list[RowExample]]:
         """Kind -> its examples."""
         return {kind: [entry[3] for entry in entries] for kind, entries in sorted(self._examples.items())}
 
@@ -238,9 +234,8 @@ class CaseRate:
         self._parts[place] += success
         self._wholes[place] += 1
 
-    def as_json(self) -> dict[str, Any] | None:
+    def estimate(self) -> Estimate | None:
         """The share with its 95 % interval; None if nothing was counted."""
         if not self.total:
             return None
-        low, high, _ = clustered_interval(self._parts, self._wholes)
-        return {"value": self.successes / self.total, "low": low, "high": high, "n": self.total}
+        return Estimate(self.successes / self.total, clustered_interval(self._parts, self._wholes), self.total)

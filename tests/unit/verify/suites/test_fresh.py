@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.verification import target, verify
+from support.verification import target, verified
 
 from trialbed_scripted import serve
+from trialbed_verify.documents import as_document
 from trialbed_verify.suites import SUITES, write_test_set
 from trialbed_verify.verification import TestSet
 from trialbed_verify.views import verification_tables
@@ -69,8 +70,10 @@ async def sent(folder: Path, name: str, known: str) -> tuple[dict[str, Any], str
     write_test_set([name], file, 11)
     write_test_set([name], folder / "public.jsonl")
     async with serve(faults=json.dumps({"answers": {"test_set": str(folder / known)}})) as server:
-        (summary,) = await verify(file, target(server.url, folder), retries=0, fresh=True, request_concurrency=16)
-    return summary["suites"], "\n".join(note for table in verification_tables([summary]) for note in table.notes)
+        (summary,) = await verified(file, target(server.url, folder), retries=0, fresh=True, request_concurrency=16)
+    return as_document(summary.figures.suites), "\n".join(
+        note for table in verification_tables([summary]) for note in table.notes
+    )
 
 
 async def test_a_vendor_that_knows_a_suite_by_heart_is_found(tmp_path: Path) -> None:

@@ -21,15 +21,16 @@ def test_trials_of_a_case_are_one_observation() -> None:
     for trial in range(10):
         tally.add(row(about("right", calls=False), trial=trial))
     tally.add(row(about("wrong", calls=True)))
-    found = tally.as_json()["own"]
-    assert (found["rows"], found["cases"], found["score"]["value"], found["score"]["n"]) == (11, 2, 0.5, 2)
+    found = tally.summaries()["own"]
+    assert found.score is not None
+    assert (found.rows, found.cases, found.score.value, found.score.n) == (11, 2, 0.5, 2)
 
 
 def test_the_first_examples_are_those_of_the_test_set_whatever_the_order_of_arrival() -> None:
     tally = SuiteTally()
     for line in (9, 2, 7, 1, 3):
         tally.add(row(about(str(line), calls=True), data_index=line))
-    assert [one["line"] for one in tally.as_json()["own"]["examples"]["calls"]] == [1, 2, 3]
+    assert [one.line for one in tally.summaries()["own"].examples["calls"]] == [1, 2, 3]
 
 
 @for_each("suite", [None, [], "x", {"name": 5}, {"name": "own"}, {"name": "own", "by": [], "expect": 5}])
@@ -38,4 +39,4 @@ def test_rows_of_other_tools_break_nothing(suite: Any) -> None:
     tally.add(row(suite))
     tally.add({})
     tally.add(row(about("odd", calls=True, by="x", probe=5), data_index="x", trial=[]))
-    assert tally.as_json()["own"]["cases"] == 1
+    assert tally.summaries()["own"].cases == 1
