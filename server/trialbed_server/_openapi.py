@@ -229,7 +229,8 @@ def _paths() -> Iterator[tuple[str, Document]]:
         },
     )
     number = {"type": "object", "properties": {"amount": {"type": "number", "minimum": 0}}, "required": ["amount"]}
-    amount = {"required": True, "content": {"application/json": {"schema": number}}}
+    example = {"amount": 0.25}
+    amount = {"required": True, "content": {"application/json": {"schema": number, "example": example}}}
     yield (
         "/control/spending",
         {

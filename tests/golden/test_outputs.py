@@ -170,7 +170,7 @@ def test_pages(stored: Path, tmp_path: Path) -> None:
     with Store.open(str(stored)) as store:
         ids = {name: run.run_id for name, begin in RUNS.items() for run in store.runs() if run.run_id.startswith(begin)}
     found = {}
-    with served_pages(stored, tmp_path / "data", files) as url, httpx.Client(base_url=url) as client:
+    with served_pages(stored, tmp_path / "data", files) as url, httpx.Client(base_url=url, timeout=60) as client:
         for name, path in PAGES.items():
             found[name] = _page(client, path.format(**ids), tmp_path, stored)
         for number, path in enumerate(re.findall(r'href="(/files/[^"]+)"', found["files"])):
