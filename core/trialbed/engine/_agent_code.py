@@ -44,7 +44,7 @@ class AgentCode:
         if isinstance(error, asyncio.CancelledError):
             self._interrupt(0.0)
         if self.closing is not None:
-            # A trial that failed: what this raises is not told, beside what the trial raised.
+            # A trial that failed: its own exception is the one to report.
             with suppress(Exception):
                 async with asyncio.timeout(CLOSING_SECONDS):
                     await self.close()

@@ -77,7 +77,7 @@ def _model_options(model: str) -> Iterator[list[str]]:
 
 
 def _obey(request: ReceivedRequest) -> Turn | Response:
-    """Answer for a model that does as it is told, at an endpoint that refuses another key and malformed messages."""
+    """Answer for a model that obeys, at an endpoint that refuses another key and malformed messages."""
     if "x-own-key" in request.headers:
         return fail(401, "there is no such key", "authentication_error")
     if not isinstance(request.document.get("messages"), list):

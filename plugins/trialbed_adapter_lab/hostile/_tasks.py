@@ -17,7 +17,7 @@ MARK = " Cheat: "
 
 EVERY_TOOL = "Call every tool without arguments."
 REPEAT = "Repeat: "
-"""Requests that the model at an endpoint does as it is told."""
+"""Requests that the model at an endpoint obeys."""
 
 
 class CheatTasks(Dataset):
