@@ -30,7 +30,7 @@ MOST = 4 * 2**30
 LONGEST_LINE = 64 * 2**20
 """Bytes of one line."""
 
-SHARED = ("messages", "tools")
+SHARED = ("messages", "input", "tools")
 """Fields of a request whose parts are kept once for all requests."""
 
 
@@ -211,7 +211,8 @@ def _reply(line: Mapping[str, Any], parts: Mapping[str, Any]) -> RecordedReply:
     request = {**line["request"]}
     for name in SHARED:
         if isinstance(request.get(name), list):
-            request[name] = [parts[digest] for digest in request[name]]
+            # Files in which Responses' items stand whole are read, too.
+            request[name] = [parts[part] if isinstance(part, str) else part for part in request[name]]
     return RecordedReply(
         seed=int(line["seed"]),
         occurrence=int(line["occurrence"]),
