@@ -258,6 +258,7 @@ def _wire(found: Mapping[str, Any]) -> WireFigures:
         api_calls=cached["calls"],
         cached=cached["cached"],
         waited=WireTally(*found.get("waited", (0, 0))),
+        translated=WireTally(*found.get("translated", (0, 0))),
     )
 
 

@@ -11,7 +11,7 @@ from trialbed.records import TrialResult
 from trialbed.report._entries import entry
 from trialbed.report._integrity import Integrity
 from trialbed.report._metadata import metadata
-from trialbed.report._records import LEVEL, ClaimTotals, Figures, Reason, ScoreMean, Summary
+from trialbed.report._records import LEVEL, ClaimTotals, Figures, Reason, ScoreMean, Summary, WireTally
 from trialbed.report._report import Report
 from trialbed.report.attribution import AttributedCall
 from trialbed.report.comparison import FactorEffects, FrameworkComparison
@@ -310,7 +310,12 @@ def _wire_figures(summary: Summary) -> dict[str, Any]:
         "lost_calls": {"calls": wire.lost.count, "trials": wire.lost.trials, "reasons": wire.lost.kinds},
         "filled_arguments": {"arguments": wire.filled.count, "trials": wire.filled.trials},
         "cached_calls": {"calls": wire.api_calls, "cached": wire.cached},
+        **({"translated_requests": tally} if (tally := _requests(wire.translated))["requests"] else {}),
     }
+
+
+def _requests(tally: WireTally) -> dict[str, int]:
+    return {"requests": tally.count, "trials": tally.trials}
 
 
 def clean(value: Any, secrets: Collection[str]) -> Any:

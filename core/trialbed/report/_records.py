@@ -152,6 +152,7 @@ class WireFigures:
         filled: optional arguments that had to be made up.
         api_calls, cached: calls that reached an Api, and those of them that were answered from the cache.
         waited: whole seconds for which requests to the model waited for the endpoint, or were repeated.
+        translated: requests that the endpoint was asked in another dialect.
     """
 
     finish_reasons: Mapping[str, int]
@@ -163,6 +164,7 @@ class WireFigures:
     api_calls: int
     cached: int
     waited: WireTally
+    translated: WireTally
 
 
 @dataclass(frozen=True, slots=True)

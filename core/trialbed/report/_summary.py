@@ -173,6 +173,7 @@ def _wire(trials: Sequence[ReportedTrial]) -> WireFigures:
         api_calls=sum(wire.api_calls for wire in wires),
         cached=sum(wire.cached for wire in wires),
         waited=_tally(round(wire.waited) for wire in wires),
+        translated=_tally(wire.translated for wire in wires),
     )
 
 

@@ -44,6 +44,7 @@ class WireCounts:
         lost: the reasons of calls that the framework's offer made impossible.
         filled: optional arguments that had to be made up.
         waited: seconds for which its requests waited for the endpoint, or were repeated; no framework's time.
+        translated: requests that the endpoint was asked in another dialect.
     """
 
     model_requests: int
@@ -64,6 +65,7 @@ class WireCounts:
     api_errors: int
     cached: int
     waited: float
+    translated: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +244,7 @@ def _counts(wire: WireLog, prices: Prices | None) -> WireCounts:
         api_errors=sum(1 for call in calls if call.error or call.status != 200),
         cached=sum(1 for call in calls if call.cached),
         waited=sum(turn.waited for turn in turns if turn.recorded is None),
+        translated=sum(1 for turn in turns if turn.translated),
     )
 
 

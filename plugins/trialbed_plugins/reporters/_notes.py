@@ -225,6 +225,11 @@ def _on_wire(summary: Summary) -> Iterator[str]:
             f"requests to the model waited to be sent, or to be sent again, for {wire.waited.count:,} s in "
             f"{_number(wire.waited.trials, 'trial')}, which is in wall_time only"
         )
+    if wire.translated.count:
+        yield (
+            f"{_number(wire.translated.count, 'request')} in {_number(wire.translated.trials, 'trial')} put to the model "
+            "in another dialect, as its endpoint does not speak the framework's; such answers come as a whole"
+        )
     if wire.text_calls.count:
         yield (
             f"the model wrote {_number(wire.text_calls.count, 'call')} as text instead of sending them, in "

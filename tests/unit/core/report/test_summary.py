@@ -159,7 +159,7 @@ def test_the_wires_facts_are_counted_over_all_trials(run: Run, queries: Queries,
     written = SentCall(name="now", arguments="{}")
     results = [
         asked(0, finish_reason="length"),
-        asked(1, finish_reason="stop", text_calls=(written, written)),
+        asked(1, finish_reason="stop", text_calls=(written, written), translated="chat_completions"),
         asked(2, status=403, cause="limit", usage=None),
     ]
     lost = (
@@ -179,6 +179,7 @@ def test_the_wires_facts_are_counted_over_all_trials(run: Run, queries: Queries,
     assert found["refused_requests"] == {"requests": 1, "trials": 1, "limits": {"max_steps": 1}}
     assert found["lost_calls"] == {"calls": 2, "trials": 1, "reasons": {"no tools": 1, "arguments": 1}}
     assert found["filled_arguments"] == {"arguments": 1, "trials": 1}
+    assert found["translated_requests"] == {"requests": 1, "trials": 1}
     calls = [call for result in results for call in result.wire.api_calls]
     assert found["cached_calls"] == {"calls": len(calls), "cached": sum(1 for call in calls if call.cached)}
     assert found["totals"]["total_tokens"] == 5 * 11

@@ -237,6 +237,7 @@ def test_the_wires_facts_are_noted(show: Show) -> None:
         truncated={"answers": 2, "trials": 1},
         text_calls={"calls": 1, "trials": 1},
         waited=(75, 3),
+        translated=(6, 2),
         refused_requests={"requests": 5, "trials": 2, "limits": {"max_steps": 4, "max_trial_tokens": 1}},
         first_trials={"count": 4, "kept_apart": True, "averages": {"wall_time": 3.5}},
     )
@@ -249,6 +250,7 @@ def test_the_wires_facts_are_noted(show: Show) -> None:
         "finish_reason of the model's answers: 18 stop, 2 length",
         "the model wrote 1 call as text instead of sending them, in 1 trial; they count only where the request offered",
         "requests to the model waited to be sent, or to be sent again, for 75 s in 3 trials, which is in wall_time",
+        "6 requests in 2 trials put to the model in another dialect, as its endpoint does not speak the framework's",
         "times leave out the first trial of each worker (4), which took 3.5 s on average",
     ):
         assert note in text
