@@ -226,9 +226,10 @@ def _on_wire(summary: Summary) -> Iterator[str]:
             f"{_number(wire.waited.trials, 'trial')}, which is in wall_time only"
         )
     if wire.translated.count:
+        asked, trials = _number(wire.translated.count, "request"), _number(wire.translated.trials, "trial")
         yield (
-            f"{_number(wire.translated.count, 'request')} in {_number(wire.translated.trials, 'trial')} put to the model "
-            "in another dialect, as its endpoint does not speak the framework's; such answers come as a whole"
+            f"{asked} in {trials} put to the model in another dialect, as its endpoint does not speak the framework's; "
+            "such answers come as a whole"
         )
     if wire.text_calls.count:
         yield (
