@@ -28,5 +28,7 @@ from ._server import answers as answers
 from ._server import server as server
 from ._server import server_root as server_root
 from ._server import split_port as split_port
+from ._single import SingleTrial as SingleTrial
+from ._single import SingleTrials as SingleTrials
 from ._tools import standing_selector as standing_selector
 from ._trial import DUMMY_KEY as DUMMY_KEY

@@ -42,12 +42,14 @@ class CallbackServer:
 
     Args:
         seconds: that one call may take.
+        stays: whether it answers also where nothing of this process does so yet.
 
     Attributes:
         url: the address that the server asks; None where nothing of this process answers calls.
     """
 
-    def __init__(self, objects: RunObjects, seconds: float = math.inf) -> None:
+    def __init__(self, objects: RunObjects, seconds: float = math.inf, *, stays: bool = False) -> None:
+        self._stays = stays
         self._seconds = seconds
         self._bodies = objects.bodies
         self._simulator = objects.simulator if isinstance(objects.simulator, Simulator) else None
@@ -57,7 +59,7 @@ class CallbackServer:
         self.url: str | None = None
 
     async def __aenter__(self) -> Self:
-        if not self._bodies and self._simulator is None:
+        if not self._bodies and self._simulator is None and not self._stays:
             return self
         from aiohttp import web  # takes long to import, and most runs do not need it
 
@@ -76,6 +78,12 @@ class CallbackServer:
         if self._runner is not None:
             await self._runner.cleanup()
         self._loop.end()
+
+    def of(self, objects: RunObjects, seconds: float) -> CallbackServer:
+        """Return one for the trials of other objects that answers at the same address, as long as this one is open."""
+        other = CallbackServer(objects, seconds)
+        other._trials, other._loop, other.url = self._trials, self._loop, self.url
+        return other
 
     def apis(self, query: Query) -> tuple[ApiRef, ...]:
         """Return the Apis of a query whose calls this process answers."""

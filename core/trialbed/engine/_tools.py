@@ -85,6 +85,16 @@ async def select_tools(
     return await asyncio.to_thread(_select, run, apis, queries, store, open_selector)
 
 
+def select_for(
+    query: Query, apis: Sequence[Api], open_selector: OpenSelector, max_tools: int | None
+) -> tuple[ToolSpec, ...]:
+    """Return the tools that a selector chooses for a query."""
+    selector = open_selector(apis)
+    stage = cast("SelectionFactory", load_driver("components", "selection").open_selection)(apis)
+    tools: tuple[ToolSpec, ...] = stage.tools(query, selector, max_tools=max_tools)
+    return tools
+
+
 def _select(
     run: Run, apis: Callable[[], Sequence[Api]], queries: Sequence[Query], store: Store, open_selector: OpenSelector
 ) -> dict[int | str, tuple[ToolSpec, ...]]:

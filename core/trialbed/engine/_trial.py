@@ -66,6 +66,7 @@ class TrialRunner:
         processes: read logs that are large; None reads all in this process.
         working: token -> key of the trials whose agents work now.
         checks: name -> a function that looks at the trials of the queries that name it.
+        shares: whether trials of a query and a model are set up alike; the server is sent what they share once.
     """
 
     run: Run
@@ -85,6 +86,7 @@ class TrialRunner:
     processes: ScoringProcesses | None = None
     working: dict[str, TrialKey] = field(default_factory=dict)
     checks: Mapping[str, Check] = field(default_factory=dict)
+    shares: bool = True
 
     async def __call__(self, key: TrialKey, attempt: int = 0) -> TrialResult:
         """Run, observe, classify and score one attempt of a trial."""
@@ -127,7 +129,8 @@ class TrialRunner:
         before = datetime.now(UTC)
         self.callbacks.open(spec.trial, self.queries[spec.key.query_id])
         try:
-            await self.control.open_trial(self._registration(spec), self._setup(spec.key))
+            kind = self._setup(spec.key) if self.shares else None
+            await self.control.open_trial(self._registration(spec), kind)
         except NothingMeasured as error:
             await self.callbacks.close(spec.trial)
             failure = Failure(kind="server", message=f"the trial could not be opened: {error}")

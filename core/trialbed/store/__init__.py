@@ -6,7 +6,7 @@ from trialbed.store._commits import Commits
 from trialbed.store._continuation import hold_run, record_run
 from trialbed.store._reader import StoreReader, open_run, open_store, require_frameworks, run_kind
 from trialbed.store._recorded import RecordedAnswers
-from trialbed.store._runs import RunChanges, new_run
+from trialbed.store._runs import RunChanges, new_run, new_run_id
 from trialbed.store._store import Store
 from trialbed.store._stored import StoredRun, StoredTrial
 from trialbed.store._verification import StoreReport, verify_store
@@ -31,6 +31,7 @@ __all__ = [
     "counted_attempts",
     "hold_run",
     "new_run",
+    "new_run_id",
     "open_run",
     "open_store",
     "record_run",

@@ -30,12 +30,16 @@ FOLDERS = {
     "trialbed_adapter_lab": "plugins",
     "trialbed_scripted": "plugins",
     "trialbed_tasks": "plugins",
+    "trialbed_testing": "plugins",
 }
 ARROWS: dict[tuple[str, str], str] = {
     ("trialbed.conversations", "trialbed_evaluation.conversations"): "a public name, which loads nothing by itself",
     ("trialbed.metrics", "trialbed_evaluation.metrics"): "a public name, which loads nothing by itself",
     ("trialbed_adapter_lab", "trialbed_scripted"): "adapters are checked against scripted models",
     ("trialbed_server", "trialbed_plugins.recordings"): "the gateway keeps the answers of models, and gives them again",
+    ("trialbed_testing", "trialbed_pages"): "a trial that failed is kept as a page",
+    ("trialbed_testing", "trialbed_scripted"): "a script is a model of a test",
+    ("trialbed_testing", "trialbed_plugins.recordings"): "the answers of real models are recorded",
     ("trialbed_server", "trialbed_scripted"): "the gateway plays scripted models; the server simulates vendors",
 }
 """(what imports, what it imports): why a package builds on another product's public names. All import core."""

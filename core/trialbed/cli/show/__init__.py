@@ -1,5 +1,6 @@
 """``bench show``."""
 
 from trialbed.cli.show._command import command
+from trialbed.cli.show._trial import trial_text
 
-__all__ = ["command"]
+__all__ = ["command", "trial_text"]

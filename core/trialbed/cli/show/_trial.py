@@ -13,7 +13,7 @@ from trialbed.cli.stored import print_json
 from trialbed.report.inspection import TrialProblem, as_text, problems
 
 if TYPE_CHECKING:
-    from trialbed.records import Query, ToolSpec, TrialResult
+    from trialbed.records import Query, Run, ToolSpec, TrialResult
     from trialbed.store import StoredRun, StoredTrial
 
 
@@ -40,7 +40,14 @@ def show_trial(run: StoredRun, trial: StoredTrial, query: Query | None, *, full:
         click.echo("\nLong texts are cut: --full shows them, and --json all that the store holds.")
 
 
-def _lines(run: StoredRun, result: TrialResult, found: Sequence[TrialProblem], query: Query | None) -> Iterator[Line]:
+def trial_text(run: Run, result: TrialResult, tools: Sequence[ToolSpec], query: Query) -> str:
+    """Return a trial as the command prints it."""
+    return "\n".join(printed_lines(list(_lines(run, result, problems(result, tools, query), query)), full=False))
+
+
+def _lines(
+    run: StoredRun | Run, result: TrialResult, found: Sequence[TrialProblem], query: Query | None
+) -> Iterator[Line]:
     yield from _head(run, result)
     if query is not None:
         yield from _title("Task", [Line(query.text, 1), *_gold(query)])
@@ -61,7 +68,7 @@ def _lines(run: StoredRun, result: TrialResult, found: Sequence[TrialProblem], q
         yield from _title("Details of the failure", [Line(failure.detail, 1)])
 
 
-def _head(run: StoredRun, result: TrialResult) -> Iterator[Line]:
+def _head(run: StoredRun | Run, result: TrialResult) -> Iterator[Line]:
     key, timing = result.key, result.timing
     repeat = f", repeat {key.repeat}" if run.config.repeat > 1 else ""
     attempt = f", attempt {result.attempt}" if result.attempt else ""

@@ -1,0 +1,142 @@
+"""Runs single trials of agents of this process without a run, such as those of a test suite."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from trialbed.contracts import OpenedModel
+from trialbed.engine._callbacks import CallbackServer
+from trialbed.engine._control import ControlClient
+from trialbed.engine._judge import judge_of
+from trialbed.engine._live import LiveExecutor
+from trialbed.engine._models import HelperModels, run_model
+from trialbed.engine._options import NO_OBJECTS, RunObjects, RunOptions
+from trialbed.engine._plan import Prepared, by_id, config_digest, trial_keys
+from trialbed.engine._run import prepare
+from trialbed.engine._server import server
+from trialbed.engine._tools import prepared_selector, select_for
+from trialbed.engine._trial import TrialRunner
+from trialbed.listeners import Listeners, installed_listeners
+from trialbed.records import Query, Run, RunConfig, ToolSpec, TrialResult
+from trialbed.store import Store, new_run, new_run_id
+
+
+@dataclass(frozen=True)
+class SingleTrial:
+    """A trial that ran by itself.
+
+    Attributes:
+        run: with this trial alone; it is in no store.
+    """
+
+    run: Run
+    query: Query
+    tools: tuple[ToolSpec, ...]
+    result: TrialResult
+
+    def keep(self, store: str | Path) -> None:
+        """Write the trial into a store as a run of its own, for ``bench show`` and pages.
+
+        Raises:
+            DataError: the store cannot be written.
+        """
+        with Store.open(str(store)) as opened:
+            opened.create_run(self.run)
+            opened.add_selection(self.run.run_id, self.query.query_id, self.run.config.selector, self.tools)
+            opened.add_trial(self.run.run_id, self.result)
+            opened.update_run(self.run.run_id, status="finished")
+
+
+class SingleTrials:
+    """An async context manager that runs single trials, at a server which stays for all of them."""
+
+    def __init__(self) -> None:
+        self._stack = AsyncExitStack()
+        self._callbacks = CallbackServer(NO_OBJECTS, stays=True)
+        self._servers: dict[str, ControlClient] = {}
+        self._starting = asyncio.Lock()
+        self._listeners: Listeners | None = None
+        self._first: Run | None = None
+
+    async def __aenter__(self) -> Self:
+        await self._stack.enter_async_context(self._callbacks)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+
+    async def run(self, options: RunOptions, objects: RunObjects) -> SingleTrial:
+        """Run the one trial of these options, whose agent and dataset are objects.
+
+        Raises:
+            TrialbedError: it cannot be run; says why.
+        """
+        prepared = await asyncio.to_thread(prepare, options, objects)
+        options, objects, (query,) = prepared.options, prepared.objects, prepared.queries
+        run, (key,) = self._new_run(prepared.config), trial_keys(prepared.config)
+        seconds = prepared.config.limits.timeout
+        async with (
+            LiveExecutor(objects.agents) as executor,
+            HelperModels(options) as helpers,
+            run_model(options, objects.model).open(options) as model,
+        ):
+            control = await self._server(prepared, model)
+            executor.waited = control.time_waited
+            executor.connect(control.url)
+            open_selector = partial(prepared_selector, options, helpers, own=objects.selector)
+            tools = select_for(query, prepared.apis(), open_selector, prepared.config.max_tools)
+            async with judge_of(helpers, control, own=objects.judge, upstream=model.base_url) as judge:
+                runner = TrialRunner(
+                    run=run,
+                    queries=by_id(prepared.queries),
+                    tools={query.query_id: tools},
+                    simulator=prepared.simulator,
+                    control=control,
+                    executors={key.framework: executor},
+                    live=frozenset(objects.agents),
+                    callbacks=self._callbacks.of(objects, seconds),
+                    listeners=self._listening(objects),
+                    judge=judge,
+                    models={prepared.config.model: model},
+                    cached_as=prepared.cached_as,
+                    slots=asyncio.Semaphore(1),
+                    checks=objects.checks,
+                    shares=False,
+                )
+                result = await runner(key)
+        return SingleTrial(run, query, tools, result)
+
+    def _new_run(self, config: RunConfig) -> Run:
+        """Return a run of a configuration; the packages that are installed are read once."""
+        if self._first is None:
+            self._first = new_run(config, config_digest(config))
+        own = {"run_id": new_run_id(), "created_at": datetime.now(UTC)}
+        return self._first.model_copy(update={**own, "config": config, "config_digest": config_digest(config)})
+
+    def _listening(self, objects: RunObjects) -> Listeners:
+        """Return the listeners of a trial; the plugins that are installed are looked for once, if it brings none."""
+        if objects.plugins:
+            return installed_listeners(objects.plugins)
+        self._listeners = self._listeners or installed_listeners()
+        return self._listeners
+
+    async def _server(self, prepared: Prepared, model: OpenedModel) -> ControlClient:
+        """Return the server for a model: one for each endpoint and each file that keeps answers."""
+        options = prepared.options
+        cache = None if prepared.cache is None else str(prepared.cache.file)
+        key = json.dumps([model.base_url, model.api_key, options.base_url, options.api_key_env, cache])
+        async with self._starting:
+            if key not in self._servers:
+                opened = server(options, self._callbacks.url, workers=False, model=model, cache=prepared.cache)
+                self._servers[key] = await self._stack.enter_async_context(opened)
+        return self._servers[key]

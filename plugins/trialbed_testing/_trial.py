@@ -1,0 +1,174 @@
+"""A trial as a test sees it, with conditions that explain themselves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from trialbed.engine import SingleTrial
+from trialbed.records import ApiCall, Failure, Json, TrialResult
+
+SHOWN = 12
+"""Calls that an explanation lists."""
+
+LONGEST = 300
+"""Characters of a call in an explanation."""
+
+
+class Condition:
+    """Something that is true of a trial or not; its representation says why.
+
+    ``assert condition`` shows it where it does not hold.
+    """
+
+    def __init__(self, met: bool, text: str) -> None:
+        self.met = met
+        self.text = text
+
+    def __bool__(self) -> bool:
+        return self.met
+
+    def __repr__(self) -> str:
+        return f"<{self.text}>"
+
+
+class CallsMade(Condition):
+    """The calls of one tool that a trial made, in its order; true if there are any.
+
+    Attributes:
+        places: of the calls among all calls of the trial, counted from 0.
+    """
+
+    def __init__(self, trial: ObservedTrial, name: str, arguments: Mapping[str, Json]) -> None:
+        self._trial = trial
+        self._wanted = _call_text(name, arguments)
+        self.places = [place for place, call in enumerate(trial.calls) if _is_call(call, name, arguments)]
+        verb = f"was called {len(self.places)} times" if len(self.places) > 1 else "was called"
+        super().__init__(bool(self.places), self._said(verb if self.places else "was not called"))
+
+    def before(self, tool: str, /, **arguments: Json) -> Condition:
+        """Return whether its first call came before the first of another tool; both must have been called."""
+        return self._ordered(CallsMade(self._trial, tool, arguments), "before")
+
+    def after(self, tool: str, /, **arguments: Json) -> Condition:
+        """Return whether its first call came after the first of another tool; both must have been called."""
+        return self._ordered(CallsMade(self._trial, tool, arguments), "after")
+
+    def times(self, count: int) -> Condition:
+        """Return whether it was called so often."""
+        found = len(self.places)
+        return Condition(
+            found == count, self._said(f"was called {found} times{'' if found == count else f', not {count}'}")
+        )
+
+    def _ordered(self, other: CallsMade, word: str) -> Condition:
+        if not (self and other):
+            return Condition(False, self.text if not self else other.text)
+        first, second = self.places[0], other.places[0]
+        met = first < second if word == "before" else first > second
+        return Condition(met, self._said(f"was {'' if met else 'not '}called {word} {other._wanted}"))
+
+    def _said(self, text: str) -> str:
+        calls = [_call_text(call.api.api_name, call.arguments) + _failed(call) for call in self._trial.calls]
+        more = [f"and {len(calls) - SHOWN} more"] if len(calls) > SHOWN else []
+        return f"{self._wanted} {text}; calls: {', '.join([*calls[:SHOWN], *more]) or 'none'}"
+
+
+class ObservedTrial:
+    """A trial of an agent, as the wire saw it.
+
+    Attributes:
+        single: all of it, as records.
+    """
+
+    def __init__(self, single: SingleTrial) -> None:
+        self.single = single
+
+    @property
+    def result(self) -> TrialResult:
+        """The trial as a record, with its wire log and its scores."""
+        return self.single.result
+
+    @property
+    def answer(self) -> str:
+        """The agent's answer in words; empty where it gave none."""
+        answer = self.result.outcome.answer
+        return "" if answer is None else answer.final_answer
+
+    @property
+    def calls(self) -> Sequence[ApiCall]:
+        """Every call of a tool that the server saw, in order, each with ``arguments``, ``response`` and ``error``."""
+        return self.result.wire.api_calls
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why the trial failed; None if the agent ended."""
+        return self.result.outcome.failure
+
+    @property
+    def requests(self) -> int:
+        """The number of requests to the model."""
+        return len(self.result.wire.model_calls)
+
+    @cached_property
+    def solved(self) -> Condition:
+        """Whether the task is solved: everything that it expects is met, or else the judge says so."""
+        if self.failure is not None:
+            return Condition(False, f"unsolved, since the trial failed: {self.failure.message}")
+        score = self.result.score("sopr_score")
+        if score is None or score.value is None:
+            why = "nothing says whether it is" if score is None or score.failure is None else score.failure.message
+            return Condition(False, f"not known to be solved: {why}")
+        word = (score.label or "").lower() or ("solved" if score.value == 1 else "unsolved")
+        return Condition(score.value == 1, f"{word}: {score.detail.get('reason', '')}")
+
+    def called(self, tool: str, /, **arguments: Json) -> CallsMade:
+        """Return the calls of a tool, also failed ones, that have these arguments; others they may have as well."""
+        return CallsMade(self, tool, arguments)
+
+    def said(self, *texts: str) -> Condition:
+        """Return whether the answer says each of these texts."""
+        from trialbed.evidence import carries_fact
+
+        missing = [text for text in texts if not carries_fact(self.answer, text)]
+        return Condition(
+            not missing,
+            f"the answer {'lacks ' + ', '.join(map(repr, missing)) if missing else 'says it'}: {self.answer!r:.300}",
+        )
+
+    def score(self, name: str) -> float | None:
+        """Return the value of a score; None where it has none."""
+        score = self.result.score(name)
+        return None if score is None else score.value
+
+    def timeline(self) -> str:
+        """Return the trial as ``bench show`` shows it."""
+        from trialbed.cli.show import trial_text
+
+        return trial_text(self.single.run, self.result, self.single.tools, self.single.query)
+
+    def __repr__(self) -> str:
+        state = self.result.status if self.failure is None else f"failed: {self.failure.message}"
+        return f"<trial of {self.result.key.framework}: {state}, {len(self.calls)} calls, {self.requests} requests>"
+
+
+def _is_call(call: ApiCall, name: str, arguments: Mapping[str, Json]) -> bool:
+    if name not in (call.api.api_name, call.api.title):
+        return False
+    made = call.arguments if isinstance(call.arguments, dict) else {}
+    return all(key in made and made[key] == value for key, value in arguments.items())
+
+
+def _call_text(name: str, arguments: Any) -> str:
+    if not isinstance(arguments, Mapping):
+        return f"{name}({arguments!r:.60})"
+    inside = ", ".join(
+        f"{key}={json.dumps(value, ensure_ascii=False, default=str)}" for key, value in arguments.items()
+    )
+    return f"{name}({inside})"[:LONGEST]
+
+
+def _failed(call: ApiCall) -> str:
+    return f" [refused: {call.error[:80]}]" if call.error else ""

@@ -1,0 +1,213 @@
+"""Runs the trials of a test suite, in a thread with an event loop and a server that stay for all tests."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trialbed.engine import RunObjects, RunOptions, SingleTrial, SingleTrials, read_keywords
+from trialbed.errors import UsageError
+from trialbed.models import ObjectModel, find_model
+from trialbed.scoring import Scorer, as_judge
+from trialbed.tasks import Expect, Task, TaskDataset
+from trialbed.wire import ModelAnswer
+from trialbed_scripted import Script, Turn
+from trialbed_testing._recording import record
+from trialbed_testing._trial import ObservedTrial
+
+OWN = ("frameworks", "dataset", "model", "judge", "environments", "store", "output")
+"""Settings that are no keywords here: a trial is in no store, and its parts are arguments."""
+
+DEFAULT = "scripted:gold"
+
+
+class TrialThread:
+    """The event loop of the trials; it begins with the first."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._trials: SingleTrials | None = None
+
+    def run(self, options: RunOptions, objects: RunObjects) -> SingleTrial:
+        """Run a trial, and wait for it."""
+        if self._loop is None:
+            self._begin()
+        assert self._loop is not None  # noqa: S101 - begun above
+        assert self._trials is not None  # noqa: S101
+        return asyncio.run_coroutine_threadsafe(self._trials.run(options, objects), self._loop).result()
+
+    def _begin(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="trialbed-tests", daemon=True)
+        self._thread.start()
+        self._trials = SingleTrials()
+        asyncio.run_coroutine_threadsafe(self._trials.__aenter__(), self._loop).result()
+
+    def end(self) -> None:
+        """Stop the servers and the loop."""
+        if self._loop is None or self._thread is None or self._trials is None:
+            return
+        ending: Future[None] = asyncio.run_coroutine_threadsafe(self._trials.__aexit__(None, None, None), self._loop)
+        with suppress(TimeoutError):
+            ending.result(30)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(5)
+        if not self._thread.is_alive():
+            self._loop.close()
+        self._loop = None
+
+
+@dataclass(frozen=True)
+class TestRun:
+    """The settings of a test run, and the place of a test in it.
+
+    Attributes:
+        folder: for files that need not stay.
+        recording: the beginning of the paths of the recordings of the test, which stay beside it.
+        model: of the trials whose test names none.
+        record: whether real models are asked, and their answers kept for later runs.
+        live: whether real models are asked where there is no recording.
+        faults: of the trials whose test names none.
+    """
+
+    __test__ = False
+
+    folder: Path
+    recording: Path
+    model: str = DEFAULT
+    record: bool = False
+    live: bool = False
+    faults: Any = None
+
+
+class AgentTrials:
+    """Runs agents on tasks, a trial each; the value of the fixture ``trialbed``.
+
+    Attributes:
+        trials: those of this test, in order.
+    """
+
+    def __init__(self, run: Callable[[RunOptions, RunObjects], SingleTrial], test: TestRun) -> None:
+        self._run = run
+        self._test = test
+        self.trials: list[ObservedTrial] = []
+
+    @property
+    def model(self) -> str:
+        """The model of trials whose test names none."""
+        return self._test.model
+
+    def run(
+        self,
+        agent: Any,
+        task: str | Task,
+        *,
+        tools: Any = (),
+        expect: str | Sequence[str] | Expect = (),
+        calls: Iterable[Any] | None = None,
+        model: Any = None,
+        judge: Any = None,
+        scorers: Sequence[Any] = (),
+        **settings: Any,
+    ) -> ObservedTrial:
+        """Run an agent once, and return the trial.
+
+        A real model is asked only where the test run allows it; otherwise its recording answers.
+
+        Args:
+            agent: a function, a class or an object with ``answer``, as ``trialbed.evaluate`` takes it.
+            task: the task in words, or a ``Task``, which has the next three arguments.
+            tools, expect, calls: as those of a ``Task``. Scripted models play ``calls``.
+            model: a model by name, or an object; that of the fixture if None.
+            judge, scorers: as for ``trialbed.evaluate``.
+            **settings: any other setting of ``bench run``, such as ``timeout``, ``faults``, ``base_url`` and ``seed``.
+
+        Raises:
+            TrialbedError: the trial cannot be run, or its model is a real one that has no recording.
+        """
+        if not isinstance(task, Task):
+            task = Task(task, tools=tools, expect=expect, calls=calls)
+        elif tools or expect or calls is not None:
+            raise UsageError("run: give tools, expect and calls to the Task, or its text alone")
+        settings = {"faults": self._test.faults} | settings if self._test.faults is not None else settings
+        chosen, recording = self._model(model if model is not None else self._test.model)
+        options = RunOptions(
+            **{
+                "probe": 0,  # a request that no agent made would be in the way of what a test scripts
+                **read_keywords(settings, "run", OWN),
+                "frameworks": (_name_of(agent),),
+                "model": chosen if isinstance(chosen, str) else _name_of(chosen),
+                "response_cache": self._test.folder / "responses.db",
+                **({"judge": judge} if isinstance(judge, str) else {}),
+            }
+        )
+        objects = RunObjects(
+            agents={_name_of(agent): agent},
+            dataset=TaskDataset([task], "test"),
+            judge=None if judge is None or isinstance(judge, str) else as_judge(judge),
+            plugins=_plugins(scorers),
+            model=None if isinstance(chosen, str) else ObjectModel(_spoken(chosen), title="model"),
+        )
+        trial = ObservedTrial(self._run(options, objects))
+        self.trials.append(trial)
+        if recording is not None:
+            record(trial.single, recording)
+        return trial
+
+    def _model(self, model: Any) -> tuple[Any, Path | None]:
+        """Return the model to ask, and where its answers are to be recorded; None for nowhere.
+
+        Raises:
+            UsageError: it is a real one that has no recording.
+        """
+        if not isinstance(model, str) or not _is_real(model):
+            return model, None
+        number = len(self.trials) + 1
+        file = self._test.recording.with_name(f"{self._test.recording.name}-{number}.cassette")
+        if self._test.record:
+            return model, file
+        if file.is_file():
+            return f"replay:{file}", None
+        if self._test.live:
+            return model, None
+        raise UsageError(
+            f"{model} is a real model, and this trial has no recording of it ({file}). Give --trialbed-record once to "
+            "ask it and keep its answers, or --trialbed-live to ask it without"
+        )
+
+
+def _is_real(model: str) -> bool:
+    found = find_model(model)
+    return found.driver.describe(found.name, RunOptions(model=model)).at_endpoint
+
+
+def _spoken(model: Any) -> Any:
+    """Return a model as the engine asks it; a script says its lines in order."""
+    if not isinstance(model, Script):
+        return model
+
+    async def answer(_request: Any) -> ModelAnswer:
+        said = await model(None)
+        if not isinstance(said, Turn):
+            raise UsageError("run: a script that fails a request needs a server of its own: trialbed_scripted.serve")
+        return ModelAnswer(content=said.text, calls=said.calls, finish_reason="tool_calls" if said.calls else "stop")
+
+    return answer
+
+
+def _name_of(thing: Any) -> str:
+    name = getattr(thing, "__name__", None) or type(thing).__name__
+    kept = "".join(character for character in str(name) if character.isalnum() or character in "_.-")
+    return kept or "agent"
+
+
+def _plugins(scorers: Sequence[Any]) -> Mapping[str, object]:
+    made = [given if hasattr(given, "score_trial") else Scorer(given) for given in scorers]
+    return {getattr(plugin, "name", None) or type(plugin).__name__: plugin for plugin in made}

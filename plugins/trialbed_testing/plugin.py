@@ -1,0 +1,144 @@
+"""The pytest plugin: the fixture ``trialbed``, the marker of that name, and the options of a test run.
+
+It is loaded in every pytest run where Trialbed is installed, so it imports nothing before it is used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from trialbed_testing._trial import ObservedTrial
+    from trialbed_testing._trials import AgentTrials, TrialThread
+
+__all__ = ["trialbed"]
+
+FOLDER = "trialbed"
+"""The folder of failed trials in pytest's cache."""
+
+RECORDINGS = "recordings"
+"""The folder of recordings, beside the file of a test."""
+
+NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
+
+RAN = pytest.StashKey[Any]()
+"""The fixture's value of a test, for the report of its failure."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options."""
+    group = parser.getgroup("trialbed-agents", "tests of agents with Trialbed")
+    group.addoption(
+        "--trialbed-model", metavar="MODEL", help="the model of trials whose test names none (default: scripted:gold)"
+    )
+    group.addoption(
+        "--trialbed-record", action="store_true", help="ask real models, and keep their answers beside the tests"
+    )
+    group.addoption("--trialbed-live", action="store_true", help="ask real models also where no recording is kept")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker."""
+    config.addinivalue_line(
+        "markers",
+        "trialbed(models=[…], faults=[…]): run the test once for each model, and for each fault or plan of faults",
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test once for each model and each fault of its marker."""
+    marker = metafunc.definition.get_closest_marker("trialbed")
+    if marker is None or "trialbed" not in metafunc.fixturenames:
+        return
+    models = [(model, None) for model in marker.kwargs.get("models", ())]
+    faults = [(None, fault) for fault in marker.kwargs.get("faults", ())]
+    cases = models + faults
+    if cases:
+        metafunc.parametrize("trialbed", cases, ids=[_case_name(*case) for case in cases], indirect=True)
+
+
+@pytest.fixture(scope="session")
+def _trialbed_thread() -> Iterator[TrialThread]:
+    from trialbed_testing._trials import TrialThread
+
+    thread = TrialThread()
+    yield thread
+    thread.end()
+
+
+@pytest.fixture
+def trialbed(request: pytest.FixtureRequest, _trialbed_thread: TrialThread) -> AgentTrials:
+    """Run agents on tasks; ``trialbed.run(agent, "…", tools=[…])`` returns a trial to make assertions on."""
+    from trialbed_testing._trials import DEFAULT, AgentTrials, TestRun
+
+    model, faults = getattr(request, "param", (None, None))
+    option = request.config.getoption
+    test = TestRun(
+        folder=_folder(request.config),
+        recording=request.path.parent / RECORDINGS / _file_name(f"{request.path.stem}-{request.node.name}"),
+        model=model or option("--trialbed-model") or DEFAULT,
+        record=option("--trialbed-record"),
+        live=option("--trialbed-live"),
+        faults=faults,
+    )
+    trials = AgentTrials(_trialbed_thread.run, test)
+    request.node.stash[RAN] = trials
+    return trials
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Any:
+    """Show the trials of a test that failed, and keep them."""
+    outcome = yield
+    report = outcome.get_result()
+    ran: AgentTrials | None = item.stash.get(RAN, None)
+    if report.when != "call" or not report.failed or ran is None:
+        return
+    for number, trial in enumerate(ran.trials, 1):
+        title = f"trial {number} of {len(ran.trials)}" if len(ran.trials) > 1 else "trial"
+        kept = _kept(item, trial, number)
+        report.sections.append((title, f"{trial.timeline()}\n\n{kept}"))
+
+
+def _kept(item: pytest.Item, trial: ObservedTrial, number: int) -> str:
+    """Keep a trial as a page and in a store, and return where, in words."""
+    from trialbed.errors import TrialbedError
+    from trialbed.files import replace_file
+    from trialbed.store import open_run
+    from trialbed_pages.report import run_report
+
+    folder = _folder(item.config)
+    store = folder / "failed.db"
+    page = folder / f"{_file_name(item.nodeid)}-{number}.html"
+    run = trial.single.run.run_id
+    try:
+        trial.single.keep(store)
+        replace_file(page, run_report(open_run(run, str(store))).encode())
+    except (TrialbedError, OSError) as error:
+        return f"the trial could not be kept: {error}"
+    return f"page: {page}\nbench show {run} --store {store}"
+
+
+def _file_name(text: str) -> str:
+    return NO_NAME.sub("-", text)[-100:].strip("-")
+
+
+def _folder(config: pytest.Config) -> Path:
+    cache = getattr(config, "cache", None)
+    if cache is not None:
+        return Path(cache.mkdir(FOLDER))
+    return config.rootpath / ".trialbed"
+
+
+def _case_name(model: str | None, faults: Any) -> str:
+    if model is not None:
+        return model
+    if not isinstance(faults, dict):
+        return str(faults)
+    parts = [[name, *part.get("faults", ())] for name, part in faults.items() if isinstance(part, dict)]
+    return "-".join(word for words in parts for word in words) or "faults"

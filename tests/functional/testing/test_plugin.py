@@ -1,0 +1,148 @@
+"""Agents tested with the fixture, in a test suite of their author."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from trialbed_scripted import call, say, script, serve
+
+pytestmark = pytest.mark.slow(20)
+
+AGENT = '''
+import json
+import pytest
+from openai import OpenAI
+from trialbed import ApiRefused, Expect, call
+from trialbed_scripted import call as play, say, script
+
+def find_order(id: int) -> dict:
+    """Find an order."""
+    if id != 7:
+        raise ApiRefused("no order " + str(id))
+    return {"item": "lamp", "price": 12.5}
+
+def refund(id: int) -> str:
+    """Refund an order."""
+    return "refunded"
+
+def agent(query, tools, base_url, api_key, model):
+    client = OpenAI(base_url=base_url, api_key=api_key, max_retries=0)
+    messages, by_name = [{"role": "user", "content": query}], {tool.name: tool for tool in tools}
+    offered = [{"type": "function", "function": {"name": tool.name, "parameters": tool.parameters}} for tool in tools]
+    while True:
+        said = client.chat.completions.create(model=model, messages=messages, tools=offered).choices[0].message
+        if not said.tool_calls:
+            return said.content
+        messages.append(said.model_dump(exclude_none=True))
+        for one in said.tool_calls:
+            try:
+                text = str(by_name[one.function.name].invoke(json.loads(one.function.arguments)))
+            except Exception as error:
+                text = str(error)
+            messages.append({"role": "tool", "tool_call_id": one.id, "content": text})
+
+CALLS = [call("find_order", id=7), call("refund", id=7)]
+TASK = {"tools": [find_order, refund], "expect": Expect(calls=CALLS, in_order=True)}
+'''
+
+SCRIPTED = """
+from agent import *
+
+def test_right(trialbed):
+    trial = trialbed.run(agent, "Refund order 7", **TASK)
+    assert trial.called("find_order", id=7).before("refund")
+    assert trial.solved and trial.said("12.5") and trial.requests == 3
+    assert trial.score("api_call_score") == 1
+
+def test_own_model(trialbed):
+    trial = trialbed.run(agent, "Refund order 7", tools=[find_order], model=script(play("find_order", id=9), say("no")))
+    assert trial.called("find_order", id=9).times(1)
+    assert trial.calls[0].error == "no order 9"
+
+def test_two_tools_of_one_name(trialbed):
+    def find_order(id: int) -> str:
+        '''Find another order.'''
+        return "a chair"
+    expect = Expect("chair", calls=[call("find_order", id=7)])
+    assert trialbed.run(agent, "What is order 7?", tools=[find_order], expect=expect).solved
+
+@pytest.mark.trialbed(models=["scripted:gold", "scripted:partial"])
+def test_models(trialbed):
+    assert trialbed.run(agent, "Refund order 7", **TASK).solved
+
+@pytest.mark.trialbed(faults=[{"tools": {"rate": 1, "faults": ["server_error"]}}])
+def test_faults(trialbed):
+    trial = trialbed.run(agent, "Refund order 7", **TASK)
+    assert trial.called("find_order").times(1) and not trial.solved
+
+def test_broken(trialbed):
+    trial = trialbed.run(lambda query: 1 / 0, "Refund order 7", **TASK)
+    assert trial.solved
+
+def test_broken_tool(trialbed):
+    def refund(id: int) -> str:
+        raise OSError("no database")
+    trial = trialbed.run(agent, "Refund order 7", tools=[refund], calls=[call("refund", id=7)])
+    assert trial.failure is None
+"""
+
+REAL = """
+import os
+from agent import *
+
+def test_real(trialbed):
+    real = {"model": "gpt-x", "base_url": os.environ["URL"], "api_key_env": "KEY"}
+    trial = trialbed.run(agent, os.environ.get("QUERY", "Refund order 7"), **TASK, **real)
+    assert trial.called("refund", id=7), trial.failure
+    assert trial.said("all is done")
+"""
+
+
+def run(folder: Path, *arguments: str, **variables: str) -> str:
+    """Run the author's tests, and return the report."""
+    environment = {**os.environ, "KEY": "a-secret-key-of-the-endpoint", "URL": "http://127.0.0.1:9/v1", **variables}
+    environment.pop("CI", None)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:asyncio", "-W", "error", *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False).stdout
+
+
+def test_an_agent_is_tested_with_scripted_models(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(AGENT, encoding="utf-8")
+    (tmp_path / "test_shop.py").write_text(SCRIPTED, encoding="utf-8")
+    report = run(tmp_path, "test_shop.py")
+    assert "3 failed, 5 passed" in report
+    failed = re.findall(r"^FAILED test_shop\.py::(\S+)", report, re.MULTILINE)
+    assert failed == ["test_models[scripted:partial]", "test_broken", "test_broken_tool"]
+    assert "unsolved: 1 of 1 expectations are not met: the expected calls, in their order: refund: not" in report
+    assert "unsolved, since the trial failed: ZeroDivisionError: division by zero" in report
+    assert "refund raised OSError: no database" in report
+    assert "What the server saw" in report
+    page = Path(re.findall(r"page: (\S+partial\S+\.html)", report)[0])
+    assert "Refund order 7" in page.read_text(encoding="utf-8")
+    shown = re.findall(r"^bench (show .*)", report, re.MULTILINE)[0]
+    command = [sys.executable, "-m", "trialbed", *shown.split()]
+    assert (
+        "scripted:partial" in subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    )
+
+
+def test_a_real_model_is_asked_once_and_replayed(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(AGENT, encoding="utf-8")
+    (tmp_path / "test_real.py").write_text(REAL, encoding="utf-8")
+    assert "gpt-x is a real model, and this trial has no recording of it" in run(tmp_path)
+    turns = call("find_order", id=7), call("refund", id=7), say("all is done")
+    with serve(script(*turns)) as model:
+        assert "1 passed" in run(tmp_path, "--trialbed-record", URL=model.url)
+    (recording,) = (tmp_path / "recordings").iterdir()
+    assert b"a-secret-key" not in recording.read_bytes()
+    assert "1 passed" in run(tmp_path)
+    other = run(tmp_path, QUERY="Refund order 8")
+    assert "1 failed" in other
+    assert "Refund order 7" in other
+    assert "Refund order 8" in other

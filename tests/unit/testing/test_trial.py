@@ -1,0 +1,85 @@
+"""A trial as a test sees it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from support.cases import for_each
+from support.scoring import NOON, api_call, tool
+
+from trialbed.engine import SingleTrial
+from trialbed.records import Answer, Failure, Outcome, Query, Run, Score, Timing, TrialKey, TrialResult, WireLog
+from trialbed_testing import ObservedTrial
+
+CALLS = (api_call("a", {"id": 7}), api_call("b", error="gone"), api_call("a", {"id": 8, "all": True}))
+
+
+def trial(
+    calls: Any = CALLS, score: Score | None = None, failure: Failure | None = None, text: str = "It is 12.50."
+) -> ObservedTrial:
+    """A trial with these calls."""
+    answer = None if failure else Answer(final_answer=text, finish="give_answer")
+    result = TrialResult(
+        trial="t",
+        key=TrialKey(framework="mine", query_id=1, repeat=0),
+        seed=1,
+        outcome=Outcome(started_at=datetime(2026, 1, 2, tzinfo=UTC), wall_time=1, answer=answer, failure=failure),
+        wire=WireLog(trial="t", opened_at=NOON, api_calls=tuple(calls)),
+        timing=Timing(wall=1, model=0, tool=0, framework=1),
+        selected_tools=(),
+        scores=() if score is None else (score,),
+    )
+    query = Query(query_id=1, text="?", apis=())
+    return ObservedTrial(SingleTrial(Run.model_construct(), query, (tool("a"),), result))
+
+
+@for_each(
+    ("condition", "met", "says"),
+    [
+        (
+            lambda one: one.called("a"),
+            True,
+            "<a() was called 2 times; calls: a(id=7), b() [refused: gone], a(id=8, all=true)>",
+        ),
+        (lambda one: one.called("t_a", id=7), True, "<t_a(id=7) was called; calls: "),
+        (lambda one: one.called("a", id=8), True, "was called"),
+        (lambda one: one.called("a", id=9), False, "<a(id=9) was not called; calls: a(id=7), "),
+        (lambda one: one.called("a", id=7).before("b"), True, "was called before b()"),
+        (lambda one: one.called("b").before("a"), False, "<b() was not called before a(); calls: "),
+        (lambda one: one.called("b").after("a", id=7), True, "was called after a(id=7)"),
+        (lambda one: one.called("a").after("b"), False, "was not called after b()"),
+        (lambda one: one.called("a", id=7).before("c"), False, "<c() was not called"),
+        (lambda one: one.called("c").after("a"), False, "<c() was not called"),
+        (lambda one: one.called("a").times(2), True, "was called 2 times"),
+        (lambda one: one.called("c").times(0), True, ""),
+        (lambda one: one.called("a").times(1), False, "<a() was called 2 times, not 1; "),
+        (lambda one: one.said("12.50"), True, "the answer says it"),
+        (lambda one: one.said("12.50", "13"), False, "<the answer lacks '13': 'It is 12.50.'>"),
+    ],
+)
+def test_a_condition_holds_or_says_why_not(condition: Any, met: bool, says: str) -> None:
+    found = condition(trial())
+    assert bool(found) is met
+    assert says in repr(found)
+
+
+def test_what_an_agent_called_is_shown_in_part_where_it_is_much() -> None:
+    many = trial([api_call("a", {"id": number, "text": "x" * 900}) for number in range(100)])
+    assert len(repr(many.called("b"))) < 5_000
+    assert "and 88 more" in repr(many.called("b"))
+
+
+def test_a_trial_is_solved_unsolved_or_neither() -> None:
+    solved = trial(score=Score(name="sopr_score", value=1.0, label="Solved", detail={"reason": "all is met"}))
+    assert solved.solved
+    assert repr(solved.solved) == "<solved: all is met>"
+    unsolved = trial(score=Score(name="sopr_score", value=0.0, label="Unsolved", detail={"reason": "a: not called"}))
+    assert not unsolved.solved
+    assert repr(unsolved.solved) == "<unsolved: a: not called>"
+    broken = Score(name="sopr_score", value=None, failure=Failure(kind="judge", message="no database"))
+    assert repr(trial(score=broken).solved) == "<not known to be solved: no database>"
+    failed = trial(failure=Failure(kind="agent", message="KeyError: 'x'"))
+    assert repr(failed.solved) == "<unsolved, since the trial failed: KeyError: 'x'>"
+    assert (failed.answer, failed.failure is not None, failed.requests) == ("", True, 0)
+    assert repr(failed) == "<trial of mine: failed: KeyError: 'x', 3 calls, 0 requests>"
