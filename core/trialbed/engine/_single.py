@@ -15,9 +15,10 @@ from typing import Self
 from trialbed.contracts import OpenedModel
 from trialbed.engine._callbacks import CallbackServer
 from trialbed.engine._control import ControlClient
+from trialbed.engine._helpers import HelperModels
 from trialbed.engine._judge import judge_of
 from trialbed.engine._live import LiveExecutor
-from trialbed.engine._models import HelperModels, run_model
+from trialbed.engine._models import run_model
 from trialbed.engine._options import NO_OBJECTS, RunObjects, RunOptions
 from trialbed.engine._plan import Prepared, by_id, config_digest, trial_keys
 from trialbed.engine._run import prepare
@@ -87,7 +88,7 @@ class SingleTrials:
         seconds = prepared.config.limits.timeout
         async with (
             LiveExecutor(objects.agents) as executor,
-            HelperModels(options) as helpers,
+            HelperModels(options, run) as helpers,
             run_model(options, objects.model).open(options) as model,
         ):
             control = await self._server(prepared, model)

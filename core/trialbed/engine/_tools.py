@@ -85,9 +85,7 @@ async def select_tools(
     return await asyncio.to_thread(_select, run, apis, queries, store, open_selector)
 
 
-def select_for(
-    query: Query, apis: Sequence[Api], open_selector: OpenSelector, max_tools: int | None
-) -> tuple[ToolSpec, ...]:
+def select_for(query: Query, apis: Sequence[Api], open_selector: OpenSelector, max_tools: int) -> tuple[ToolSpec, ...]:
     """Return the tools that a selector chooses for a query."""
     selector = open_selector(apis)
     stage = cast("SelectionFactory", load_driver("components", "selection").open_selection)(apis)
