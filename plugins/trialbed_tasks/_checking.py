@@ -35,7 +35,7 @@ def check_tasks(name: str, data_dir: Path | None) -> tuple[int, list[TaskFinding
     queries = dataset.queries()
     findings = [TaskFinding(query.query_id, problem) for query in queries for problem in contradictions(query)]
     named = {finding.task for finding in findings}
-    findings += [finding for finding in _played(dataset) if finding.task not in named]
+    findings += [finding for finding in _play(dataset) if finding.task not in named]
     places = {query.query_id: place for place, query in enumerate(queries)}
     return len(queries), sorted(findings, key=lambda finding: places[finding.task])
 
@@ -72,7 +72,7 @@ def _misfits(query: Query, call: GoldCall) -> Iterator[str]:
         yield f"the tool itself would refuse {api.api_name}: {f'{place}: ' if place else ''}{problem.message}"
 
 
-def _played(dataset: Dataset) -> Iterator[TaskFinding]:
+def _play(dataset: Dataset) -> Iterator[TaskFinding]:
     with temporary_folder() as folder:
         for model in (RIGHT, SILENT):
             report = evaluate(

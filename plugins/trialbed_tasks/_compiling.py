@@ -40,7 +40,7 @@ class PythonFiles:
     def tools(self, given: str | DefinitionForm, located: Located, place: int) -> Iterable[Any]:
         """Return the tools of an entry of ``tools``."""
         if isinstance(given, DefinitionForm):
-            return [_defined(given)]
+            return [_make_api(given)]
         with naming(located.place(("tools", place)), "tools"):
             name, _, function = given.partition(":")
             if not name.endswith(".py"):
@@ -67,7 +67,7 @@ class PythonFiles:
         return {name: scorer for found in self.read.values() for name, scorer in found.scorers.items()}
 
 
-def _defined(form: DefinitionForm) -> Api:
+def _make_api(form: DefinitionForm) -> Api:
     return Api(
         category=OWN_TOOLS,
         tool_name="",

@@ -57,7 +57,7 @@ def _of_form(located: Located) -> TaskDataset:
         located = Located(
             path, {"tasks": located.value}, {("tasks", *key): line for key, line in located.lines.items()}
         )
-    form = _validated(located)
+    form = _validate(located)
     reader = PythonFiles(path.parent, [path.resolve()])
     tools = [tool for place, given in enumerate(form.tools) for tool in reader.tools(given, located, place)]
     tasks = [make_task(task, reader, located, place) for place, task in enumerate(form.tasks)]
@@ -71,20 +71,20 @@ def _of_form(located: Located) -> TaskDataset:
         raise
 
 
-def _validated(located: Located) -> FileForm:
+def _validate(located: Located) -> FileForm:
     try:
         return FileForm.model_validate(located.value)
     except ValidationError as error:
         errors = error.errors(include_url=False, include_context=False)
         # Of the members of a union, that is meant whose error lies deepest.
-        fault = max(errors, key=lambda one: len(_known(located.value, one["loc"])))
-        key = _known(located.value, fault["loc"])
+        fault = max(errors, key=lambda one: len(_real_key(located.value, one["loc"])))
+        key = _real_key(located.value, fault["loc"])
         if fault["type"] == "missing":
             key = (*key, fault["loc"][-1])
         raise DataError(f"{located.place(key)}: {title(key)}{_reason(fault)}") from error
 
 
-def _known(value: Any, loc: Key) -> Key:
+def _real_key(value: Any, loc: Key) -> Key:
     """Return the parts of an error's place that are in the value; others name members of unions."""
     kept: list[int | str] = []
     for part in loc:

@@ -46,7 +46,7 @@ class CallsMade(Condition):
         self._wanted = _call_text(name, arguments)
         self.places = [place for place, call in enumerate(trial.calls) if _is_call(call, name, arguments)]
         verb = f"was called {len(self.places)} times" if len(self.places) > 1 else "was called"
-        super().__init__(bool(self.places), self._said(verb if self.places else "was not called"))
+        super().__init__(bool(self.places), self._explain(verb if self.places else "was not called"))
 
     def before(self, tool: str, /, **arguments: Json) -> Condition:
         """Return whether its first call came before the first of another tool; both must have been called."""
@@ -60,7 +60,7 @@ class CallsMade(Condition):
         """Return whether it was called so often."""
         found = len(self.places)
         return Condition(
-            found == count, self._said(f"was called {found} times{'' if found == count else f', not {count}'}")
+            found == count, self._explain(f"was called {found} times{'' if found == count else f', not {count}'}")
         )
 
     def _ordered(self, other: CallsMade, word: str) -> Condition:
@@ -68,10 +68,10 @@ class CallsMade(Condition):
             return Condition(False, self.text if not self else other.text)
         first, second = self.places[0], other.places[0]
         met = first < second if word == "before" else first > second
-        return Condition(met, self._said(f"was {'' if met else 'not '}called {word} {other._wanted}"))
+        return Condition(met, self._explain(f"was {'' if met else 'not '}called {word} {other._wanted}"))
 
-    def _said(self, text: str) -> str:
-        calls = [_call_text(call.api.api_name, call.arguments) + _failed(call) for call in self._trial.calls]
+    def _explain(self, text: str) -> str:
+        calls = [_call_text(call.api.api_name, call.arguments) + _refusal_text(call) for call in self._trial.calls]
         more = [f"and {len(calls) - SHOWN} more"] if len(calls) > SHOWN else []
         return f"{self._wanted} {text}; calls: {', '.join([*calls[:SHOWN], *more]) or 'none'}"
 
@@ -170,5 +170,5 @@ def _call_text(name: str, arguments: Any) -> str:
     return f"{name}({inside})"[:LONGEST]
 
 
-def _failed(call: ApiCall) -> str:
+def _refusal_text(call: ApiCall) -> str:
     return f" [refused: {call.error[:80]}]" if call.error else ""

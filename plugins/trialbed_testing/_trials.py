@@ -153,7 +153,7 @@ class AgentTrials:
             dataset=TaskDataset([task], "test"),
             judge=None if judge is None or isinstance(judge, str) else as_judge(judge),
             plugins=_plugins(scorers),
-            model=None if isinstance(chosen, str) else ObjectModel(_spoken(chosen), title="model"),
+            model=None if isinstance(chosen, str) else ObjectModel(_as_answerer(chosen), title="model"),
         )
         trial = ObservedTrial(self._run(options, objects))
         self.trials.append(trial)
@@ -188,7 +188,7 @@ def _is_real(model: str) -> bool:
     return found.driver.describe(found.name, RunOptions(model=model)).at_endpoint
 
 
-def _spoken(model: Any) -> Any:
+def _as_answerer(model: Any) -> Any:
     """Return a model as the engine asks it; a script says its lines in order."""
     if not isinstance(model, Script):
         return model

@@ -101,11 +101,11 @@ def pytest_runtest_makereport(item: pytest.Item) -> Any:
         return
     for number, trial in enumerate(ran.trials, 1):
         title = f"trial {number} of {len(ran.trials)}" if len(ran.trials) > 1 else "trial"
-        kept = _kept(item, trial, number)
+        kept = _keep_trial(item, trial, number)
         report.sections.append((title, f"{trial.timeline()}\n\n{kept}"))
 
 
-def _kept(item: pytest.Item, trial: ObservedTrial, number: int) -> str:
+def _keep_trial(item: pytest.Item, trial: ObservedTrial, number: int) -> str:
     """Keep a trial as a page and in a store, and return where, in words."""
     from trialbed.errors import TrialbedError
     from trialbed.files import replace_file

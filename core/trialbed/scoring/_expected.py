@@ -39,15 +39,17 @@ def expectations(context: ScoreContext) -> tuple[Expectation, ...]:
 def _all(context: ScoreContext, expected: Expected) -> Iterator[Expectation]:
     query = context.query
     for fact in query.reference_facts:
-        yield _met(f"the answer says {fact!r}", carries_fact(context.text, fact), "it does not")
+        yield _weigh(f"the answer says {fact!r}", carries_fact(context.text, fact), "it does not")
     if query.states_calls:
         yield _calls(context, expected)
     for api in expected.never:
         made = [call for call in context.calls if call.api == api]
-        yield _met(f"{api.api_name} is not called", not made, f"it is, {len(made)} times" if len(made) > 1 else "it is")
+        yield _weigh(
+            f"{api.api_name} is not called", not made, f"it is, {len(made)} times" if len(made) > 1 else "it is"
+        )
     if query.final_state is not None:
         found = context.wire.state
-        yield _met("the final state", found == query.final_state, f"it is {found!r:.200}")
+        yield _weigh("the final state", found == query.final_state, f"it is {found!r:.200}")
     yield from _bounds(context, expected)
     results = {result.name: result for result in context.checks}
     for name in expected.checks:
@@ -55,7 +57,7 @@ def _all(context: ScoreContext, expected: Expected) -> Iterator[Expectation]:
         yield Expectation(name, result.reason if not result.met else "", result.met)
 
 
-def _met(text: str, met: bool, reason: str) -> Expectation:
+def _weigh(text: str, met: bool, reason: str) -> Expectation:
     return Expectation(text, "" if met else reason, met)
 
 
@@ -74,7 +76,7 @@ def _bounds(context: ScoreContext, expected: Expected) -> Iterator[Expectation]:
             if found is None:
                 yield Expectation(text, "the model did not report them", met=None)
             else:
-                yield _met(text, found <= most, f"there are {found:,g}")
+                yield _weigh(text, found <= most, f"there are {found:,g}")
 
 
 def _calls(context: ScoreContext, expected: Expected) -> Expectation:
@@ -83,7 +85,7 @@ def _calls(context: ScoreContext, expected: Expected) -> Expectation:
     found = [_way(way, context, expected) for way in ways]
     best = min(found, key=lambda problems: len(problems))
     text = "the expected calls" + (", in their order" if expected.in_order else "")
-    return _met(text, not best, "; ".join(best[:SHOWN]))
+    return _weigh(text, not best, "; ".join(best[:SHOWN]))
 
 
 def _way(way: Sequence[GoldCall], context: ScoreContext, expected: Expected) -> list[str]:
