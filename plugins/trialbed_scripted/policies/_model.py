@@ -49,7 +49,9 @@ class PolicyModel:
             histories: of the trial, for frameworks that write calls and results as text.
         """
         # Like a real model: no tool calls where the request allows none.
-        offered = () if request.tool_choice.mode == "none" else request.tools
+        offered = (
+            () if request.tool_choice.mode == "none" else [one for one in request.tools if one.name != self._finish]
+        )
         messages = request.messages if histories is None else histories.read(request.messages)
         choice = request.tool_choice
         # A named tool changes the end of a turn, not the plan.

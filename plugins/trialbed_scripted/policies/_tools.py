@@ -9,7 +9,8 @@ from typing import Any
 
 from trialbed.records import FilledArgument, LossReason, LostCall, ScriptedCall, ToolSpec
 from trialbed.wire import Call, OfferedTool
-from trialbed.wire.offers import Offers
+from trialbed.wire.offers import Offers, plain_name
+from trialbed_scripted.policies._ending import FINISHES
 from trialbed_scripted.policies._fitting import Fitted, Inexpressible, fit
 from trialbed_scripted.schemas import minimal_arguments, wrong_arguments
 
@@ -88,7 +89,12 @@ class Tools:
         excluded = set(names)
         own = [(name, self._offers.function(name)) for name in self._own if name not in excluded]
         taken = {function.name for name in excluded if (function := self._offers.function(name)) is not None}
-        foreign = [(name, offered) for name, offered in self._offers.functions.items() if name not in taken]
+        # A call of a finish tool would be the end.
+        foreign = [
+            (name, offered)
+            for name, offered in self._offers.functions.items()
+            if name not in taken and plain_name(name) not in FINISHES
+        ]
         for name, offered in own if any(function for _, function in own) else foreign:
             if offered is not None and self._allows(offered):
                 try:

@@ -200,3 +200,18 @@ def test_another_conversation_of_the_trial_begins_the_script_anew() -> None:
         body = {"model": "m", "messages": [{"role": "user", "content": text}], "tools": OWN}
         (call,) = model.turn(dialect().read_request(body), histories).calls
         assert call.name == "weather"
+
+
+def test_the_call_that_is_not_needed_is_no_call_of_a_finish_tool() -> None:
+    for finish, declared in (("final_answer", ""), ("submit_it", "submit_it")):
+        model = PolicyModel("extra", SCRIPT, TOOLS, declared)
+        body: dict[str, Any] = {"messages": [], "tools": [*OWN, offer(finish, ANSWER)]}
+        first = model.turn(dialect().read_request(body))
+        assert [call.name for call in first.calls] == ["weather"]
+        done = [{"id": name, "type": "function", "function": {"name": name, "arguments": "{}"}} for name in ("a", "b")]
+        results = [{"role": "tool", "tool_call_id": one["id"], "content": "{}"} for one in done]
+        body["messages"] = [{"role": "assistant", "content": None, "tool_calls": done}, *results]
+        (end,) = model.turn(dialect().read_request(body)).calls
+        # There is no other tool to call: the answer follows.
+        assert end.name == finish
+        assert json.loads(end.arguments)["answer"] != "sample"
