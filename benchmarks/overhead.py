@@ -48,6 +48,8 @@ def main() -> None:
     parser.add_argument("--bare", metavar="URL", help=argparse.SUPPRESS)
     parser.add_argument("--concurrency", type=int, default=1, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.repeat < 2:
+        parser.error("--repeat must be at least 2: the first round over the queries is not counted")
     if arguments.bare:
         print(asyncio.run(bare(arguments.bare, arguments.concurrency, arguments.repeat)))
         return
