@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, get_args
 
 from pydantic import ValidationError
@@ -110,8 +111,10 @@ TEXTS = ("text", "content", "output", "final_output")
 def read_answer(value: Any, names: Mapping[str, ApiRef]) -> Answer:
     """Return the answer that an agent returned in one of these forms.
 
-    * A text, ``{"answer": text}``, or an object with a text as its ``text``, ``content``, ``output`` or
-      ``final_output``: the agent has answered and finished, and claims no calls.
+    * A text, ``{"answer": text}``, or an object or mapping with a text as its ``text``, ``content``,
+      ``output`` or ``final_output``, or whose last of ``messages`` has one: the agent has answered and finished, and
+      claims no calls.
+    * Nothing: an empty text, with which it did not finish.
     * An ``Answer``, or a mapping with the fields of one.
     * A mapping ``{"answer": {"final_answer", "answer_details"}, "called_apis"?}``. The details' nodes may be flat or
       nested by ``next``, their messages JSON text or objects. The calls are those of the details. Pairs
@@ -131,17 +134,28 @@ def read_answer(value: Any, names: Mapping[str, ApiRef]) -> Answer:
         return value
     if isinstance(value, Mapping) and "final_answer" in value:
         return _from_fields(value, names)
-    if isinstance(value, Mapping) and not isinstance(value.get("answer"), str):
+    if isinstance(value, Mapping) and "answer" in value and not isinstance(value["answer"], str):
         return _from_document(value, names)
-    text = _text_of(value["answer"] if isinstance(value, Mapping) else value)
+    text = _text_of(value.get("answer", value) if isinstance(value, Mapping) else value)
     if text is None:
         raise AnswerError(NO_ANSWER.format(_kind(value)))
     return Answer(final_answer=text.strip())
 
 
 def _text_of(value: Any) -> str | None:
-    texts = (value, *(getattr(value, name, None) for name in TEXTS))
-    return next((text for text in texts if isinstance(text, str)), None)
+    """Return the text of a result; None where it has none."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    text = next((text for text in _fields(value, TEXTS) if isinstance(text, str)), None)
+    messages = next(_fields(value, ("messages",)), None)
+    if text is None and isinstance(messages, (list, tuple)) and messages:
+        return next((text for text in _fields(messages[-1], TEXTS) if isinstance(text, str)), None)
+    return text
+
+
+def _fields(value: Any, names: Iterable[str]) -> Iterator[Any]:
+    of = value.get if isinstance(value, Mapping) else partial(getattr, value)
+    return (of(name, None) for name in names)
 
 
 def _from_fields(value: Mapping[str, Any], names: Mapping[str, ApiRef]) -> Answer:
@@ -166,8 +180,6 @@ def _claim(call: Any) -> Any:
 
 
 def _from_document(value: Mapping[str, Any], names: Mapping[str, ApiRef]) -> Answer:
-    if "answer" not in value:
-        raise AnswerError(NO_ANSWER.format("one without 'answer'"))
     body = _object(value["answer"], "answer")
     nodes = list(tool_nodes(body.get("answer_details", []), NodePlace("answer.answer_details")))
     calls = [_call(node, names) for node in nodes if node.name != FINISH]

@@ -123,9 +123,9 @@ def test_a_deep_chain_is_read():
 @for_each(
     ("value", "place"),
     [
-        (None, "an agent returns .*, not nothing"),
         ([], "an agent returns .*, not a value of type list"),
-        ({"said": "Yes"}, "an agent returns .*, not one without 'answer'"),
+        ({"said": "Yes"}, "an agent returns .*, not a value of type dict"),
+        ({"messages": [3]}, "an agent returns .*, not a value of type dict"),
         ({"answer": 3}, "answer: must be an object, not int"),
         ({"final_answer": 3}, r"answer\.final_answer: Input should be a valid string"),
         ({"final_answer": "Yes", "calls": [3]}, r"answer\.calls\.0: "),
@@ -205,3 +205,18 @@ def test_what_an_answer_leaves_out_follows_from_the_rest(
     answer = Answer(**given)
     assert (answer.finish, answer.reports_calls) == (finish, reports_calls)
     assert Answer.model_validate_json(answer.model_dump_json()) == answer
+
+
+@for_each(
+    ("value", "text", "finish"),
+    [
+        (None, "", None),
+        ({"output": "Yes"}, "Yes", "give_answer"),
+        ({"messages": ["Hm", {"role": "assistant", "content": "Yes"}]}, "Yes", "give_answer"),
+        ({"messages": [SimpleNamespace(content="Yes")]}, "Yes", "give_answer"),
+        (SimpleNamespace(messages=(SimpleNamespace(content="Yes"),)), "Yes", "give_answer"),
+    ],
+)
+def test_anything_with_a_text_is_an_answer(value, text, finish):
+    found = read_answer(value, NAMES)
+    assert (found.final_answer, found.finish) == (text, finish)
