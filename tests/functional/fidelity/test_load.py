@@ -9,25 +9,21 @@ from trialbed_adapter_lab.fidelity import Load, LoadLevel
 
 pytestmark = pytest.mark.slow(50)
 
-AGENTS = (
-    "faithful",
-    "blocks-the-loop",
-    "burns-the-processor",
-    "dawdles",
-    "leaks",
-    "starts-threads",
-    "fails-now-and-then",
-    "fails-always",
-    "crashes",
-    "prints",
-    "broken-import",
-)
-OPTIONS = ("--part", "load", "--rounds", 2, "--concurrency", 1, "--concurrency", 8)
+LOADED = ("faithful", "blocks-the-loop", "dawdles", "leaks", "starts-threads")
+ALONE = ("burns-the-processor", "fails-now-and-then", "fails-always", "crashes", "prints", "broken-import")
+OPTIONS = ("--part", "load", "--rounds", 2, "--concurrency", 1)
 
 
 @pytest.fixture(scope="module")
 def measured(fidelity: Fidelity) -> Measured:
-    return fidelity(*AGENTS, options=OPTIONS, code=1)
+    """Agents whose trials wait for one another, or whose costs add up."""
+    return fidelity(*LOADED, options=(*OPTIONS, "--concurrency", 8))
+
+
+@pytest.fixture(scope="module")
+def alone(fidelity: Fidelity) -> Measured:
+    """Agents of which one trial at a time says all."""
+    return fidelity(*ALONE, options=OPTIONS, code=1)
 
 
 def load(measured: Measured, framework: str) -> Load:
@@ -60,8 +56,8 @@ def test_a_blocked_event_loop_shows(measured: Measured) -> None:
     assert level(measured, "blocks-the-loop", 8).lag_p95_ms.low > level(measured, "dawdles", 8).lag_p95_ms.high
 
 
-def test_processor_time_shows(measured: Measured) -> None:
-    burnt = level(measured, "burns-the-processor", 1).cpu_ms.low
+def test_processor_time_shows(measured: Measured, alone: Measured) -> None:
+    burnt = level(alone, "burns-the-processor", 1).cpu_ms.low
     assert burnt > 45
     assert level(measured, "dawdles", 1).cpu_ms.high < burnt
 
@@ -89,8 +85,8 @@ def test_threads_show(measured: Measured) -> None:
     assert level(measured, "faithful", 8).threads < 20
 
 
-def test_trials_that_fail_are_counted(measured: Measured) -> None:
-    found = level(measured, "fails-now-and-then", 1)
+def test_trials_that_fail_are_counted(alone: Measured) -> None:
+    found = level(alone, "fails-now-and-then", 1)
     assert found.failed == 4
     assert "every fourth trial fails" in found.reason
 
@@ -99,11 +95,11 @@ def test_trials_that_fail_are_counted(measured: Measured) -> None:
     ("framework", "reason"),
     [("fails-always", "no tools for anybody"), ("crashes", "ended by itself"), ("broken-import", "library is missing")],
 )
-def test_what_cannot_be_measured_has_a_reason_and_no_figures(measured: Measured, framework: str, reason: str) -> None:
-    found = measured.of(framework)
+def test_what_cannot_be_measured_has_a_reason_and_no_figures(alone: Measured, framework: str, reason: str) -> None:
+    found = alone.of(framework)
     assert found.load is None
     assert any(reason in missing.reason for missing in found.missing)
 
 
-def test_what_a_framework_prints_does_not_disturb(measured: Measured) -> None:
-    assert level(measured, "prints", 1).failed == 0
+def test_what_a_framework_prints_does_not_disturb(alone: Measured) -> None:
+    assert level(alone, "prints", 1).failed == 0

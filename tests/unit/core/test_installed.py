@@ -46,9 +46,8 @@ def test_a_name_that_its_folder_does_not_have_is_no_obstacle(fake_distribution: 
     metadata = site / "odd_name-1.0.dist-info"
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: unheard-of\nVersion: 1.0\n")
     assert [offer.distribution for offer in offers("trialbed.odd")] == ["unheard-of"]
-    nameless = fake_distribution("nameless", entry_points={"trialbed.odd": {"two": "module"}}, modules={})
-    (nameless / "nameless-1.0.dist-info" / "METADATA").unlink()
-    assert [(offer.distribution, offer.version) for offer in offers("trialbed.odd")] == [
-        ("?", "?"),
-        ("unheard-of", "1.0"),
-    ]
+    for name in ("nameless", "unnamed"):
+        other = fake_distribution(name, entry_points={"trialbed.odd": {name: "module"}}, modules={})
+        (other / f"{name}-1.0.dist-info" / "METADATA").unlink()
+    found = [(offer.name, offer.distribution, offer.version) for offer in offers("trialbed.odd")]
+    assert found == [("unnamed", "?", "?"), ("nameless", "?", "?"), ("one", "unheard-of", "1.0")]

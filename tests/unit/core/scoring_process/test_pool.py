@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from support.scoring import api_call, context
+from support.warm import warm_programs
 
 from trialbed.contracts import Candidate, Judge, Preference, Verdict
 from trialbed.errors import JudgeError, ModelUnavailable
@@ -37,7 +38,7 @@ def score_trial(context):
         signal.setitimer(signal.ITIMER_PROF, 0.3)
         re.fullmatch("(a+)+b", "a" * 60)
     if what == "memory":
-        kept = [bytearray(2**30) for _ in range(8)]
+        kept = bytearray(8 * 2**30)  # in one piece: pages that are never written take no time
     if what == "forever":
         with open(os.environ["HEAVY_PIPE"], "w") as pipe:
             pipe.write(str(os.getpid()))
@@ -91,6 +92,13 @@ def distribution(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture
+def forked() -> Iterator[None]:
+    """Processes start without the wait for their imports."""
+    with warm_programs():
+        yield
+
+
+@pytest.fixture
 async def heard(distribution: Path) -> AsyncIterator[Listeners]:
     """The installed plugins, with processes for what is not to be scored here."""
     listeners = installed_listeners()
@@ -109,6 +117,7 @@ async def by_name(listeners: Listeners, scored: ScoreContext) -> dict[str, Score
     return {score.name: score for score in await listeners.score(scored)}
 
 
+@pytest.mark.usefixtures("forked")
 async def test_what_passes_a_limit_costs_its_own_scores_alone(heard: Listeners) -> None:
     whole = await by_name(heard, trial("light"))
     assert whole["process"].value != os.getpid()
@@ -127,6 +136,7 @@ async def test_what_passes_a_limit_costs_its_own_scores_alone(heard: Listeners) 
     assert (await by_name(heard, trial("light")))["process"].value not in (os.getpid(), whole["process"].value)
 
 
+@pytest.mark.usefixtures("forked")
 async def test_a_judge_that_passes_a_limit_costs_its_own_score_alone(distribution: Path) -> None:
     listeners = installed_listeners()
     async with ScoringProcesses(JudgeOrder("heavy", 1, None, True)) as processes:
@@ -148,6 +158,7 @@ class Asked(ModelAccess):
         return f"reply to {text}"
 
 
+@pytest.mark.usefixtures("forked")
 async def test_a_foreign_judge_asks_its_model_from_a_process(distribution: Path) -> None:
     endpoint = ModelEndpoint(base_url="http://nowhere/v1", api_key="", model="m")
     judge = RuleJudge()
@@ -161,6 +172,7 @@ async def test_a_foreign_judge_asks_its_model_from_a_process(distribution: Path)
     assert dear.failure.message == "judge rule: ModelUnavailable: the budget of 1 requests is used up"
 
 
+@pytest.mark.usefixtures("forked")
 async def test_a_function_that_passes_a_limit_is_stopped() -> None:
     async with ScoringProcesses() as processes:
         assert await processes.call(len, "text") == 4
@@ -190,6 +202,7 @@ async def test_scores_are_the_same_in_a_process_and_here(heard: Listeners) -> No
     assert (found["sopr_score"].value, found["sopr_score"].detail["reason"]) == (0.5, "own")
 
 
+@pytest.mark.usefixtures("forked")
 async def test_a_foreign_judge_is_asked_within_the_limits_outside_of_trials_too(distribution: Path) -> None:
     light, heavy, odd = (Candidate(answer=each.answer, wire=each.wire) for each in map(trial, ("x", "heavy", "odd")))
     query = trial("x").query

@@ -86,14 +86,14 @@ def pairs(ends: st.SearchStrategy[str]) -> st.SearchStrategy[list[tuple[tuple[st
     return st.lists(st.tuples(side, side), min_size=1, max_size=40)
 
 
-@settings(max_examples=examples(1.5))
+@settings(max_examples=examples(0.75))
 @given(pairs(ENDS))
 def test_without_failures_the_numbers_are_the_same(answers: list[Any]) -> None:
     baseline, vendor = (rows_of([pair[side] for pair in answers]) for side in (0, 1))
     assert compared(baseline, vendor) == reference(baseline, vendor)
 
 
-@settings(max_examples=examples(1.5))
+@settings(max_examples=examples(0.75))
 @given(pairs(st.one_of(ENDS, st.just("failed"))), st.randoms(use_true_random=False))
 def test_with_failures_repeats_and_in_any_order_they_are_too(answers: list[Any], random: Any) -> None:
     baseline, vendor = (rows_of([pair[side] for pair in answers]) for side in (0, 1))

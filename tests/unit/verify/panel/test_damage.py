@@ -80,22 +80,32 @@ def official() -> Sides:
     return played(1, counted())
 
 
-def test_small_damages_at_many_gates_add_up(official: Sides) -> None:
-    found = judged(official, played(2, small_damages))
-    assert found.finding == "different"
-    assert found.different == ["any"]
-    assert found.reason.startswith("of 1,000 of its answers ")
-    assert "would break a caller, beyond the baseline's own spread" in found.reason
-    excess = at(found, "any").excess
+@pytest.fixture(scope="module")
+def damaged(official: Sides) -> Panel:
+    """The panel of a vendor with small damages."""
+    return judged(official, played(2, small_damages))
+
+
+@pytest.fixture(scope="module")
+def faithful(official: Sides) -> Panel:
+    """The panel of a vendor that answers as the baseline does."""
+    return judged(official, played(2, counted()))
+
+
+def test_small_damages_at_many_gates_add_up(damaged: Panel) -> None:
+    assert damaged.finding == "different"
+    assert damaged.different == ["any"]
+    assert damaged.reason.startswith("of 1,000 of its answers ")
+    assert "would break a caller, beyond the baseline's own spread" in damaged.reason
+    excess = at(damaged, "any").excess
     assert excess is not None
     assert excess.low <= 0.07 <= excess.high
 
 
-def test_a_faithful_vendor_breaks_next_to_nothing_and_costs_the_same(official: Sides) -> None:
-    found = judged(official, played(2, counted()))
-    assert found.finding == "equivalent", found.reason
-    assert "of 1,000 of its answers at most " in found.reason
-    assert "they cost the same within " in found.reason
+def test_a_faithful_vendor_breaks_next_to_nothing_and_costs_the_same(faithful: Panel) -> None:
+    assert faithful.finding == "equivalent", faithful.reason
+    assert "of 1,000 of its answers at most " in faithful.reason
+    assert "they cost the same within " in faithful.reason
 
 
 def test_differences_within_all_margins_are_not_equivalent_if_together_they_are_shown(official: Sides) -> None:
@@ -149,9 +159,11 @@ def test_few_cases_show_what_they_show() -> None:
     assert "; no gate is off by more than 0." in found.reason
 
 
-def test_the_figures_of_a_gate_add_up_and_agree_with_its_finding(official: Sides) -> None:
-    for change in (counted(), small_damages, counted(prompt=1.03)):
-        for one in judged(official, played(3, change)).applicable:
+def test_the_figures_of_a_gate_add_up_and_agree_with_its_finding(
+    official: Sides, damaged: Panel, faithful: Panel
+) -> None:
+    for panel in (faithful, damaged, judged(official, played(3, counted(prompt=1.03)))):
+        for one in panel.applicable:
             assert one.excess is not None
             assert one.baseline is not None
             assert one.vendor is not None
@@ -181,10 +193,9 @@ def test_an_answer_that_the_baseline_never_gives_is_new() -> None:
     assert found.cross.tolist() == [0.5, 0.0]
 
 
-def test_deals_go_on_where_few_are_as_unusual(official: Sides) -> None:
-    found = judged(official, played(2, small_damages))
-    assert found.deals == 10_000
-    assert at(found, "any").p < 1 / 1000
+def test_deals_go_on_where_few_are_as_unusual(damaged: Panel) -> None:
+    assert damaged.deals == 10_000
+    assert at(damaged, "any").p < 1 / 1000
 
 
 def stopping(share: float) -> Change:
