@@ -49,6 +49,12 @@ async def ask(model: OpenedModel, city: str, **further: Any) -> dict[str, Any]:
     return answer
 
 
+async def embed(model: OpenedModel, *texts: str) -> list[list[float]]:
+    async with httpx.AsyncClient(timeout=600, headers={"authorization": f"Bearer {model.api_key}"}) as client:
+        answer = (await client.post(f"{model.base_url}/embeddings", json={"model": "m", "input": texts})).json()
+    return [one["embedding"] for one in answer["data"]]
+
+
 def words(answer: dict[str, Any]) -> Any:
     message = answer["choices"][0]["message"]
     return message["content"], [call["function"] for call in message.get("tool_calls", [])]
@@ -60,10 +66,13 @@ async def test_the_cache_of_a_prompt_saves_its_tools_and_changes_no_answer() -> 
         await ask(model, "Oslo")
         again = await ask(model, "Lima")
         anew = await ask(model, "Lima", cache_prompt=False)
+        vectors = await embed(model, "Lima", "Lima", "Oslo")
     assert [words(answer) for answer in (again, anew)] == [words(first)] * 2
     counts = [answer["usage"]["prompt_tokens_details"]["cached_tokens"] for answer in (first, again, anew)]
     assert counts[0] == counts[2] == 0
     assert counts[1] > 0.8 * first["usage"]["prompt_tokens"]
+    assert vectors[0] == vectors[1] != vectors[2]
+    assert len(vectors[0]) == len(vectors[2]) > 100
 
 
 async def test_the_models_own_template_parses_no_call_and_the_first_look_says_so() -> None:

@@ -46,6 +46,9 @@ def start(wanted: dict[str, Any]) -> Any:
     params.no_extra_bufts = True
     params.n_gpu_layers = 0
     params.use_jinja = True
+    # Vectors of texts beside answers, which are the same with it.
+    params.embedding = True
+    params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = wanted["threads"]
     if wanted["template"] is not None:
         params.chat_template = wanted["template"]
