@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from trialbed.contracts import Executor
-from trialbed.engine import NO_OBJECTS, Prepared, RunObjects, RunOptions, RunProgress, prepare, run
+from trialbed.drivers import load_driver
+from trialbed.engine import NO_OBJECTS, NoProgress, Prepared, RunObjects, RunOptions, RunProgress, prepare, run
 from trialbed.listeners import installed_listeners
 from trialbed.records import Query, Run, TrialResult
 from trialbed.report import Report, check_folder, legacy_documents, read_report, write_document
 from trialbed.report.comparison import chosen_baseline
-from trialbed.store import open_store
+from trialbed.store import Store, open_store
 
 
 async def run_and_report(
@@ -38,7 +39,19 @@ async def run_and_report(
     """
     prepared = await asyncio.to_thread(prepare_run, options, objects, executor=executor)
     ended = await run(prepared, executor=executor, ambient=ambient, progress=progress)
+    await _judge_again(prepared, ended, progress or NoProgress())
     return await asyncio.to_thread(conclude, ended, prepared.queries, prepared.options, objects, documents=documents)
+
+
+async def _judge_again(prepared: Prepared, ended: Run, progress: RunProgress) -> None:
+    """Have the further judges grade the answers of a run that has ended, as ``bench score --judge`` does."""
+    for judge in prepared.options.judges[1:]:
+        progress.note(f"the judge {judge} grades the answers")
+        rejudge = load_driver("components", "judging").rejudge
+        queries = {query.query_id: query for query in prepared.queries}
+        with Store.open(prepared.options.store) as store:
+            stored = await asyncio.to_thread(store.find_run, ended.run_id)
+            await rejudge(store, stored, queries, replace(prepared.options, judge=judge))
 
 
 def prepare_run(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: Executor | None = None) -> Prepared:

@@ -59,7 +59,7 @@ COMPLETIONS = {
 """Setting -> what completes its value in the shell."""
 
 
-FACTORS = ("model", "temperature")
+FACTORS = ("model", "temperature", "judge")
 """The settings of which a run can have several, as factors: then the value is a tuple."""
 
 
@@ -74,6 +74,8 @@ class SettingOption(SingleOption):
     ``bench --help`` asks for no option of the commands that it lists.
     """
 
+    several = False
+
     def __init__(self, names: Sequence[str]) -> None:
         (self._setting,) = names
 
@@ -82,8 +84,14 @@ class SettingOption(SingleOption):
         fields = vars(self)
         if name.startswith("__") or "opts" in fields:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        fields.update(vars(_declared_option(self._setting)))
+        fields.update(vars(_declared_option(self._setting, several=self.several)))
         return getattr(self, name)
+
+
+class FactorOption(SettingOption):
+    """The option of a setting of which a run can have several values."""
+
+    several = True
 
 
 def setting_option(name: str) -> Callable[[Decorated], Decorated]:
@@ -91,11 +99,10 @@ def setting_option(name: str) -> Callable[[Decorated], Decorated]:
     return click.option(name, cls=SettingOption)
 
 
-def _declared_option(name: str) -> click.Option:
+def _declared_option(name: str, *, several: bool) -> click.Option:
     from trialbed.settings import declared_settings
 
     declared = next(item for item in declared_settings() if item.name == name)
-    several = declared.name in FACTORS
     return make_option(
         *declared.setting.option,
         declared.name,
@@ -122,7 +129,8 @@ def setting_options(command: Decorated) -> Decorated:
     from trialbed.settings import declared_settings
 
     for declared in reversed(declared_settings()):
-        command = setting_option(declared.name)(command)
+        cls = FactorOption if declared.name in FACTORS else SettingOption
+        command = click.option(declared.name, cls=cls)(command)
     return command
 
 

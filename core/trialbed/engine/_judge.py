@@ -11,10 +11,10 @@ from trialbed.contracts import Judge
 from trialbed.drivers import list_drivers, load_driver
 from trialbed.engine._control import ControlClient
 from trialbed.engine._helpers import HelperModels, direct_endpoint
-from trialbed.engine._models import is_at_endpoint, judge_choice, with_endpoint
+from trialbed.engine._models import check_standing, is_at_endpoint, judge_choice, with_endpoint
 from trialbed.engine._plan import new_trial_token
 from trialbed.engine._trial import DUMMY_KEY
-from trialbed.errors import NothingMeasured, UsageError
+from trialbed.errors import NothingMeasured
 from trialbed.plugins import PROJECT_DISTRIBUTION
 from trialbed.records import Json, ModelEndpoint, TrialRegistration
 from trialbed.scoring import calibration_of, judge_apart, judge_identity
@@ -98,9 +98,7 @@ async def standing_judge(settings: RunSettings) -> AsyncIterator[tuple[Judge, Ru
         UsageError: the judge does not exist, or its model cannot be asked without a server.
     """
     settings = with_endpoint(settings)
-    _, model = judge_choice(settings)
-    if model is not None and not is_at_endpoint(model, settings):
-        raise UsageError(f"--judge: {model} plays agents only; name a judge, or a model of --base-url")
+    check_standing(settings)
     async with HelperModels(settings) as helpers, judge_of(helpers) as judge:
         yield judge, settings
 

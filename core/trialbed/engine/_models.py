@@ -72,6 +72,17 @@ def judge_choice(settings: RunSettings) -> tuple[str, str | None]:
     return MODEL_JUDGE, settings.judge
 
 
+def check_standing(settings: RunSettings) -> None:
+    """See that the judge of these settings can be asked without a run's server.
+
+    Raises:
+        UsageError: its model answers in a gateway only.
+    """
+    _, model = judge_choice(settings)
+    if model is not None and not is_at_endpoint(model, settings):
+        raise UsageError(f"--judge: {model} plays agents only; name a judge, or a model of --base-url")
+
+
 def _judge_models(settings: RunSettings) -> list[str]:
     """The judge's model, if it is to be found at the run's own endpoint."""
     driver, model = judge_choice(settings)

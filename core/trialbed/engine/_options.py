@@ -104,6 +104,7 @@ class RunOptions(RunSettings):
         allow_incomplete: where some trials are not measured, compare frameworks over the queries that all have.
         models, temperatures: several in one run, the first of which are ``model`` and ``temperature``: each framework
             has a column for every combination. Empty for one.
+        judges: several, the first of which is ``judge``: the others grade the answers when all trials have ended.
         gold_answers: make each query's gold calls once, before its trials, and keep what they are answered.
     """
 
@@ -116,6 +117,7 @@ class RunOptions(RunSettings):
     gold_answers: bool = False
     models: tuple[str, ...] = ()
     temperatures: tuple[float, ...] = ()
+    judges: tuple[str, ...] = ()
 
 
 def with_profiles(options: RunOptions, live: Collection[str] = ()) -> RunOptions:

@@ -60,7 +60,7 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: 
     Raises:
         UsageError, DataError, DriverError: something asked for is not there or not usable.
     """
-    options = with_factors(with_profiles(options, objects.agents), objects.model)
+    options = with_factors(with_profiles(options, objects.agents), objects.model, objects.judge)
     options = with_endpoints(with_endpoint(options, own_judge=objects.judge is not None, own_model=objects.model))
     if options.budget is not None:
         read_amount(options.budget)

@@ -7,37 +7,45 @@ from dataclasses import replace
 from itertools import product
 
 from trialbed.contracts import ModelInfo
-from trialbed.engine._models import model_info, with_endpoint
+from trialbed.engine._models import check_standing, model_info, with_endpoint
 from trialbed.engine._options import RunOptions
 from trialbed.errors import UsageError
 from trialbed.records import SETTINGS, Variation
 from trialbed.texts import decimal_text
 
 
-def with_factors(options: RunOptions, own_model: object = None) -> RunOptions:
-    """Return the options with the first of several models and temperatures as their own.
+def with_factors(options: RunOptions, own_model: object = None, own_judge: object = None) -> RunOptions:
+    """Return the options with the first of several models, temperatures and judges as their own.
 
     Raises:
-        UsageError: there are several models, and the model is an object.
+        UsageError: there are several models or judges, and one is an object.
     """
     models, temperatures = tuple(dict.fromkeys(options.models)), tuple(dict.fromkeys(options.temperatures))
+    judges = tuple(dict.fromkeys(options.judges))
     if models and own_model is not None:
         raise UsageError("models: give models by name; an object is the only model of a run")
+    if judges and own_judge is not None:
+        raise UsageError("judges: give judges by name; an object is the only judge of a run")
     return replace(
         options,
         models=models,
         temperatures=temperatures,
+        judges=judges,
+        judge=judges[0] if judges else options.judge,
         model=models[0] if models else options.model,
         temperature=temperatures[0] if temperatures else options.temperature,
     )
 
 
 def with_endpoints(options: RunOptions) -> RunOptions:
-    """Return the options with an endpoint for every further model, as the first one has.
+    """Return the options with an endpoint for every further model and judge, as the first ones have.
 
     Raises:
-        UsageError: as ``with_endpoint`` says.
+        UsageError: as ``with_endpoint`` says, or a further judge cannot be asked without the run's server.
     """
+    for judge in options.judges[1:]:
+        options = replace(with_endpoint(replace(options, judge=judge)), judge=options.judge)
+        check_standing(replace(options, judge=judge))
     for model in options.models[1:]:
         options = replace(with_endpoint(replace(options, model=model)), model=options.model)
     return options

@@ -33,6 +33,7 @@ from trialbed.report import (
 )
 from trialbed.scoring import (
     ALWAYS,
+    JUDGED,
     TIMES,
     absent_by_trials,
     absent_scores,
@@ -256,7 +257,8 @@ class RunFigures:
     @property
     def factors(self) -> FactorEffects | None:
         """The effects of the run's factors; None where it has none."""
-        return self._report.factors if self.run.config.variations else None
+        several = any(name.startswith(f"{JUDGED}@") for name in self.columns.kinds)
+        return self._report.factors if several or self.run.config.variations else None
 
     @property
     def _report(self) -> Report:

@@ -109,6 +109,25 @@ def test_what_a_judge_asks_is_shown_and_counts_against_the_budget(bench: Bench, 
     assert f"is used up: {whole:.3g} USD of " in ended.err
 
 
+def test_several_judges_grade_the_same_trials_and_are_a_factor(bench: Bench, endpoint: Endpoint) -> None:
+    endpoint.verdict = '{"answer_status": "Solved", "reason": "all of it"}'
+    done = run(bench, endpoint, "--judge", "rule", "--judge", "judge-model")
+    assert "the judge judge-model grades the answers" in done.err
+    assert done.document["summary"]["totals"]["model_requests"] == 4
+    assert sum(len(request["messages"]) > 1 for request in endpoint.requests if request["model"] == "m") == 4
+    assert done.document["metadata"]["evaluator_model"] == "rule"
+    (use,) = done.document["metadata"]["helpers"]
+    assert (use["model"], use["requests"]) == ("judge-model", 2)
+    scores = [result["scores"] for result in done.document["results"]]
+    assert [(score["sopr_score"], score["sopr_score@judge-model"]) for score in scores] == [(0, 1), (0, 1)]
+    judge = done.document["summary"]["effects"]["factors"]["judge"]
+    assert judge["levels"] == ["rule", "judge-model"]
+    assert judge["differences"]["judge-model"]["difference"] == 1
+    assert "what matters for solved" in bench("show", "latest").out
+    refused = run(bench, endpoint, "--judge", "rule", "--judge", "scripted:gold", code=2).err
+    assert "scripted:gold plays agents only" in refused
+
+
 def test_a_judge_that_talks_nonsense_is_an_error_and_never_a_guess(bench: Bench, endpoint: Endpoint) -> None:
     endpoint.verdict = "I like it!"
     done = run(bench, endpoint, "--judge", "judge-model", code=3)

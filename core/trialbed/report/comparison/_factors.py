@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
 from trialbed.records import RunConfig, shown_name
 from trialbed.report.comparison._findings import ScoreFinding, findings_by_pair
 from trialbed.report.comparison._sides import Side, shared_trials
+from trialbed.scoring import JUDGED, judge_label
 from trialbed.statistics import Interval, paired_interval
 from trialbed.texts import decimal_text
 
 FRAMEWORK = "framework"
+JUDGE = "judge"
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class FactorEffects:
 
 
 def factor_effects(config: RunConfig, sides: Mapping[str, Side], score: str, margin: float) -> FactorEffects | None:
-    """Return the effects of a run's factors on a score; None where only its frameworks differ.
+    """Return the effects of a run's factors on a score; None where only its frameworks differ, and one judge graded.
 
     An effect is the mean difference between two levels of a factor, over the queries and over all columns that differ
     in nothing else. Columns without a counterpart are left out.
@@ -81,17 +83,48 @@ def factor_effects(config: RunConfig, sides: Mapping[str, Side], score: str, mar
     Args:
         sides: framework -> its trials; without those that cannot be compared.
     """
-    if not config.variations:
+    judges = _judges(sides.values()) if score == JUDGED else []
+    if not (config.variations or judges):
         return None
     columns = [(_values(config, label), side) for label, side in sides.items()]
     pairs = [pair for name in _names(columns) for pair in _pairs(name, columns)]
+    pairs += [_judge_pair(judge_label(config), judge, [*sides.values()]) for judge in judges]
     found = findings_by_pair([(pair.first, pair.other) for pair in pairs], margin, [score])
     judged = [(pair, own[score]) for pair, own in zip(pairs, found, strict=True) if score in own]
+    levels = {name: _levels(name, columns) for name in _names(columns)}
+    if judges:
+        levels[JUDGE] = [judge_label(config), *judges]
     factors = tuple(
-        Factor(name, tuple(_levels(name, columns)), tuple(own for pair, own in judged if pair.factor == name))
-        for name in _names(columns)
+        Factor(name, tuple(own), tuple(found for pair, found in judged if pair.factor == name))
+        for name, own in levels.items()
     )
     return FactorEffects(score, factors, tuple(_contrasts(judged)))
+
+
+def _judges(sides: Iterable[Side]) -> list[str]:
+    """The judges that graded the same answers beside the run's own, each of which has a score of its own."""
+    prefix = f"{JUDGED}@"
+    names = {name for side in sides for name in side.scores if name.startswith(prefix)}
+    return sorted(name.removeprefix(prefix) for name in names)
+
+
+def _judge_pair(own: str, judge: str, sides: Sequence[Side]) -> _Pair:
+    """The run's answers as its own judge and another one grade them, over the answers on which both have a verdict."""
+    other = f"{JUDGED}@{judge}"
+    most = 1 + max((trial.repeat for side in sides for trial in side.trials), default=0)
+    both = [
+        replace(side, trials=[trial for trial in side.trials if trial.failure or {JUDGED, other} <= {*trial.scores}])
+        for side in sides
+    ]
+    graded = [
+        replace(side, trials=[replace(trial, scores=_graded(trial.scores, other)) for trial in side.trials])
+        for side in both
+    ]
+    return _Pair(JUDGE, _merge(own, both, most), _merge(judge, graded, most))
+
+
+def _graded(scores: Mapping[str, float], other: str) -> Mapping[str, float]:
+    return {**scores, JUDGED: scores[other]} if other in scores else scores
 
 
 Values = Mapping[str, str]

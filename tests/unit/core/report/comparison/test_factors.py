@@ -110,3 +110,24 @@ def test_columns_are_paired_with_their_own_where_repeats_are_missing() -> None:
     }
     model = effects(sides).factors[1]
     assert (model.name, [finding.difference for finding in model.findings]) == ("model", [0.0])
+
+
+def test_judges_of_the_same_answers_are_a_factor_over_those_that_both_grade() -> None:
+    def graded(name: str, severe: bool) -> Side:
+        found = side(name, solves(0.8))
+        trials = [
+            replace(trial, scores={**trial.scores, "sopr_score@strict": trial.scores["sopr_score"] * (not severe)})
+            for trial in found.trials[1:]
+        ]
+        # The other judge has no verdict on the first answer, and a trial that failed is Unsolved to both.
+        failed = ComparedTrial(99, {}, "agent")
+        return replace(found, trials=[found.trials[0], *trials, failed])
+
+    about = run_config(frameworks=("a", "b"), judge="rule", adapter_versions={})
+    found = effects({"a": graded("a", severe=True), "b": graded("b", severe=False)}, about)
+    assert [factor.name for factor in found.factors] == ["framework", "judge"]
+    judge = found.factors[1]
+    assert judge.levels == ("rule", "strict")
+    (finding,) = judge.findings
+    assert finding.n == len(QUERIES)
+    assert finding.difference == pytest.approx(-0.4, abs=0.02)
