@@ -1,6 +1,5 @@
-"""``bench score``: ``_command`` dispatches, ``_files`` scores files of conversations, ``_rescoring`` stored runs."""
+"""``bench score``: ``_command`` dispatches, ``_files`` scores files of conversations."""
 
 from trialbed_evaluation.score._command import command
-from trialbed_evaluation.score._rescoring import rejudge
 
-__all__ = ["command", "rejudge"]
+__all__ = ["command"]

@@ -36,7 +36,7 @@ def test_every_option_is_refused_twice_unless_it_is_repeatable() -> None:
     assert [(path, option.name) for path, option in options if not isinstance(option, SingleOption)] == []
 
 
-@for_each("arguments", [("run", "--judge"), ("run", "-j"), ("verify", __file__, "--api-key"), ("serve", "--faults")])
+@for_each("arguments", [("run", "--selector"), ("run", "-j"), ("verify", __file__, "--api-key"), ("serve", "--faults")])
 def test_an_option_that_is_given_twice_is_refused_without_its_values(arguments: tuple[str, ...]) -> None:
     *before, flag = arguments
     done = CliRunner().invoke(cli, [*before, flag, "12341234", flag, "43214321"])
