@@ -134,4 +134,4 @@ def _default(option: click.Option) -> str:
     if option.is_flag or not option.show_default:
         return ""
     default = option.default
-    return f"`{' '.join(map(str, default)) if isinstance(default, tuple) else default}`"
+    return f"`{' '.join(map(str, default)) if isinstance(default, tuple | list) else default}`"

@@ -31,3 +31,9 @@ def test_a_stale_part_would_be_found(
     page.write_text((DOCS / "reference" / "hooks.md").read_text().replace("### run_started", "### run_begun"))
     assert generate(["--check"], page.parent) == 1
     assert "docs/hooks.md is stale" in capsys.readouterr().err
+
+
+def test_the_default_of_an_option_with_several_values_is_shown_as_it_is_given() -> None:
+    text = (DOCS / "reference" / "commands.md").read_text()
+    assert "| `--judge` | `NAME\\|MODEL` | `rule` |" in text
+    assert "| `['" not in text
