@@ -29,6 +29,7 @@ from trialbed.scoring_process import ScoringProcesses
 from trialbed.settings import RunSettings
 from trialbed.store import Store, counted_attempts
 from trialbed.tool_calls import unasked_calls
+from trialbed_evaluation.score._checked import kept_checks
 
 Queries = Mapping[int | str, Query]
 
@@ -171,19 +172,21 @@ class _Contexts:
     def of(self, result: TrialResult) -> ScoreContext:
         """The context of a trial that was answered."""
         assert result.outcome.answer is not None  # noqa: S101 - it was answered
+        query, verdict = self.queries[result.key.query_id], result.score(JUDGED)
         tools = self.store.selection(self.run.run_id, result.key.query_id) or ()
         live = result.key.framework not in self.run.config.adapter_versions
         return ScoreContext(
-            query=self.queries[result.key.query_id],
+            query=query,
             tools=tools,
             answer=result.outcome.answer,
             wire=result.wire,
             timing=result.timing,
-            judge=self.judge or _Kept(result.score(JUDGED)),
+            judge=self.judge or _Kept(verdict),
             judge_name=self.judge_name,
             unasked=() if live else unasked_calls(result.wire, tools),
             in_process=live,
             prices=self.run.prices_of(result.key.framework),
+            checks=kept_checks(query, verdict),
         )
 
 

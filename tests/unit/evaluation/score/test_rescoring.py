@@ -17,6 +17,7 @@ from trialbed.engine import RunOptions, config_digest, open_dataset, run_queries
 from trialbed.errors import DataError, UsageError
 from trialbed.records import (
     Answer,
+    Expected,
     Failure,
     Outcome,
     Query,
@@ -31,6 +32,7 @@ from trialbed.report import build_report, document_schema, legacy_document
 from trialbed.scoring import ScoreContext, ScoringStopped
 from trialbed.scoring_process import ScoringProcesses
 from trialbed.store import Store, new_run, open_store
+from trialbed_evaluation.score._checked import kept_checks
 from trialbed_evaluation.score._rescoring import rejudge, rescore
 from trialbed_scripted import Response
 
@@ -151,6 +153,50 @@ async def test_a_judge_that_fails_leaves_an_error_and_the_old_verdict(
     assert (score.value, score.failure.kind) == (None, "judge")
     assert "status 401" in score.failure.message
     assert store.results(run.run_id)[0].score("sopr_score") == run_score(store, run)
+
+
+def checked_queries(run: Run) -> dict[int | str, Query]:
+    """The run's queries, each of which has a function of its program look at the trial."""
+    more = {"expected": Expected(checks=("it",)), "gold_calls": (), "reference_facts": (), "final_state": None}
+    return {query_id: query.model_copy(update=more) for query_id, query in queries(run).items()}
+
+
+async def test_what_checks_found_is_known_of_a_run_whose_judge_was_asked(
+    store: Store, run: Run, model: JudgeEndpoint, tmp_path: Path
+) -> None:
+    model.decide = lambda _asked: vote("Solved")
+    rescored = await rejudge(store, run, checked_queries(run), settings(model, tmp_path))
+    assert [_verdict(result) for result in rescored.after[:2]] == [("Solved", "grader")] * 2
+
+
+@pytest.mark.parametrize(
+    ("met", "label", "method"),
+    [(True, "Solved", "grader"), (False, "Unsolved", "expectations"), (None, None, "grader")],
+)
+async def test_what_checks_found_is_known_of_a_run_that_lists_it(
+    store: Store, run: Run, model: JudgeEndpoint, tmp_path: Path, met: bool | None, label: str | None, method: str
+) -> None:
+    model.decide = lambda _asked: vote("Solved")
+    reason = "" if met else "it is long"
+    detail = {"method": "expectations", "expectations": [{"text": "it", "met": met, "reason": reason}]}
+    own = Score(name="sopr_score", value=0.0, label="Unsolved", detail=detail)
+    store.add_scores(run.run_id, trial(FIRST, "good", 1.0, "Solved"), [own])
+    rescored = await rejudge(store, run, checked_queries(run), settings(model, tmp_path))
+    assert _verdict(rescored.after[0]) == (label, method)
+
+
+@pytest.mark.parametrize("method", ["calls", "sources"])
+def test_what_checks_found_is_not_known_where_none_was_asked(run: Run, method: str) -> None:
+    query = checked_queries(run)[FIRST]
+    assert kept_checks(query, Score(name="sopr_score", value=0.0, label="Unsolved", detail={"method": method})) == ()
+    failed = Score(name="sopr_score", value=None, detail={"method": "m"}, failure=Failure(kind="judge", message="gone"))
+    assert kept_checks(query, failed) == ()
+
+
+def _verdict(result: TrialResult) -> tuple[str | None, Any]:
+    score = result.score("sopr_score@grader")
+    assert score is not None
+    return score.label, score.detail["method"]
 
 
 def run_score(store: Store, run: Run) -> Score | None:

@@ -1,0 +1,33 @@
+"""What the checks of a stored trial found, which only its run could ask: the functions are not there any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trialbed.records import Query, Score
+from trialbed.scoring import CheckResult
+
+WITHOUT_JUDGE = ("calls", "sources")
+"""The methods of verdicts for which neither the expectations nor a judge were asked."""
+
+
+def kept_checks(query: Query, verdict: Score | None) -> tuple[CheckResult, ...]:
+    """Return the results of a task's checks, as far as the verdict of its run tells them.
+
+    A verdict on expectations lists them all. A judge is asked only where every one is met.
+    """
+    checks = query.expected.checks if query.expected else ()
+    if not checks or verdict is None or verdict.value is None:
+        return ()
+    method = verdict.detail.get("method")
+    if method == "expectations":
+        return tuple(result for result in _listed(verdict) if result.name in checks)
+    return () if method in WITHOUT_JUDGE else tuple(CheckResult(name, met=True) for name in checks)
+
+
+def _listed(verdict: Score) -> Iterator[CheckResult]:
+    listed = verdict.detail.get("expectations")
+    for one in listed if isinstance(listed, list) else ():
+        match one:
+            case {"text": str(text), "met": bool() | None as met, "reason": str(reason)}:
+                yield CheckResult(text, met, reason)
