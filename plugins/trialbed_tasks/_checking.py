@@ -45,9 +45,9 @@ def contradictions(query: Query) -> Iterator[str]:
     for fact in query.reference_facts:
         if carries_fact(query.text, fact):
             yield f"the query itself says {fact!r}, so that an answer may say it without any tool"
-    for call in query.gold_calls:
-        yield from _misfits(query, call)
     expected = query.expected
+    for call in [*query.gold_calls, *(call for way in (expected.ways if expected else ()) for call in way)]:
+        yield from _misfits(query, call)
     if expected is None:
         return
     called = {call.api for call in query.gold_calls}
@@ -62,7 +62,10 @@ def contradictions(query: Query) -> Iterator[str]:
 def _misfits(query: Query, call: GoldCall) -> Iterator[str]:
     if call.arguments is None:
         return
-    api = next(api for api in query.apis if api.ref == call.api)
+    api = next((api for api in query.apis if api.ref == call.api), None)
+    if api is None:
+        yield f"{call.api.title} is expected, and is not among its tools"
+        return
     try:
         problems = JsonSchema(api.parameters_schema()).problems(call.arguments)
     except Undecided:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,13 @@ class Located:
 
     Attributes:
         lines: the line of each part, counted from 1.
+        texts: the words of values that are no texts, as they stand there.
     """
 
     path: Path
     value: Any
     lines: dict[Key, int] = field(default_factory=dict)
+    texts: dict[Key, str] = field(default_factory=dict)
 
     def place(self, key: Key) -> str:
         """Return the file and the line of a part, or of the nearest that has one."""
@@ -86,9 +89,8 @@ def read_yaml(path: Path) -> Located:
         raise DataError(f"{path}{line}: is not valid YAML: {getattr(error, 'problem', None) or error}") from error
     except RecursionError:
         raise DataError(f"{path}: is nested too deeply") from None
-    lines: dict[Key, int] = {}
-    value = None if node is None else _Builder(path, lines).build(node, ())
-    return Located(path, value, lines)
+    located = Located(path, None)
+    return located if node is None else replace(located, value=_Builder(located).build(node, ()))
 
 
 def read_json_lines(path: Path) -> Located:
@@ -99,11 +101,12 @@ def read_json_lines(path: Path) -> Located:
     """
     values: list[Any] = []
     lines: dict[Key, int] = {}
-    for number, line in enumerate(_text(path).splitlines(), 1):
+    for number, line in enumerate(_text(path).split("\n"), 1):
         if not line.strip():
             continue
         try:
             value = json.loads(line, parse_constant=_refuse)
+            json.dumps(value, ensure_ascii=False).encode()
         except (ValueError, RecursionError) as error:
             raise DataError(f"{path}:{number}: is not valid JSON: {error}") from error
         if not isinstance(value, dict):
@@ -125,26 +128,27 @@ def _refuse(name: str) -> Any:
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML whose dates stay texts, and in which ``no`` is a word."""
+    """YAML whose plain values are left as they stand, to be read as YAML 1.2 has them."""
 
-    yaml_implicit_resolvers = {  # noqa: RUF012 - as the base class has it
-        first: [
-            (tag, pattern)
-            for tag, pattern in resolvers
-            if tag != "tag:yaml.org,2002:timestamp" and (tag != "tag:yaml.org,2002:bool" or first in "tTfF")
-        ]
-        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
+    yaml_implicit_resolvers = {}  # noqa: RUF012 - as the base class has it
+
+
+TEXT = "tag:yaml.org,2002:str"
+INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,300})")
+NUMBER = re.compile(r"[-+]?(?:\.[0-9]{1,30}|(?:0|[1-9][0-9]{0,30})(?:\.[0-9]{0,30})?)(?:[eE][-+]?[0-9]{1,2})?")
+"""Numbers in plain words; with zeros in front, a word is a text, such as an article's number."""
+
+CONSTANTS = {"true": True, "false": False, "null": None, "~": None, "": None}
 
 
 class _Builder:
     """Makes plain values of YAML nodes."""
 
-    def __init__(self, path: Path, lines: dict[Key, int]) -> None:
-        self._path = path
-        self._lines = lines
+    def __init__(self, located: Located) -> None:
+        self._path = located.path
+        self._lines = located.lines
+        self._texts = located.texts
         self._count = 0
-        self._scalars = yaml.constructor.SafeConstructor()
 
     def build(self, node: yaml.Node, key: Key) -> Any:
         self._count += 1
@@ -156,7 +160,7 @@ class _Builder:
             return dict(self._pairs(node, key))
         if isinstance(node, yaml.SequenceNode):
             return [self.build(item, (*key, number)) for number, item in enumerate(node.value)]
-        return self._scalar(node, line)
+        return self._scalar(node, key, line)
 
     def _pairs(self, node: yaml.MappingNode, key: Key) -> Iterator[tuple[str, Any]]:
         seen: set[str] = set()
@@ -171,8 +175,24 @@ class _Builder:
             self._lines[(*key, name)] = line
             yield name, self.build(value, (*key, name))
 
-    def _scalar(self, node: yaml.Node, line: int) -> Any:
+    def _scalar(self, node: yaml.Node, key: Key, line: int) -> Any:
+        text = str(node.value)
+        if node.tag != TEXT:
+            raise DataError(f"{self._path}:{line}: {node.tag!r:.60}: values have no tags here")
         try:
-            return self._scalars.construct_object(node)
-        except (yaml.YAMLError, ValueError) as error:
-            raise DataError(f"{self._path}:{line}: {getattr(error, 'problem', None) or error}") from error
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise DataError(f"{self._path}:{line}: {error.reason}") from error
+        value = text if getattr(node, "style", None) is not None else _plain_value(text)
+        if not isinstance(value, str):
+            self._texts[key] = text
+        return value
+
+
+def _plain_value(text: str) -> Any:
+    """Return the value of a word without quotes: a truth value, nothing, a number, or a text."""
+    if text.lower() in CONSTANTS and text in (text.lower(), text.capitalize(), text.upper()):
+        return CONSTANTS[text.lower()]
+    if INTEGER.fullmatch(text):
+        return int(text)
+    return float(text) if NUMBER.fullmatch(text) else text

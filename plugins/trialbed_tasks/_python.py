@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -71,7 +72,8 @@ def read_python(path: Path) -> PythonFile:
 
 def _load(path: Path) -> tuple[ModuleType, tuple[Path, ...]]:
     """Run a file as a module, with its folder in reach, as ``python FILE`` does."""
-    name = path.stem if path.stem not in sys.modules else f"{path.stem}_tasks_{abs(hash(path.resolve())):x}"
+    # No module of its own name: a file may be called as a package that is imported later.
+    name = f"trialbed_tasks_of_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise DataError(f"{path}: is not a Python file")
@@ -94,8 +96,10 @@ def _in_reach(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        if str(folder) in sys.path:
-            sys.path.remove(str(folder))
+        # Functions of the file may import later, too.
+        sys.path.remove(str(folder))
+        if str(folder) not in sys.path:
+            sys.path.append(str(folder))
 
 
 def _files(module: ModuleType, folder: Path, seen: dict[str, Path]) -> Iterable[Path]:

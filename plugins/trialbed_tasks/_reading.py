@@ -68,7 +68,8 @@ def _of_form(located: Located) -> TaskDataset:
         for place, task in enumerate(tasks):
             with naming(located.place(("tasks", place))):
                 compile_tasks([replace(task, id=task.id or place + 1)], tools)
-        raise
+        with naming(str(path)):
+            raise
 
 
 def _validate(located: Located) -> FileForm:
@@ -81,7 +82,7 @@ def _validate(located: Located) -> FileForm:
         key = _real_key(located.value, fault["loc"])
         if fault["type"] == "missing":
             key = (*key, fault["loc"][-1])
-        raise DataError(f"{located.place(key)}: {title(key)}{_reason(fault)}") from error
+        raise DataError(f"{located.place(key)}: {title(key)}{_reason(fault, located.texts.get(key))}") from error
 
 
 def _real_key(value: Any, loc: Key) -> Key:
@@ -95,14 +96,14 @@ def _real_key(value: Any, loc: Key) -> Key:
     return tuple(kept)
 
 
-def _reason(fault: Any) -> str:
+def _reason(fault: Any, text: str | None) -> str:
     message = str(fault["msg"])
     if fault["type"] == "missing":
         return "the key is missing"
     if fault["type"] == "extra_forbidden":
         return "there is no such key"
     if fault["type"] == "string_type":
-        return f"must be a text; write {str(fault['input'])!r:.60} in quotes"
+        return f"must be a text; write {(text or str(fault['input']))!r:.60} in quotes"
     return message[:1].lower() + message[1:]
 
 

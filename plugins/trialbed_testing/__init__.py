@@ -1,9 +1,10 @@
 """Tests of agents under pytest: trials with scripted, recorded and real models, and assertions on what the wire saw.
 
 plugin   the fixture ``trialbed``, the marker and the options
+
+The names are loaded when they are first used, since every pytest run loads the plugin.
 """
 
-from trialbed_testing._trial import CallsMade, Condition, ObservedTrial
-from trialbed_testing._trials import AgentTrials
+import lazy_loader
 
-__all__ = ["AgentTrials", "CallsMade", "Condition", "ObservedTrial"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

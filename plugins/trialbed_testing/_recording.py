@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from trialbed.engine import SingleTrial
-from trialbed.errors import DataError
+from trialbed.errors import DataError, UsageError
 from trialbed.files import temporary_folder
 from trialbed.store import open_run
 
@@ -28,3 +28,19 @@ def record(single: SingleTrial, file: Path) -> None:
         )
     file.parent.mkdir(parents=True, exist_ok=True)
     write_cassette(recording.cassette, file)
+
+
+def check_recording(file: Path, model: str) -> None:
+    """See that a recording is of the model that a test asks for.
+
+    Raises:
+        UsageError: it is of another one.
+        DataError: it cannot be read.
+    """
+    from trialbed_plugins.recordings import read_cassette
+
+    recorded = read_cassette(file).model
+    if recorded != model:
+        raise UsageError(
+            f"{file} is a recording of {recorded}, and not of {model}: give --trialbed-record once to ask it"
+        )

@@ -11,18 +11,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trialbed.engine import RunObjects, RunOptions, SingleTrial, SingleTrials, read_keywords
+from trialbed.engine import RunObjects, RunOptions, SingleTrial, SingleTrials, judge_drivers, read_keywords
 from trialbed.errors import UsageError
 from trialbed.models import ObjectModel, find_model
 from trialbed.scoring import Scorer, as_judge
 from trialbed.tasks import Expect, Task, TaskDataset
 from trialbed.wire import ModelAnswer
 from trialbed_scripted import Script, Turn
-from trialbed_testing._recording import record
+from trialbed_testing._recording import check_recording, record
 from trialbed_testing._trial import ObservedTrial
 
-OWN = ("frameworks", "dataset", "model", "judge", "environments", "store", "output")
-"""Settings that are no keywords here: a trial is in no store, and its parts are arguments."""
+OWN = (
+    *("frameworks", "dataset", "model", "judge", "environments", "store", "output", "response_cache"),
+    *("budget", "repeat", "limit", "query_ids", "categories", "shuffle", "models", "temperatures", "server_url"),
+)
+"""Settings that are no keywords here: a trial is one, in no store, and its parts are arguments."""
+
+HELPERS = ("judge_model", "selector_model", "simulator_model", "embedding_model")
+"""Settings that name models beside the agent's."""
 
 DEFAULT = "scripted:gold"
 
@@ -137,6 +143,7 @@ class AgentTrials:
         elif tools or expect or calls is not None:
             raise UsageError("run: give tools, expect and calls to the Task, or its text alone")
         settings = {"faults": self._test.faults} | settings if self._test.faults is not None else settings
+        self._check_helpers(judge, settings)
         chosen, recording = self._model(model if model is not None else self._test.model)
         options = RunOptions(
             **{
@@ -157,9 +164,22 @@ class AgentTrials:
         )
         trial = ObservedTrial(self._run(options, objects))
         self.trials.append(trial)
-        if recording is not None:
+        if recording is not None and trial.failure is None:
             record(trial.single, recording)
         return trial
+
+    def _check_helpers(self, judge: Any, settings: Mapping[str, Any]) -> None:
+        """See that no model is asked beside the agent's, of which there is no recording.
+
+        Raises:
+            UsageError: one would be.
+        """
+        named = {name: settings[name] for name in HELPERS if settings.get(name) is not None}
+        if isinstance(judge, str) and judge not in judge_drivers():
+            named["judge"] = judge
+        if named and not (self._test.live or self._test.record):
+            shown = ", ".join(f"{name}={model!r}" for name, model in named.items())
+            raise UsageError(f"{shown}: a model that helps a trial is not recorded; give --trialbed-live to ask it")
 
     def _model(self, model: Any) -> tuple[Any, Path | None]:
         """Return the model to ask, and where its answers are to be recorded; None for nowhere.
@@ -174,6 +194,7 @@ class AgentTrials:
         if self._test.record:
             return model, file
         if file.is_file():
+            check_recording(file, model)
             return f"replay:{file}", None
         if self._test.live:
             return model, None

@@ -5,6 +5,7 @@ It is loaded in every pytest run where Trialbed is installed, so it imports noth
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -80,7 +81,9 @@ def trialbed(request: pytest.FixtureRequest, _trialbed_thread: TrialThread) -> A
     option = request.config.getoption
     test = TestRun(
         folder=_folder(request.config),
-        recording=request.path.parent / RECORDINGS / _file_name(f"{request.path.stem}-{request.node.name}"),
+        recording=request.path.parent
+        / RECORDINGS
+        / _file_name(f"{request.path.stem}::{request.node.nodeid.partition('::')[2]}"),
         model=model or option("--trialbed-model") or DEFAULT,
         record=option("--trialbed-record"),
         live=option("--trialbed-live"),
@@ -102,12 +105,11 @@ def pytest_runtest_makereport(item: pytest.Item) -> Any:
     for number, trial in enumerate(ran.trials, 1):
         title = f"trial {number} of {len(ran.trials)}" if len(ran.trials) > 1 else "trial"
         kept = _keep_trial(item, trial, number)
-        report.sections.append((title, f"{trial.timeline()}\n\n{kept}"))
+        report.sections.append((title, f"{_timeline(trial)}\n\n{kept}"))
 
 
 def _keep_trial(item: pytest.Item, trial: ObservedTrial, number: int) -> str:
     """Keep a trial as a page and in a store, and return where, in words."""
-    from trialbed.errors import TrialbedError
     from trialbed.files import replace_file
     from trialbed.store import open_run
     from trialbed_pages.report import run_report
@@ -119,13 +121,22 @@ def _keep_trial(item: pytest.Item, trial: ObservedTrial, number: int) -> str:
     try:
         trial.single.keep(store)
         replace_file(page, run_report(open_run(run, str(store))).encode())
-    except (TrialbedError, OSError) as error:
+    except Exception as error:  # noqa: BLE001 - the test has its own failure to report
         return f"the trial could not be kept: {error}"
     return f"page: {page}\nbench show {run} --store {store}"
 
 
+def _timeline(trial: ObservedTrial) -> str:
+    try:
+        return trial.timeline()
+    except Exception as error:  # noqa: BLE001 - the test has its own failure to report
+        return f"the trial cannot be shown: {error}"
+
+
 def _file_name(text: str) -> str:
-    return NO_NAME.sub("-", text)[-100:].strip("-")
+    """Return a name for a file that no other text has."""
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    return f"{NO_NAME.sub('-', text)[:80].strip('-')}-{digest}"
 
 
 def _folder(config: pytest.Config) -> Path:
@@ -135,9 +146,9 @@ def _folder(config: pytest.Config) -> Path:
     return config.rootpath / ".trialbed"
 
 
-def _case_name(model: str | None, faults: Any) -> str:
+def _case_name(model: Any, faults: Any) -> str:
     if model is not None:
-        return model
+        return model if isinstance(model, str) else str(getattr(model, "__name__", type(model).__name__))
     if not isinstance(faults, dict):
         return str(faults)
     parts = [[name, *part.get("faults", ())] for name, part in faults.items() if isinstance(part, dict)]

@@ -94,7 +94,7 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: 
 
 def with_kept_queries(options: RunOptions, dataset: Dataset, *, own: bool) -> RunOptions:
     """Name a copy of the queries where the dataset is an object, or to read it again would run its code."""
-    if not (own or dataset.functions or dataset.checks or dataset.scorers):
+    if not own and all(file.suffix != ".py" for file in dataset.files):
         return options
     return replace(options, dataset=str(write_queries(dataset.queries(), dataset.test_set)))
 

@@ -47,6 +47,12 @@ UPSTREAM_TIMEOUT = 300.0
 """Seconds of silence that a request may take at least."""
 
 
+def server_identity(options: RunOptions, model: OpenedModel, cache: CacheChoice | None) -> str:
+    """Return a text that is equal where one server does for the trials of both."""
+    upstream = _upstream(options, model)
+    return json.dumps([_command(options, upstream, None, cache), upstream.key])
+
+
 @asynccontextmanager
 async def server(
     options: RunOptions,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from trialbed.contracts import OpenedModel
 from trialbed.engine._callbacks import CallbackServer
@@ -22,12 +23,14 @@ from trialbed.engine._models import run_model
 from trialbed.engine._options import NO_OBJECTS, RunObjects, RunOptions
 from trialbed.engine._plan import Prepared, by_id, config_digest, trial_keys
 from trialbed.engine._run import prepare
-from trialbed.engine._server import server
+from trialbed.engine._server import server, server_identity
 from trialbed.engine._tools import prepared_selector, select_for
 from trialbed.engine._trial import TrialRunner
 from trialbed.listeners import Listeners, installed_listeners
+from trialbed.models import FoundModel, ObjectModel
 from trialbed.records import Query, Run, RunConfig, ToolSpec, TrialResult
 from trialbed.store import Store, new_run, new_run_id
+from trialbed.wire import ModelRequest
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,8 @@ class SingleTrials:
         self._stack = AsyncExitStack()
         self._callbacks = CallbackServer(NO_OBJECTS, stays=True)
         self._servers: dict[str, ControlClient] = {}
+        self._models: dict[str, OpenedModel] = {}
+        self._objects: dict[str, Callable[[ModelRequest], Any]] = {}
         self._starting = asyncio.Lock()
         self._listeners: Listeners | None = None
         self._first: Run | None = None
@@ -85,12 +90,9 @@ class SingleTrials:
         prepared = await asyncio.to_thread(prepare, options, objects)
         options, objects, (query,) = prepared.options, prepared.objects, prepared.queries
         run, (key,) = self._new_run(prepared.config), trial_keys(prepared.config)
-        seconds = prepared.config.limits.timeout
-        async with (
-            LiveExecutor(objects.agents) as executor,
-            HelperModels(options, run) as helpers,
-            run_model(options, objects.model).open(options) as model,
-        ):
+        seconds, listeners = prepared.config.limits.timeout, self._listening(objects)
+        async with LiveExecutor(objects.agents) as executor, HelperModels(options, run) as helpers:
+            model = await self._model(prepared)
             control = await self._server(prepared, model)
             executor.waited = control.time_waited
             executor.connect(control.url)
@@ -106,7 +108,7 @@ class SingleTrials:
                     executors={key.framework: executor},
                     live=frozenset(objects.agents),
                     callbacks=self._callbacks.of(objects, seconds),
-                    listeners=self._listening(objects),
+                    listeners=listeners,
                     judge=judge,
                     models={prepared.config.model: model},
                     cached_as=prepared.cached_as,
@@ -114,7 +116,11 @@ class SingleTrials:
                     checks=objects.checks,
                     shares=False,
                 )
-                result = await runner(key)
+                try:
+                    result = await runner(key)
+                finally:
+                    if listeners is not self._listeners:
+                        listeners.end()
         return SingleTrial(run, query, tools, result)
 
     def _new_run(self, config: RunConfig) -> Run:
@@ -131,13 +137,36 @@ class SingleTrials:
         self._listeners = self._listeners or installed_listeners()
         return self._listeners
 
+    async def _model(self, prepared: Prepared) -> OpenedModel:
+        """Return the model of a trial, open; it stays so for later trials. Objects share one endpoint.
+
+        Raises:
+            TrialbedError: it cannot be opened.
+        """
+        options, own = prepared.options, prepared.objects.model
+        if isinstance(own, ObjectModel):
+            self._objects[name := f"object-{len(self._objects) + 1}"] = own.answer
+            shared = ObjectModel(self._answer_of_object)
+            return replace(await self._open("objects", FoundModel(shared, "objects"), options), model=name)
+        config = prepared.config
+        key = json.dumps([config.model, config.model_identity, options.base_url, options.api_key_env])
+        return await self._open(key, run_model(options, own), options)
+
+    async def _open(self, key: str, found: FoundModel, options: RunOptions) -> OpenedModel:
+        async with self._starting:
+            if key not in self._models:
+                self._models[key] = await self._stack.enter_async_context(found.open(options))
+        return self._models[key]
+
+    def _answer_of_object(self, request: ModelRequest) -> Any:
+        return self._objects[request.model](request)
+
     async def _server(self, prepared: Prepared, model: OpenedModel) -> ControlClient:
-        """Return the server for a model: one for each endpoint and each file that keeps answers."""
-        options = prepared.options
-        cache = None if prepared.cache is None else str(prepared.cache.file)
-        key = json.dumps([model.base_url, model.api_key, options.base_url, options.api_key_env, cache])
+        """Return the server for a model: one for all trials that one does for."""
+        options, cache = prepared.options, prepared.cache
+        key = server_identity(options, model, cache)
         async with self._starting:
             if key not in self._servers:
-                opened = server(options, self._callbacks.url, workers=False, model=model, cache=prepared.cache)
+                opened = server(options, self._callbacks.url, workers=False, model=model, cache=cache)
                 self._servers[key] = await self._stack.enter_async_context(opened)
         return self._servers[key]

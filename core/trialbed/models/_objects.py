@@ -43,6 +43,9 @@ class ObjectModel(ModelDriver):
     Its answer is a ``ModelAnswer``, a text, a ``Call`` or several of them. An attribute ``identity`` says what changes
     whenever it may answer otherwise; without one, its source does.
 
+    Attributes:
+        answer: the function.
+
     Raises:
         UsageError: it is neither.
     """
@@ -51,7 +54,7 @@ class ObjectModel(ModelDriver):
 
     def __init__(self, thing: Any, *, title: str = "model") -> None:
         thing = _make(thing, title)
-        self._answer: Callable[[ModelRequest], Any] = getattr(thing, "answer", thing)
+        self.answer: Callable[[ModelRequest], Any] = getattr(thing, "answer", thing)
         identity = getattr(thing, "identity", None)
         self._identity = identity if isinstance(identity, str) else _digest(source_of(thing))
 
@@ -66,7 +69,7 @@ class ObjectModel(ModelDriver):
 
         key, loop = secrets.token_urlsafe(24), OwnLoop()
         application = web.Application(client_max_size=MAX_REQUEST)
-        application.router.add_post("/v1/{path:.+}", _Host(self._answer, key, loop, settings.timeout).serve)
+        application.router.add_post("/v1/{path:.+}", _Host(self.answer, key, loop, settings.timeout).serve)
         runner = web.AppRunner(application, access_log=None)
         await runner.setup()
         try:

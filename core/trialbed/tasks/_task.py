@@ -105,7 +105,22 @@ def compile_tasks(tasks: Iterable[Task | Query], tools: Iterable[Tool] = ()) -> 
             raise UsageError(f"tasks: {task!r:.60} is not a task; write Task({str(task)[:40]!r}, …)")
     if not queries:
         raise UsageError("tasks: there are none to run")
+    _check_ids(queries)
     return compiled._replace(queries=tuple(queries))
+
+
+def _check_ids(queries: Sequence[Query]) -> None:
+    seen: set[str] = set()
+    for place, query in enumerate(queries, 1):
+        if str(query.query_id) in seen:
+            raise UsageError(
+                f"task {query.query_id}: another task has this id, too; give task number {place} an id of its own"
+            )
+        seen.add(str(query.query_id))
+        offered = {api.ref for api in query.apis}
+        missing = next((call.api for call in query.gold_calls if call.api not in offered), None)
+        if missing is not None:
+            raise UsageError(f"task {query.query_id}: calls: {missing.title} is not among its tools")
 
 
 def _query(task: Task, place: int, named: Mapping[str, Api], compiled: CompiledTasks) -> Query:
@@ -144,8 +159,11 @@ def _expected(expect: Expect, apis: Sequence[Api], where: str, compiled: Compile
         raise UsageError(f"{where}: ways: give one of them as calls, which scripted models play")
     checks = [expect.check] if callable(expect.check) else list(expect.check)
     for check in checks:
-        if compiled.checks.setdefault(check.__name__, check) is not check:
-            raise UsageError(f"{where}: two checks are called {check.__name__!r}; give one another name")
+        name = getattr(check, "__name__", None)
+        if name is None:
+            raise UsageError(f"{where}: check: {check!r:.60} has no name; write a function")
+        if compiled.checks.setdefault(name, check) is not check:
+            raise UsageError(f"{where}: two checks are called {name!r}; give one another name")
     return Expected(
         ways=ways,
         in_order=expect.in_order,

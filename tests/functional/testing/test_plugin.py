@@ -16,6 +16,7 @@ pytestmark = pytest.mark.slow(20)
 
 AGENT = '''
 import json
+import psutil
 import pytest
 from openai import OpenAI
 from trialbed import ApiRefused, Expect, call
@@ -65,6 +66,18 @@ def test_own_model(trialbed):
     assert trial.called("find_order", id=9).times(1)
     assert trial.calls[0].error == "no order 9"
 
+class TestOther:
+    def test_own_model(self, trialbed):
+        own = {"model": script(say("never")), "scorers": [lambda _: 1.0]}
+        trial = trialbed.run(agent, "Refund order 7", tools=[find_order], **own)
+        assert trial.said("never") and not trial.called("find_order")
+        servers = [child for child in psutil.Process().children(recursive=True) if "trialbed_server" in child.cmdline()]
+        assert len(servers) <= 2  # of scripted models, and of all objects
+
+def test_no_real_judge(trialbed):
+    with pytest.raises(Exception, match="judge='gpt-x': a model that helps a trial is not recorded"):
+        trialbed.run(agent, "?", judge="gpt-x", base_url="http://127.0.0.1:9/v1")
+
 def test_two_tools_of_one_name(trialbed):
     def find_order(id: int) -> str:
         '''Find another order.'''
@@ -97,7 +110,7 @@ import os
 from agent import *
 
 def test_real(trialbed):
-    real = {"model": "gpt-x", "base_url": os.environ["URL"], "api_key_env": "KEY"}
+    real = {"model": os.environ.get("MODEL", "gpt-x"), "base_url": os.environ["URL"], "api_key_env": "KEY"}
     trial = trialbed.run(agent, os.environ.get("QUERY", "Refund order 7"), **TASK, **real)
     assert trial.called("refund", id=7), trial.failure
     assert trial.said("all is done")
@@ -116,7 +129,7 @@ def test_an_agent_is_tested_with_scripted_models(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(AGENT, encoding="utf-8")
     (tmp_path / "test_shop.py").write_text(SCRIPTED, encoding="utf-8")
     report = run(tmp_path, "test_shop.py")
-    assert "3 failed, 5 passed" in report
+    assert "3 failed, 7 passed" in report
     failed = re.findall(r"^FAILED test_shop\.py::(\S+)", report, re.MULTILINE)
     assert failed == ["test_models[scripted:partial]", "test_broken", "test_broken_tool"]
     assert "unsolved: 1 of 1 expectations are not met: the expected calls, in their order: refund: not" in report
@@ -142,6 +155,7 @@ def test_a_real_model_is_asked_once_and_replayed(tmp_path: Path) -> None:
     (recording,) = (tmp_path / "recordings").iterdir()
     assert b"a-secret-key" not in recording.read_bytes()
     assert "1 passed" in run(tmp_path)
+    assert "is a recording of gpt-x, and not of gpt-y" in run(tmp_path, MODEL="gpt-y")
     other = run(tmp_path, QUERY="Refund order 8")
     assert "1 failed" in other
     assert "Refund order 7" in other

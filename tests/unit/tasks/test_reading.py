@@ -14,7 +14,7 @@ from support.cases import for_each
 from support.examples import examples
 
 from trialbed.contracts import Dataset
-from trialbed.engine import open_dataset
+from trialbed.engine import RunOptions, open_dataset, prepare, run_queries
 from trialbed.errors import DataError, UsageError
 from trialbed.records import GoldCall, Query
 from trialbed_tasks._reading import read_tasks
@@ -139,6 +139,11 @@ def test_a_file_of_tasks_is_a_dataset_by_its_path(folder: Path) -> None:
     assert said(open_dataset(str(write(folder, YAML)), folder)) == said(open_dataset(str(folder / "desk.py"), folder))
 
 
+def test_lines_end_at_line_feeds_alone(tmp_path: Path) -> None:
+    line = json.dumps({"query": "a\u2028b\x85c"}, ensure_ascii=False)
+    assert read_tasks(write(tmp_path, line, "tasks.jsonl")).queries()[0].text == "a\u2028b\x85c"
+
+
 def test_definitions_are_answered_by_a_simulator(tmp_path: Path) -> None:
     found = read_tasks(
         write(
@@ -156,9 +161,24 @@ def test_definitions_are_answered_by_a_simulator(tmp_path: Path) -> None:
     assert not found.functions
 
 
-def test_dates_and_no_are_texts(tmp_path: Path) -> None:
-    found = read_tasks(write(tmp_path, "tasks:\n  - query: no\n    expect: [2026-11-26, yes]\n"))
-    assert (found.queries()[0].text, found.queries()[0].reference_facts) == ("no", ("2026-11-26", "yes"))
+def test_words_are_read_as_yaml_1_2_has_them(tmp_path: Path) -> None:
+    facts = "[2026-11-26, yes, 12:30, 010, 1_000]"
+    state = "{a: 7, b: -1.5, c: true, d: ~, e: '7', f: .nan, g: 1e3, h: 007}"
+    (query,) = read_tasks(
+        write(tmp_path, f"tasks:\n  - query: no\n    expect: {facts}\n    state: {state}\n")
+    ).queries()
+    assert (query.text, query.reference_facts) == ("no", ("2026-11-26", "yes", "12:30", "010", "1_000"))
+    expected = {"a": 7, "b": -1.5, "c": True, "d": None, "e": "7", "f": ".nan", "g": 1000.0, "h": "007"}
+    assert query.initial_state == expected
+
+
+def test_a_file_of_python_is_run_once_and_read_later_from_a_copy(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRIALBED_STATE_DIR", str(folder / "state"))
+    monkeypatch.chdir(folder)
+    write(folder, "from trialbed import Task\nprint('ran')\ntasks = [Task('2+2?', expect='4')]", "plain.py")
+    config = prepare(RunOptions(frameworks=("reference",), dataset="plain.py")).config
+    assert [query.text for query in run_queries(config, folder).values()] == ["2+2?"]
+    assert capsys.readouterr().out == "ran\n"
 
 
 FAULTS = [
@@ -168,7 +188,13 @@ FAULTS = [
     ("tasks: []", "tasks.yaml:1: tasks: list should have at least 1 item"),
     ("tasks:\n  - expect: x", "tasks.yaml:2: task 1: query: the key is missing"),
     ("tasks:\n  - query: a\n  - query: b\n    exspect: x", "tasks.yaml:4: task 2: exspect: there is no such key"),
-    ("tasks:\n  - query: a\n    expect: 12.5", "tasks.yaml:3: task 1: expect: must be a text; write '12.5' in quotes"),
+    (
+        "tasks:\n  - query: a\n    expect: 12.50",
+        "tasks.yaml:3: task 1: expect: must be a text; write '12.50' in quotes",
+    ),
+    ("tasks:\n  - query: a\n    id: 2\n  - query: b", "tasks.yaml: task 2: another task has this id, too"),
+    ("tasks:\n  - query: a\n    state: !!binary aGk=", "tasks.yaml:3: 'tag:yaml.org,2002:binary': values have no tags"),
+    ("tasks:\n  - query: a\n    state: [!!timestamp 2026-11-26]", "values have no tags here"),
     (
         "tasks:\n  - query: a\n    expect:\n      facts: [1]",
         "tasks.yaml:4: task 1: expect.facts[0]: must be a text; write '1' in quotes",
@@ -247,6 +273,7 @@ def test_a_fault_of_python_is_named(folder: Path, text: str, says: str) -> None:
         ('{"query": "a"}\n\n[1]', "tasks.jsonl:3: each line is a JSON object"),
         ('{"query": "a", "state": NaN}', "NaN is not a JSON number"),
         ('{"tools": []}\n{"query": "a"}\n{"query": 3}', "tasks.jsonl:3: task 2: query: must be a text"),
+        ('{"query": "a", "state": "\\ud800"}', "tasks.jsonl:1: is not valid JSON"),
         ("", "tasks: list should have at least 1 item"),
     ],
 )

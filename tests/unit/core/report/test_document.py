@@ -70,7 +70,12 @@ def test_the_schema_describes_every_key(document: dict[str, Any]) -> None:
     assert set(document["metadata"]) | {"prices", "helpers"} == set(described["metadata"]["properties"])
     named = set(described["summary"]["properties"])
     averages = {key for key in document["summary"] if key.startswith("average_")}
-    assert set(document["summary"]) - {"extra"} - (averages - named) == named - {"attribution", "integrity", "effects"}
+    assert set(document["summary"]) - {"extra"} - (averages - named) == named - {
+        "attribution",
+        "integrity",
+        "effects",
+        "translated_requests",
+    }
     assert document["summary"]["average_total_tokens"] is None
     for result in document["results"]:
         assert set(result) | {"error", "earlier_errors", "gold_calls"} == set(schema["$defs"]["entry"]["properties"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from support.cases import for_each
 
 from trialbed.errors import UsageError
 from trialbed.records import Api, ApiRef, GoldCall, Query, ToolSpec
-from trialbed.tasks import Task, TaskDataset, call, compile_tasks, write_queries
+from trialbed.tasks import Expect, Task, TaskDataset, call, compile_tasks, write_queries
 from trialbed.tools import Tool
 from trialbed_scripted import call as played
 
@@ -99,6 +100,9 @@ def test_one_function_may_be_a_tool_of_several_tasks_and_two_of_one_name_may_not
     [
         ([], "tasks: there are none"),
         ([3], "tasks: 3 is not a task"),
+        ([Task("a", id=2), Task("b")], "task 2: another task has this id, too; give task number 2 an id of its own"),
+        ([Query(query_id=1, text="?", apis=(), gold_calls=(GoldCall(api=STARS.ref),))], "Stars_by_id is not among its"),
+        ([Task("?", expect=Expect(check=partial(bool)))], "check: functools.partial.* has no name"),
         ([Task("?", tools=["find"])], "task 1: tools: there is no tool 'find'"),
         ([Task("?", tools=type("Empty", (), {}))], "task 1: Empty has no public method"),
         (
