@@ -172,7 +172,9 @@ def test_words_are_read_as_yaml_1_2_has_them(tmp_path: Path) -> None:
     assert query.initial_state == expected
 
 
-def test_a_file_of_python_is_run_once_and_read_later_from_a_copy(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_python_is_run_once_and_read_later_from_a_copy(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("TRIALBED_STATE_DIR", str(folder / "state"))
     monkeypatch.chdir(folder)
     write(folder, "from trialbed import Task\nprint('ran')\ntasks = [Task('2+2?', expect='4')]", "plain.py")
