@@ -32,10 +32,24 @@ from trialbed.engine._trial import TrialRunner
 from trialbed.errors import NothingMeasured, UsageError
 from trialbed.listeners import installed_listeners
 from trialbed.prices import read_budget
-from trialbed.records import Budget, FrameworkInfo, Json, Run, RunStatus, TrialKey, TrialResult, Usage, added_uses
+from trialbed.records import (
+    Budget,
+    FrameworkInfo,
+    HelperUse,
+    Json,
+    Run,
+    RunStatus,
+    TrialKey,
+    TrialResult,
+    Usage,
+    added_uses,
+)
 from trialbed.scoring_process import ScoringProcesses
 from trialbed.store import Commits, RunChanges, Store, counted_attempts
 from trialbed.wire_log import estimated_usage
+
+HELPERS_KEPT = 5.0
+"""Seconds after which the use of helpers is kept again."""
 
 
 def _owe(control: ControlClient, budget: Budget, usage: Usage, cost: float | None) -> None:
@@ -79,6 +93,8 @@ class RunSession:
         self._prepared = prepared
         self._store = store
         self._run = run
+        self._used_before = run.helpers
+        self._simulated: list[HelperUse] = []
         self._progress = progress
         self._ambient = ambient
         self._listeners = installed_listeners(prepared.objects.plugins)
@@ -229,10 +245,17 @@ class RunSession:
                 if budget is not None:
                     helpers.on_use = partial(_owe, control, budget)
                 try:
-                    async with _meanwhile(watch.watch()), _meanwhile(flights.watch()):
+                    kept = self._keep_helpers(helpers, control)
+                    async with _meanwhile(watch.watch()), _meanwhile(flights.watch()), _meanwhile(kept):
                         yield runner
                 finally:
                     await self._note_helpers(helpers, control)
+
+    async def _keep_helpers(self, helpers: HelperModels, control: ControlClient) -> None:
+        """Keep what helpers have used so far, until cancelled: a session that is killed has no end."""
+        while True:
+            await asyncio.sleep(HELPERS_KEPT)
+            await self._note_helpers(helpers, control)
 
     async def _note_helpers(self, helpers: HelperModels, control: ControlClient) -> None:
         """Keep the use that the helpers of this session made of their models."""
@@ -240,9 +263,11 @@ class RunSession:
         if options.simulator_model is not None and options.server_url is None:
             with suppress(NothingMeasured):  # the server has ended, and why is said elsewhere
                 asked = await control.simulator_uses()
-                uses += [helpers.use_of("simulator", options.simulator_model, use) for use in asked if use.requests]
-        if uses:
-            found = added_uses(self._run.helpers, uses)
+                self._simulated = [
+                    helpers.use_of("simulator", options.simulator_model, use) for use in asked if use.requests
+                ]
+        found = added_uses(self._used_before, [*uses, *self._simulated])
+        if found != self._run.helpers:
             self._run = self._run.model_copy(update={"helpers": found})
             await asyncio.to_thread(partial(self._store.update_run, self._run.run_id, helpers=found))
 
