@@ -8,7 +8,18 @@ from dataclasses import replace
 
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
-from trialbed.engine import NO_OBJECTS, NoProgress, Prepared, RunObjects, RunOptions, RunProgress, prepare, run
+from trialbed.engine import (
+    NO_OBJECTS,
+    NoProgress,
+    Prepared,
+    RunObjects,
+    RunOptions,
+    RunProgress,
+    judge_refusal,
+    prepare,
+    run,
+)
+from trialbed.errors import TrialbedError
 from trialbed.listeners import installed_listeners
 from trialbed.records import Query, Run, TrialResult
 from trialbed.report import Report, check_folder, legacy_documents, read_report, write_document
@@ -44,14 +55,34 @@ async def run_and_report(
 
 
 async def _judge_again(prepared: Prepared, ended: Run, progress: RunProgress) -> None:
-    """Have the further judges grade the answers of a run that has ended, as ``bench score --judge`` does."""
+    """Have the further judges grade the answers of a run that has ended, as ``bench score --judge`` does.
+
+    What keeps one from it is a note: the trials have been paid for, and are reported all the same.
+    """
     for judge in prepared.options.judges[1:]:
-        progress.note(f"the judge {judge} grades the answers")
-        rejudge = load_driver("components", "judging").rejudge
-        queries = {query.query_id: query for query in prepared.queries}
-        with Store.open(prepared.options.store) as store:
-            stored = await asyncio.to_thread(store.find_run, ended.run_id)
-            await rejudge(store, stored, queries, replace(prepared.options, judge=judge))
+        try:
+            refusal = await _judge_once(prepared, ended.run_id, judge, progress)
+        except TrialbedError as error:
+            refusal = str(error)
+        if refusal:
+            progress.note(
+                f"the judge {judge} has not graded the answers: {refusal}; "
+                f"bench score {ended.run_id} --judge {judge} asks it"
+            )
+
+
+async def _judge_once(prepared: Prepared, run_id: str, judge: str, progress: RunProgress) -> str | None:
+    """Have a further judge grade the answers; returns why it may not."""
+    options = replace(prepared.options, judge=judge)
+    queries = {query.query_id: query for query in prepared.queries}
+    with Store.open(options.store) as store:
+        stored = await asyncio.to_thread(store.find_run, run_id)
+        refusal = await asyncio.to_thread(judge_refusal, options.budget, options, store, stored)
+        if refusal is None:
+            progress.note(f"the judge {judge} grades the answers")
+            rejudge = load_driver("components", "judging").rejudge
+            await rejudge(store, stored, queries, options, is_part=True)
+        return refusal
 
 
 def prepare_run(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: Executor | None = None) -> Prepared:

@@ -30,5 +30,6 @@ from ._server import server_root as server_root
 from ._server import split_port as split_port
 from ._single import SingleTrial as SingleTrial
 from ._single import SingleTrials as SingleTrials
+from ._spent import judge_refusal as judge_refusal
 from ._tools import standing_selector as standing_selector
 from ._trial import DUMMY_KEY as DUMMY_KEY

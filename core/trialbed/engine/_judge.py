@@ -16,7 +16,7 @@ from trialbed.engine._plan import new_trial_token
 from trialbed.engine._trial import DUMMY_KEY
 from trialbed.errors import NothingMeasured
 from trialbed.plugins import PROJECT_DISTRIBUTION
-from trialbed.records import Json, ModelEndpoint, TrialRegistration
+from trialbed.records import Json, ModelEndpoint, Run, TrialRegistration
 from trialbed.scoring import calibration_of, judge_apart, judge_identity
 from trialbed.scoring_process import JudgeOrder
 from trialbed.settings import RunSettings
@@ -91,15 +91,18 @@ def made_judge(settings: RunSettings, driver: str, access: ModelAccess | None) -
 
 
 @asynccontextmanager
-async def standing_judge(settings: RunSettings) -> AsyncIterator[tuple[Judge, RunSettings]]:
+async def standing_judge(settings: RunSettings, run: Run | None = None) -> AsyncIterator[tuple[Judge, RunSettings]]:
     """Open the judge of these settings outside of a run, with the settings completed; no server is needed for it.
+
+    Args:
+        run: whose prices its model has; None for those of today.
 
     Raises:
         UsageError: the judge does not exist, or its model cannot be asked without a server.
     """
     settings = with_endpoint(settings)
     check_standing(settings)
-    async with HelperModels(settings) as helpers, judge_of(helpers) as judge:
+    async with HelperModels(settings, run) as helpers, judge_of(helpers) as judge:
         yield judge, settings
 
 

@@ -27,11 +27,11 @@ from trialbed.engine._options import run_sandbox
 from trialbed.engine._plan import Prepared, by_id, trial_keys, trials_to_run
 from trialbed.engine._progress import RunProgress
 from trialbed.engine._server import server
+from trialbed.engine._spent import run_budget, used_part
 from trialbed.engine._tools import prepared_selector, select_tools
 from trialbed.engine._trial import TrialRunner
 from trialbed.errors import NothingMeasured, UsageError
 from trialbed.listeners import installed_listeners
-from trialbed.prices import read_budget
 from trialbed.records import (
     Budget,
     FrameworkInfo,
@@ -46,7 +46,6 @@ from trialbed.records import (
 )
 from trialbed.scoring_process import ScoringProcesses
 from trialbed.store import Commits, RunChanges, Store, counted_attempts
-from trialbed.wire_log import estimated_usage
 
 HELPERS_KEPT = 5.0
 """Seconds after which the use of helpers is kept again."""
@@ -287,35 +286,28 @@ class RunSession:
         if text is None:
             return None
         run = self._run
-        budget = read_budget(text, run.config.model, run.prices)
-        others = run.config.models[1:]
+        budget = run_budget(text, run)
         own_judge = self._prepared.objects.judge is not None
-        asking = [own for own in helpers_of(self._prepared.options) if not (own_judge and own.role == "judge")]
-        unpriced = [model for model in others if model not in run.model_prices]
-        unpriced += [own.model for own in asking if helpers.prices(own.role, own.model) is None]
+        unpriced = [model for model in budget.others if model not in run.model_prices]
+        for asking in (helpers, *self._further_judges()):
+            found = [own for own in helpers_of(asking.settings) if not (own_judge and own.role == "judge")]
+            unpriced += [own.model for own in found if asking.prices(own.role, own.model) is None]
         if unpriced and budget.unit == "USD":
             names = ", ".join(dict.fromkeys(unpriced))
             raise UsageError(
                 f"--budget: the price of {names} is not known; install trialbed[prices], or set a budget in tokens"
             )
-        prices = {model: run.model_prices.get(model) for model in others}
-        budget = budget.model_copy(update={"others": prices})
-        spent = await asyncio.to_thread(self._used_part, budget)
-        spent += sum(budget.helpers_part(use.usage, use.cost) for use in (*run.helpers, *helpers.uses()))
+        spent = await asyncio.to_thread(used_part, budget, self._store, run, (*run.helpers, *helpers.uses()))
         # The server knows models by the names that they are asked by.
         asked = {model: models[model].model for model in run.config.models}
-        own = {"model": asked[budget.model], "others": {asked[model]: price for model, price in prices.items()}}
-        return budget.model_copy(update={"spent": spent, **own})
+        others = {asked[model]: price for model, price in budget.others.items()}
+        return budget.model_copy(update={"spent": spent, "model": asked[budget.model], "others": others})
 
-    def _used_part(self, budget: Budget) -> float:
-        """Return the part of a budget that the attempts so far have used."""
-        config = self._run.config
-        return sum(
-            budget.amount(usage, config.of(result.key.framework).model)
-            for result in self._store.each_attempt(self._run.run_id)
-            for call in result.wire.model_calls
-            if not call.other_model and call.recorded is None and (usage := estimated_usage(call)) is not None
-        )
+    def _further_judges(self) -> Iterator[HelperModels]:
+        """Those that grade the answers when all trials have ended."""
+        options = self._prepared.options
+        for judge in options.judges[1:]:
+            yield HelperModels(replace(options, judge=judge), self._run)
 
     @property
     def _is_live(self) -> bool:

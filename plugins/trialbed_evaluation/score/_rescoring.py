@@ -61,19 +61,22 @@ class Rescored:
     use: HelperUse | None = None
 
 
-async def rejudge(store: Store, run: Run, queries: Queries, settings: RunSettings) -> Rescored:
+async def rejudge(
+    store: Store, run: Run, queries: Queries, settings: RunSettings, *, is_part: bool = False
+) -> Rescored:
     """Have a judge grade the answers of a run again; its verdicts are added to those that are there.
 
     The new score is ``sopr_score@JUDGE``. An earlier one of the same name is replaced.
 
     Args:
         settings: of the judge.
+        is_part: whether it is a judge of the run itself, with the run's endpoint and prices.
 
     Raises:
         UsageError: the judge does not exist, or its model cannot be asked.
     """
     async with (
-        standing_judge(settings) as (judge, completed),
+        standing_judge(settings, run if is_part else None) as (judge, completed),
         ScoringProcesses(judge_order(completed, judge)) as processes,
     ):
         label = judge_label(completed)

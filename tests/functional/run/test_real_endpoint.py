@@ -126,6 +126,9 @@ def test_several_judges_grade_the_same_trials_and_are_a_factor(bench: Bench, end
     assert "what matters for solved" in bench("show", "latest").out
     refused = run(bench, endpoint, "--judge", "rule", "--judge", "scripted:gold", code=2).err
     assert "scripted:gold plays agents only" in refused
+    priced = ("--price", "1,1", "--budget", "5USD")
+    refused = run(bench, endpoint, "--judge", "rule", "--judge", "judge-model", *priced, code=2).err
+    assert "--budget: the price of judge-model is not known" in refused
 
 
 def test_a_judge_that_talks_nonsense_is_an_error_and_never_a_guess(bench: Bench, endpoint: Endpoint) -> None:

@@ -15,10 +15,12 @@ from support.trials import run_config
 
 from trialbed.engine import RunOptions, config_digest, open_dataset, run_queries
 from trialbed.errors import DataError, UsageError
+from trialbed.prices import read_prices
 from trialbed.records import (
     Answer,
     Expected,
     Failure,
+    HelperUse,
     Outcome,
     Query,
     Run,
@@ -197,6 +199,22 @@ def _verdict(result: TrialResult) -> tuple[str | None, Any]:
     score = result.score("sopr_score@grader")
     assert score is not None
     return score.label, score.detail["method"]
+
+
+async def test_a_judge_of_the_run_itself_has_the_prices_that_the_run_began_with(
+    store: Store, run: Run, model: JudgeEndpoint, tmp_path: Path
+) -> None:
+    own = HelperUse(role="judge", model="grader", prices=read_prices("1000,1000"))
+    run, uses = run.model_copy(update={"helpers": (own,)}), []
+    for number, is_part in enumerate((False, True)):
+        own_settings = settings(model, tmp_path, seed=number)
+        uses.append((await rejudge(store, run, queries(run), own_settings, is_part=is_part)).use)
+    today, began = uses
+    assert today is not None
+    assert began is not None
+    assert today.cost is None
+    assert began.cost == pytest.approx(began.usage.total_tokens / 1000)
+    assert began.usage.total_tokens > 0
 
 
 def run_score(store: Store, run: Run) -> Score | None:
