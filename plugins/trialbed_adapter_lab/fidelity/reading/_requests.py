@@ -115,21 +115,31 @@ def conversation(request: Mapping[str, Any]) -> list[Any]:
 IDS = frozenset(("id", "call_id", "tool_call_id", "tool_use_id"))
 """Fields that hold the id of a call, or of an item."""
 
+ITEMS = frozenset(("message", "reasoning"))
+"""Types of items whose ``id`` is no call's, though they have no ``call_id`` beside it."""
+
 
 class _Numbering:
-    """Replaces each id of a tool call by its number in order of appearance."""
+    """Replaces each id of a tool call, and each one of an item, by its number in order of appearance."""
 
     def __init__(self) -> None:
-        self._numbers: dict[Any, str] = {}
+        # An item has both kinds in any order, so neither may count the other.
+        self._calls: dict[str, str] = {}
+        self._items: dict[str, str] = {}
 
     def of(self, value: Any) -> Any:
         if isinstance(value, list):
             return [self.of(item) for item in value]
         if isinstance(value, dict):
-            return {key: self._field(key, item) for key, item in value.items()}
+            return {key: self._field(key, item, value) for key, item in value.items()}
         return value
 
-    def _field(self, key: str, value: Any) -> Any:
-        if key in IDS and isinstance(value, str):
-            return self._numbers.setdefault(value, f"call-{len(self._numbers) + 1}")
-        return self.of(value)
+    def _field(self, key: str, value: Any, around: Mapping[str, Any]) -> Any:
+        if key == "input" and around.get("type") == "tool_use":
+            # Arguments of a call, whose names are the tool's.
+            return value
+        if key not in IDS or not isinstance(value, str):
+            return self.of(value)
+        if key == "id" and ("call_id" in around or around.get("type") in ITEMS):
+            return self._items.setdefault(value, f"item-{len(self._items) + 1}")
+        return self._calls.setdefault(value, f"call-{len(self._calls) + 1}")

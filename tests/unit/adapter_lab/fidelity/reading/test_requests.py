@@ -43,6 +43,29 @@ def test_ids_of_calls_are_numbered_as_they_come() -> None:
     assert conversation("abc", "abc") != conversation("x-1", "x-2")
 
 
+def test_the_order_of_fields_changes_no_number() -> None:
+    """A framework gives items back as they came, or as its vendor's SDK writes them."""
+
+    def conversation(*turn: str) -> list[object]:
+        thought, said = {"type": "reasoning", "id": "rs_1"}, {"type": "message", "role": "assistant", "id": "msg_1"}
+        calls = [
+            {"type": "function_call", "id": f"fc_{number}", "call_id": f"c{number}", "name": "a"} for number in (1, 2)
+        ]
+        results = [{"type": "function_call_output", "call_id": f"c{number}", "output": ""} for number in (2, 1)]
+        items = [thought, said, *({name: item[name] for name in turn} for item in calls), *results]
+        return messages({"input": items})
+
+    as_it_came = conversation("type", "id", "call_id", "name")
+    assert as_it_came == conversation("call_id", "name", "type", "id")
+    assert as_it_came[3] == {"type": "function_call", "id": "item-4", "call_id": "call-2", "name": "a"}
+
+
+def test_arguments_that_are_called_like_ids_are_kept() -> None:
+    use = {"type": "tool_use", "id": "t", "name": "a", "input": {"id": "Oslo", "of": [{"call_id": "x"}]}}
+    (said,) = messages({"messages": [{"role": "assistant", "content": [use]}]})
+    assert said["content"] == [{**use, "id": "call-1"}]
+
+
 def test_the_tools_of_a_request_are_read() -> None:
     function = {"name": "a", "description": "d", "parameters": {}, "strict": True}
     (tool,) = sent_tools({"tools": [{"type": "function", "function": function, "cache": 1}]})
@@ -128,7 +151,6 @@ def test_tools_and_conversations_of_other_dialects_are_read() -> None:
     items = [{"type": "function_call", "id": "fc_9", "call_id": "c"}, {"type": "function_call_output", "call_id": "c"}]
     told, question, made, result = messages({"instructions": "Do.", "input": [{"role": "user"}, *items]})
     assert (told, question) == ({"role": "system", "content": "Do."}, {"role": "user"})
-    assert (made["id"], made["call_id"]) == ("call-1", "call-2")
-    assert result["call_id"] == "call-2"
+    assert (made["id"], made["call_id"], result["call_id"]) == ("item-1", "call-1", "call-1")
     assert messages({"system": "Do.", "messages": []}) == [told]
     assert messages({"input": "What?"}) == [{"role": "user", "content": "What?"}]
