@@ -18,14 +18,21 @@ CALLS = st.lists(st.tuples(st.sampled_from(["find", "open"]), ARGUMENTS), max_si
 )
 
 
+def _end(calls: tuple[Call, ...]) -> str:
+    return "tool_calls" if calls else "stop"
+
+
 @st.composite
 def _answers(draw: st.DrawFn) -> ModelAnswer:
     calls = draw(CALLS)
+    refusal = draw(st.just("") | TEXT)
     return ModelAnswer(
         content=draw(st.none() | TEXT),
         calls=calls,
         reasoning=draw(st.just("") | TEXT),
-        finish_reason=draw(st.sampled_from(["length", "tool_calls" if calls else "stop"])),
+        refusal=refusal,
+        # The one with which a refusal ends in every dialect.
+        finish_reason="content_filter" if refusal else draw(st.sampled_from(["length", _end(calls)])),
         usage=usage_counts(draw(st.integers(0, 99)), draw(st.integers(0, 99))),
         model="m",
         id="1",
@@ -53,7 +60,8 @@ def said(answer: ModelAnswer, *, loosely: bool = False) -> Any:
     calls = [(call.name, _arguments(call) if loosely else call.arguments, call.id) for call in answer.calls]
     tokens = {name: count for name, count in (answer.usage or {}).items() if count and not name.startswith("c")}
     completion = (answer.usage or {}).get("completion_tokens")
-    return (answer.text, calls, answer.reasoning, answer.finish_reason, tokens, completion, answer.model, answer.id)
+    words = (answer.text, answer.refusal, answer.reasoning)
+    return (words, calls, answer.finish_reason, tokens, completion, answer.model, answer.id)
 
 
 def _arguments(call: Call) -> Any:

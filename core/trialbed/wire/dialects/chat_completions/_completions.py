@@ -99,6 +99,7 @@ def _deltas(answer: ModelAnswer, piece: int) -> list[Document]:
     deltas: list[Document] = [{"role": "assistant", "content": None if answer.content is None else ""}]
     deltas += [{"reasoning_content": part} for part in pieces(answer.reasoning, piece)]
     deltas += [{"content": part} for part in pieces(answer.content or "", piece)]
+    deltas += [{"refusal": part} for part in pieces(answer.refusal, piece)]
     for number, call in enumerate(answer.calls):
         deltas.append({"tool_calls": [{"index": number, **_call(answer, number, "")}]})
         deltas += [

@@ -103,7 +103,8 @@ def _head(answer: ModelAnswer) -> Document:
 
 def _end(answer: ModelAnswer) -> Document:
     reason = answer.finish_reason
-    own = OWN_REASONS.get(reason, reason) if reason is not None else None
+    # A message has no other place for the words of a refusal, for whatever reason they end.
+    own = None if reason is None else "refusal" if answer.refusal else OWN_REASONS.get(reason, reason)
     end: Document = {"stop_reason": own, "stop_sequence": None}
     if own == "refusal":
         end["stop_details"] = {"type": "refusal", "category": None, "explanation": answer.refusal or None}

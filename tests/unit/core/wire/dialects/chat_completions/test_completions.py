@@ -34,6 +34,7 @@ ANSWERS = st.builds(
     finish_reason=st.sampled_from(["stop", "tool_calls", "length"]),
     usage=st.none() | st.just(usage_counts(3, 4)),
     reasoning=TEXTS,
+    refusal=TEXTS,
 )
 
 
@@ -47,6 +48,7 @@ def test_a_stream_says_the_same_as_the_document(answer: ModelAnswer, piece: int 
     assert whole.outcome == streamed.outcome
     assert first_message(whole.response)["content"] == first_message(streamed.response)["content"]
     assert whole.answer.calls == streamed.answer.calls == answer.calls
+    assert whole.answer.refusal == streamed.answer.refusal == answer.refusal
     assert (whole.response or {}).get("usage") == (streamed.response or {}).get("usage")
 
 

@@ -92,8 +92,9 @@ def test_arguments_that_do_not_parse_stay_as_they_are() -> None:
     assert messages.read_answer(messages.write_document(answer)).calls[0].arguments == '{"id": '
 
 
-def test_a_refusal_has_its_reason_and_words() -> None:
-    answer = ModelAnswer(content=None, refusal="I cannot.", finish_reason="content_filter")
+@pytest.mark.parametrize("reason", ["content_filter", "stop"])
+def test_a_refusal_has_its_reason_and_words(reason: str) -> None:
+    answer = ModelAnswer(content=None, refusal="I cannot.", finish_reason=reason)
     document = messages.write_document(answer)
     assert (document["stop_reason"], document["stop_details"]["explanation"]) == ("refusal", "I cannot.")
     assert messages.read_answer(document).refusal == "I cannot."
