@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -120,13 +121,14 @@ class MessagesRequest(ModelRequest):
         choice = self.tool_choice
         if choice.name and choice.name not in self.names:
             return f"tool_choice: Tool '{choice.name[:100]}' not found in provided tools"
-        stray = stray_result(self.messages, next_to_its_call=True)
+        messages = _joined(self.messages)
+        stray = stray_result(messages, next_to_its_call=True)
         if stray is not None:
             return (
                 f"messages: unexpected `tool_use_id` found in `tool_result` blocks: {stray}. Each `tool_result` block "
                 "must have a corresponding `tool_use` block in the previous message."
             )
-        left = open_call(self.messages, at_once=True)
+        left = open_call(messages, at_once=True)
         if left is not None:
             return (
                 f"messages: `tool_use` ids were found without `tool_result` blocks immediately after: {left}. Each "
@@ -167,6 +169,17 @@ def write_request(
 def reply_formats(schema: Mapping[str, Any]) -> list[Document]:
     """Return the settings that ask for a reply of this JSON Schema."""
     return [{"output_config": {"format": {"type": "json_schema", "schema": dict(schema)}}}]
+
+
+def _joined(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+    """Return the messages with those of the model that follow one another as one, as the vendor takes them."""
+    joined: list[ModelMessage] = []
+    for message in messages:
+        if joined and message.role == joined[-1].role == "assistant":
+            joined[-1] = replace(joined[-1], calls=(*joined[-1].calls, *message.calls))
+        else:
+            joined.append(message)
+    return joined
 
 
 def _client_tools(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

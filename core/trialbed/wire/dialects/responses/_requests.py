@@ -159,6 +159,9 @@ class ResponsesRequest(ModelRequest):
         missing = next((name for name in (choice.name, *choice.allowed) if name and name not in self.names), None)
         if missing is not None:
             return f"Tool choice '{missing[:100]}' not found in 'tools' parameter."
+        if any(item.get("type") == "item_reference" for item in objects_of([*self.earlier, *self.items])):
+            # It may stand for a call, or for a result.
+            return ""
         stray = stray_result(self.messages, next_to_its_call=False)
         if stray is not None:
             return f"No tool call found for function call output with call_id {stray}."

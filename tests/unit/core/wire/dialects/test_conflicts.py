@@ -11,7 +11,10 @@ from trialbed.wire.dialects import dialect
 USER: dict[str, Any] = {"role": "user", "content": "hi"}
 USE: dict[str, Any] = {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {}}]}
 RESULT: dict[str, Any] = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]}
+USE_TOO: dict[str, Any] = {"role": "assistant", "content": [{**USE["content"][0], "id": "u"}]}
+BOTH: dict[str, Any] = {"role": "user", "content": [*RESULT["content"], {**RESULT["content"][0], "tool_use_id": "u"}]}
 CALL: dict[str, Any] = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+REFERENCE: dict[str, Any] = {"type": "item_reference", "id": "fc_1"}
 OUTPUT: dict[str, Any] = {"type": "function_call_output", "call_id": "c", "output": "x"}
 
 
@@ -26,6 +29,10 @@ OUTPUT: dict[str, Any] = {"type": "function_call_output", "call_id": "c", "outpu
         ([USER, USE, USER, RESULT], "unexpected `tool_use_id`|without `tool_result`"),
         ([USER, RESULT], "unexpected `tool_use_id` found in `tool_result` blocks: t"),
         ([USER, USE, RESULT, USER, RESULT], ""),
+        # Messages of one role that follow one another are one.
+        ([USER, USE, USE_TOO, BOTH], ""),
+        ([USER, USE, USE_TOO, RESULT], "without `tool_result` blocks immediately after: u"),
+        ([USER, USE, USER, USE_TOO, BOTH], "unexpected `tool_use_id`"),
     ],
 )
 def test_messages(messages: list[dict[str, Any]], words: str) -> None:
@@ -43,6 +50,9 @@ def test_messages(messages: list[dict[str, Any]], words: str) -> None:
         ([USER, CALL, USER, OUTPUT], ""),
         ([USER, CALL], "No tool output found for function call c."),
         ([USER, OUTPUT], "No tool call found for function call output with call_id c."),
+        # What it refers to may be the call, or the result.
+        ([USER, REFERENCE, OUTPUT], ""),
+        ([USER, CALL, REFERENCE], ""),
     ],
 )
 def test_responses(items: Any, words: str) -> None:
