@@ -35,6 +35,9 @@ RUNAWAY = 25
 
 PAST_LIMIT = "this trial is over: the model was asked {} times, which is all that its setting max_steps allows"
 
+UNKNOWN_RESPONSE = "previous_response_not_found"
+"""The code of an error about a response that a request follows, and that was not given."""
+
 Result = TypeVar("Result")
 
 
@@ -100,8 +103,6 @@ class TrialSession:
         body = _object(await request.read())
         number = len(self.requests)
         seen = ObservedRequest(number=number, body=body, headers=headers, tools=self._specs, dialect=spoken)
-        if isinstance(seen.request, ResponsesRequest):
-            self._kept.follow(seen.request)
         self.requests.append(seen)
         try:
             with seen.note_end():
@@ -114,8 +115,9 @@ class TrialSession:
             return web.Response()
 
     def _with_end(self, turn: Turn, seen: ObservedRequest) -> Turn:
-        """Return a turn that ends by the adapter's finish tool, if it has one."""
-        return as_demanded(turn, seen.request, self._specs, self._finish_tool) if self._finish_tool else turn
+        """Return a turn that ends by the adapter's finish tool, if it has one, unless it is none that ends as usual."""
+        usual = turn.finish_reason == "" and not turn.refusal
+        return as_demanded(turn, seen.request, self._specs, self._finish_tool) if self._finish_tool and usual else turn
 
     def _keep(self, seen: ObservedRequest, response: Response) -> None:
         """Keep a response, where its dialect lets another request follow it."""
@@ -124,14 +126,26 @@ class TrialSession:
             self._kept.keep(seen.request, reading.response, len(response.body))
 
     async def _reply(self, seen: ObservedRequest) -> Turn | Response:
+        refusal = self._refusal(seen)
         # As the gateway: a request that is not answered with 200 does not count.
         if self._steps >= self._max_steps or seen.number >= self._max_steps + RUNAWAY:
             seen.refused = True
             return fail(403, PAST_LIMIT.format(self._steps), "invalid_request_error", spoken=seen.spoken)
+        if refusal is not None:
+            return refusal
         self._steps += 1
         reply = await self._script(seen)
         self._steps -= isinstance(reply, Response) and reply.status != 200
         return reply
+
+    def _refusal(self, seen: ObservedRequest) -> Response | None:
+        """Give a request its earlier conversation; return the answer to one that vendors refuse, as the gateway."""
+        request, code = seen.request, None
+        if isinstance(request, ResponsesRequest) and not self._kept.follow(request):
+            problem, code = f"Previous response with id '{request.follows[:100]}' not found.", UNKNOWN_RESPONSE
+        else:
+            problem = request.conflict
+        return fail(400, problem, "invalid_request_error", code=code, spoken=seen.spoken) if problem else None
 
     async def _api(self, request: web.Request) -> web.Response:
         body = _object(await request.read())

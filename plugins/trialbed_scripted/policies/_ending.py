@@ -80,7 +80,7 @@ def finish_tool(functions: Sequence[OfferedTool], tools: Sequence[ToolSpec]) -> 
 def _calling(turn: Turn, call: Call) -> Turn:
     """Return the turn with this call alone; the calls of the policy that it drops were not played."""
     played = turn.played if call in turn.calls else ()
-    return Turn(calls=(call,), played=played, lost=turn.lost, filled=turn.filled)
+    return replace(turn, text=None, calls=(call,), played=played)
 
 
 def _ending(function: OfferedTool, text: str | None) -> Call:

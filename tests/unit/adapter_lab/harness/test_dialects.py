@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 
 from trialbed.contracts import BaseAgent
+from trialbed.records import Usage
+from trialbed.wire import usage_counts
 from trialbed_adapter_lab import Harness
 from trialbed_adapter_lab.checks.conditions import only_the_model_is_asked
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import tool, without_message
 from trialbed_plugins.frameworks.other_dialects import MessagesReferenceAgent, ResponsesReferenceAgent
 from trialbed_plugins.frameworks.reference import ReferenceAgent
-from trialbed_scripted import ask, call, fail
+from trialbed_scripted import ask, call, fail, say
 
 OTHERS: list[type[BaseAgent]] = [MessagesReferenceAgent, ResponsesReferenceAgent]
 ECHO = call("Echo_text", {"text": "hi"})
@@ -60,6 +62,22 @@ async def test_a_response_may_follow_another() -> None:
     assert len(record.requests[1].body["input"]) == 1
 
 
+async def test_a_request_that_vendors_refuse_is_refused() -> None:
+    class FollowsNothing(ResponsesReferenceAgent):
+        def _settings(self) -> dict[str, Any]:
+            return {"previous_response_id": "resp_9"}
+
+    class ForgetsResults(MessagesReferenceAgent):
+        async def _ask_for_message(self, messages: Any) -> Any:
+            return await super()._ask_for_message([one for one in messages if one.role != "tool"])
+
+    for agent, words in ((FollowsNothing, "'resp_9' not found"), (ForgetsResults, "without `tool_result` blocks")):
+        with Harness(agent) as harness:
+            record = await harness.run(ECHO, "done")
+        assert record.failure is not None
+        assert words in record.failure.message
+
+
 async def test_another_dialect_than_the_declared_one_fails_the_check() -> None:
     class Mistaken(ReferenceAgent):
         dialect = "responses"
@@ -91,3 +109,13 @@ async def test_a_declared_finish_tool_is_called_to_end() -> None:
         record = await harness.run(ECHO, "done")
     assert record.answer is not None
     assert (record.answer.final_answer, len(record.requests), len(record.calls)) == ("done", 2, 1)
+
+
+async def test_the_call_of_a_finish_tool_has_what_its_turn_has_beside_the_text() -> None:
+    with Harness(EndsByTool) as harness:
+        record = await harness.run(ask(ECHO), say("done", usage=usage_counts(100, 20)))
+        cut = await harness.run(say("do", finish_reason="length"))
+    assert record.answer is not None
+    assert record.answer.usage == Usage(prompt_tokens=111, completion_tokens=23)
+    assert cut.answer is not None
+    assert cut.answer.final_answer == "do"
