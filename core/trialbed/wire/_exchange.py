@@ -85,6 +85,7 @@ class GenerationConfig:
         reply_schema: the JSON Schema of its text; empty for any JSON object.
         strict_reply: whether its text must follow that schema.
         effort: how long the model shall think, in the vendor's words; empty where it is not said.
+        verbosity: how long the answer shall be, in the vendor's words; empty where it is not said.
         top_logprobs: the alternatives that are reported for each token; None reports no probabilities.
         choices: the number of answers.
     """
@@ -100,6 +101,7 @@ class GenerationConfig:
     top_p: float | None = None
     strict_reply: bool = False
     effort: str = ""
+    verbosity: str = ""
 
 
 def usage_counts(prompt_tokens: int, completion_tokens: int) -> dict[str, int]:

@@ -38,6 +38,7 @@ def _settings(request: ModelRequest) -> Mapping[str, Any]:
         "stop": list(wanted.stop) or None,
         "parallel_tool_calls": False if tools and not wanted.parallel_calls else None,
         "reasoning_effort": wanted.effort or None,
+        "verbosity": wanted.verbosity or None,
         "response_format": _reply_format(wanted),
         "tool_choice": _choice(request.tool_choice) if tools else None,
     }

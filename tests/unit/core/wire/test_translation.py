@@ -121,6 +121,7 @@ def test_all_that_is_asked_of_a_model_is_translated() -> None:
     asked = dialect("responses").read_request(responses)
     chat = dialect(CHAT).read_request(translate_request(asked))
     assert (chat.generation, chat.tool_choice.name) == (asked.generation, "find")
+    assert chat.document["verbosity"] == "low"
 
 
 def test_a_result_that_is_an_error_says_so() -> None:

@@ -128,6 +128,7 @@ def read_generation(document: Mapping[str, Any]) -> GenerationConfig:
         top_p=top_p if isinstance(top_p := document.get("top_p"), int | float) else None,
         strict_reply=_strict_reply(document.get("response_format")),
         effort=text_of(document.get("reasoning_effort")),
+        verbosity=text_of(document.get("verbosity")),
     )
 
 

@@ -107,6 +107,7 @@ class ResponsesRequest(ModelRequest):
             top_p=number(document.get("top_p")),
             strict_reply=mapping_of(form).get("strict") is True,
             effort=text_of(mapping_of(document.get("reasoning")).get("effort")),
+            verbosity=text_of(mapping_of(document.get("text")).get("verbosity")),
         )
 
     @property
