@@ -156,10 +156,9 @@ class Pace:
         """Return whether the tokens of answers matter."""
         return "tokens" in self._windows
 
-    @property
-    def is_full(self) -> bool:
-        """Return whether the limits leave no room for a request now."""
-        return self._room_in({"requests": 1.0, "tokens": 0.0}) > 0
+    def is_full(self, tokens: float) -> bool:
+        """Return whether the limits leave no room now for a request of so many tokens."""
+        return self._room_in({"requests": 1.0, "tokens": tokens}) > 0
 
     def hear(self, turn: Turn, headers: Mapping[str, str]) -> None:
         """Read what an answer's headers say of the endpoint's limits."""

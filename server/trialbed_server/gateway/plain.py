@@ -34,6 +34,10 @@ class PlainRequests:
         self._next: dict[tuple[str, str], asyncio.Task[bool]] = {}
         self._turn = asyncio.Lock()
 
+    def would_wait(self, model: str, spoken: Dialect) -> bool:
+        """Return whether the limits leave no room for a plain request now."""
+        return self._pace.is_full(_plain(model, spoken).tokens)
+
     async def works(self, model: str, spoken: Dialect) -> bool:
         """Return whether the endpoint answers a plain request that is sent from now on; one is sent at a time."""
         key = model, spoken.NAME

@@ -322,7 +322,7 @@ class Upstream:
 
     async def _answers_plainly(self, request: ProxiedRequest, exchange: RecordedExchange) -> bool:
         """Return whether the endpoint answers a plain request; a wait for its turn is nobody's."""
-        with exchange.held() if self.pace.is_full else nullcontext():
+        with exchange.held() if self._plain.would_wait(request.model, request.spoken) else nullcontext():
             return await self._plain.works(request.model, request.spoken)
 
     def _fail(self, request: ProxiedRequest, writer: ResponseWriter, error: Exception) -> FailedAttempt | None:

@@ -77,10 +77,12 @@ async def test_vectors_are_no_tokens(serve: Serve, endpoint: Endpoint, clock: Sl
     assert call.waited == 0
 
 
+# The limit of tokens has room for about those of the request, and for no other ones.
+@pytest.mark.parametrize("limit", [{"rpm": 1}, {"tpm": len(json.dumps(body())) // 4 + 1}])
 async def test_the_gateways_own_requests_keep_the_limit_too_and_their_wait_is_nobodys_time(
-    serve: Serve, endpoint: Endpoint, clock: SleepingClock
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock, limit: dict[str, int]
 ) -> None:
-    client = await opened(serve, endpoint.url, clock, rpm=1)
+    client = await opened(serve, endpoint.url, clock, **limit)
     # The second answer is to the plain request that shows whether the first was the request's own fault.
     endpoint.plans["m"] = [says(400), says(200)]
     began = clock.time
