@@ -26,6 +26,9 @@ BOUNDED = ("/virtual", "/v1/", "/t/", "/control/")
 
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
+BODILESS = frozenset({204, 304})
+"""Statuses whose answers have no body (RFC 9110, 15.3.5 and 15.4.5)."""
+
 POLICY_VIOLATION = 1008
 """Code with which a WebSocket is closed (RFC 6455, 7.4.1)."""
 
@@ -149,6 +152,8 @@ def document_route(app: Application) -> Route:
 async def _error(_request: Request, error: Exception) -> Response:
     """Answer a request that no route serves."""
     found = cast("HTTPException", error)
+    if found.status_code in BODILESS:
+        return Response(status_code=found.status_code, headers=found.headers)
     return JSONResponse({"detail": found.detail}, found.status_code, found.headers)
 
 

@@ -235,7 +235,11 @@ def _paths() -> Iterator[tuple[str, Document]]:
         "/control/spending",
         {
             "get": _operation("What simulators have asked of their model", {200: {"type": "object"}}),
-            "post": _operation("Count what other helpers have used against the run's budget", {204: {}}, body=amount),
+            "post": _operation(
+                "Count what other helpers have used against the run's budget",
+                {204: {}, 400: _schema("Refused")},
+                body=amount,
+            ),
         },
     )
     yield "/healthz", {"get": _operation("The server's version and endpoint", {200: {"type": "object"}})}

@@ -185,12 +185,10 @@ class Control:
         """Count an amount that helpers in the run's own process have used against its budget."""
         try:
             body = await read_body(request.scope, request.receive, SHOWN)
-            amount = _document(body)["amount"]
+            amount = _amount(_document(body)["amount"])
         except ClientGone:
             return Response(status_code=400)
-        except (BodyTooLarge, KeyError, TypeError, ValueError):
-            amount = None
-        if not isinstance(amount, int | float) or amount < 0:
+        except (BodyTooLarge, KeyError, TypeError, ValueError, OverflowError):
             return JSONResponse({"error": 'send {"amount": NUMBER}, in the unit of the budget'}, 400)
         self._spending.add(amount)
         return Response(status_code=204)
@@ -275,6 +273,17 @@ def _document(body: bytes) -> Any:
         ValueError: it is not JSON, or holds numbers that are not finite.
     """
     return parse_json(body, finite_float)
+
+
+def _amount(given: Any) -> float:
+    """Return a part of a budget.
+
+    Raises:
+        ValueError, OverflowError: it is no number, a negative one, or one that is too large.
+    """
+    if isinstance(given, bool) or not isinstance(given, int | float) or given < 0:
+        raise ValueError("it is no amount")
+    return float(given)
 
 
 def _read_opening(document: Any) -> TrialRegistration | TrialOpening:

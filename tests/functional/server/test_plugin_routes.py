@@ -19,6 +19,17 @@ from trialbed import hookimpl
 def register_routes(app):
     app.add_api_route("/{name}", lambda: {{"from": "{name}"}})
 """
+UNCHANGED = """
+from starlette.exceptions import HTTPException
+from trialbed import hookimpl
+
+def fail(status: int):
+    raise HTTPException(status, headers={{"ETag": "e"}})
+
+@hookimpl
+def register_routes(app):
+    app.add_api_route("/errors/{{status}}", fail)
+"""
 FAILING = """
 from trialbed import hookimpl
 
@@ -40,6 +51,16 @@ async def test_every_plugin_adds_its_routes(serve: Serve, fake_distribution: Fak
     client = await serve()
     assert (await client.get("/one")).json() == {"from": "one"}
     assert (await client.get("/two")).json() == {"from": "two"}
+
+
+async def test_an_error_whose_status_allows_no_body_has_none(serve: Serve, fake_distribution: FakeDistribution) -> None:
+    install(fake_distribution, "unchanged", UNCHANGED)
+    client = await serve()
+    for status in (204, 304):
+        reply = await client.get(f"/errors/{status}")
+        assert (reply.status_code, reply.content, reply.headers["etag"]) == (status, b"", "e")
+        assert "content-type" not in reply.headers
+    assert (await client.get("/errors/404")).json() == {"detail": "Not Found"}
 
 
 def test_a_plugin_that_fails_is_named(tmp_path: Path, fake_distribution: FakeDistribution) -> None:
