@@ -46,14 +46,16 @@ class StuckCode(Exception):
 class OwnThread:
     """A thread that does one thing after the other; it begins with the first.
 
-    Code that does not return in time is given up, and so is the thread: whatever is asked of it later is refused.
-    Code in Python is ended then. Code that never returns from C keeps the thread, which no program waits for.
+    Code that does not return in time is given up, and so is the thread: what waits for its turn fails with it, and
+    whatever is asked of it later is refused. Code in Python is ended then. Code that never returns from C keeps the
+    thread, which no program waits for.
     """
 
     def __init__(self) -> None:
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._stuck: StuckCode | None = None
+        self._asked: set[asyncio.Future[Any]] = set()
 
     async def do(self, work: Callable[[], T], seconds: float = math.inf, package: str = "") -> T:
         """Return the result of some work.
@@ -64,10 +66,13 @@ class OwnThread:
 
         Raises:
             StuckCode: it did not return in time, or an earlier call did not.
+            RuntimeError: the thread is over.
             Exception: whatever it raises.
         """
         if self._stuck is not None:
             raise self._stuck
+        if self._thread is not None and not self._thread.is_alive():
+            raise RuntimeError("its thread is over")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         context = contextvars.copy_context()
@@ -75,21 +80,27 @@ class OwnThread:
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="trialbed-tools", daemon=True)
             self._thread.start()
+        self._asked.add(future)
         try:
             async with asyncio.timeout(seconds) as deadline:
                 return await future
         except TimeoutError:
             if not deadline.expired():
                 raise
+        finally:
+            self._asked.discard(future)
         raise self.give_up(seconds, package)
 
     def give_up(self, seconds: float, package: str = "") -> StuckCode:
-        """End what is done here, and return where it was; see ``do``."""
-        place = "" if self._thread is None else _place(self._thread, package)
-        self._stuck = self._stuck or StuckCode(seconds, place)
-        self.end()
-        if self._thread is not None:
-            _interrupt(self._thread)
+        """End what is done here, and return where it was; see ``do``. Only the first time counts."""
+        if self._stuck is None:
+            self._stuck = StuckCode(seconds, "" if self._thread is None else _place(self._thread, package))
+            self.end()
+            if self._thread is not None:
+                _interrupt(self._thread)
+            for future in self._asked:
+                if not future.done():
+                    future.set_exception(self._stuck)
         return self._stuck
 
     async def ends(self) -> bool:
@@ -322,7 +333,9 @@ def _handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
 
 
 def _place(thread: threading.Thread, package: str) -> str:
-    """Return the innermost line of a package at which a thread is, else its innermost line."""
+    """Return the innermost line of a package at which a thread is, else its innermost line; empty if it is over."""
+    if not thread.is_alive():
+        return ""
     frame: FrameType | None = sys._current_frames().get(thread.ident or 0)
     innermost, first = frame, package.partition(".")[0]
     while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] != first:
@@ -333,4 +346,6 @@ def _place(thread: threading.Thread, package: str) -> str:
 
 def _interrupt(thread: threading.Thread) -> None:
     """Raise an exception in a thread as soon as it runs Python."""
+    if not thread.is_alive():  # another thread may have its number by now
+        return
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_Interruption))
