@@ -43,6 +43,10 @@ class StuckCode(Exception):
         self.goes_on = False
 
 
+class LateCode(StuckCode, TimeoutError):
+    """A coroutine did not return in time, though it lets others go on."""
+
+
 class OwnThread:
     """A thread that does one thing after the other; it begins with the first.
 
@@ -139,7 +143,7 @@ class OwnLoop:
 
         Raises:
             StuckCode: it, or another one of the loop, did not let others go on.
-            TimeoutError: it waits for too long, as others can.
+            LateCode: it waits for too long, as others can.
             Exception: whatever it raises.
         """
         if self._lane is None or not self._lane.thread.is_alive():
@@ -148,12 +152,13 @@ class OwnLoop:
         future = asyncio.run_coroutine_threadsafe(_call(begin), lane.loop)
         lane.running.add(future)
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(seconds) as deadline:
                 return await asyncio.wrap_future(future)
         except TimeoutError:
-            if (stuck := await self._give_up_if_held(lane, seconds, package)) is not None:
-                raise stuck from None
-            raise
+            if not deadline.expired():
+                raise
+            stuck = await self._give_up_if_held(lane, seconds, package)
+            raise stuck or LateCode(seconds, "") from None
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and task.cancelling():

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from trialbed.own_thread import OwnThread, StuckCode
+from trialbed.own_thread import LateCode, OwnLoop, OwnThread, StuckCode
 
 
 def spin() -> None:
@@ -58,3 +58,40 @@ async def test_a_thread_that_is_over_is_not_taken_for_another_with_its_number() 
     await asyncio.to_thread(other.join, 60)
     assert stuck.place == ""
     assert ident in ended
+
+
+async def test_a_coroutines_own_timeout_gives_up_no_loop_that_another_one_holds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("trialbed.own_thread.GRACE", 0.1)
+    own, go_on = OwnLoop(), threading.Event()
+
+    async def raise_and_hold() -> None:
+        loop = asyncio.get_running_loop()
+        loop.call_soon(lambda: loop.call_soon(go_on.wait))  # once whoever asked has the exception
+        raise TimeoutError("its own")
+
+    async def thread() -> int:
+        return threading.get_ident()
+
+    ident = await own.do(thread)
+    try:
+        with pytest.raises(TimeoutError, match=r"^its own$"):
+            await own.do(raise_and_hold, 60)
+    finally:
+        go_on.set()
+    assert await own.do(thread) == ident
+    own.end()
+
+
+async def test_a_coroutine_that_is_late_says_so_and_the_loop_goes_on() -> None:
+    own = OwnLoop()
+
+    async def thread() -> int:
+        return threading.get_ident()
+
+    ident = await own.do(thread)
+    with pytest.raises(LateCode, match=r"^did not return within 0.05 s$"):
+        await own.do(lambda: asyncio.Event().wait(), 0.05)
+    assert await own.do(thread) == ident
+    own.end()

@@ -204,6 +204,21 @@ async def test_a_function_that_never_returns_is_ended_and_others_answer(monkeypa
     assert await asyncio.to_thread(ended.wait, 60), "code in Python is ended"
 
 
+async def test_an_async_function_that_is_late_has_raised_nothing() -> None:
+    async def wait() -> None:
+        """Wait."""
+        await asyncio.Event().wait()
+
+    queries, bodies, _ = compile_tasks([Task("?", tools=[wait])])
+    async with CallbackServer(RunObjects(bodies=bodies), 0.05) as callbacks, httpx.AsyncClient() as client:
+        callbacks.open("one", queries[0])
+        (api,) = callbacks.apis(queries[0])
+        await client.post(callbacks.url or "", json={"trial": "one", "api": api.model_dump(), "arguments": {}})
+        _, failure = await callbacks.close("one")
+    assert failure is not None
+    assert failure.message == "wait did not return within 0.05 s"
+
+
 def test_code_is_told_from_its_other_versions() -> None:
     def other(number: int) -> int:
         """Another function."""
