@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-from contextlib import suppress
 from typing import Any, Self
 
 from trialbed.own_thread import OwnLoop, OwnThread, StuckCode
 
+LOG = logging.getLogger("trialbed.engine")
+
 CLOSING_SECONDS = 10.0
-"""That an agent has to close after a trial that failed."""
+"""That an agent has to close after its trial, which has its answer or failure by then."""
 
 
 class AgentCode:
@@ -44,17 +46,21 @@ class AgentCode:
         if isinstance(error, asyncio.CancelledError):
             self._interrupt(0.0)
         if self.closing is not None:
-            # A trial that failed: its own exception is the one to report.
-            with suppress(Exception):
-                async with asyncio.timeout(CLOSING_SECONDS):
-                    await self.close()
+            await self._close(self.closing)
         self._thread.end()
 
-    async def close(self) -> None:
-        """Close the agent."""
-        closing, self.closing = self.closing, None
-        if closing is not None:
-            await self.call(closing)
+    async def _close(self, closing: Callable[[], Any]) -> None:
+        """Close the agent; that it fails takes nothing from its trial."""
+        deadline = asyncio.timeout(CLOSING_SECONDS)
+        try:
+            async with deadline:
+                await self.call(closing)
+        except Exception as error:  # noqa: BLE001 - the user's code: its trial is over
+            problem = f"raised {type(error).__name__}: {error}"
+            if deadline.expired():
+                stuck = await self.stop(CLOSING_SECONDS)
+                problem = f"did not return within {CLOSING_SECONDS:g} s{'' if stuck is None else stuck.place}"
+            LOG.warning("an agent of %s: close() %s; its trial stays as it is", self._module, problem)
 
     async def call(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Any:
         """Return the result of a function, whether or not it is async.

@@ -94,7 +94,6 @@ class LiveAgent:
         value = await code.call(answering, **_select_arguments(self._asked, spec, tools))
         # It may be an object of the agent's that works when it is read.
         answer: Answer = await code.call(read_answer, value, answer_names(spec.tools))
-        await code.close()
         return answer
 
     async def _instance(self, spec: TrialSpec, code: AgentCode, tools: Sequence[Tool]) -> Any:

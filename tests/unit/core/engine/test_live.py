@@ -209,6 +209,41 @@ async def test_a_class_is_made_and_closed_for_each_trial() -> None:
     assert made == ["m", "closed", "m", "closed"]
 
 
+async def test_an_answer_stays_however_its_agent_closes(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Raising(Bare):
+        def close(self) -> None:
+            raise ValueError("closed already")
+
+    class Waiting(Bare):
+        async def close(self) -> None:
+            await asyncio.Event().wait()
+
+    class Endless(Bare):
+        def close(self) -> None:
+            while True:
+                pass
+
+    class Holding(Endless):
+        async def close(self) -> None:  # type: ignore[override] # either is an agent's
+            super().close()
+
+    for agent, seconds, problem in (
+        (Raising, 60, "close() raised ValueError: closed already;"),
+        (Waiting, 0.1, "close() did not return within 0.1 s;"),
+        (Endless, 0.1, f'close() did not return within 0.1 s (File "{__file__}", line '),
+        (Holding, 0.1, f'close() did not return within 0.1 s (File "{__file__}", line '),
+    ):
+        caplog.clear()
+        monkeypatch.setattr("trialbed.engine._agent_code.CLOSING_SECONDS", seconds)
+        async with LiveExecutor({"mine": agent}) as executor:
+            outcome = await executor.execute(spec())
+        assert outcome.answer is not None, agent
+        assert outcome.failure is None
+        assert problem in caplog.text
+
+
 async def test_functions_have_several_trials_at_a_time_and_objects_one() -> None:
     at_once = [0, 0]
 
