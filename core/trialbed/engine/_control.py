@@ -107,7 +107,11 @@ class ControlClient:
     async def _pay(self) -> None:
         amount, self._owed = self._owed, 0.0
         if amount:
-            await self._request("POST", "/control/spending", json.dumps({"amount": amount}).encode())
+            try:
+                await self._request("POST", "/control/spending", json.dumps({"amount": amount}).encode())
+            except BaseException:  # the next trial pays it
+                self._owed += amount
+                raise
 
     async def simulator_uses(self) -> Sequence[ModelUse]:
         """The use that the simulators have made of their model.
