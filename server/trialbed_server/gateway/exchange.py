@@ -52,6 +52,7 @@ class RecordedExchange:
         other_model: the model that it names, where that is not the trial's; empty where it is.
         provoked: whether the endpoint, which refused it, answers plain requests.
         translated: the dialect in which the endpoint was asked, where it is another one; empty where it is not.
+        uncounted: whether the tokens in its answer are no report of the endpoint's.
         recorded: seconds that the model took when its answer was recorded; None for an answer of now.
     """
 
@@ -88,6 +89,7 @@ class RecordedExchange:
         self.other_model = ""
         self.provoked = False
         self.translated = ""
+        self.uncounted = False
         self.recorded: float | None = None
         self._ended: ModelCall | None = None
         self._attempts: list[Attempt] = []
@@ -267,7 +269,8 @@ class RecordedExchange:
             return Observation()
         names = {tool.name for tool in self._tools}
         body, offered = bytes(self._response), self.request.names
-        return observe(self.dialect, body, offered, stream=self._events, described=names)
+        seen = observe(self.dialect, body, offered, stream=self._events, described=names)
+        return seen._replace(usage=None) if self.uncounted else seen
 
     def _with_tool(self, call: SentCall) -> SentCall:
         """The call with the trial's tool that its name stands for, where that is another name."""

@@ -8,8 +8,9 @@ from dataclasses import replace
 from uuid import uuid4
 
 from trialbed.records import Cause
-from trialbed.wire import ModelRequest, translate_request
+from trialbed.wire import ModelRequest, translate_request, usage_counts
 from trialbed.wire.dialects import CHAT, COUNTS, dialect
+from trialbed.wire.dialects.messages import MessagesRequest
 from trialbed.wire.estimates import estimated_tokens
 from trialbed_scripted import Response
 from trialbed_server.gateway.causes import cause_of_problem
@@ -126,6 +127,10 @@ class TranslatedAnswer(ResponseWriter):
             return
         # Some endpoints name no id, or the same each time; later requests may follow the answer by its own.
         said = replace(reading.answer, model=read.model, id=uuid4().hex)
+        if said.usage is None and isinstance(read, MessagesRequest):
+            # Anthropic's SDK fails at a stream without it.
+            self.exchange.uncounted = True
+            said = replace(said, usage=usage_counts(0, 0))
         await self._writer.response(Response.answer(said, read, spoken, piece=None))
 
     async def error(self, message: str, status: int, kind: str, cause: Cause, *, code: str | None = None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -31,6 +32,7 @@ class ChatOnly:
         self.paths: list[str] = []
         self.status = 200
         self.identity = "1"
+        self.counts = True
         self.app = Starlette(routes=[Route("/v1/{path:path}", self.serve, methods=["GET", "POST", "DELETE"])])
         self._model = policy("gold", call(TOOL["name"], city="Oslo"))
 
@@ -43,6 +45,7 @@ class ChatOnly:
         document = await request.json()
         self.asked.append(document)
         turn = self._model(ReceivedRequest(len(self.asked), document))
+        turn = turn if self.counts else replace(turn, usage=None)
         answer = turn.answer(model=document["model"], id=self.identity)
         (body,) = dialect().write_answer(answer, dialect().read_request(document))
         return Response(body, media_type="application/json")
@@ -97,6 +100,22 @@ async def test_messages_are_translated_and_marked(serve: Serve, endpoint: ChatOn
     ] * 2
     assert [call.finish_reason for call in calls] == ["tool_calls", "stop"]
     assert all(call.usage for call in calls)
+
+
+async def test_messages_have_tokens_where_the_endpoint_reports_none(serve: Serve, endpoint: ChatOnly) -> None:
+    from anthropic import AsyncAnthropic
+
+    client = await opened(serve, endpoint)
+    endpoint.counts = False
+    given: dict[str, Any] = {"model": "told", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
+    async with AsyncAnthropic(base_url=f"{client.base_url}/t/{TRIAL}", api_key="x", max_retries=0) as anthropic:
+        async with anthropic.messages.stream(**given) as events:
+            streamed = await events.get_final_message()
+        whole = await anthropic.messages.create(**given)
+    assert [(said.usage.input_tokens, said.usage.output_tokens) for said in (streamed, whole)] == [(0, 0)] * 2
+    # The log does not take them for the endpoint's.
+    calls = WireLog.model_validate(await closed(client)).model_calls
+    assert [call.usage for call in calls] == [None, None]
 
 
 @pytest.mark.parametrize("identity", ["", "the-same"])
