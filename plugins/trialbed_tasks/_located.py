@@ -105,7 +105,7 @@ def read_json_lines(path: Path) -> Located:
         if not line.strip():
             continue
         try:
-            value = json.loads(line, parse_constant=_refuse)
+            value = json.loads(line, parse_constant=_refuse, object_pairs_hook=_unique)
             json.dumps(value, ensure_ascii=False).encode()
         except (ValueError, RecursionError) as error:
             raise DataError(f"{path}:{number}: is not valid JSON: {error}") from error
@@ -121,6 +121,15 @@ def _text(path: Path) -> str:
     if len(text) > LARGEST:
         raise DataError(f"{path}: has more than {LARGEST:,} characters, which is too much for a file of tasks")
     return text
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice}: the key occurs twice")
+    return found
 
 
 def _refuse(name: str) -> Any:

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.engine import RunObjects, RunOptions, SingleTrial, SingleTrials, judge_drivers, read_keywords
-from trialbed.errors import UsageError
+from trialbed.errors import NothingMeasured, UsageError
 from trialbed.models import ObjectModel, find_model
+from trialbed.records import NOT_MEASURED
 from trialbed.scoring import Scorer, as_judge
 from trialbed.tasks import Expect, Task, TaskDataset
 from trialbed.wire import ModelAnswer
@@ -136,7 +137,8 @@ class AgentTrials:
             **settings: any other setting of ``bench run``, such as ``timeout``, ``faults``, ``base_url`` and ``seed``.
 
         Raises:
-            TrialbedError: the trial cannot be run, or its model is a real one that has no recording.
+            TrialbedError: the trial cannot be run, its model is a real one that has no recording, or it could not be
+                measured, such as because a tool raised an exception.
         """
         if not isinstance(task, Task):
             task = Task(task, tools=tools, expect=expect, calls=calls)
@@ -164,6 +166,10 @@ class AgentTrials:
         )
         trial = ObservedTrial(self._run(options, objects))
         self.trials.append(trial)
+        if trial.failure is not None and trial.failure.kind in NOT_MEASURED:
+            raise NothingMeasured(
+                f"the trial could not be measured, and says nothing of the agent: {trial.failure.message}"
+            )
         if recording is not None and trial.failure is None:
             record(trial.single, recording)
         return trial

@@ -136,6 +136,8 @@ def _query(task: Task, place: int, named: Mapping[str, Api], compiled: CompiledT
     expect = task.expect if isinstance(task.expect, Expect) else None
     if expect is not None and not (task.calls is None and task.final_state is None):
         raise UsageError(f"{where}: give calls and state to Expect(calls=…, state=…), or none of them")
+    if expect is not None:
+        _check_texts(expect, where)
     facts, calls, state = (
         (task.expect, task.calls, task.final_state) if expect is None else (expect.facts, expect.calls, expect.state)
     )
@@ -151,6 +153,16 @@ def _query(task: Task, place: int, named: Mapping[str, Api], compiled: CompiledT
         final_state=state,
         expected=None if expect is None else _expected(expect, apis, where, compiled),
     )
+
+
+def _check_texts(expect: Expect, where: str) -> None:
+    facts = [expect.facts] if isinstance(expect.facts, str) else expect.facts
+    if not isinstance(facts, (list, tuple)) or not all(isinstance(fact, str) for fact in facts):
+        raise UsageError(
+            f"{where}: Expect({expect.facts!r:.60}): facts are texts; write Expect({str(expect.facts)!r:.60})"
+        )
+    if isinstance(expect.never, str):
+        raise UsageError(f"{where}: never: write a list of names, [{expect.never!r}]")
 
 
 def _expected(expect: Expect, apis: Sequence[Api], where: str, compiled: CompiledTasks) -> Expected:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -106,6 +106,7 @@ def requested_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> list[RequestedC
     pairs = {tool.name: tool.api.pair for tool in tools}
     found: list[RequestedCall] = []
     said: set[tuple[str, str]] = set()
+    decided: dict[str, set[str]] = {}
     for number, turn in enumerate(wire.model_calls):
         if not (turn.tool_calls or turn.text_calls):
             continue
@@ -121,8 +122,12 @@ def requested_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> list[RequestedC
                 barred = "forced"
             elif request is not None and pair is not None and sign not in said:
                 text = _compact(_strings(_without_offer(request.document))) if text is None else text
-                barred = "dictated" if _is_dictated(call, text, tools) else ""
+                others = decided.get(sign[1], ())
+                if _is_dictated(call, text, tools, others) and not _is_of_api(call, wire, turn.started):
+                    barred = "dictated"
             said.add(sign)
+            if not barred:
+                decided.setdefault(sign[1], set()).add(call.tool_name)
             time = turn.started + (turn.first_token or 0.0)
             found.append(RequestedCall((number, place), time, call, pair, barred))
     return found
@@ -155,8 +160,25 @@ def _is_named(call: ApiCall, tool: str, own: Iterable[RequestedCall]) -> bool:
     )
 
 
-def _is_dictated(call: SentCall, text: str, tools: Sequence[ToolSpec]) -> bool:
-    """Return whether a request has a call as the model then makes it: its arguments, and its name beside them."""
+def _is_of_api(call: SentCall, wire: WireLog, time: float) -> bool:
+    """Return whether an Api had answered with a call as the model then makes it, such as one that it links to."""
+    arguments = {_compact([call.arguments]), _compact([canonical(call.arguments)])}
+    names = {_compact([call.name]), _compact([call.tool_name])}
+    for made in wire.api_calls:
+        if made.started + made.duration <= time:
+            whole = _compact([made.response if isinstance(made.response, str) else json.dumps(made.response)])
+            if any(part in whole for part in arguments) and any(name in whole for name in names):
+                return True
+    return False
+
+
+def _is_dictated(call: SentCall, text: str, tools: Sequence[ToolSpec], others: Collection[str]) -> bool:
+    """Return whether a request has a call as the model then makes it: its arguments, and its name beside them.
+
+    Args:
+        others: tools that the model has called with the same arguments, by its own decision: where these stand beside
+            them, the request repeats what the model said.
+    """
     if parse_arguments(call.arguments) in ({}, None, ""):
         return False
     documented = ""
@@ -166,7 +188,8 @@ def _is_dictated(call: SentCall, text: str, tools: Sequence[ToolSpec]) -> bool:
             if place < 0:
                 break
             around = text[max(0, place - NEARBY) : place + len(arguments) + NEARBY]
-            if _compact([call.name]) in around or _compact([call.tool_name]) in around:
+            named = _compact([call.name]) in around or _compact([call.tool_name]) in around
+            if named and not any(_compact([other]) in around for other in others):
                 documented = documented or _compact(
                     f"{tool.description} {json.dumps(tool.parameters)}" for tool in tools
                 )

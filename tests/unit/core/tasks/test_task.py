@@ -102,6 +102,8 @@ def test_one_function_may_be_a_tool_of_several_tasks_and_two_of_one_name_may_not
         ([3], "tasks: 3 is not a task"),
         ([Task("a", id=2), Task("b")], "task 2: another task has this id, too; give task number 2 an id of its own"),
         ([Query(query_id=1, text="?", apis=(), gold_calls=(GoldCall(api=STARS.ref),))], "Stars_by_id is not among its"),
+        ([Task("?", expect=Expect(12.5))], r"task 1: Expect\(12.5\): facts are texts; write Expect\('12.5'\)"),
+        ([Task("?", tools=[find], expect=Expect(never="find"))], r"never: write a list of names, \['find'\]"),
         ([Task("?", expect=Expect(check=partial(bool)))], "check: functools.partial.* has no name"),
         ([Task("?", tools=["find"])], "task 1: tools: there is no tool 'find'"),
         ([Task("?", tools=type("Empty", (), {}))], "task 1: Empty has no public method"),

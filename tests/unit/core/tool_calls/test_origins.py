@@ -112,6 +112,33 @@ def test_a_call_that_the_request_has_already_is_not_the_models_decision(
     assert origin({"city": "Rome"}, first, again) == "model"
 
 
+ROME = '{"city": "Rome"}'
+PLACES_CALL = {"role": "assistant", "tool_calls": [{"function": {"name": "Tool_Places", "arguments": ROME}}]}
+
+
+def test_the_models_own_call_of_another_tool_dictates_none_with_the_same_arguments() -> None:
+    asked = {"role": "user", "content": "Places, then Tool_Weather, please."}
+    first = turn(ROME, "Tool_Places", messages=[asked])
+    then = turn(ROME, messages=[asked, PLACES_CALL, {"role": "tool", "content": "see Tool_Weather"}], at=2)
+    assert origin({"city": "Rome"}, first, then) == "model"
+    # Where the request had both, neither was the model's decision.
+    script = {"role": "system", "content": f"Tool_Places{ROME} Tool_Weather{ROME}"}
+    first = turn(ROME, "Tool_Places", messages=[script, asked])
+    then = turn(ROME, messages=[script, asked, PLACES_CALL], at=2)
+    assert origin({"city": "Rome"}, first, then) == "dictated"
+
+
+def test_a_call_that_an_api_links_to_is_the_models_decision() -> None:
+    answer = {"next": {"call": "Tool_Weather", "with": {"city": "Rome"}}}
+    then = turn(ROME, messages=[{"role": "tool", "content": json.dumps(answer)}], at=4)
+    linked = ApiCall(started=1, duration=1, api=PLACES, offered=True, arguments={}, response=answer)
+    weather = ApiCall(started=9, duration=1, api=WEATHER, offered=True, arguments={"city": "Rome"})
+    calls = (turn("{}", "Tool_Places"), then)
+    for made, expected in (((linked, weather), "model"), ((weather,), "dictated")):
+        wire = WireLog(trial="t", opened_at=NOON, model_calls=calls, api_calls=made)
+        assert call_origins(wire, TOOLS)[-1] == expected
+
+
 def test_examples_of_the_tools_own_description_dictate_nothing() -> None:
     messages = [{"role": "system", "content": 'Tool_Weather: For instance {"city": "Oslo"}.'}]
     assert origin({"city": "Oslo"}, turn('{"city": "Oslo"}', messages=messages)) == "model"
