@@ -8,24 +8,24 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.errors import DataError
-from trialbed.records import Api, ScriptedCall
+from trialbed.records import ScriptedCall
 from trialbed.tasks import Expect, Task
 from trialbed.tasks import call as expected_call
-from trialbed_tasks._located import Key, Located, naming, title
 from trialbed_tasks._python import PythonFile, read_python
-from trialbed_tasks.forms import Call, DefinitionForm, ExpectForm, TaskForm
-
-OWN_TOOLS = "tools"
-"""The category of tools that a file defines and a simulator answers for."""
+from trialbed_tasks.forms import Call, ExpectForm, TaskForm
+from trialbed_tools.forms import DefinitionForm
+from trialbed_tools.located import Key, Located, naming, title
+from trialbed_tools.worlds import ENDINGS, World, make_api, open_world
 
 
 @dataclass
-class PythonFiles:
-    """The Python files that a file of tasks names, each run once."""
+class NamedFiles:
+    """The files that a file of tasks names, each read once."""
 
     folder: Path
     files: list[Path]
     read: dict[Path, PythonFile] = field(default_factory=dict)
+    worlds: list[World] = field(default_factory=list)
 
     def python(self, name: str) -> PythonFile:
         path = self.folder / name
@@ -40,17 +40,42 @@ class PythonFiles:
     def tools(self, given: str | DefinitionForm, located: Located, place: int) -> Iterable[Any]:
         """Return the tools of an entry of ``tools``."""
         if isinstance(given, DefinitionForm):
-            return [_make_api(given)]
+            return [make_api(given)]
         with naming(located.place(("tools", place)), "tools"):
+            if given.endswith(ENDINGS):
+                return self._world(given).apis
             name, _, function = given.partition(":")
             if not name.endswith(".py"):
-                raise DataError(f"{given!r} is not a Python file; write FILE.py, or FILE.py:function")
+                raise DataError(
+                    f"{given!r} is not a file of tools; write FILE.py, FILE.py:function, or the FILE.yaml of "
+                    "bench tools import"
+                )
             found = self.python(name)
             if function:
                 return [found.function(function)]
             if not found.tools:
                 raise DataError(f"{name} has no tools; write @tool above its functions: from trialbed import tool")
             return found.tools
+
+    def _world(self, name: str) -> World:
+        path = self.folder / name
+        if not path.is_file():
+            raise DataError(f"there is no file {path}")
+        found = open_world(path)
+        self.files.append(path.resolve())
+        self.worlds.append(found)
+        return found
+
+    def simulator(self, default: str) -> str:
+        """Return the simulator that the files of tools ask for.
+
+        Raises:
+            DataError: two of them ask for different ones.
+        """
+        found = {world.simulator: world.path for world in self.worlds}
+        if len(found) > 1:
+            raise DataError(f"{' and '.join(map(str, found.values()))}: answers: they differ; let them be the same")
+        return next(iter(found), default)
 
     def check(self, name: str) -> Any:
         """Return a function that a task names as its check."""
@@ -67,18 +92,7 @@ class PythonFiles:
         return {name: scorer for found in self.read.values() for name, scorer in found.scorers.items()}
 
 
-def _make_api(form: DefinitionForm) -> Api:
-    return Api(
-        category=OWN_TOOLS,
-        tool_name="",
-        api_name=form.function.name,
-        description=form.function.description,
-        json_schema=form.function.parameters,
-        template_response=form.example,
-    )
-
-
-def make_task(form: TaskForm, files: PythonFiles, located: Located, place: int) -> Task:
+def make_task(form: TaskForm, files: NamedFiles, located: Located, place: int) -> Task:
     """Return the task of a form.
 
     Raises:
@@ -99,7 +113,7 @@ def make_task(form: TaskForm, files: PythonFiles, located: Located, place: int) 
     )
 
 
-def _expect(form: ExpectForm, files: PythonFiles, located: Located, place: int) -> Expect:
+def _expect(form: ExpectForm, files: NamedFiles, located: Located, place: int) -> Expect:
     with naming(located.place(("tasks", place, "expect", "check")), f"task {place + 1}: expect.check"):
         checks = [files.check(name) for name in _texts(form.check)]
     key: Key = ("tasks", place, "expect")

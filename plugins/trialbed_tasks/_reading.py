@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-from pydantic import ValidationError
 
 from trialbed.errors import DataError, UsageError
 from trialbed.tasks import TaskDataset, compile_tasks
-from trialbed_tasks._compiling import PythonFiles, make_task
-from trialbed_tasks._located import Key, Located, naming, read_json_lines, read_yaml, title
+from trialbed_tasks._compiling import NamedFiles, make_task
 from trialbed_tasks._python import read_python
-from trialbed_tasks.forms import NAME, FileForm
+from trialbed_tasks.forms import FileForm
+from trialbed_tools.forms import NAME
+from trialbed_tools.located import Key, Located, naming, read_json_lines, read_yaml, validated
 
 
 def read_tasks(path: Path) -> TaskDataset:
@@ -30,7 +28,7 @@ def read_tasks(path: Path) -> TaskDataset:
     located = read_json_lines(path) if path.suffix == ".jsonl" else read_yaml(path)
     if path.suffix == ".jsonl":
         located = _with_head(located)
-    return _of_form(located)
+    return _of_form(located, path)
 
 
 def _of_python(path: Path) -> TaskDataset:
@@ -48,63 +46,30 @@ def _with_head(lines: Located) -> Located:
     first = len(lines.value) - len(values)
     places: dict[Key, int] = {("tasks", key[0] - first): line for key, line in lines.lines.items() if key[0] >= first}  # type: ignore[operator] # a place
     places[()] = 1
-    return Located(lines.path, {**head, "tasks": values}, places)
+    return Located(lines.name, {**head, "tasks": values}, places)
 
 
-def _of_form(located: Located) -> TaskDataset:
-    path = located.path
+def _of_form(located: Located, path: Path) -> TaskDataset:
     if isinstance(located.value, list):
         located = Located(
-            path, {"tasks": located.value}, {("tasks", *key): line for key, line in located.lines.items()}
+            located.name, {"tasks": located.value}, {("tasks", *key): line for key, line in located.lines.items()}
         )
-    form = _validate(located)
-    reader = PythonFiles(path.parent, [path.resolve()])
+    form = validated(FileForm, located)
+    reader = NamedFiles(path.parent, [path.resolve()])
     tools = [tool for place, given in enumerate(form.tools) for tool in reader.tools(given, located, place)]
     tasks = [make_task(task, reader, located, place) for place, task in enumerate(form.tasks)]
     name = _name(path, form.name)
     try:
-        return TaskDataset(tasks, name, tools=tools, scorers=reader.scorers(), files=reader.files)
+        dataset = TaskDataset(tasks, name, tools=tools, scorers=reader.scorers(), files=reader.files)
     except UsageError:
         for place, task in enumerate(tasks):
             with naming(located.place(("tasks", place))):
                 compile_tasks([replace(task, id=task.id or place + 1)], tools)
         with naming(str(path)):
             raise
-
-
-def _validate(located: Located) -> FileForm:
-    try:
-        return FileForm.model_validate(located.value)
-    except ValidationError as error:
-        errors = error.errors(include_url=False, include_context=False)
-        # Of the members of a union, that is meant whose error lies deepest.
-        fault = max(errors, key=lambda one: len(_real_key(located.value, one["loc"])))
-        key = _real_key(located.value, fault["loc"])
-        if fault["type"] == "missing":
-            key = (*key, fault["loc"][-1])
-        raise DataError(f"{located.place(key)}: {title(key)}{_reason(fault, located.texts.get(key))}") from error
-
-
-def _real_key(value: Any, loc: Key) -> Key:
-    """Return the parts of an error's place that are in the value; others name members of unions."""
-    kept: list[int | str] = []
-    for part in loc:
-        is_item = isinstance(value, list) and isinstance(part, int) and part < len(value)
-        if is_item or (isinstance(value, dict) and part in value):
-            value = value[part]
-            kept.append(part)
-    return tuple(kept)
-
-
-def _reason(fault: Any, text: str | None) -> str:
-    message = str(fault["msg"])
-    if fault["type"] == "missing":
-        return "the key is missing"
-    if fault["type"] == "extra_forbidden":
-        return "there is no such key"
-    if fault["type"] == "string_type":
-        return f"must be a text; write {(text or str(fault['input']))!r:.60} in quotes"
-    return message[:1].lower() + message[1:]
+    with naming(str(path)):
+        dataset.simulator = reader.simulator(dataset.simulator)
+    return dataset
 
 
 def _name(path: Path, name: str | None) -> str:

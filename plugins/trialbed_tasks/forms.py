@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._ -]*$")
-"""Names go into file names of results, so they have no separators."""
+from trialbed_tools.forms import NAME, DefinitionForm
 
 Call = str | dict[str, dict[str, Any]]
 """``find`` for a call with any arguments, ``{find: {id: 7}}`` for one with these."""
@@ -59,32 +57,14 @@ class TaskForm(_Form):
     state: Any = Field(None, description="The first state of the world that the tools act on.")
 
 
-class FunctionForm(BaseModel):
-    """The definition of a tool, as OpenAI's API has it."""
-
-    model_config = ConfigDict(frozen=True, strict=True)
-
-    name: str = Field(min_length=1)
-    description: str = ""
-    parameters: dict[str, Any] = Field(default={"type": "object", "properties": {}}, description="A JSON Schema.")
-
-
-class DefinitionForm(BaseModel):
-    """A tool that a simulator answers for."""
-
-    model_config = ConfigDict(frozen=True, strict=True)
-
-    type: Literal["function"] = "function"
-    function: FunctionForm
-    example: Any = Field(None, description="An answer, whose form all answers have.")
-
-
 class FileForm(_Form):
     """A file of tasks."""
 
     name: str | None = Field(None, pattern=NAME.pattern, description="Name of the tasks; the file's if left out.")
     tools: str | list[str | DefinitionForm] = Field(
-        default=[], description="Python files with tools, or definitions of tools that a simulator answers for."
+        default=[],
+        description="Python files with tools, files that bench tools import wrote, or definitions of tools that a "
+        "simulator answers for.",
     )
     tasks: list[TaskForm] = Field(min_length=1)
 

@@ -202,6 +202,17 @@ def test_the_dataset_of_the_guide_runs_and_is_solved(tmp_path: Path) -> None:
     assert document["summary"]["average_sopr_score"] == 1.0
 
 
+def test_the_tools_of_the_guide_are_imported_and_its_tasks_solved(tmp_path: Path) -> None:
+    page = (DOCS / "how-to" / "import-tools.md").read_text(encoding="utf-8")
+    for title, text in re.findall(r'^```\w+ title="([^"]+)"\n(.*?)^```', page, re.MULTILINE | re.DOTALL):
+        (tmp_path / title).write_text(text, encoding="utf-8")
+    shop = bench(tmp_path, "tools", "import", "shop-api.yaml", "-o", "shop.yaml")
+    bench(tmp_path, "tools", "import", "definitions.json", "-o", "desk-tools.yaml")
+    checked = bench(tmp_path, "tasks", "check", "tasks.yaml")
+    assert shop.splitlines()[0] in page
+    assert checked.strip() in page
+
+
 def install(folder: Path, module: str, group: str, entry: str, source: str) -> None:
     """Make an installed distribution of an example, for subprocesses with this folder on their path."""
     metadata = folder / "site" / f"{module}-1.0.dist-info"

@@ -36,6 +36,7 @@ SECTIONS = {
     "Vendors": ("verify", "rank", "history", "plan-verify"),
     "Data, scores and judges": (
         "data",
+        "tools",
         "tasks",
         "adopt",
         "score",

@@ -17,6 +17,9 @@ MAX_LEAVES = 200
 """After so many leaves every list has one item."""
 
 LENGTH = "_list_length"
+ONE_OF = "_one_of"
+"""The one key of an object that stands for one of a list of values."""
+
 _LIST = re.compile(r"list of (\w+) with length (\d+)")
 _LETTERS = "bcdfghjkmnpqrstvwxz"
 _NOT_WORD = re.compile(r"[^A-Za-z0-9]+")
@@ -49,6 +52,10 @@ class Values:
         """A number of four digits with two decimals, neither of them 0."""
         return float(f"{1000 + self._number() % 9000}.{11 + self._number() % 9}")
 
+    def choice(self, given: list[Any]) -> Any:
+        """One of some values."""
+        return given[self._number() % len(given)]
+
     def boolean(self) -> bool:
         """True or false."""
         return self._number() % 2 == 0
@@ -73,6 +80,10 @@ class Filler:
     def fill(self, skeleton: Any, label: str = "value") -> Any:
         """The value that this skeleton stands for; ``label`` is the nearest key above it."""
         if isinstance(skeleton, dict):
+            choices = skeleton.get(ONE_OF)
+            if len(skeleton) == 1 and isinstance(choices, list) and choices:
+                self._leaves += 1
+                return self._values.choice(choices)
             return {key: self.fill(item, key) for key, item in skeleton.items() if key != LENGTH}
         if isinstance(skeleton, list):
             return self._list(skeleton, label)

@@ -31,12 +31,14 @@ FOLDERS = {
     "trialbed_scripted": "plugins",
     "trialbed_tasks": "plugins",
     "trialbed_testing": "plugins",
+    "trialbed_tools": "plugins",
 }
 ARROWS: dict[tuple[str, str], str] = {
     ("trialbed.conversations", "trialbed_evaluation.conversations"): "a public name, which loads nothing by itself",
     ("trialbed.metrics", "trialbed_evaluation.metrics"): "a public name, which loads nothing by itself",
     ("trialbed_adapter_lab", "trialbed_scripted"): "adapters are checked against scripted models",
     ("trialbed_server", "trialbed_plugins.recordings"): "the gateway keeps the answers of models, and gives them again",
+    ("trialbed_tasks", "trialbed_tools"): "files of tasks name files of tools, and are read alike",
     ("trialbed_testing", "trialbed_pages"): "a trial that failed is kept as a page",
     ("trialbed_testing", "trialbed_scripted"): "a script is a model of a test",
     ("trialbed_testing", "trialbed_plugins.recordings"): "the answers of real models are recorded",

@@ -211,7 +211,7 @@ FAULTS = [
     ),
     ("tasks:\n  - query: a\n    query: b", "tasks.yaml:3: query: the key occurs twice"),
     ("tools: no.py\ntasks:\n  - query: a", "tasks.yaml:1: tools: there is no file"),
-    ("tools: desk.txt\ntasks:\n  - query: a", "tasks.yaml:1: tools: 'desk.txt' is not a Python file"),
+    ("tools: desk.txt\ntasks:\n  - query: a", "tasks.yaml:1: tools: 'desk.txt' is not a file of tools"),
     ("tools: beside.py\ntasks:\n  - query: a", "tasks.yaml:1: tools: beside.py has no tools; write @tool"),
     ("tools: desk.py:fnd\ntasks:\n  - query: a", "there is no function 'fnd'"),
     ("tools: desk.py\ntasks:\n  - query: a\n    tools: [refnd]", "there is no tool 'refnd'; did you mean 'refund'?"),
@@ -302,7 +302,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         return text
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("trialbed_tasks._located.read_text", read)
+        patch.setattr("trialbed_tools.located.read_text", read)
         patch.setattr(Path, "is_file", lambda self: self == path or original(self))
         try:
             read_tasks(path)

@@ -64,6 +64,7 @@ PRINTS_A_RESULT = (
     "select",
     "show",
     "tasks check",
+    "tools import",
     "verify",
 )
 

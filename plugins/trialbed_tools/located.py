@@ -1,4 +1,4 @@
-"""Reads YAML and JSON Lines into plain values, and remembers the line of each key."""
+"""Reads YAML, JSON and JSON Lines into plain values, and remembers the line of each key."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
+from pydantic import BaseModel, ValidationError
 
 from trialbed.errors import DataError, UsageError
 from trialbed.files import read_text
@@ -22,9 +23,11 @@ DEEPEST = 100
 """Levels of nested values."""
 
 LARGEST = 32 * 2**20
-"""Characters of a file of tasks."""
+"""Characters of a file."""
 
 Key = tuple[int | str, ...]
+
+F = TypeVar("F", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -32,11 +35,12 @@ class Located:
     """A value, and where its parts stand.
 
     Attributes:
+        name: of the file, for messages.
         lines: the line of each part, counted from 1.
         texts: the words of values that are no texts, as they stand there.
     """
 
-    path: Path
+    name: str
     value: Any
     lines: dict[Key, int] = field(default_factory=dict)
     texts: dict[Key, str] = field(default_factory=dict)
@@ -45,8 +49,8 @@ class Located:
         """Return the file and the line of a part, or of the nearest that has one."""
         for length in range(len(key), -1, -1):
             if key[:length] in self.lines:
-                return f"{self.path}:{self.lines[key[:length]]}"
-        return str(self.path)
+                return f"{self.name}:{self.lines[key[:length]]}"
+        return self.name
 
 
 def title(key: Key) -> str:
@@ -81,16 +85,49 @@ def read_yaml(path: Path) -> Located:
     Raises:
         DataError: it is no YAML, a key occurs twice, or it stands for too much; names the line.
     """
+    return parse_yaml(_text(path), str(path))
+
+
+def read_document(path: Path) -> Located:
+    """Read a file in JSON or YAML."""
+    return parse_document(_text(path), str(path))
+
+
+def parse_document(text: str, name: str) -> Located:
+    """Read a text as JSON where it begins like JSON, and as YAML otherwise.
+
+    Raises:
+        DataError: it is neither; names the line.
+    """
+    return parse_json(text, name) if text.lstrip()[:1] in ("{", "[") else parse_yaml(text, name)
+
+
+def parse_yaml(text: str, name: str) -> Located:
+    """Read a text as ``read_yaml`` reads a file."""
     try:
-        node = yaml.compose(_text(path), _Loader)
+        node = yaml.compose(text, _Loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = "" if mark is None else f":{mark.line + 1}"
-        raise DataError(f"{path}{line}: is not valid YAML: {getattr(error, 'problem', None) or error}") from error
+        raise DataError(f"{name}{line}: is not valid YAML: {getattr(error, 'problem', None) or error}") from error
     except RecursionError:
-        raise DataError(f"{path}: is nested too deeply") from None
-    located = Located(path, None)
+        raise DataError(f"{name}: is nested too deeply") from None
+    located = Located(name, None)
     return located if node is None else replace(located, value=_Builder(located).build(node, ()))
+
+
+def parse_json(text: str, name: str) -> Located:
+    """Read a text in JSON.
+
+    Raises:
+        DataError: it is no JSON, or a key occurs twice; names the line.
+    """
+    try:
+        return Located(name, _json(text))
+    except json.JSONDecodeError as error:
+        raise DataError(f"{name}:{error.lineno}: is not valid JSON: {error.msg}") from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{name}: is not valid JSON: {error}") from error
 
 
 def read_json_lines(path: Path) -> Located:
@@ -105,22 +142,67 @@ def read_json_lines(path: Path) -> Located:
         if not line.strip():
             continue
         try:
-            value = json.loads(line, parse_constant=_refuse, object_pairs_hook=_unique)
-            json.dumps(value, ensure_ascii=False).encode()
+            value = _json(line)
         except (ValueError, RecursionError) as error:
             raise DataError(f"{path}:{number}: is not valid JSON: {error}") from error
         if not isinstance(value, dict):
             raise DataError(f"{path}:{number}: each line is a JSON object")
         lines[(len(values),)] = number
         values.append(value)
-    return Located(path, values, lines)
+    return Located(str(path), values, lines)
+
+
+def validated(form: type[F], located: Located) -> F:
+    """Return a value as a form has it.
+
+    Raises:
+        DataError: it does not; names the line and the key.
+    """
+    try:
+        return form.model_validate(located.value)
+    except ValidationError as error:
+        errors = error.errors(include_url=False, include_context=False)
+        # Of the members of a union, that is meant whose error lies deepest.
+        fault = max(errors, key=lambda one: len(_real_key(located.value, one["loc"])))
+        key = _real_key(located.value, fault["loc"])
+        if fault["type"] == "missing":
+            key = (*key, fault["loc"][-1])
+        raise DataError(f"{located.place(key)}: {title(key)}{_reason(fault, located.texts.get(key))}") from error
+
+
+def _real_key(value: Any, loc: Key) -> Key:
+    """Return the parts of an error's place that are in the value; others name members of unions."""
+    kept: list[int | str] = []
+    for part in loc:
+        is_item = isinstance(value, list) and isinstance(part, int) and part < len(value)
+        if is_item or (isinstance(value, dict) and part in value):
+            value = value[part]
+            kept.append(part)
+    return tuple(kept)
+
+
+def _reason(fault: Any, text: str | None) -> str:
+    message = str(fault["msg"])
+    if fault["type"] == "missing":
+        return "the key is missing"
+    if fault["type"] == "extra_forbidden":
+        return "there is no such key"
+    if fault["type"] == "string_type":
+        return f"must be a text; write {(text or str(fault['input']))!r:.60} in quotes"
+    return message[:1].lower() + message[1:]
 
 
 def _text(path: Path) -> str:
     text = read_text(path)
     if len(text) > LARGEST:
-        raise DataError(f"{path}: has more than {LARGEST:,} characters, which is too much for a file of tasks")
+        raise DataError(f"{path}: has more than {LARGEST:,} characters, which is too much to read")
     return text
+
+
+def _json(text: str) -> Any:
+    value = json.loads(text, parse_constant=_refuse, object_pairs_hook=_unique)
+    json.dumps(value, ensure_ascii=False).encode()
+    return value
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -154,7 +236,7 @@ class _Builder:
     """Makes plain values of YAML nodes."""
 
     def __init__(self, located: Located) -> None:
-        self._path = located.path
+        self._name = located.name
         self._lines = located.lines
         self._texts = located.texts
         self._count = 0
@@ -163,7 +245,7 @@ class _Builder:
         self._count += 1
         line = node.start_mark.line + 1
         if self._count > MOST_NODES or len(key) > DEEPEST:
-            raise DataError(f"{self._path}:{line}: the file stands for more than can be read")
+            raise DataError(f"{self._name}:{line}: the file stands for more than can be read")
         self._lines.setdefault(key, line)
         if isinstance(node, yaml.MappingNode):
             return dict(self._pairs(node, key))
@@ -176,10 +258,10 @@ class _Builder:
         for name_node, value in node.value:
             line = name_node.start_mark.line + 1
             if not isinstance(name_node, yaml.ScalarNode):
-                raise DataError(f"{self._path}:{line}: a key is a text")
+                raise DataError(f"{self._name}:{line}: a key is a text")
             name = name_node.value
             if name in seen:
-                raise DataError(f"{self._path}:{line}: {name}: the key occurs twice")
+                raise DataError(f"{self._name}:{line}: {name}: the key occurs twice")
             seen.add(name)
             self._lines[(*key, name)] = line
             yield name, self.build(value, (*key, name))
@@ -187,18 +269,18 @@ class _Builder:
     def _scalar(self, node: yaml.Node, key: Key, line: int) -> Any:
         text = str(node.value)
         if node.tag != TEXT:
-            raise DataError(f"{self._path}:{line}: {node.tag!r:.60}: values have no tags here")
+            raise DataError(f"{self._name}:{line}: {node.tag!r:.60}: values have no tags here")
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise DataError(f"{self._path}:{line}: {error.reason}") from error
-        value = text if getattr(node, "style", None) is not None else _plain_value(text)
+            raise DataError(f"{self._name}:{line}: {error.reason}") from error
+        value = text if getattr(node, "style", None) is not None else plain_value(text)
         if not isinstance(value, str):
             self._texts[key] = text
         return value
 
 
-def _plain_value(text: str) -> Any:
+def plain_value(text: str) -> Any:
     """Return the value of a word without quotes: a truth value, nothing, a number, or a text."""
     if text.lower() in CONSTANTS and text in (text.lower(), text.capitalize(), text.upper()):
         return CONSTANTS[text.lower()]

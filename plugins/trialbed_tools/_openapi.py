@@ -1,0 +1,279 @@
+"""Tools of an OpenAPI 3 document: an operation is a tool."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urljoin
+
+from trialbed_tools._imported import FoundTool, FoundTools
+from trialbed_tools._references import References, Schemas
+from trialbed_tools._skeletons import Skeletons
+from trialbed_tools.located import Key, Located
+
+METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
+PLACES = ("path", "query", "header", "cookie")
+SET_ELSEWHERE = ("accept", "content-type", "authorization")
+"""Headers that are no parameters, as OpenAPI says."""
+
+LONGEST = 2_000
+"""Characters of a description."""
+
+VERSION = re.compile(r"3\.[0-9]{1,3}\.[0-9]{1,3}(?:-[a-z0-9.]{1,20})?")
+VARIABLE = re.compile(r"\{([^{}]{1,100})\}")
+JSON_TYPE = re.compile(r"(?:application/(?:[a-z0-9.+-]{1,100}\+)?json|\*/\*)(?:;.{0,100})?", re.IGNORECASE)
+FORM_TYPE = re.compile(r"application/x-www-form-urlencoded(?:;.{0,100})?", re.IGNORECASE)
+
+
+class _LeftOut(Exception):
+    """An operation cannot be a tool; says why."""
+
+
+def read_openapi(located: Located, address: str) -> FoundTools:
+    """Return the operations of an OpenAPI document as tools.
+
+    Args:
+        address: of the document, to which its servers may be relative.
+
+    Raises:
+        DataError: it is malformed, or has no operation that can be a tool; names the line and the key.
+    """
+    return _Document(located, address).read()
+
+
+class _Document:
+    def __init__(self, located: Located, address: str) -> None:
+        self._root = located.value
+        self._references = References(located)
+        self._address = address
+
+    def read(self) -> FoundTools:
+        version = self._root["openapi"]
+        if not isinstance(version, str) or VERSION.fullmatch(version) is None:
+            raise self._references.fault(
+                ("openapi",), f"version {version!r:.30} is not OpenAPI 3; convert the document first"
+            )
+        info = self._root.get("info")
+        words = [info.get(key) for key in ("title", "version")] if isinstance(info, dict) else []
+        tools, left_out = [], []
+        for key, method, operation, item in self._operations():
+            try:
+                tools.append(self._tool(key, method, operation, item))
+            except _LeftOut as error:
+                left_out.append(f"{method.upper()} {key[1]}: {error}")
+        if not tools:
+            reason = f": {left_out[0]}" if left_out else ""
+            raise self._references.fault(("paths",), f"no operation that can be a tool{reason}")
+        title = " ".join(word for word in words if isinstance(word, str)) or "an OpenAPI document"
+        return FoundTools(title, tuple(tools), self._server(self._root, ()), tuple(left_out))
+
+    def _operations(self) -> Iterator[tuple[Key, str, Mapping[str, Any], Mapping[str, Any]]]:
+        paths, _ = self._references.mapping(self._root.get("paths"), ("paths",))
+        for path, given in paths.items():
+            if path.startswith("x-"):
+                continue
+            if not path.startswith("/"):
+                raise self._references.fault(("paths", path), "a path begins with /")
+            item, place = self._references.mapping(given, ("paths", path))
+            for method in METHODS:
+                if method in item:
+                    key: Key = (*place, method)
+                    operation, _ = self._references.mapping(item[method], key)
+                    yield ("paths", path, method) if place == ("paths", path) else key, method, operation, item
+
+    def _tool(self, key: Key, method: str, operation: Mapping[str, Any], item: Mapping[str, Any]) -> FoundTool:
+        path = str(key[1])
+        schemas = Schemas(self._references, "readOnly")
+        arguments = _Arguments(self._references, key)
+        for parameter, place in self._parameters(key, operation, item):
+            arguments.add_parameter(parameter, place, schemas)
+        for name in VARIABLE.findall(path):
+            if name not in arguments.places.get("path", []):
+                raise self._references.fault(key, f"the path has {{{name}}}, and no parameter of this name")
+        if "requestBody" in operation:
+            body, place = self._references.mapping(operation["requestBody"], (*key, "requestBody"))
+            arguments.add_body(body, place, schemas)
+        server = self._server(operation, key) or self._server(item, key[:2])
+        request = {"method": method.upper(), "path": (server or "") + path, **arguments.request()}
+        given = operation.get("operationId")
+        return FoundTool(
+            name=given if isinstance(given, str) and given.strip() else f"{method} {path}",
+            description=_description(operation, item),
+            parameters=arguments.schema(),
+            example=self._example(operation, key),
+            request=request,
+        )
+
+    def _parameters(
+        self, key: Key, operation: Mapping[str, Any], item: Mapping[str, Any]
+    ) -> list[tuple[Mapping[str, Any], Key]]:
+        found: dict[tuple[str, str], tuple[Mapping[str, Any], Key]] = {}
+        hidden = self._secrets()
+        for holder, place in ((item, key[:-1]), (operation, key)):
+            given = holder.get("parameters", [])
+            if not isinstance(given, list):
+                raise self._references.fault((*place, "parameters"), f"must be a list, and is {given!r:.40}")
+            for number, one in enumerate(given):
+                parameter, where = self._references.mapping(one, (*place, "parameters", number))
+                name, kind = parameter.get("name"), parameter.get("in")
+                if not isinstance(name, str) or not name:
+                    raise self._references.fault(where, "the parameter has no name")
+                if kind not in PLACES:
+                    raise self._references.fault((*where, "in"), f"{kind!r:.30} is not one of {', '.join(PLACES)}")
+                if (kind, name.lower()) not in hidden:
+                    found[str(kind), name] = parameter, where
+        return list(found.values())
+
+    def _secrets(self) -> set[tuple[str, str]]:
+        """Return the places of keys, which are the program's to give and not the model's."""
+        found = {("header", name) for name in SET_ELSEWHERE}
+        components = self._root.get("components")
+        schemes = components.get("securitySchemes") if isinstance(components, dict) else None
+        for scheme in schemes.values() if isinstance(schemes, dict) else ():
+            if isinstance(scheme, dict) and scheme.get("type") == "apiKey":
+                found.add((str(scheme.get("in")), str(scheme.get("name")).lower()))
+        return found
+
+    def _server(self, holder: Mapping[str, Any], key: Key) -> str | None:
+        servers = holder.get("servers")
+        if not isinstance(servers, list) or not servers:
+            return None
+        server, place = self._references.mapping(servers[0], (*key, "servers", 0))
+        url = server.get("url")
+        if not isinstance(url, str):
+            raise self._references.fault((*place, "url"), "a server has a url")
+        variables = server.get("variables")
+        for name in VARIABLE.findall(url):
+            variable = variables.get(name) if isinstance(variables, dict) else None
+            default = variable.get("default") if isinstance(variable, dict) else None
+            if not isinstance(default, str):
+                raise self._references.fault((*place, "variables"), f"{name!r:.60} has no default")
+            url = url.replace(f"{{{name}}}", default)
+        joined = urljoin(self._address, url).rstrip("/")
+        return joined if joined.startswith(("http://", "https://")) else None
+
+    def _example(self, operation: Mapping[str, Any], key: Key) -> Any:
+        responses = operation.get("responses")
+        if not isinstance(responses, dict):
+            return None
+        for status in (*sorted(one for one in responses if str(one).startswith("2")), "default"):
+            if status not in responses:
+                continue
+            response, place = self._references.mapping(responses[status], (*key, "responses", status))
+            content = response.get("content")
+            for kind, media in content.items() if isinstance(content, dict) else ():
+                if JSON_TYPE.fullmatch(kind) and isinstance(media, dict):
+                    return self._skeleton(media, (*place, "content", kind))
+        return None
+
+    def _skeleton(self, media: Mapping[str, Any], key: Key) -> Any:
+        if "schema" in media:
+            made = Schemas(self._references, "writeOnly").schema(media["schema"], (*key, "schema"))
+            skeleton = Skeletons().of_schema(made)
+            return skeleton if skeleton not in ({}, []) else None
+        return Skeletons().of_value(media["example"]) if isinstance(media.get("example"), dict | list) else None
+
+
+class _Arguments:
+    """The arguments of an operation: its parameters, and the fields of its body beside them."""
+
+    def __init__(self, references: References, key: Key) -> None:
+        self._references = references
+        self._key = key
+        self._properties: dict[str, Any] = {}
+        self._required: list[str] = []
+        self._commas: list[str] = []
+        self._body: dict[str, str] = {}
+        self.places: dict[str, list[str]] = {}
+
+    def add_parameter(self, parameter: Mapping[str, Any], key: Key, schemas: Schemas) -> None:
+        name, place = parameter["name"], parameter["in"]
+        required = parameter.get("required") is True or place == "path"
+        if place == "cookie":
+            if required:
+                raise _LeftOut(f"it needs the cookie {name!r:.60}")
+            return
+        if name in self._properties:
+            raise _LeftOut(f"two of its parameters are called {name!r:.60}")
+        given, where = parameter.get("schema", {}), (*key, "schema")
+        content = parameter.get("content")
+        if "schema" not in parameter and isinstance(content, dict) and content:
+            kind, media = next(iter(content.items()))
+            given, where = media.get("schema", {}) if isinstance(media, dict) else {}, (*key, "content", kind, "schema")
+        schema = schemas.schema(given, where)
+        if isinstance(parameter.get("description"), str):
+            schema["description"] = parameter["description"][:LONGEST]
+        self._put(name, schema, required=required)
+        self.places.setdefault(place, []).append(name)
+        if place == "query" and parameter.get("explode") is False:
+            self._commas.append(name)
+
+    def add_body(self, body: Mapping[str, Any], key: Key, schemas: Schemas) -> None:
+        content = body.get("content")
+        if not isinstance(content, dict) or not content:
+            raise self._references.fault((*key, "content"), "a body has a content")
+        for pattern, form in ((JSON_TYPE, "json"), (FORM_TYPE, "form")):
+            for kind, media in content.items():
+                if pattern.fullmatch(kind):
+                    given = media.get("schema", {}) if isinstance(media, dict) else {}
+                    schema = schemas.schema(given, (*key, "content", kind, "schema"))
+                    self._put_body(schema, form, required=body.get("required") is True)
+                    return
+        if body.get("required") is True:
+            raise _LeftOut(f"its body is {next(iter(content))!r:.60}")
+
+    def _put_body(self, schema: dict[str, Any], form: str, *, required: bool) -> None:
+        self._body["body"] = form
+        fields = _fields(schema)
+        of_fields = fields["required"] if fields else []
+        if fields and not fields["properties"].keys() & self._properties.keys() and (required or not of_fields):
+            for name, part in fields["properties"].items():
+                self._put(name, part, required=name in of_fields)
+            return
+        name = "body"
+        while name in self._properties:
+            name += "_"
+        self._put(name, schema, required=required)
+        self._body["whole_body"] = name
+
+    def _put(self, name: str, schema: Mapping[str, Any], *, required: bool) -> None:
+        self._properties[name] = schema
+        if required:
+            self._required.append(name)
+
+    def schema(self) -> dict[str, Any]:
+        made: dict[str, Any] = {"type": "object", "properties": self._properties}
+        return {**made, "required": self._required} if self._required else made
+
+    def request(self) -> dict[str, Any]:
+        found = {
+            "query": self.places.get("query"),
+            "headers": self.places.get("header"),
+            "commas": self._commas,
+            **self._body,
+        }
+        return {name: value for name, value in found.items() if value}
+
+
+def _fields(schema: Mapping[str, Any], *, is_part: bool = False) -> dict[str, Any] | None:
+    """Return the properties and required names of an object whose fields may stand beside others; else None."""
+    if any(name in schema for name in ("oneOf", "anyOf", "not", "if", "patternProperties")):
+        return None
+    parts = [_fields(part, is_part=True) for part in schema.get("allOf", ())]
+    own = schema.get("properties")
+    if any(part is None for part in parts) or not (isinstance(own, dict) or parts or is_part):
+        return None
+    names = schema.get("required")
+    required = list(names) if isinstance(names, list) else []
+    properties: dict[str, Any] = {}
+    for part in parts:
+        properties |= part["properties"] if part else {}
+        required += part["required"] if part else []
+    return {"properties": {**properties, **(own or {})}, "required": required}
+
+
+def _description(operation: Mapping[str, Any], item: Mapping[str, Any]) -> str:
+    texts = [operation.get("summary") or item.get("summary"), operation.get("description") or item.get("description")]
+    lines = [text.strip() for text in texts if isinstance(text, str) and text.strip()]
+    return "\n".join(dict.fromkeys(lines))[:LONGEST]

@@ -1,0 +1,148 @@
+"""Follows ``$ref`` within a document, and makes schemas that stand alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote
+
+from trialbed.errors import DataError
+from trialbed_tools.located import Key, Located, title
+
+MOST_STEPS = 20
+"""References that lead to each other."""
+
+DEEPEST, MOST_NODES = 12, 4_000
+"""References within each other, and schemas, of one tool; beyond, only the type is kept."""
+
+NAMED = frozenset({"properties", "patternProperties", "dependentSchemas"})
+ONE = frozenset({"items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else"})
+SEVERAL = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+LEFT_OUT = frozenset({"xml", "externalDocs", "discriminator", "example", "examples", "nullable"}) | {
+    "readOnly", "writeOnly", "deprecated", "definitions",
+}  # fmt: skip
+"""Keywords that say nothing of a value's form, or mean something only in the whole document."""
+
+
+class References:
+    """The parts of a document to which references lead."""
+
+    def __init__(self, located: Located) -> None:
+        self._located = located
+
+    def fault(self, key: Key, problem: str) -> DataError:
+        """Return the error of a part, which names its file, line and key."""
+        return DataError(f"{self._located.place(key)}: {title(key)}{problem}")
+
+    def mapping(self, value: Any, key: Key) -> tuple[Mapping[str, Any], Key]:
+        """Return an object, or that to which it refers, and its place.
+
+        Raises:
+            DataError: it is none, or refers to nothing, to another document or in a circle; names the key.
+        """
+        for _ in range(MOST_STEPS):
+            if not isinstance(value, dict):
+                raise self.fault(key, f"must be an object, and is {value!r:.40}")
+            if not isinstance(value.get("$ref"), str):
+                return value, key
+            value, key = self._target(value["$ref"], (*key, "$ref"))
+        raise self.fault(key, "the references lead in a circle")
+
+    def _target(self, reference: str, key: Key) -> tuple[Any, Key]:
+        if not reference.startswith("#"):
+            raise self.fault(key, f"{reference!r:.80} is in another document; bundle them into one first")
+        value, found = self._located.value, []
+        for part in filter(None, unquote(reference[1:]).split("/")):
+            name = part.replace("~1", "/").replace("~0", "~")
+            step: Any = int(name) if isinstance(value, list) and name.isdecimal() and len(name) < 9 else name
+            if isinstance(value, dict) and name in value:
+                value = value[name]
+            elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+                value = value[step]
+            else:
+                raise self.fault(key, f"there is no {reference!r:.80}")
+            found.append(step)
+        return value, tuple(found)
+
+
+class Schemas:
+    """Makes the schemas of one tool, with the parts to which they refer.
+
+    Args:
+        hidden: ``readOnly`` in a request and ``writeOnly`` in an answer: properties with it are left out.
+    """
+
+    def __init__(self, references: References, hidden: str) -> None:
+        self._references = references
+        self._hidden = hidden
+        self._count = 0
+
+    def schema(self, value: Any, key: Key, within: tuple[Key, ...] = ()) -> dict[str, Any]:
+        """Return a schema in JSON Schema of 2020, without references.
+
+        Args:
+            within: the schemas in which it stands by reference.
+
+        Raises:
+            DataError: it is none; names the key.
+        """
+        if isinstance(value, bool):
+            return {} if value else {"not": {}}
+        beside = {name: value[name] for name in ("description", "default") if isinstance(value, dict) and name in value}
+        is_reference = isinstance(value, dict) and isinstance(value.get("$ref"), str)
+        found, place = self._references.mapping(value, key)
+        self._count += 1
+        if place in within or len(within) > DEEPEST or self._count > MOST_NODES:
+            return {name: found[name] for name in ("type", "description") if isinstance(found.get(name), str)}
+        if is_reference:
+            within = (*within, place)
+        made: dict[str, Any] = {}
+        for name, part in found.items():
+            if name in LEFT_OUT or not isinstance(name, str) or name.startswith(("x-", "$")):
+                continue
+            made[name] = self._keyword(name, part, (*place, name), within)
+        _shed(made, self._dropped(found))
+        return _of_2020({**made, **beside}, nullable=found.get("nullable") is True)
+
+    def _dropped(self, found: Mapping[str, Any]) -> set[str]:
+        properties = found.get("properties")
+        named = properties.items() if isinstance(properties, dict) else ()
+        return {name for name, part in named if isinstance(part, dict) and part.get(self._hidden) is True}
+
+    def _keyword(self, name: str, part: Any, key: Key, within: tuple[Key, ...]) -> Any:
+        if name in NAMED:
+            if not isinstance(part, dict):
+                raise self._references.fault(key, f"must be an object, and is {part!r:.40}")
+            return {item: self.schema(schema, (*key, item), within) for item, schema in part.items()}
+        if name in SEVERAL:
+            if not isinstance(part, list):
+                raise self._references.fault(key, f"must be a list, and is {part!r:.40}")
+            return [self.schema(schema, (*key, number), within) for number, schema in enumerate(part)]
+        if name in ONE and (name != "additionalProperties" or not isinstance(part, bool)):
+            return self.schema(part, key, within)
+        return part
+
+
+def _shed(schema: dict[str, Any], names: set[str]) -> None:
+    """Leave properties out of an object's schema."""
+    if names:
+        schema["properties"] = {name: part for name, part in schema["properties"].items() if name not in names}
+        if isinstance(schema.get("required"), list):
+            schema["required"] = [name for name in schema["required"] if name not in names]
+
+
+def _of_2020(schema: dict[str, Any], *, nullable: bool) -> dict[str, Any]:
+    """Return a schema of OpenAPI 3.0 as JSON Schema has it: null is a type, and excluded limits are numbers."""
+    for bound, limit in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+        excluded = schema.get(bound)
+        if isinstance(excluded, bool):
+            del schema[bound]
+            if excluded and limit in schema:
+                schema[bound] = schema.pop(limit)
+    if schema.get("required") == [] or isinstance(schema.get("required"), bool):
+        del schema["required"]
+    if nullable and isinstance(schema.get("type"), str):
+        schema["type"] = [schema["type"], "null"]
+        if isinstance(schema.get("enum"), list) and None not in schema["enum"]:
+            schema["enum"] = [*schema["enum"], None]
+    return schema

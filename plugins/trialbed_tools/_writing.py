@@ -1,0 +1,91 @@
+"""Writes a file of tools."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from trialbed.errors import DataError, UsageError
+from trialbed.files import write_text
+from trialbed.wire.json_schemas import JsonSchema, UnusableSchema
+from trialbed_tools._imported import FoundTools
+from trialbed_tools._names import unique_names
+from trialbed_tools.located import plain_value
+from trialbed_tools.worlds import ENDINGS
+
+
+def file_content(found: FoundTools, source: str, answers: str, only: Iterable[str] = ()) -> dict[str, Any]:
+    """Return the content of a file of these tools.
+
+    Args:
+        only: patterns of names, such as ``get_*``; empty for all tools.
+
+    Raises:
+        DataError: the schema of a tool's arguments is none.
+        UsageError: no tool has such a name.
+    """
+    names = unique_names(tool.name for tool in found.tools)
+    chosen = [(name, tool) for name, tool in zip(names, found.tools, strict=True) if _is_named(name, list(only))]
+    if not chosen:
+        raise UsageError(f"--only: no tool has such a name; there are {', '.join(names[:20])}")
+    tools: list[dict[str, Any]] = []
+    for name, tool in chosen:
+        try:
+            JsonSchema(dict(tool.parameters))
+        except UnusableSchema as error:
+            raise DataError(f"{source}: the schema of {name} cannot be used: {error}") from error
+        function = {"name": name, "description": tool.description, "parameters": dict(tool.parameters)}
+        beside = {"example": tool.example, "request": None if tool.request is None else dict(tool.request)}
+        tools.append({"function": function} | {key: value for key, value in beside.items() if value is not None})
+    head = {"source": f"{found.title}: {source}", "answers": answers, "url": found.url}
+    return {**{key: value for key, value in head.items() if value is not None}, "tools": tools}
+
+
+def _is_named(name: str, only: list[str]) -> bool:
+    from fnmatch import fnmatchcase
+
+    return not only or any(fnmatchcase(name, pattern) for pattern in only)
+
+
+def write_tools(content: Mapping[str, Any], path: Path) -> None:
+    """Write a file of tools as a whole.
+
+    Raises:
+        UsageError: its name is of no such file, or it cannot be written.
+    """
+    if path.suffix not in ENDINGS:
+        raise UsageError(f"-o {path}: give it a name that ends with .yaml, or .json, which is read faster")
+    if path.suffix == ".json":
+        write_text(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n", "-o")
+    else:
+        write_text(path, yaml_text(content), "-o")
+
+
+def yaml_text(content: Any) -> str:
+    """Return a value as YAML that is read as the same value."""
+    return yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes texts in quotes where ``parse_yaml`` would read another value, and repeats values in place of aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - as the base class has it
+        return True
+
+
+def _represent(dumper: _Dumper, text: str) -> yaml.Node:
+    style = None
+    if not isinstance(plain_value(text), str):
+        style = "'"
+    elif not text.replace("\n", "").isprintable():
+        style = '"'
+    elif "\n" in text:
+        style = "|"
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _represent)

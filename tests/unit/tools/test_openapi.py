@@ -1,0 +1,286 @@
+"""Tools of OpenAPI documents."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.cases import for_each
+from support.examples import examples
+
+from trialbed.errors import DataError, UsageError
+from trialbed.wire.json_schemas import JsonSchema
+from trialbed_tools._imported import FoundTool, FoundTools
+from trialbed_tools._loading import find_tools
+
+SHOP: dict[str, Any] = {
+    "openapi": "3.0.3",
+    "info": {"title": "Shop", "version": "2"},
+    "servers": [{"url": "https://{host}/v1/", "variables": {"host": {"default": "shop.example"}}}],
+    "paths": {
+        "/orders/{id}": {
+            "parameters": [{"$ref": "#/components/parameters/Id"}],
+            "get": {
+                "operationId": "find order",
+                "summary": "Find an order.",
+                "description": "With its lines.",
+                "parameters": [
+                    {"name": "fields", "in": "query", "explode": False, "schema": {"type": "array", "items": {}}},
+                    {"name": "key", "in": "query", "schema": {"type": "string"}},
+                    {"name": "X-Shop", "in": "header", "schema": {"type": "string", "nullable": True}},
+                    {"name": "Authorization", "in": "header", "schema": {"type": "string"}},
+                    {"name": "seen", "in": "cookie", "schema": {"type": "string"}},
+                ],
+                "responses": {
+                    "200": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Order"}}}}
+                },
+            },
+            "put": {
+                "requestBody": {"$ref": "#/components/requestBodies/Order"},
+                "responses": {"204": {"description": "done"}},
+            },
+        },
+        "/orders": {
+            "post": {
+                "operationId": "find order",
+                "requestBody": {
+                    "content": {"application/x-www-form-urlencoded": {"schema": {"$ref": "#/components/schemas/Order"}}}
+                },
+            },
+            "patch": {"requestBody": {"required": True, "content": {"application/octet-stream": {}}}},
+            "x-note": "no operation",
+        },
+    },
+    "components": {
+        "parameters": {"Id": {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}},
+        "requestBodies": {
+            "Order": {
+                "required": True,
+                "content": {
+                    "application/json": {
+                        "schema": {"allOf": [{"$ref": "#/components/schemas/Order"}, {"required": ["price"]}]}
+                    },
+                },
+            }
+        },
+        "schemas": {
+            "Order": {
+                "type": "object",
+                "required": ["item", "made"],
+                "properties": {
+                    "item": {"type": "string", "example": "lamp", "xml": {"name": "i"}},
+                    "price": {"type": "number", "minimum": 0, "exclusiveMinimum": True},
+                    "made": {"type": "string", "format": "date", "readOnly": True},
+                    "state": {"type": "string", "enum": ["open", "paid"], "nullable": True},
+                    "parts": {"type": "array", "items": {"$ref": "#/components/schemas/Order"}},
+                },
+            }
+        },
+        "securitySchemes": {"key": {"type": "apiKey", "in": "query", "name": "key"}},
+    },
+}
+
+
+def imported(folder: Path, document: Any) -> FoundTools:
+    path = folder / "shop.json"
+    path.write_text(document if isinstance(document, str) else json.dumps(document), encoding="utf-8")
+    return find_tools(str(path))
+
+
+def test_an_operation_is_a_tool(tmp_path: Path) -> None:
+    found = imported(tmp_path, SHOP)
+    find, put, post = found.tools
+    assert (found.title, found.url) == ("Shop 2", "https://shop.example/v1")
+    assert (find.name, find.description) == ("find order", "Find an order.\nWith its lines.")
+    assert find.parameters == {
+        "type": "object",
+        "properties": {
+            "id": {"type": "integer"},
+            "fields": {"type": "array", "items": {}},
+            "X-Shop": {"type": ["string", "null"]},
+        },
+        "required": ["id"],
+    }
+    assert find.request == {
+        "method": "GET",
+        "path": "/orders/{id}",
+        "query": ["fields"],
+        "headers": ["X-Shop"],
+        "commas": ["fields"],
+    }
+    assert (put.name, put.request) == ("put /orders/{id}", {"method": "PUT", "path": "/orders/{id}", "body": "json"})
+    # A form that need not be sent may not be sent in part.
+    assert (post.request, post.parameters["properties"].keys()) == (
+        {"method": "POST", "path": "/orders", "body": "form", "whole_body": "body"},
+        {"body"},
+    )
+    assert found.left_out == ("PATCH /orders: its body is 'application/octet-stream'",)
+
+
+def test_the_fields_of_a_body_stand_beside_parameters_and_end_where_they_repeat_themselves(tmp_path: Path) -> None:
+    _, put, _ = imported(tmp_path, SHOP).tools
+    assert put.parameters == {
+        "type": "object",
+        "properties": {
+            "id": {"type": "integer"},
+            "item": {"type": "string"},
+            "price": {"type": "number", "exclusiveMinimum": 0},
+            "state": {"type": ["string", "null"], "enum": ["open", "paid", None]},
+            "parts": {"type": "array", "items": {"type": "object"}},
+        },
+        "required": ["id", "item", "price"],
+    }
+    JsonSchema(dict(put.parameters))
+
+
+def test_an_answer_has_the_form_of_its_schema(tmp_path: Path) -> None:
+    example = imported(tmp_path, SHOP).tools[0].example
+    assert example == {
+        "item": "str",
+        "price": "float",
+        "made": {"_one_of": ["2026-03-14", "2026-05-02", "2026-08-21", "2026-11-09"]},
+        "state": {"_one_of": ["open", "paid", None]},
+        "parts": [{"_list_length": 2}],
+    }
+
+
+def test_a_document_in_yaml_is_the_same(tmp_path: Path) -> None:
+    import yaml
+
+    assert imported(tmp_path, yaml.safe_dump(SHOP, sort_keys=False)) == imported(tmp_path, SHOP)
+
+
+def test_a_document_whose_parts_multiply_is_cut(tmp_path: Path) -> None:
+    document = deepcopy(SHOP)
+    many = {
+        f"S{level}": {
+            "type": "object",
+            "properties": {n: {"$ref": f"#/components/schemas/S{level + 1}"} for n in "abcd"},
+        }
+        for level in range(30)
+    }
+    document["components"]["schemas"] |= {**many, "S30": {"type": "string"}}
+    document["paths"] = {
+        "/a": {
+            "post": {
+                "requestBody": {
+                    "required": True,
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/S0"}}},
+                }
+            }
+        }
+    }
+    (tool,) = imported(tmp_path, document).tools
+    assert len(json.dumps(tool.parameters)) < 500_000
+
+
+def changed(*path: str | int, value: Any) -> dict[str, Any]:
+    document = deepcopy(SHOP)
+    part: Any = document
+    for step in path[:-1]:
+        part = part[step]
+    part[path[-1]] = value
+    return document
+
+
+GET = ("paths", "/orders/{id}", "get")
+FAULTS: list[tuple[Any, str]] = [
+    ("{", "shop.json:1: is not valid JSON"),
+    ("a: [", "shop.json:1: is not valid YAML"),
+    ('{\n"openapi": "3.0.0", "openapi": "3.0.1"}', "is not valid JSON: openapi: the key occurs twice"),
+    ('{"openapi": NaN}', "NaN is not a JSON number"),
+    ("[" * 100_000, "is not valid JSON"),
+    ("just words", "is not an OpenAPI 3 document"),
+    ("{}", "is not an OpenAPI 3 document"),
+    ({"swagger": "2.0", "paths": {}}, "shop.json: swagger: this is OpenAPI 2; convert it"),
+    (changed("openapi", value="2.0"), "openapi: version '2.0' is not OpenAPI 3"),
+    (changed("openapi", value=3), "openapi: version 3 is not OpenAPI 3"),
+    (changed("paths", value=[]), "paths: must be an object, and is []"),
+    (changed("paths", value={}), "paths: no operation that can be a tool"),
+    (changed("paths", "/orders/{id}", value=None), "paths./orders/{id}: must be an object, and is None"),
+    (changed("paths", "orders", value={}), "paths.orders: a path begins with /"),
+    (changed(*GET, value="x"), "paths./orders/{id}.get: must be an object, and is 'x'"),
+    (changed(*GET, "parameters", value={}), "get.parameters: must be a list, and is {}"),
+    (changed(*GET, "parameters", 0, value={"in": "query"}), "get.parameters[0]: the parameter has no name"),
+    (changed(*GET, "parameters", 0, "in", value="body"), "get.parameters[0].in: 'body' is not one of path, query"),
+    (changed(*GET, "parameters", 0, "schema", value=[]), "get.parameters[0].schema: must be an object, and is []"),
+    (changed("paths", "/orders/{id}", "parameters", value=[]), "the path has {id}, and no parameter of this name"),
+    (changed("components", "parameters", value={}), "parameters[0].$ref: there is no '#/components/parameters/Id'"),
+    (
+        changed("components", "parameters", "Id", value={"$ref": "#/components/parameters/Id"}),
+        "components.parameters.Id: the references lead in a circle",
+    ),
+    (
+        changed("paths", "/orders/{id}", "parameters", 0, "$ref", value="other.yaml#/Id"),
+        "parameters[0].$ref: 'other.yaml#/Id' is in another document; bundle them",
+    ),
+    (
+        changed("components", "schemas", "Order", "properties", value=["item"]),
+        "components.schemas.Order.properties: must be an object, and is ['item']",
+    ),
+    (
+        changed("components", "schemas", "Order", "properties", "parts", "items", "$ref", value="#/components/nowhere"),
+        "parts.items.$ref: there is no '#/components/nowhere'",
+    ),
+    (changed("components", "schemas", "Order", "allOf", value={}), "Order.allOf: must be a list, and is {}"),
+    (changed("components", "requestBodies", "Order", value={}), "requestBodies.Order.content: a body has a content"),
+    (changed("servers", 0, "variables", value={}), "servers[0].variables: 'host' has no default"),
+    (changed("servers", 0, "url", value=7), "servers[0].url: a server has a url"),
+]
+
+
+@for_each(("document", "says"), FAULTS)
+def test_a_fault_is_named_with_file_and_key(tmp_path: Path, document: Any, says: str) -> None:
+    with pytest.raises(DataError) as raised:
+        imported(tmp_path, document)
+    assert says in str(raised.value)
+    assert str(raised.value).startswith(str(tmp_path / "shop.json"))
+    assert len(str(raised.value)) < 500
+
+
+def test_a_fault_of_yaml_has_its_line(tmp_path: Path) -> None:
+    text = "openapi: 3.1.0\npaths:\n  /a:\n    get:\n      parameters:\n        - name: x\n          in: nowhere\n"
+    with pytest.raises(DataError, match=r"shop\.json:7: paths\./a\.get\.parameters\[0\]\.in: 'nowhere'"):
+        imported(tmp_path, text)
+
+
+def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no such file"):
+        find_tools(str(tmp_path / "shop.json"))
+
+
+NAMES = st.sampled_from(["$ref", "type", "properties", "allOf", "items", "required", "enum", "nullable", "a", "in"])
+VALUES = st.recursive(
+    st.sampled_from([None, True, 7, "string", "object", "array", "#/components/schemas/Order", "#", "a"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),
+    max_leaves=12,
+)
+PLACES: list[tuple[str | int, ...]] = [
+    ("components", "schemas", "Order"),
+    ("components", "schemas", "Order", "properties", "price"),
+    (*GET, "parameters", 0, "schema"),
+    (*GET, "responses"),
+    (*GET, "requestBody"),
+    ("components", "requestBodies", "Order"),
+    ("servers",),
+    ("info",),
+]
+
+
+@given(st.sampled_from(PLACES), VALUES)
+@settings(max_examples=examples(0.5), deadline=None)
+def test_any_document_is_read_or_refused(place: tuple[str | int, ...], value: Any) -> None:
+    from trialbed_tools._openapi import read_openapi
+    from trialbed_tools.located import Located
+
+    try:
+        found = read_openapi(Located("shop.json", changed(*place, value=value)), "")
+    except DataError as error:
+        assert str(error).startswith("shop.json")  # noqa: PT017 - some are refused
+    else:
+        assert all(isinstance(tool, FoundTool) for tool in found.tools)
