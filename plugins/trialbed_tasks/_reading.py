@@ -43,6 +43,10 @@ def _with_head(lines: Located) -> Located:
     """Return JSON Lines as a mapping: a first line without a query has the other keys of a file."""
     values = list(lines.value)
     head = values.pop(0) if values and "query" not in values[0] else {}
+    for place, value in enumerate(values):
+        if "query" not in value and not set(value) - set(FileForm.model_fields):
+            line = lines.lines[(len(lines.value) - len(values) + place,)]
+            raise DataError(f"{lines.name}:{line}: the keys of the whole file stand in its first line")
     first = len(lines.value) - len(values)
     places: dict[Key, int] = {("tasks", key[0] - first): line for key, line in lines.lines.items() if key[0] >= first}  # type: ignore[operator] # a place
     places[()] = 1
@@ -54,6 +58,9 @@ def _of_form(located: Located, path: Path) -> TaskDataset:
         located = Located(
             located.name, {"tasks": located.value}, {("tasks", *key): line for key, line in located.lines.items()}
         )
+    if not isinstance(located.value, dict):
+        found = "is empty" if located.value is None else f"holds {located.value!r:.60}"
+        raise DataError(f"{path}: {found}; write a list of tasks, or the keys tools and tasks")
     form = validated(FileForm, located)
     reader = NamedFiles(path.parent, [path.resolve()])
     tools = [tool for place, given in enumerate(form.tools) for tool in reader.tools(given, located, place)]

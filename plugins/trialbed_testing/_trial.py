@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -37,6 +38,8 @@ class Condition:
 class CallsMade(Condition):
     """The calls of one tool that a trial made, in its order; true if there are any.
 
+    Conditions chain: ``called("refund").after("find_order").times(1)`` is true if both hold.
+
     Attributes:
         places: of the calls among all calls of the trial, counted from 0.
     """
@@ -44,31 +47,39 @@ class CallsMade(Condition):
     def __init__(self, trial: ObservedTrial, name: str, arguments: Mapping[str, Json]) -> None:
         self._trial = trial
         self._wanted = _call_text(name, arguments)
+        self._chained = False
         self.places = [place for place, call in enumerate(trial.calls) if _is_call(call, name, arguments)]
-        verb = f"was called {len(self.places)} times" if len(self.places) > 1 else "was called"
+        verb = f"was called {_times(len(self.places))}" if len(self.places) > 1 else "was called"
         super().__init__(bool(self.places), self._explain(verb if self.places else "was not called"))
 
-    def before(self, tool: str, /, **arguments: Json) -> Condition:
+    def before(self, tool: str, /, **arguments: Json) -> CallsMade:
         """Return whether its first call came before the first of another tool; both must have been called."""
         return self._ordered(CallsMade(self._trial, tool, arguments), "before")
 
-    def after(self, tool: str, /, **arguments: Json) -> Condition:
+    def after(self, tool: str, /, **arguments: Json) -> CallsMade:
         """Return whether its first call came after the first of another tool; both must have been called."""
         return self._ordered(CallsMade(self._trial, tool, arguments), "after")
 
-    def times(self, count: int) -> Condition:
+    def times(self, count: int) -> CallsMade:
         """Return whether it was called so often."""
         found = len(self.places)
-        return Condition(
-            found == count, self._explain(f"was called {found} times{'' if found == count else f', not {count}'}")
-        )
+        otherwise = "" if found == count else f", not {_times(count)}"
+        return self._and(found == count, self._explain(f"was called {_times(found)}{otherwise}"))
 
-    def _ordered(self, other: CallsMade, word: str) -> Condition:
-        if not (self and other):
-            return Condition(False, self.text if not self else other.text)
+    def _ordered(self, other: CallsMade, word: str) -> CallsMade:
+        if not (self.places and other.places):
+            return self._and(False, other.text if self.places else self._explain("was not called"))
         first, second = self.places[0], other.places[0]
         met = first < second if word == "before" else first > second
-        return Condition(met, self._explain(f"was {'' if met else 'not '}called {word} {other._wanted}"))
+        return self._and(met, self._explain(f"was {'' if met else 'not '}called {word} {other._wanted}"))
+
+    def _and(self, met: bool, text: str) -> CallsMade:
+        """The same calls under a further condition; the first that does not hold is the one that is explained."""
+        if self._chained and not self.met:
+            return self
+        further = copy(self)
+        further.met, further.text, further._chained = met, text, True
+        return further
 
     def _explain(self, text: str) -> str:
         calls = [_call_text(call.api.api_name, call.arguments) + _refusal_text(call) for call in self._trial.calls]
@@ -168,6 +179,10 @@ def _call_text(name: str, arguments: Any) -> str:
         f"{key}={json.dumps(value, ensure_ascii=False, default=str)}" for key, value in arguments.items()
     )
     return f"{name}({inside})"[:LONGEST]
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def _refusal_text(call: ApiCall) -> str:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +144,9 @@ class AgentTrials:
             task = Task(task, tools=tools, expect=expect, calls=calls)
         elif tools or expect or calls is not None:
             raise UsageError("run: give tools, expect and calls to the Task, or its text alone")
+        misplaced = [field.name for field in fields(Task) if field.name in settings]
+        if misplaced:
+            raise UsageError(f"run: {misplaced[0]}: is part of a task; give a Task(…, {misplaced[0]}=…)")
         settings = {"faults": self._test.faults} | settings if self._test.faults is not None else settings
         self._check_helpers(judge, settings)
         chosen, recording = self._model(model if model is not None else self._test.model)
