@@ -1,3 +1,6 @@
+from ._endpoint import ScriptedEndpoint as ScriptedEndpoint
+from ._http import HttpServer as HttpServer
+from ._http import send as send
 from ._process import serve_until_stopped as serve_until_stopped
 from ._requests import ReceivedRequest as ReceivedRequest
 from ._responses import Response as Response
@@ -8,7 +11,6 @@ from ._scripts import Script as Script
 from ._scripts import forever as forever
 from ._scripts import script as script
 from ._server import ScriptedServer as ScriptedServer
-from ._server import send as send
 from ._server import serve as serve
 from ._threads import ThreadLoop as ThreadLoop
 from ._turns import USAGE as USAGE

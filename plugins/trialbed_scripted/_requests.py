@@ -25,6 +25,7 @@ class ReceivedRequest:
         attempt: how often the same body came before.
         repeats: whether it came before and met a fault then.
         dialect: the name of the dialect in which it is written.
+        problem: why its body is not a JSON object; empty if it is one.
     """
 
     number: int
@@ -34,6 +35,7 @@ class ReceivedRequest:
     attempt: int = 0
     repeats: bool = False
     dialect: str = CHAT
+    problem: str = ""
 
     @property
     def spoken(self) -> Dialect:

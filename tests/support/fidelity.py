@@ -7,10 +7,24 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from trialbed.records import Answer, ApiCall, ApiRef, Failure, ModelCall, Outcome, SentCall, ToolSpec, WireLog
+from trialbed.records import (
+    Answer,
+    ApiCall,
+    ApiRef,
+    Failure,
+    ModelCall,
+    ModelEndpoint,
+    Outcome,
+    SentCall,
+    ToolSpec,
+    TrialKey,
+    TrialSpec,
+    WireLog,
+)
 from trialbed_adapter_lab.harness import Observed, Scenario, stations
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
+ANSWER = Answer(final_answer="done", finish="give_answer")
 
 
 def request(*messages: dict[str, Any], tools: Sequence[dict[str, Any]] = (), **fields: Any) -> dict[str, Any]:
@@ -40,14 +54,28 @@ def api_call(api: ApiRef, arguments: Any = None, *, started: float = 0.0, durati
 
 
 def observed(
-    *calls: ModelCall, apis: Sequence[ApiCall] = (), scenario: Scenario | None = None, failure: Failure | None = None
+    *calls: ModelCall,
+    apis: Sequence[ApiCall] = (),
+    scenario: Scenario | None = None,
+    failure: Failure | None = None,
+    answer: Answer = ANSWER,
 ) -> Observed:
     """A trial."""
-    answer = None if failure else Answer(final_answer="done", finish="give_answer")
-    return Observed(
-        scenario=scenario or stations(4, 2),
-        outcome=Outcome(started_at=NOW, wall_time=1.0, answer=answer, failure=failure),
-        wire=WireLog(trial="t", opened_at=NOW, model_calls=calls, api_calls=tuple(apis)),
+    scenario = scenario or stations(4, 2)
+    spec = TrialSpec.at(
+        "http://127.0.0.1:1/t/t",
+        ModelEndpoint(base_url="", api_key="-", model="scripted:gold"),
+        key=TrialKey(framework="any", query_id="fidelity"),
+        query=scenario.query,
+        system_prompt="Do it.",
+        tools=scenario.tools,
+        limits=scenario.limits,
+    )
+    return Observed.of_log(
+        scenario,
+        spec,
+        Outcome(started_at=NOW, wall_time=1.0, answer=None if failure else answer, failure=failure),
+        WireLog(trial="t", opened_at=NOW, model_calls=calls, api_calls=tuple(apis)),
     )
 
 

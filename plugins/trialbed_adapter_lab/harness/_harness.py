@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import sys
-import time
 from collections.abc import Sequence
 from typing import Self, TypedDict, Unpack
 from urllib.parse import urlsplit
@@ -20,12 +19,13 @@ from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness._network import NetworkWatch
 from trialbed_adapter_lab.harness._process import process_state
 from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest, TrialRecord
-from trialbed_adapter_lab.harness._server import HOST, HarnessServer, TrialSession
+from trialbed_adapter_lab.harness._server import HarnessServer, TrialSession
 from trialbed_adapter_lab.harness._tools import ScriptedTool, tool
 from trialbed_scripted import Line
 
 QUERY = "What does the parrot say?"
 SYSTEM_PROMPT = "You are in a test harness. Use the tools; then answer in plain text."
+LOOPBACK = "http://127.0.0.1"
 KEY = "harness-key"
 MODEL = "harness-model"
 MAX_STEPS = 8
@@ -93,22 +93,20 @@ class PreparedTrial:
         Raises:
             CheckFailed: it does not end in time.
         """
-        begun = time.perf_counter()
         if self._client is not None:
             outcome = await self._outcome(self._client)
         else:
             async with tool_client() as client:
                 outcome = await self._outcome(client)
         return TrialRecord(
-            answer=outcome.answer,
-            failure=outcome.failure,
+            spec=self.spec,
+            outcome=outcome,
             requests=self.requests,
             calls=self.calls,
             strays=tuple(self._session.strays),
             adapter=_folder(self._agent_class),
             methods=_methods(self._agent_class),
             connections=self._session.connections,
-            wall=time.perf_counter() - begun,
         )
 
     async def _outcome(self, client: httpx.AsyncClient) -> Outcome:
@@ -150,7 +148,7 @@ class Harness:
         self._network = network or NetworkWatch().__enter__()
         self.client: httpx.AsyncClient | None = None
         self._endpoints: list[tuple[str, int]] = []
-        self._server = HarnessServer()
+        self._server = HarnessServer().__enter__()
 
     @property
     def is_async(self) -> bool:
@@ -169,7 +167,7 @@ class Harness:
 
     def contacts(self) -> list[str]:
         """Return the addresses that this process looked up or connected to, except the harness's and the endpoints'."""
-        return self._network.contacts((HOST, self._server.port), *self._endpoints)
+        return self._network.contacts(self._server.address, *self._endpoints)
 
     def prepare(self, *script: Line, **conditions: Unpack[TrialSettings]) -> PreparedTrial:
         """Return a trial that is ready to run.
@@ -216,13 +214,13 @@ class Harness:
 
     def close(self) -> None:
         """Stop the server, and stop watching the network."""
-        self._server.close()
+        self._server.__exit__(None, None, None)
         self._network.__exit__(None, None, None)
 
 
 def tool_client() -> httpx.AsyncClient:
     """Return the client that the tools send with."""
-    return httpx.AsyncClient(timeout=TOOL_TIMEOUT, verify=tls_for(f"http://{HOST}"))
+    return httpx.AsyncClient(timeout=TOOL_TIMEOUT, verify=tls_for(LOOPBACK))
 
 
 def _ignore_fork() -> None:

@@ -3,48 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from aiohttp import web
 from starlette.types import Message
 
-from trialbed.tools import reply_text
-from trialbed.wire.mcp import Refused, load_sdk, serve_request
-from trialbed_adapter_lab.harness._tools import ApiReply, ScriptedTool
-
-Call = Callable[[ScriptedTool, dict[str, Any]], Awaitable[ApiReply]]
-
-
-class OfferedTools:
-    """The tools of a trial.
-
-    Args:
-        call: answers a call, and records it.
-    """
-
-    def __init__(self, tools: Sequence[ScriptedTool], call: Call) -> None:
-        self._tools = {item.name: item for item in tools}
-        self._call = call
-
-    async def list_tools(self) -> list[dict[str, Any]]:
-        """Return the tools, sorted by name."""
-        specs = [self._tools[name].spec for name in sorted(self._tools)]
-        return [{"name": spec.name, "description": spec.description, "inputSchema": spec.parameters} for spec in specs]
-
-    async def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Make a call.
-
-        Raises:
-            Refused: the trial does not have this tool.
-        """
-        if name not in self._tools:
-            raise Refused(f"Unknown tool: {name}")
-        reply = await self._call(self._tools[name], arguments)
-        if reply.status != 200:
-            return _result(f"Error: the server returned status {reply.status}", is_error=True)
-        answer = {"error": reply.error, "response": reply.response}
-        return _result(reply_text(answer), is_error=bool(reply.error))
+from trialbed.wire.mcp import OfferedTools, load_sdk, serve_request
 
 
 async def serve_mcp(request: web.Request, tools: OfferedTools, *, max_body: int) -> web.Response:
@@ -76,7 +40,3 @@ def _scope(request: web.Request) -> dict[str, Any]:
         "query_string": b"",
         "headers": headers,
     }
-
-
-def _result(text: str, *, is_error: bool) -> dict[str, Any]:
-    return {"content": [{"type": "text", "text": text}], "isError": is_error}

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from trialbed.records import Answer, Failure, ToolSpec
+from trialbed.records import Answer, Failure, Outcome, ToolSpec, TrialSpec
 from trialbed.wire import ModelRequest, OfferedTool
-from trialbed.wire.dialects import CHAT, Dialect, dialect
+from trialbed.wire.dialects import Dialect
 from trialbed.wire.offers import Offers
+from trialbed_scripted import ReceivedRequest
 
 
 @dataclass(kw_only=True)
@@ -52,28 +53,39 @@ class ObservedRequest(HarnessRequest):
     """A request to the model.
 
     Attributes:
-        body: the JSON object that was sent.
-        headers: names in lower case.
+        received: the request as it came.
         tools: those of the trial.
         refused: whether it was past the step limit, and refused as the gateway does it.
-        dialect: the name of the dialect in which it is written.
     """
 
-    body: dict[str, Any]
-    headers: Mapping[str, str]
+    received: ReceivedRequest
     tools: Sequence[ToolSpec] = ()
     refused: bool = False
-    dialect: str = CHAT
+
+    @property
+    def body(self) -> Mapping[str, Any]:
+        """The JSON object that was sent."""
+        return self.received.document
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers, with names in lower case."""
+        return self.received.headers
+
+    @property
+    def dialect(self) -> str:
+        """The name of the dialect in which it is written."""
+        return self.received.dialect
 
     @property
     def spoken(self) -> Dialect:
         """The dialect itself."""
-        return dialect(self.dialect)
+        return self.received.spoken
 
-    @cached_property
+    @property
     def request(self) -> ModelRequest:
         """The request in the form that all dialects share."""
-        return self.spoken.read_request(self.body)
+        return self.received.asked
 
     @property
     def roles(self) -> list[str]:
@@ -136,30 +148,39 @@ class ObservedCall(HarnessRequest):
     arguments: dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TrialRecord:
     """A trial that was run: the adapter's result, and the requests that the harness received.
 
     Attributes:
-        answer: None if the trial failed; ``failure`` says why.
+        spec: the specification that the worker got.
+        outcome: the adapter's result.
         requests: to the model, in order of arrival.
         calls: of Apis, in order of arrival.
         strays: other requests of the trial, as ``METHOD path``.
-        wall: seconds.
         connections: how many connections to the model were opened.
         adapter: the folder of the adapter's package.
         methods: where the agent's own methods are defined, as a traceback writes it.
     """
 
-    answer: Answer | None
-    failure: Failure | None
+    spec: TrialSpec
+    outcome: Outcome
     requests: tuple[ObservedRequest, ...]
     calls: tuple[ObservedCall, ...]
     strays: tuple[str, ...] = ()
-    wall: float = 0.0
     connections: int = 0
     adapter: str = ""
     methods: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def answer(self) -> Answer | None:
+        """The answer; None if the trial failed."""
+        return self.outcome.answer
+
+    @property
+    def failure(self) -> Failure | None:
+        """The reason why the trial failed; None if it did not."""
+        return self.outcome.failure
 
 
 def _function(tool: OfferedTool) -> dict[str, Any]:

@@ -5,27 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from operator import attrgetter
+from typing import Any
 
 from aiohttp import web
 
-from trialbed.records import ApiRef
-from trialbed.wire import read_served
+from trialbed.records import ApiRef, ToolSpec
+from trialbed.tools import reply_text
 from trialbed.wire.dialects import PATHS
-from trialbed.wire.dialects.responses import KeptResponses, ResponsesRequest
-from trialbed_adapter_lab.harness._mcp import OfferedTools, serve_mcp
+from trialbed.wire.mcp import OfferedTools
+from trialbed_adapter_lab.harness._mcp import serve_mcp
 from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest
 from trialbed_adapter_lab.harness._tools import ApiReply, ScriptedTool
-from trialbed_scripted import Line, Response, Script, ThreadLoop, Turn, fail, send
+from trialbed_scripted import HttpServer, Line, ReceivedRequest, Response, Script, ScriptedEndpoint, Turn, fail, send
 from trialbed_scripted.policies import as_demanded
-
-HOST = "127.0.0.1"
-STARTING = 30.0
-"""Seconds that the server has to start; it takes a few milliseconds."""
-
-LARGEST_BODY = 256 * 1024**2
 
 PARSE_ERROR = "Tool input parse error...\n"
 """The virtual API's answer to a ``tool_input`` that is a text and not JSON."""
@@ -34,11 +29,6 @@ RUNAWAY = 25
 """Requests beyond the step limit after which every one is refused, answered or not, so that an endless loop ends."""
 
 PAST_LIMIT = "this trial is over: the model was asked {} times, which is all that its setting max_steps allows"
-
-UNKNOWN_RESPONSE = "previous_response_not_found"
-"""The code of an error about a response that a request follows, and that was not given."""
-
-Result = TypeVar("Result")
 
 
 class TrialSession:
@@ -54,10 +44,11 @@ class TrialSession:
         self.calls: list[ObservedCall] = []
         self.strays: list[str] = []
         self._script = Script(*script)
-        self._kept = KeptResponses()
+        # A few events are enough for a framework that always streams.
+        self._endpoint = ScriptedEndpoint(self._say, kept=0, piece=None)
         self._apis: dict[ApiRef, ScriptedTool] = {item.spec.api: item for item in tools}
         self._specs = [item.spec for item in tools]
-        self._mcp = OfferedTools(tools, self._answer)
+        self._mcp = OfferedTools(sorted(self._specs, key=attrgetter("name")), self._call)
         self._max_steps = max_steps
         self._finish_tool = finish_tool
         self._steps = 0
@@ -99,53 +90,43 @@ class TrialSession:
     async def _model(self, request: web.Request, spoken: str) -> web.StreamResponse:
         if isinstance(request.transport, asyncio.Transport):
             self._connections.add(request.transport)
-        headers = {name.lower(): value for name, value in request.headers.items()}
-        body = _object(await request.read())
-        number = len(self.requests)
-        seen = ObservedRequest(number=number, body=body, headers=headers, tools=self._specs, dialect=spoken)
+        received = self._endpoint.receive(await request.read(), request.headers, spoken)
+        seen = ObservedRequest(number=received.number, received=received, tools=self._specs)
         self.requests.append(seen)
         try:
             with seen.note_end():
-                reply = await self._reply(seen)
-                response = reply if isinstance(reply, Response) else _response(self._with_end(reply, seen), seen)
-                self._keep(seen, response)
-                return await send(request, response)
+                return await send(request, await self._respond(seen))
         except ConnectionError:
             # The adapter has hung up in the moment in which it would have been answered.
             return web.Response()
+
+    async def _respond(self, seen: ObservedRequest) -> Response:
+        if self._steps >= self._max_steps or seen.number >= self._max_steps + RUNAWAY:
+            seen.refused = True
+            return fail(403, PAST_LIMIT.format(self._steps), "invalid_request_error", spoken=seen.spoken)
+        self._steps += 1
+        response = await self._endpoint.respond(seen.received)
+        # As the gateway: a request that is not answered with 200 does not count.
+        self._steps -= response.status != 200
+        return response
+
+    async def _say(self, received: ReceivedRequest) -> Turn | Response:
+        """Say the next line of the script, with calls of the tools by the names under which the request offers them."""
+        seen = self.requests[received.number]
+        said = await self._script(seen)
+        if isinstance(said, Response):
+            return said
+        turn = self._with_end(said, seen)
+        calls = tuple(
+            replace(call, name=seen.offered_name(call.name), id=call.id or f"call_{seen.number}_{place}")
+            for place, call in enumerate(turn.calls)
+        )
+        return replace(turn, calls=calls)
 
     def _with_end(self, turn: Turn, seen: ObservedRequest) -> Turn:
         """Return a turn that ends by the adapter's finish tool, if it has one, unless it is none that ends as usual."""
         usual = turn.finish_reason == "" and not turn.refusal
         return as_demanded(turn, seen.request, self._specs, self._finish_tool) if self._finish_tool and usual else turn
-
-    def _keep(self, seen: ObservedRequest, response: Response) -> None:
-        """Keep a response, where its dialect lets another request follow it."""
-        if isinstance(seen.request, ResponsesRequest) and response.status == 200:
-            reading = read_served(seen.dialect, response.body, seen.request, stream=seen.request.stream)
-            self._kept.keep(seen.request, reading.response, len(response.body))
-
-    async def _reply(self, seen: ObservedRequest) -> Turn | Response:
-        refusal = self._refusal(seen)
-        # As the gateway: a request that is not answered with 200 does not count.
-        if self._steps >= self._max_steps or seen.number >= self._max_steps + RUNAWAY:
-            seen.refused = True
-            return fail(403, PAST_LIMIT.format(self._steps), "invalid_request_error", spoken=seen.spoken)
-        if refusal is not None:
-            return refusal
-        self._steps += 1
-        reply = await self._script(seen)
-        self._steps -= isinstance(reply, Response) and reply.status != 200
-        return reply
-
-    def _refusal(self, seen: ObservedRequest) -> Response | None:
-        """Give a request its earlier conversation; return the answer to one that vendors refuse, as the gateway."""
-        request, code = seen.request, None
-        if isinstance(request, ResponsesRequest) and not self._kept.follow(request):
-            problem, code = f"Previous response with id '{request.follows[:100]}' not found.", UNKNOWN_RESPONSE
-        else:
-            problem = request.conflict
-        return fail(400, problem, "invalid_request_error", code=code, spoken=seen.spoken) if problem else None
 
     async def _api(self, request: web.Request) -> web.Response:
         body = _object(await request.read())
@@ -168,7 +149,14 @@ class TrialSession:
         if request.method != "POST":
             # As Trialbed's server, which has no sessions and sends nothing by itself.
             return web.Response(status=405)
-        return await serve_mcp(request, self._mcp, max_body=LARGEST_BODY)
+        return await serve_mcp(request, self._mcp, max_body=HarnessServer.MAX_BODY)
+
+    async def _call(self, tool: ToolSpec, arguments: dict[str, Any]) -> tuple[str, bool]:
+        """Make a call over MCP."""
+        reply = await self._answer(self._apis[tool.api], arguments)
+        if reply.status != 200:
+            return f"Error: the server returned status {reply.status}", True
+        return reply_text({"error": reply.error, "response": reply.response}), bool(reply.error)
 
     async def _answer(self, item: ScriptedTool, arguments: dict[str, Any]) -> ApiReply:
         seen = ObservedCall(number=len(self.calls), tool=item.name, arguments=arguments)
@@ -177,7 +165,7 @@ class TrialSession:
             return await item.behave(seen)
 
 
-class HarnessServer:
+class HarnessServer(HttpServer):
     """Serves trials below their own ``/t/<token>``: ``/v1`` with the paths of the dialects, ``/virtual`` and ``/mcp``.
 
     It answers even while an adapter blocks its own thread or loop.
@@ -187,30 +175,20 @@ class HarnessServer:
         dialects: those in which the model was asked, in the order in which they came.
     """
 
+    MAX_BODY = 256 * 2**20
+    PATIENCE = 0.1
+
     def __init__(self) -> None:
+        super().__init__()
         self.strays: list[str] = []
         self.dialects: list[str] = []
         self._sessions: dict[str, TrialSession] = {}
-        self._thread = ThreadLoop("trialbed-harness")
-        try:
-            self.port = self._thread.run(self._start(), STARTING)
-        except BaseException:
-            self._thread.close()
-            raise
 
     def add(self, session: TrialSession) -> str:
         """Serve a trial; returns its URL."""
         token = secrets.token_hex(8)
         self._sessions[token] = session
-        return f"http://{HOST}:{self.port}/t/{token}"
-
-    def call(self, function: Callable[[], Result]) -> Result:
-        """Call a function on the server's loop, and return its result."""
-
-        async def run() -> Result:
-            return function()
-
-        return self._thread.run(run(), STARTING)
+        return f"{self.origin}/t/{token}"
 
     def clear(self) -> None:
         """End all trials."""
@@ -222,21 +200,8 @@ class HarnessServer:
 
         self.call(end)
 
-    def close(self) -> None:
-        """Stop serving."""
-        if self._thread.runs:
-            self._thread.run(self._runner.cleanup())
-            self._thread.close()
-
-    async def _start(self) -> int:
-        app = web.Application(client_max_size=LARGEST_BODY)
-        app.router.add_route("*", "/{path:.*}", self._handle)
-        self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, HOST, 0, backlog=1024).start()
-        return int(self._runner.addresses[0][1])
-
-    async def _handle(self, request: web.Request) -> web.StreamResponse:
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Answer a request of a trial."""
         root, _, rest = request.match_info["path"].partition("/")
         token, _, path = rest.partition("/")
         session = self._sessions.get(token) if root == "t" else None
@@ -274,13 +239,3 @@ def _input_of(body: dict[str, Any]) -> dict[str, Any] | None:
 def _api_of(body: dict[str, Any]) -> ApiRef:
     names = ("category", "tool_name", "api_name")
     return ApiRef(**{name: str(body.get(name, "")) for name in names})
-
-
-def _response(turn: Turn, seen: ObservedRequest) -> Response:
-    """Write the turn, with the tools by the names under which the request offers them."""
-    calls = tuple(replace(call, name=seen.offered_name(call.name)) for call in turn.calls)
-    answer = replace(turn, calls=calls).answer(
-        call_id=f"call_{seen.number}_{{}}".format, id=str(seen.number), model=str(seen.body.get("model"))
-    )
-    # A few events are enough for a framework that always streams.
-    return Response.answer(answer, seen.request, seen.spoken, piece=None)

@@ -13,7 +13,10 @@ from trialbed.engine import DUMMY_KEY, ControlClient, RunOptions, new_trial_toke
 from trialbed.files import temporary_folder
 from trialbed.records import (
     COMMON_NAME,
+    ApiCall,
+    ApiRef,
     Environment,
+    ModelCall,
     ModelEndpoint,
     Outcome,
     Timing,
@@ -22,22 +25,42 @@ from trialbed.records import (
     TrialSpec,
     WireLog,
 )
+from trialbed.wire import recorded_request
+from trialbed.wire.dialects import CHAT
 from trialbed.wire_log import compute_timing
 from trialbed_adapter_lab.errors import NotMeasured
 from trialbed_adapter_lab.harness._endpoint import erring_endpoint
+from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest, TrialRecord
 from trialbed_adapter_lab.harness._scenarios import Scenario
+from trialbed_scripted import ReceivedRequest
 
 REASON = 500
 """Characters of a failure's reason that are shown."""
 
 
-@dataclass(frozen=True)
-class Observed:
-    """A trial that was run, as the server saw it."""
+@dataclass(frozen=True, kw_only=True)
+class Observed(TrialRecord):
+    """A trial that a worker ran, as the server saw it.
+
+    Attributes:
+        wire: the server's log, of which ``requests`` and ``calls`` are read.
+    """
 
     scenario: Scenario
-    outcome: Outcome
     wire: WireLog
+
+    @classmethod
+    def of_log(cls, scenario: Scenario, spec: TrialSpec, outcome: Outcome, wire: WireLog) -> Observed:
+        """Return the trial whose requests and calls a log has."""
+        names = {tool.api: tool.name for tool in spec.tools}
+        return cls(
+            scenario=scenario,
+            spec=spec,
+            outcome=outcome,
+            wire=wire,
+            requests=tuple(_request(number, call, spec) for number, call in enumerate(wire.model_calls)),
+            calls=tuple(_call(number, call, names) for number, call in enumerate(wire.api_calls)),
+        )
 
     @property
     def timing(self) -> Timing:
@@ -45,7 +68,7 @@ class Observed:
         return compute_timing(self.outcome.wall_time, self.wire)
 
     @property
-    def failure(self) -> str:
+    def ended(self) -> str:
         """The reason why the trial failed, empty if it did not."""
         failure = self.outcome.failure
         return f"{failure.kind}: {failure.message}"[:REASON] if failure else ""
@@ -57,8 +80,8 @@ class Observed:
             NotMeasured: it failed, or sent no request to the model.
         """
         if self.outcome.failure is not None:
-            raise NotMeasured(self.failure)
-        if not self.wire.model_calls:
+            raise NotMeasured(self.ended)
+        if not self.requests:
             raise NotMeasured("no request reached the model")
         return self
 
@@ -85,7 +108,7 @@ class WorkerHarness:
             outcome = await self.executor.execute(spec)
         finally:
             wire = await self.close(spec)
-        return Observed(scenario, outcome, wire)
+        return Observed.of_log(scenario, spec, outcome, wire)
 
     def spec(self, scenario: Scenario) -> TrialSpec:
         """Return a new trial of this scenario."""
@@ -152,3 +175,30 @@ async def open_worker_harness(
             async with server(options) as control:
                 workers = driver(environments=environments)
                 yield WorkerHarness(control, workers), workers
+
+
+def _request(number: int, call: ModelCall, spec: TrialSpec) -> ObservedRequest:
+    """Return a request to the model, as far as the log keeps it."""
+    body, request, problem = call.request.encode(), recorded_request(call), ""
+    if len(body) != call.request_bytes:
+        problem = f"the wire log keeps {len(body):,} of the request's {call.request_bytes:,} bytes"
+    elif request is None:
+        problem = "the request's body is not a JSON object"
+    received = ReceivedRequest(
+        number, {} if request is None else request.document, body, dialect=call.dialect or CHAT, problem=problem
+    )
+    return ObservedRequest(
+        number=number,
+        started=call.started,
+        ended=call.started + call.duration,
+        received=received,
+        tools=spec.tools,
+        refused=call.limit is not None,
+    )
+
+
+def _call(number: int, call: ApiCall, names: Mapping[ApiRef, str]) -> ObservedCall:
+    ended = call.started + call.duration
+    return ObservedCall(
+        number=number, started=call.started, ended=ended, tool=names.get(call.api, ""), arguments=call.arguments
+    )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import partial
 from typing import Any
 
 from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from trialbed.wire.mcp import Refused, load_sdk, serve_request
+from trialbed.records import ToolSpec
+from trialbed.wire.mcp import OfferedTools, load_sdk, serve_request
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body
 from trialbed_server._metrics import Metrics
 from trialbed_server.trials import OpenTrial, TrialRefused, TrialRegistry
@@ -55,8 +57,17 @@ class McpEndpoint:
         else:
             with trial.in_use():
                 await self._load()
-                tools = TrialTools(trial, self._virtual, body)
+                tools = OfferedTools(trial.registration.tools, partial(self._call, trial, body))
                 await serve_request(tools, scope, _again(body, receive), send, max_body=self._max_body)
+
+    async def _call(self, trial: OpenTrial, sent: bytes, tool: ToolSpec, arguments: dict[str, Any]) -> tuple[str, bool]:
+        """Call the Api of a tool; the text is the one that ``trialbed.Tool`` returns."""
+        api = tool.api
+        request = VirtualRequest(api.category, api.tool_name, api.api_name, arguments)
+        answer = (await self._virtual.answer(request, trial, sent)).document()
+        from trialbed.tools import reply_text  # it imports a client, which no other request needs
+
+        return _clean(reply_text(answer)), bool(answer["error"])
 
     async def _load(self) -> None:
         if not self._loaded:
@@ -68,42 +79,6 @@ class McpEndpoint:
         self._metrics.refused()
         document = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
         await JSONResponse(document, status)(scope, receive, send)
-
-
-class TrialTools:
-    """The tools of a trial, for one request.
-
-    Args:
-        sent: the request's body.
-    """
-
-    def __init__(self, trial: OpenTrial, virtual: VirtualApi, sent: bytes) -> None:
-        self._trial = trial
-        self._virtual = virtual
-        self._sent = sent
-
-    async def list_tools(self) -> list[dict[str, Any]]:
-        """The tools, with their schemas as they are."""
-        return [
-            {"name": tool.name, "description": tool.description, "inputSchema": tool.parameters}
-            for tool in self._trial.registration.tools
-        ]
-
-    async def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Call the Api of a tool; the text is the one that ``trialbed.Tool`` returns.
-
-        Raises:
-            Refused: the trial has no such tool.
-        """
-        api = next((tool.api for tool in self._trial.registration.tools if tool.name == name), None)
-        if api is None:
-            raise Refused(f"Unknown tool: {name}")
-        request = VirtualRequest(api.category, api.tool_name, api.api_name, arguments)
-        answer = (await self._virtual.answer(request, self._trial, self._sent)).document()
-        from trialbed.tools import reply_text  # it imports a client, which no other request needs
-
-        text = _clean(reply_text(answer))
-        return {"content": [{"type": "text", "text": text}], "isError": bool(answer["error"])}
 
 
 def _clean(text: str) -> str:

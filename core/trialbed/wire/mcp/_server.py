@@ -7,12 +7,15 @@ in an environment decide which generation it has (AutoGen needs the first).
 from __future__ import annotations
 
 import inspect
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any, Protocol
 
 from starlette.types import Receive, Scope, Send
+
+from trialbed.records import ToolSpec
 
 NAME = "trialbed"
 
@@ -40,6 +43,38 @@ class ToolSource(Protocol):
         Raises:
             Refused: the trial does not have this tool.
         """
+
+
+class OfferedTools:
+    """The tools of a trial, with their schemas as they are.
+
+    Args:
+        call: makes a call, and returns its text and whether that is an error's.
+    """
+
+    def __init__(
+        self, tools: Sequence[ToolSpec], call: Callable[[ToolSpec, dict[str, Any]], Awaitable[tuple[str, bool]]]
+    ) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+        self._call = call
+
+    async def list_tools(self) -> list[dict[str, Any]]:
+        """Return the tools, in their order."""
+        return [
+            {"name": tool.name, "description": tool.description, "inputSchema": tool.parameters}
+            for tool in self._tools.values()
+        ]
+
+    async def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Make a call.
+
+        Raises:
+            Refused: the trial does not have this tool.
+        """
+        if name not in self._tools:
+            raise Refused(f"Unknown tool: {name}")
+        text, is_error = await self._call(self._tools[name], arguments)
+        return {"content": [{"type": "text", "text": text}], "isError": is_error}
 
 
 def load_sdk() -> None:

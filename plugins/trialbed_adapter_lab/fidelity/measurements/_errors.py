@@ -126,14 +126,14 @@ async def measure_errors(harness: WorkerHarness) -> tuple[ErrorFinding, ...]:
 async def _finding(harness: WorkerHarness, case: ErrorCase) -> ErrorFinding:
     model = case.model + (new_trial_token() if case.model.endswith(MARK) else "")
     seen = await harness.run(stations(TOOLS, CALLS, model=model, limits=case.limits))
-    if seen.outcome.failure is not None and seen.outcome.failure.kind in ("server", "adapter"):
-        raise NotMeasured(f"{case.title}: {seen.failure}")
+    if seen.failure is not None and seen.failure.kind in ("server", "adapter"):
+        raise NotMeasured(f"{case.title}: {seen.ended}")
     return finding_of(case.title, seen)
 
 
 def finding_of(case: str, observed: Observed) -> ErrorFinding:
     """Return the user's view of a trial."""
-    calls, failure, answer = observed.wire.model_calls, observed.outcome.failure, observed.outcome.answer
+    calls, failure, answer = observed.wire.model_calls, observed.failure, observed.answer
     refused = sum(call.limit is not None for call in calls)
     text = failure.message if failure else answer.final_answer if answer else ""
     return ErrorFinding(

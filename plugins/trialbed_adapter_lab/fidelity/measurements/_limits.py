@@ -49,13 +49,13 @@ async def measure_step_limit(harness: WorkerHarness, tools: int) -> StepLimit:
     """Run a trial whose model never stops."""
     limits = Limits(max_steps=MAX_STEPS, timeout=60.0)
     seen = await harness.run(stations(tools, 1, model="scripted:loop", limits=limits))
-    answer = seen.outcome.answer
-    refused = sum(call.limit is not None for call in seen.wire.model_calls)
+    answer = seen.answer
+    refused = sum(request.refused for request in seen.requests)
     return StepLimit(
         limit=MAX_STEPS,
-        requests=len(seen.wire.model_calls) - refused,
+        requests=len(seen.requests) - refused,
         refused=refused,
-        ended=seen.failure,
+        ended=seen.ended,
         answered=answer is not None and bool(answer.final_answer),
     )
 
@@ -64,6 +64,6 @@ async def measure_time_limit(harness: WorkerHarness) -> TimeLimit:
     """Run a trial that takes more than twice its time limit."""
     limits = Limits(max_steps=CALLS + 1, timeout=TIMEOUT)
     seen = await harness.run(stations(CALLS, CALLS, new_trial_token(), simulator=SLOW, limits=limits))
-    failure = seen.outcome.failure
+    failure = seen.failure
     killed = failure is not None and failure.kind == "timeout"
-    return TimeLimit(limit=TIMEOUT, seconds=seen.outcome.wall_time, killed=killed, ended=seen.failure)
+    return TimeLimit(limit=TIMEOUT, seconds=seen.outcome.wall_time, killed=killed, ended=seen.ended)

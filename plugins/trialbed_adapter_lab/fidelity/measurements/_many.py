@@ -56,15 +56,11 @@ async def measure_many(harness: WorkerHarness, counts: Sequence[int], *, times: 
 async def _measure(harness: WorkerHarness, count: int, *, times: bool) -> ManyTools:
     scenario = stations(count, CALLS, limits=LIMITS)
     first = await harness.run(scenario)
-    if not times or first.failure or not first.wire.model_calls:
+    if not times or first.ended or not first.requests:
         return _read_tools(first)
     rounds = ROUNDS if first.outcome.wall_time < SLOW_TRIAL else 1
     timed = [await harness.run(scenario) for _ in range(rounds)]
-    taken = [
-        seen.timing.framework * 1000 / len(seen.wire.model_calls)
-        for seen in timed
-        if not seen.failure and seen.wire.model_calls
-    ]
+    taken = [seen.timing.framework * 1000 / len(seen.requests) for seen in timed if not seen.ended and seen.requests]
     return _read_tools(first).model_copy(update={"framework_ms": figure(taken)})
 
 
@@ -73,16 +69,15 @@ def _read_tools(seen: Observed) -> ManyTools:
     asked = {tool.api for tool in given for call in seen.scenario.script if call.name == tool.name}
     found = ManyTools(
         offered=len(given),
-        requests=len(seen.wire.model_calls),
+        requests=len(seen.requests),
         calls=len(asked & {call.api for call in seen.wire.api_calls}),
-        ended=seen.failure,
+        ended=seen.ended,
     )
-    if not seen.wire.model_calls:
-        return found.model_copy(update={"reason": seen.failure or "no request reached the model"})
-    call = seen.wire.model_calls[0]
-    found = found.model_copy(update={"request_bytes": call.request_bytes})
+    if not seen.requests:
+        return found.model_copy(update={"reason": seen.ended or "no request reached the model"})
+    found = found.model_copy(update={"request_bytes": seen.wire.model_calls[0].request_bytes})
     try:
-        tools = sent_tools(body(call))
+        tools = sent_tools(body(seen.requests[0]))
     except NotMeasured as reason:
         return found.model_copy(update={"reason": str(reason)})
     partners = match_tools(given, tools)

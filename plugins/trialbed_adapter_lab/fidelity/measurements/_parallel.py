@@ -49,7 +49,7 @@ async def measure_parallel(harness: WorkerHarness, tools: int) -> Parallel:
     tools = max(tools, CALLS)
     scenario = stations(tools, CALLS, new_trial_token(), model="scripted:parallel", simulator=SLOW)
     seen = await harness.run(scenario)
-    return overlap(seen.wire.api_calls, seen.failure)
+    return overlap(seen.wire.api_calls, seen.ended)
 
 
 def overlap(calls: Sequence[ApiCall], ended: str = "") -> Parallel:

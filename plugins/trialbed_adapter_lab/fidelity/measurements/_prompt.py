@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from trialbed.records import ModelCall, Record
-from trialbed.wire.dialects import CHAT
+from trialbed.records import Record
 from trialbed.wire.estimates import compact_bytes, estimated_tokens
 from trialbed_adapter_lab.fidelity.reading import MessageChange, body, conversation, is_same, message_changes, messages
-from trialbed_adapter_lab.harness import Observed, WorkerHarness, stations
+from trialbed_adapter_lab.harness import Observed, ObservedRequest, WorkerHarness, stations
 
 CALLS = 3
 """Tool calls of the trial, one per turn; an answer follows."""
@@ -75,7 +74,7 @@ async def measure_prompt(harness: WorkerHarness, reference: Callable[[str], Awai
         NotMeasured: one of the two trials failed.
     """
     seen = (await run_prompt_trial(harness, tools)).require_success()
-    return compare_prompts((await reference(_dialect(seen.wire.model_calls[0]))).require_success(), seen, tools)
+    return compare_prompts((await reference(seen.requests[0].dialect)).require_success(), seen, tools)
 
 
 async def run_prompt_trial(harness: WorkerHarness, tools: int) -> Observed:
@@ -83,33 +82,30 @@ async def run_prompt_trial(harness: WorkerHarness, tools: int) -> Observed:
     return await harness.run(stations(tools, CALLS))
 
 
-def _dialect(call: ModelCall) -> str:
-    return call.dialect or CHAT
-
-
 def compare_prompts(reference: Observed, seen: Observed, tools: int) -> Prompt:
     """Return the differences between a trial's requests and the reference's."""
-    pairs = list(zip(reference.wire.model_calls, seen.wire.model_calls, strict=False))
+    pairs = list(zip(reference.requests, seen.requests, strict=False))
     first, last = pairs[0], pairs[-1]
     return Prompt(
         tools=tools,
-        requests=len(seen.wire.model_calls),
+        requests=len(seen.requests),
         turns=tuple(_size(*pair) for pair in pairs),
         first=_changes(*first),
         last=_changes(*last),
-        other_tools=_other_tools([body(call) for call in seen.wire.model_calls]),
-        dialects=tuple(dict.fromkeys(map(_dialect, seen.wire.model_calls))),
+        other_tools=_other_tools([body(request) for request in seen.requests]),
+        dialects=tuple(dict.fromkeys(request.dialect for request in seen.requests)),
     )
 
 
-def _size(reference: ModelCall, call: ModelCall) -> TurnSize:
-    plain, sent = _prompt(body(reference)), _prompt(body(call))
+def _size(reference: ObservedRequest, request: ObservedRequest) -> TurnSize:
+    plain, sent = _prompt(body(reference)), _prompt(body(request))
+    size = len(request.received.body)
     return TurnSize(
-        request_bytes=call.request_bytes,
+        request_bytes=size,
         message_bytes=compact_bytes(sent["messages"]),
         tool_bytes=compact_bytes(sent["tools"]),
         prompt_tokens=estimated_tokens(sent),
-        added_bytes=call.request_bytes - reference.request_bytes,
+        added_bytes=size - len(reference.received.body),
         added_tokens=estimated_tokens(sent) - estimated_tokens(plain),
     )
 
@@ -119,8 +115,8 @@ def _other_tools(requests: Sequence[Mapping[str, Any]]) -> tuple[int, ...]:
     return tuple(number for number, tools in enumerate(offered, 1) if not is_same(offered[0], tools))
 
 
-def _changes(reference: ModelCall, call: ModelCall) -> tuple[MessageChange, ...]:
-    return message_changes(messages(body(reference)), messages(body(call)))
+def _changes(reference: ObservedRequest, request: ObservedRequest) -> tuple[MessageChange, ...]:
+    return message_changes(messages(body(reference)), messages(body(request)))
 
 
 def _prompt(request: Mapping[str, Any]) -> dict[str, Any]:

@@ -112,13 +112,13 @@ class _SchemaTrials:
 
     async def findings(self, schemas: tuple[HardSchema, ...]) -> tuple[SchemaFinding, ...]:
         seen = await self._play(schemas)
-        if seen.outcome.failure is not None and len(schemas) > 1:
+        if seen.failure is not None and len(schemas) > 1:
             await self._check_search()
             middle = len(schemas) // 2
             return (*await self.findings(schemas[:middle]), *await self.findings(schemas[middle:]))
-        if not seen.wire.model_calls:
+        if not seen.requests:
             return tuple(_refusal(schema, seen) for schema in schemas)
-        tools = sent_tools(body(seen.wire.model_calls[0]))
+        tools = sent_tools(body(seen.requests[0]))
         partners = match_tools(_specs(schemas), tools)
         self.orders.append(order_of([schema.name for schema in schemas], partners, tools))
         self.others |= dict.fromkeys(tool.name for tool in tools if tool not in partners.values())
@@ -132,8 +132,8 @@ class _SchemaTrials:
         """
         if self.trials == 1:
             plain = await self._harness.run(stations(1, 1, limits=LIMITS))
-            if plain.failure:
-                raise NotMeasured(plain.failure)
+            if plain.ended:
+                raise NotMeasured(plain.ended)
         if self.trials >= MOST_TRIALS:
             raise NotMeasured(
                 f"the framework fails with so many tools that {MOST_TRIALS} trials were not enough to find them all"
@@ -149,7 +149,7 @@ def findings_of(schemas: Sequence[HardSchema], tools: Sequence[SentTool], seen: 
     partners = match_tools(_specs(schemas), tools)
     calls = _Calls(seen.wire)
     return tuple(
-        finding_of(schema, partners.get(schema.name), seen.failure).model_copy(update=calls.of(schema))
+        finding_of(schema, partners.get(schema.name), seen.ended).model_copy(update=calls.of(schema))
         for schema in schemas
     )
 
@@ -176,8 +176,8 @@ def _specs(schemas: Sequence[HardSchema]) -> list[ToolSpec]:
 
 
 def _refusal(schema: HardSchema, seen: Observed) -> SchemaFinding:
-    reason = seen.failure or "the framework sent no request to the model"
-    effect: Effect = "refused" if seen.failure else "missing"
+    reason = seen.ended or "the framework sent no request to the model"
+    effect: Effect = "refused" if seen.ended else "missing"
     return SchemaFinding(name=schema.name, stresses=schema.stresses, effects=(effect,), reason=reason)
 
 

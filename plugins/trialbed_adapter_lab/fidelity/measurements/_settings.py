@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trialbed.records import Json, Record
-from trialbed.wire.dialects import CHAT, dialect
+from trialbed.wire.dialects import dialect
 from trialbed_adapter_lab.fidelity.reading import body, is_same
 from trialbed_adapter_lab.harness import Observed, WorkerHarness, stations
 
@@ -62,8 +62,8 @@ async def measure_settings(harness: WorkerHarness, tools: int) -> Settings:
 
 def settings_of(seen: Observed, asked: dict[str, Any]) -> Settings:
     """Return the settings of a trial's requests."""
-    requests = [body(call) for call in seen.wire.model_calls]
-    names = {name: own for name in asked if (own := _own_name(name, seen.wire.model_calls[0].dialect)) is not None}
+    requests = [body(request) for request in seen.requests]
+    names = {name: own for name in asked if (own := _own_name(name, seen.requests[0].dialect)) is not None}
     others = sorted({key for request in requests for key in request} - {*names.values()} - ALWAYS)
     return Settings(
         requests=len(requests),
@@ -75,7 +75,7 @@ def settings_of(seen: Observed, asked: dict[str, Any]) -> Settings:
 def _own_name(name: str, spoken: str) -> str | None:
     """Return a dialect's own name of a setting; None if it has no such setting."""
     mark = object()
-    written = dialect(spoken or CHAT).write_request("", (), {name: mark}) if name != "model" else {name: mark}
+    written = dialect(spoken).write_request("", (), {name: mark}) if name != "model" else {name: mark}
     return next((own for own, value in written.items() if value is mark), None)
 
 

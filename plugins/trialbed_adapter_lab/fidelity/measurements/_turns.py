@@ -73,9 +73,9 @@ async def _run_refusal(harness: WorkerHarness, status: int, tools: int) -> Polic
 def _count_requests(seen: Observed, policy: str, expected: int) -> PolicyRequests:
     sent = sum(call.problem is None for turn in seen.wire.model_calls for call in turn.tool_calls)
     found = PolicyRequests(
-        policy=policy, requests=None, calls_sent=sent, calls_made=len(seen.wire.api_calls), ended=seen.failure
+        policy=policy, requests=None, calls_sent=sent, calls_made=len(seen.wire.api_calls), ended=seen.ended
     )
     try:
-        return found.model_copy(update={"requests": explain(seen.wire.model_calls, expected)})
+        return found.model_copy(update={"requests": explain(seen.requests, expected)})
     except NotMeasured as reason:
         return found.model_copy(update={"reason": str(reason)})

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trialbed.records import ModelCall, Record
-from trialbed.wire import ModelRequest, recorded_request
+from trialbed.records import Record
 from trialbed_adapter_lab.errors import NotMeasured
+from trialbed_adapter_lab.harness import ObservedRequest
 
 
 class Requests(Record):
@@ -47,7 +47,7 @@ class Requests(Record):
         return self.seen == self.expected and not self.repeated and not self.aside
 
 
-def explain(calls: Sequence[ModelCall], expected: int) -> Requests:
+def explain(requests: Sequence[ObservedRequest], expected: int) -> Requests:
     """Sort the requests of a trial.
 
     The next step of a conversation is the first request that holds as many messages of the model as there were
@@ -58,41 +58,27 @@ def explain(calls: Sequence[ModelCall], expected: int) -> Requests:
     """
     known: set[str] = set()
     steps = aside = repeated = 0
-    for call in calls:
-        request = read_request(call)
-        text = json.dumps(request.document, sort_keys=True)
+    for request in requests:
+        text = json.dumps(body(request), sort_keys=True)
         if text in known:
             repeated += 1
-        elif sum(message.role == "assistant" for message in request.messages) == steps:
+        elif request.roles.count("assistant") == steps:
             steps += 1
         else:
             aside += 1
         known.add(text)
-    return Requests(expected=expected, seen=len(calls), repeated=repeated, aside=aside)
+    return Requests(expected=expected, seen=len(requests), repeated=repeated, aside=aside)
 
 
-def read_request(call: ModelCall) -> ModelRequest:
-    """Read the request of a call.
-
-    Raises:
-        NotMeasured: the log does not have all of it, or it is not a JSON object.
-    """
-    kept = len(call.request.encode())
-    if kept != call.request_bytes:
-        raise NotMeasured(f"the wire log keeps {kept:,} of the request's {call.request_bytes:,} bytes")
-    request = recorded_request(call)
-    if request is None:
-        raise NotMeasured("the request's body is not a JSON object")
-    return request
-
-
-def body(call: ModelCall) -> Mapping[str, Any]:
+def body(request: ObservedRequest) -> Mapping[str, Any]:
     """Return the request's body.
 
     Raises:
         NotMeasured: the log does not have all of it, or it is not a JSON object.
     """
-    return read_request(call).document
+    if request.received.problem:
+        raise NotMeasured(request.received.problem)
+    return request.body
 
 
 def messages(request: Mapping[str, Any]) -> list[Any]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from support.cases import for_each
+from support.fidelity import observed
 
 from trialbed.records import Failure
-from trialbed_adapter_lab import CheckFailed, TrialRecord
+from trialbed_adapter_lab import CheckFailed
 from trialbed_adapter_lab.checks._expectations import (
     difference,
     expect,
@@ -70,7 +71,7 @@ def test_a_failed_trial_is_told_with_the_end_of_its_traceback():
     failure = Failure(
         kind="agent", message="KeyError: 'x'", detail="Traceback\n  File a\n    b()\n    ^^^\nKeyError: 'x'"
     )
-    record = TrialRecord(answer=None, failure=failure, requests=(), calls=())
+    record = observed(failure=failure)
     with pytest.raises(CheckFailed, match=r"the trial failed: agent: KeyError: 'x'\n.*\n    File a\n      b\(\)$"):
         expect_answer(record)
     with pytest.raises(CheckFailed, match=r"expected 1 model request; seen: 0, and the trial failed: agent: KeyError"):

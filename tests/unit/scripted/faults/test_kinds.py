@@ -7,7 +7,7 @@ from typing import Any
 
 from trialbed.wire.dialects.chat_completions import read_body, read_stream
 from trialbed_scripted import FAULTS, FaultScript, ReceivedRequest, Response, Turn, ask, call, say
-from trialbed_scripted._server import write_turn
+from trialbed_scripted._endpoint import write_turn
 from trialbed_scripted.faults import Fault
 from trialbed_scripted.vendor import ANSWERS
 

@@ -24,10 +24,7 @@ def refused(status: int, message: str, **fields: Any) -> ModelCall:
 
 
 def finding(text: str, *calls: ModelCall) -> ErrorFinding:
-    seen = observed(*calls)
-    answer = Answer(final_answer=text, finish=None)
-    outcome = seen.outcome.model_copy(update={"answer": answer})
-    return finding_of("case", type(seen)(seen.scenario, outcome, seen.wire))
+    return finding_of("case", observed(*calls, answer=Answer(final_answer=text, finish=None)))
 
 
 @for_each(

@@ -4,28 +4,35 @@ from typing import Any
 
 import pytest
 from support.cases import for_each
-from support.fidelity import model_call, request
+from support.fidelity import model_call, observed, request
 
+from trialbed.records import ModelCall
 from trialbed_adapter_lab.errors import NotMeasured
 from trialbed_adapter_lab.fidelity.reading import body, explain, messages, sent_tools
+from trialbed_adapter_lab.harness import ObservedRequest
+
+
+def logged(call: ModelCall) -> ObservedRequest:
+    (found,) = observed(call).requests
+    return found
 
 
 def test_a_body_is_read() -> None:
     sent = request({"role": "user", "content": "Grüße"})
-    assert body(model_call(sent)) == sent
+    assert body(logged(model_call(sent))) == sent
 
 
 def test_a_body_that_the_log_cut_is_told_apart() -> None:
     whole = model_call(request({"role": "user", "content": "x" * 100}))
     cut = whole.model_copy(update={"request": f"{whole.request[:50]}…[cut: 50 of 200 characters kept]"})
     with pytest.raises(NotMeasured, match="wire log keeps"):
-        body(cut)
+        body(logged(cut))
 
 
 @for_each("text", ["", "[]", "{", "null"])
 def test_a_body_that_is_no_object_is_not_measured(text: str) -> None:
     with pytest.raises(NotMeasured, match="not a JSON object"):
-        body(model_call({}, request=text, request_bytes=len(text)))
+        body(logged(model_call({}, request=text, request_bytes=len(text))))
 
 
 def test_ids_of_calls_are_numbered_as_they_come() -> None:
@@ -126,7 +133,7 @@ TURNED = model_call(dict(reversed(request(USER).items())))
     ],
 )
 def test_requests_are_sorted(calls: list[Any], repeated: int, aside: int, beyond: int) -> None:
-    found = explain(calls, 3)
+    found = explain(observed(*calls).requests, 3)
     assert (found.seen, found.repeated, found.aside, found.beyond) == (len(calls), repeated, aside, beyond)
     assert (found.extra, found.missing) == (repeated + aside + max(0, beyond), max(0, -beyond))
     assert found.is_explained == (repeated == aside == beyond == 0)
@@ -134,7 +141,7 @@ def test_requests_are_sorted(calls: list[Any], repeated: int, aside: int, beyond
 
 def test_a_request_that_was_cut_explains_nothing() -> None:
     with pytest.raises(NotMeasured):
-        explain([step(0).model_copy(update={"request_bytes": 10**6})], 1)
+        explain([logged(step(0).model_copy(update={"request_bytes": 10**6}))], 1)
 
 
 def test_tools_and_conversations_of_other_dialects_are_read() -> None:

@@ -1,0 +1,146 @@
+"""An endpoint that plays a model: it refuses what vendors refuse, keeps its responses, and errs as its faults say."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter, deque
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from trialbed.wire import read_served
+from trialbed.wire.dialects.responses import KeptResponses, ResponsesRequest
+from trialbed_scripted._requests import ReceivedRequest
+from trialbed_scripted._responses import Response, fail
+from trialbed_scripted._scripts import Model, ask_model
+from trialbed_scripted._turns import Turn
+from trialbed_scripted.faults import Fault, FaultScript
+from trialbed_scripted.vendor import SimulatedVendor
+
+PIECE = 8
+"""Characters of a text, or of arguments, in one event of a stream."""
+
+UNKNOWN_RESPONSE = "previous_response_not_found"
+"""The code of an error about a response that a request follows, and that was not given."""
+
+REFUSED = "invalid_request_error"
+
+
+class ScriptedEndpoint:
+    """Plays a model, whatever brings its requests.
+
+    Args:
+        kept: how many requests are kept.
+        piece: characters in one event of a stream; None sends a text whole.
+
+    Attributes:
+        requests: those that were received, the last of them where there were very many.
+        faults: the script of faults; may be replaced while it serves.
+        met: how many requests met which fault.
+    """
+
+    def __init__(
+        self,
+        model: Model | None = None,
+        faults: FaultScript | str | None = None,
+        *,
+        kept: int | None = 10_000,
+        piece: int | None = PIECE,
+    ) -> None:
+        self.requests: deque[ReceivedRequest] = deque(maxlen=kept)
+        self.faults = FaultScript.read(faults) if isinstance(faults, str) else faults or FaultScript()
+        self.met: Counter[str] = Counter()
+        self._model = model or SimulatedVendor(self.faults.answers, self.faults.seed)
+        self._piece = piece
+        self._received = 0
+        self._attempts: dict[bytes, tuple[int, Fault]] = {}
+        self._responses = KeptResponses()
+
+    def receive(self, body: bytes, headers: Mapping[str, str], spoken: str) -> ReceivedRequest:
+        """Read and count a request, and give it the conversation that it goes on with.
+
+        Args:
+            spoken: the name of its dialect.
+        """
+        document, problem = _parse(body)
+        attempt, met = self._attempts.get(_key(body), (0, Fault()))
+        lowered = {name.lower(): value for name, value in headers.items()}
+        repeats = met != Fault()
+        request = ReceivedRequest(self._received, document, body, lowered, attempt, repeats, spoken, problem)
+        self._received += 1
+        self.requests.append(request)
+        self._follow(request)
+        return request
+
+    async def respond(self, request: ReceivedRequest) -> Response:
+        """Answer a request that was received."""
+        if request.problem:
+            return _refuse(request, request.problem)
+        fault = self.faults.fault(request)
+        self._attempts[_key(request.body)] = (request.attempt + 1, fault)
+        self.met[fault.name] += 1
+        return fault.refuse(request) or fault.change_response(await self._answer(request, fault), request)
+
+    async def _answer(self, request: ReceivedRequest, fault: Fault) -> Response:
+        document = fault.shorten(request.document)
+        seen = request if document is request.document else replace(request, document=document)
+        refusal = self._refusal(seen)
+        if refusal is not None:
+            return refusal
+        said = await ask_model(self._model, seen)
+        answers = self.faults.answers
+        response = said if isinstance(said, Response) else write_turn(said, seen, fault, answers, piece=self._piece)
+        self._keep(seen, response)
+        return response
+
+    def _refusal(self, request: ReceivedRequest) -> Response | None:
+        """Return the answer to a request that vendors refuse, as the gateway does; None if they do not."""
+        if earlier := self._follow(request):
+            return _refuse(request, f"Previous response with id '{earlier[:100]}' not found.", UNKNOWN_RESPONSE)
+        return _refuse(request, request.asked.conflict) if request.asked.conflict else None
+
+    def _follow(self, request: ReceivedRequest) -> str:
+        """Give a request its earlier conversation; return the id of the response where that is not known."""
+        asked = request.asked
+        if not isinstance(asked, ResponsesRequest) or self._responses.follow(asked):
+            return ""
+        return asked.follows
+
+    def _keep(self, request: ReceivedRequest, response: Response) -> None:
+        """Keep a response, where its dialect lets another request follow it."""
+        asked = request.asked
+        if isinstance(asked, ResponsesRequest) and response.status == 200:
+            reading = read_served(request.dialect, response.body, asked, stream=asked.stream)
+            self._responses.keep(asked, reading.response, len(request.body) + len(response.body))
+
+
+def write_turn(
+    turn: Turn, request: ReceivedRequest, fault: Fault, answers: Mapping[str, Any], *, piece: int | None = PIECE
+) -> Response:
+    """Write a turn as the response to a request, whole or streamed."""
+    answer = turn.answer(model=request.asked.model, id=turn.id or str(request.number), fingerprint="fp_scripted")
+    try:
+        response = Response.answer(answer, request.asked, request.spoken, flaw=fault.flaw, piece=piece)
+    except LookupError as error:
+        return fail(501, str(error), REFUSED, spoken=request.spoken)
+    if request.asked.stream:
+        return replace(response, first=answers["first_token"], gap=answers["gap"])
+    return replace(response, wait=answers["first_token"])
+
+
+def _refuse(request: ReceivedRequest, problem: str, code: str | None = None) -> Response:
+    return fail(400, problem, REFUSED, code=code, spoken=request.spoken)
+
+
+def _parse(body: bytes) -> tuple[dict[str, Any], str]:
+    """Return the object that a body holds, and why there is none."""
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        return {}, f"not JSON: {error}"
+    return (document, "") if isinstance(document, dict) else ({}, "not a JSON object")
+
+
+def _key(body: bytes) -> bytes:
+    return hashlib.blake2b(body, digest_size=16).digest()
