@@ -1,6 +1,7 @@
 """The pages of runs: each module reads the store into the record of one page."""
 
-from trialbed_pages.runs.figures import FigureCache, RunFigures
+from trialbed_pages.runs.figure_cache import FigureCache
+from trialbed_pages.runs.figures import RunFigures
 from trialbed_pages.runs.grid import GRID_FILTERS, GRID_ORDERS, GridFilter, GridPage, grid_page
 from trialbed_pages.runs.listing import ListingPage, RunFilter, listing_page
 from trialbed_pages.runs.pair import PairPage, are_same

@@ -8,7 +8,7 @@ from typing import cast
 
 from trialbed.records import RunStatus
 from trialbed.store import StoredRun, StoreReader
-from trialbed_pages.runs.figures import FigureCache
+from trialbed_pages.runs.figure_cache import FigureCache
 from trialbed_pages.runs.headlines import Headline
 
 PAGE = 25

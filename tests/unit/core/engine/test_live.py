@@ -11,7 +11,7 @@ from support.cases import for_each
 
 from trialbed.engine._live import LiveExecutor
 from trialbed.errors import NothingMeasured, ServerUnavailable, UsageError
-from trialbed.records import ApiRef, Limits, ModelEndpoint, ToolSpec, TrialKey, TrialSpec
+from trialbed.records import ApiRef, Failure, Limits, ModelEndpoint, ToolSpec, TrialKey, TrialSpec
 
 REF = ApiRef(category="Data", tool_name="Stars", api_name="by_id")
 
@@ -32,6 +32,14 @@ def spec(timeout: float = 5.0) -> TrialSpec:
 
 def document(text: str) -> dict[str, Any]:
     return {"answer": {"final_answer": text, "answer_details": []}, "called_apis": [["Stars", "by_id"]]}
+
+
+async def failure_of(agent: Any, **limits: float) -> Failure:
+    """Run a trial of an agent, or of an executor's, and return its failure."""
+    executor = agent if isinstance(agent, LiveExecutor) else LiveExecutor({"mine": agent})
+    outcome = await executor.execute(spec(**limits))
+    assert outcome.failure is not None
+    return outcome.failure
 
 
 class Bare:
@@ -83,10 +91,9 @@ async def test_what_the_agent_raises_is_its_trials_failure(error: BaseException,
         def answer(self, query: str) -> dict[str, Any]:
             raise error
 
-    outcome = await LiveExecutor({"mine": Raising()}).execute(spec())
-    assert outcome.failure is not None
-    assert outcome.failure.kind == kind
-    assert type(error).__name__ in outcome.failure.message
+    failure = await failure_of(Raising())
+    assert failure.kind == kind
+    assert type(error).__name__ in failure.message
 
 
 async def test_a_malformed_answer_is_named() -> None:
@@ -94,10 +101,9 @@ async def test_a_malformed_answer_is_named() -> None:
         def answer(self, query: str) -> dict[str, Any]:
             return {"answer": {"final_answer": "x", "answer_details": [{"role": "tool", "message": "{", "next": []}]}}
 
-    outcome = await LiveExecutor({"mine": Malformed()}).execute(spec())
-    assert outcome.failure is not None
-    assert outcome.failure.kind == "answer"
-    assert "answer_details[0]" in outcome.failure.message
+    failure = await failure_of(Malformed())
+    assert failure.kind == "answer"
+    assert "answer_details[0]" in failure.message
 
 
 async def test_an_async_agent_that_hangs_is_cancelled_and_the_run_goes_on() -> None:
@@ -108,9 +114,7 @@ async def test_an_async_agent_that_hangs_is_cancelled_and_the_run_goes_on() -> N
 
     executor = LiveExecutor({"mine": Hanging()})
     for _ in range(2):
-        outcome = await executor.execute(spec(timeout=0.05))
-        assert outcome.failure is not None
-        assert outcome.failure.kind == "timeout"
+        assert (await failure_of(executor, timeout=0.05)).kind == "timeout"
 
 
 async def test_a_thread_that_hangs_ends_the_run_since_nothing_can_kill_it() -> None:
@@ -123,9 +127,7 @@ async def test_a_thread_that_hangs_ends_the_run_since_nothing_can_kill_it() -> N
 
     executor = LiveExecutor({"mine": Hanging()})
     try:
-        outcome = await executor.execute(spec(timeout=0.05))
-        assert outcome.failure is not None
-        assert outcome.failure.kind == "timeout"
+        assert (await failure_of(executor, timeout=0.05)).kind == "timeout"
         with pytest.raises(NothingMeasured, match="cannot be killed"):
             await executor.execute(spec())
     finally:
@@ -163,9 +165,7 @@ async def test_a_server_that_does_not_say_how_long_leaves_the_deadline() -> None
 
     executor = LiveExecutor({"mine": Stuck()})
     executor.waited = waited
-    outcome = await executor.execute(spec(timeout=0.01))
-    assert outcome.failure is not None
-    assert outcome.failure.kind == "timeout"
+    assert (await failure_of(executor, timeout=0.01)).kind == "timeout"
 
 
 async def test_a_function_gets_what_its_parameters_name() -> None:
@@ -268,9 +268,7 @@ async def test_a_function_that_hangs_costs_its_trial_alone() -> None:
     release = threading.Event()
     try:
         executor = LiveExecutor({"mine": lambda query: release.wait() and query})
-        outcome = await executor.execute(spec(timeout=0.05))
-        assert outcome.failure is not None
-        assert outcome.failure.kind == "timeout"
+        assert (await failure_of(executor, timeout=0.05)).kind == "timeout"
         release.set()
         assert (await executor.execute(spec())).answer is not None
     finally:
@@ -281,9 +279,8 @@ async def test_what_a_thread_raises_is_the_callers() -> None:
     def stopping(query: str) -> str:
         raise StopIteration("odd")
 
-    outcome = await LiveExecutor({"mine": stopping}).execute(spec())
-    assert outcome.failure is not None
-    assert "StopIteration('odd')" in outcome.failure.message
+    failure = await failure_of(stopping)
+    assert "StopIteration('odd')" in failure.message
 
 
 async def test_code_in_python_is_ended_where_it_does_not_return(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from trialbed.records import ScoreDescription
 from trialbed.report import read_report
 from trialbed.store import Store, StoredRun, open_store
 from trialbed_pages.runs import FigureCache, GridFilter, differences, grid_page
-from trialbed_pages.runs import figures as module
+from trialbed_pages.runs import figure_cache as module
 
 
 def test_means_are_those_of_the_report(stored: Path) -> None:
