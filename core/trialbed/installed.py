@@ -1,7 +1,8 @@
 """Lists what is installed in this interpreter: distributions, and what they offer to Trialbed.
 
-To read the metadata of all distributions takes longer than most commands: each folder of them is read once, and again
-when it has changed, as ``importlib.metadata`` does with the names of its files.
+To read the metadata of all distributions takes longer than most commands, and to import ``importlib.metadata`` longer
+than the rest of the help on all commands: folders of distributions are read here, each once, and again when it has
+changed.
 """
 
 from __future__ import annotations
@@ -11,14 +12,16 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import lru_cache
-from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distribution, distributions
-from typing import Any, NamedTuple
+from functools import lru_cache, reduce
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol
 
 _HEADER = re.compile(r"^(Name|Version):[ \t]*(\S+)[ \t]*$", re.MULTILINE)
 _SEPARATORS = re.compile(r"[-_.]+")
 _GROUPS = "trialbed."
 """How the names of all entry-point groups of Trialbed begin."""
+
+_TARGET = re.compile(r"([\w.]+)\s*(?::\s*([\w.]+))?\s*(?:\[.*\])?\s*")
 
 _Places = tuple[tuple[str, int], ...]
 """The folders in which distributions are looked for, each with the time of its last change."""
@@ -35,7 +38,38 @@ class Offer(NamedTuple):
 
     def load(self) -> Any:
         """Import what it names."""
-        return EntryPoint(self.name, self.target, self.group).load()
+        return load_target(self.target)
+
+
+def load_target(target: str) -> Any:
+    """Import what an entry point names: ``module``, or ``module:name``.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    parts = _TARGET.fullmatch(target.strip())
+    if parts is None:
+        raise ValueError(f"{target!r} is neither a module nor module:name")
+    return reduce(getattr, filter(None, (parts[2] or "").split(".")), import_module(parts[1]))
+
+
+class _Distribution(Protocol):
+    def read_text(self, filename: str) -> str | None: ...
+
+
+class _Metadata:
+    """A distribution in a folder, by the folder or file of its metadata."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def read_text(self, filename: str) -> str | None:
+        """Return the text of a file of the metadata; None where there is none. The empty name is the metadata's own."""
+        try:
+            with open(os.path.join(self._path, filename) if filename else self._path, encoding="utf-8") as file:
+                return file.read()
+        except (OSError, UnicodeDecodeError):
+            return None
 
 
 def offers(group: str) -> list[Offer]:
@@ -59,41 +93,63 @@ def _places() -> _Places:
 
 @lru_cache(maxsize=1)
 def _offers(places: _Places) -> tuple[Offer, ...]:
-    found: dict[object, Distribution] = {}
+    found: dict[object, _Distribution] = {}
     for item in (item for place in places for item in _offering(*place)):
         name, _ = _named(item)
-        found.setdefault(_SEPARATORS.sub("-", name).lower() or item, item)
-    return tuple(offer for item in found.values() for offer in _offered(_first(item)))
+        found.setdefault(_key(name) or item, item)
+    return tuple(offer for key, item in found.items() for offer in _offered(_first(key, places) or item))
 
 
-def _first(item: Distribution) -> Distribution:
-    """The distribution of the same name that is found first, which may have no entry points."""
-    name, _ = _named(item)
-    with suppress(PackageNotFoundError):
-        return distribution(name) if name else item
-    return item
+def _first(key: object, places: _Places) -> _Distribution | None:
+    """The distribution of a name that is found first, which may have no entry points."""
+    return next((item for place in places for own, item in _distributions(*place) if own == key), None)
 
 
-def _offered(item: Distribution) -> Iterator[Offer]:
+def _offered(item: _Distribution) -> Iterator[Offer]:
     name, version = _named(item)
-    for entry in item.entry_points:
-        if entry.group.startswith(_GROUPS):
-            yield Offer(entry.group, entry.name, entry.value, name or "?", version or "?")
+    group = ""
+    for line in map(str.strip, (item.read_text("entry_points.txt") or "").splitlines()):
+        if line.startswith("[") and line.endswith("]"):
+            group = line[1:-1]
+        elif group.startswith(_GROUPS) and "=" in line and not line.startswith("#"):
+            own, target = map(str.strip, line.split("=", 1))
+            yield Offer(group, own, target, name or "?", version or "?")
 
 
 @lru_cache(maxsize=64)
-def _offering(folder: str, _changed: int) -> tuple[Distribution, ...]:
+def _offering(folder: str, changed: int) -> tuple[_Distribution, ...]:
     """The distributions in a folder that have entry points for Trialbed."""
-    return tuple(item for item in distributions(path=[folder]) if _GROUPS in (item.read_text("entry_points.txt") or ""))
+    return tuple(
+        item for _, item in _distributions(folder, changed) if _GROUPS in (item.read_text("entry_points.txt") or "")
+    )
 
 
 @lru_cache(maxsize=64)
-def _packages(folder: str, _changed: int) -> tuple[str, ...]:
-    named = map(_named, distributions(path=[folder]))
+def _packages(folder: str, changed: int) -> tuple[str, ...]:
+    named = (_named(item) for _, item in _distributions(folder, changed))
     return tuple(f"{name.lower()}=={version}" for name, version in named if name)
 
 
-def _named(item: Distribution) -> tuple[str, str]:
+@lru_cache(maxsize=64)
+def _distributions(folder: str, _changed: int) -> tuple[tuple[str, _Distribution], ...]:
+    """The distributions in a folder, each with its name as the names of files have it."""
+    if folder.endswith(".egg") or not os.path.isdir(folder):
+        from importlib.metadata import distributions  # it reads archives too
+
+        return tuple((_key(_named(item)[0]), item) for item in distributions(path=[folder]))
+    with suppress(OSError):
+        names = (name for name in os.listdir(folder) if name.lower().endswith((".dist-info", ".egg-info")))
+        return tuple(
+            (_key(name.rpartition(".")[0].partition("-")[0]), _Metadata(os.path.join(folder, name))) for name in names
+        )
+    return ()
+
+
+def _key(name: str) -> str:
+    return _SEPARATORS.sub("-", name).lower()
+
+
+def _named(item: _Distribution) -> tuple[str, str]:
     """The name and the version; both are empty where the metadata have none."""
     # A parser of mail, which is what `distribution.name` uses, takes ten times as long.
     text = item.read_text("METADATA") or item.read_text("PKG-INFO") or item.read_text("")

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from importlib import import_module
-from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING
 
 import click
 
-from trialbed.installed import offers
+from trialbed.installed import load_target, offers
 
 if TYPE_CHECKING:
     from trialbed.drivers import DriverInfo
@@ -142,7 +141,7 @@ def load_command(name: str, targets: Collection[str]) -> click.Command:
     (target,) = targets if len(targets) == 1 else (_info(name).target,)
     try:
         # Not by stevedore, which takes longer to import than the help on all commands takes to write.
-        command = EntryPoint(name, target, GROUP).load()
+        command = load_target(target)
         if not isinstance(command, click.Command):
             raise TypeError(f"it is {type(command).__name__}, not click.Command")
     except KeyboardInterrupt:

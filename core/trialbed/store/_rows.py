@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 from sqlalchemy import Connection, Dialect, Table
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 
 from trialbed.errors import DataError
 from trialbed.records import Record
@@ -176,7 +176,15 @@ def _execute(connection: Connection, statement: str, order: Sequence[str] | None
 @lru_cache(maxsize=16)
 def _statement(dialect: Dialect, table: Table, only_new: bool) -> tuple[str, Sequence[str] | None]:
     """The driver's statement, and the columns in the order of its parameters; None where these have names."""
-    make = postgresql.insert if dialect.name == "postgresql" else sqlite.insert
-    statement = make(table).on_conflict_do_nothing() if only_new else table.insert()
+    statement = _insertion(dialect, table).on_conflict_do_nothing() if only_new else table.insert()
     compiled = statement.compile(dialect=dialect)
     return compiled.string, compiled.positiontup
+
+
+def _insertion(dialect: Dialect, table: Table) -> Any:
+    """An insertion of the database's own kind, which may say what to do about a conflict."""
+    if dialect.name == "sqlite":
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql  # most stores are files
+
+    return postgresql.insert(table)

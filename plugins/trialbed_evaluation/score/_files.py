@@ -17,7 +17,6 @@ from trialbed.cli.completion import completes
 from trialbed.cli.options import FILE, SingleOption
 from trialbed.cli.setting_options import JUDGE_SETTINGS
 from trialbed.errors import DataError, UsageError
-from trialbed.files import read_bytes
 from trialbed_evaluation.score._rules import check_used, parse_rules
 
 if TYPE_CHECKING:
@@ -163,6 +162,7 @@ def settings(given: Mapping[str, Any]) -> ScoringOptions:
 
 
 def _tools(path: Path | None) -> Mapping[str, Mapping[str, Any]]:
+    from trialbed.files import read_bytes
     from trialbed_evaluation.conversations import read_tools
 
     if path is None:
