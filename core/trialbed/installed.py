@@ -21,8 +21,6 @@ _SEPARATORS = re.compile(r"[-_.]+")
 _GROUPS = "trialbed."
 """How the names of all entry-point groups of Trialbed begin."""
 
-_TARGET = re.compile(r"([\w.]+)\s*(?::\s*([\w.]+))?\s*(?:\[.*\])?\s*")
-
 _Places = tuple[tuple[str, int], ...]
 """The folders in which distributions are looked for, each with the time of its last change."""
 
@@ -42,15 +40,9 @@ class Offer(NamedTuple):
 
 
 def load_target(target: str) -> Any:
-    """Import what an entry point names: ``module``, or ``module:name``.
-
-    Raises:
-        ValueError: it is neither.
-    """
-    parts = _TARGET.fullmatch(target.strip())
-    if parts is None:
-        raise ValueError(f"{target!r} is neither a module nor module:name")
-    return reduce(getattr, filter(None, (parts[2] or "").split(".")), import_module(parts[1]))
+    """Import what an entry point names: ``module``, or ``module:name``."""
+    module, _, names = target.partition("[")[0].partition(":")
+    return reduce(getattr, names.strip().split(".") if names.strip() else (), import_module(module.strip()))
 
 
 class _Distribution(Protocol):

@@ -12,7 +12,6 @@ from ._scripts import forever as forever
 from ._scripts import script as script
 from ._server import ScriptedServer as ScriptedServer
 from ._server import serve as serve
-from ._threads import ThreadLoop as ThreadLoop
 from ._turns import USAGE as USAGE
 from ._turns import Turn as Turn
 from ._turns import ask as ask

@@ -89,8 +89,11 @@ class ScriptedEndpoint:
         if refusal is not None:
             return refusal
         said = await ask_model(self._model, seen)
-        answers = self.faults.answers
-        response = said if isinstance(said, Response) else write_turn(said, seen, fault, answers, piece=self._piece)
+        if isinstance(said, Response):
+            response = said
+        else:
+            turn = fault.change_turn(said, seen.asked)
+            response = write_turn(turn, seen, fault, self.faults.answers, piece=self._piece)
         self._keep(seen, response)
         return response
 

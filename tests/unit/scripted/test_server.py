@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from openai import AsyncOpenAI, OpenAI, RateLimitError
+from openai import AsyncOpenAI, BadRequestError, OpenAI, RateLimitError
 
 from trialbed.errors import ServerUnavailable, UsageError
 from trialbed_scripted import (
@@ -88,6 +88,30 @@ def test_a_request_that_met_a_fault_gets_its_line_again() -> None:
         ]
     assert [answer.choices[0].message.content for answer in found] == ["one", "two"]
     assert model.met == {"status": 2, "none": 2}
+
+
+def test_a_fault_changes_the_turn_of_any_model() -> None:
+    with serve(script(call("find", id=7), "two"), faults="bad_arguments") as model:
+        assert said(post(model.url, tools=TOOLS)) == [("find", '{"broken": ')]
+
+
+def test_a_response_may_follow_another_and_what_vendors_refuse_is_refused() -> None:
+    seen: list[tuple[str, ...]] = []
+
+    def model(request: ReceivedRequest) -> Turn:
+        seen.append(tuple(message.role for message in request.asked.messages))
+        return say("hello")
+
+    with serve(model) as server, OpenAI(base_url=server.url, api_key="-", max_retries=0) as client:
+        first = client.responses.create(model="m", input="q")
+        client.responses.create(model="m", input="r", previous_response_id=first.id)
+        with pytest.raises(BadRequestError, match="'resp_x' not found"):
+            client.responses.create(model="m", input="r", previous_response_id="resp_x")
+        with pytest.raises(BadRequestError, match="No tool call found"):
+            client.responses.create(
+                model="m", input=[{"type": "function_call_output", "call_id": "c", "output": "lost"}]
+            )
+    assert seen == [("user",), ("user", "assistant", "user")]
 
 
 def test_a_function_is_a_model() -> None:
