@@ -42,6 +42,12 @@ def _few_marks(found: re.Match[str]) -> str:
     return "".join(kept)
 
 
+def one_line(text: str, longest: int) -> str:
+    """Return a text on one line, cut where it has more characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
 def enclosed(text: str, opening: str, closing: str) -> Iterator[tuple[int, int, str]]:
     """Find the parts between two marks, as ``opening(.*?)closing`` does: start and end with the marks, and the part."""
     place = 0

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from trialbed.wire import read_served
+from trialbed.wire import parse_object, read_served
 from trialbed.wire.dialects.responses import KeptResponses, ResponsesRequest
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted._responses import Response, fail
@@ -63,7 +62,7 @@ class ScriptedEndpoint:
         Args:
             spoken: the name of its dialect.
         """
-        document, problem = _parse(body)
+        document, problem = parse_object(body)
         attempt, met = self._attempts.get(_key(body), (0, Fault()))
         lowered = {name.lower(): value for name, value in headers.items()}
         repeats = met != Fault()
@@ -134,15 +133,6 @@ def write_turn(
 
 def _refuse(request: ReceivedRequest, problem: str, code: str | None = None) -> Response:
     return fail(400, problem, REFUSED, code=code, spoken=request.spoken)
-
-
-def _parse(body: bytes) -> tuple[dict[str, Any], str]:
-    """Return the object that a body holds, and why there is none."""
-    try:
-        document = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        return {}, f"not JSON: {error}"
-    return (document, "") if isinstance(document, dict) else ({}, "not a JSON object")
 
 
 def _key(body: bytes) -> bytes:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from trialbed.errors import DataError, UsageError
 from trialbed.files import read_text
+from trialbed.wire import json_decoder
 
 MOST_NODES = 1_000_000
 """Values of a YAML file, each mention of an alias counted: a short file can stand for a very large one."""
@@ -200,22 +201,9 @@ def _text(path: Path) -> str:
 
 
 def _json(text: str) -> Any:
-    value = json.loads(text, parse_constant=_refuse, object_pairs_hook=_unique)
+    value = json_decoder(unique=True).decode(text)
     json.dumps(value, ensure_ascii=False).encode()
     return value
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice}: the key occurs twice")
-    return found
-
-
-def _refuse(name: str) -> Any:
-    raise ValueError(f"{name} is not a JSON number")
 
 
 class _Loader(yaml.SafeLoader):

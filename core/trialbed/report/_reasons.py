@@ -10,6 +10,7 @@ from trialbed.records import Failure, shown_name
 from trialbed.report._records import Reason, Summary
 from trialbed.report._trials import ReportedTrial
 from trialbed.report._worst import trial_name
+from trialbed.texts import one_line
 
 MAX_MESSAGE = 300
 """Characters of a message; the whole stands in the trial's entry."""
@@ -58,18 +59,12 @@ def _reason(group: Sequence[Found], score: str = "") -> Reason:
         kind=failure.kind,
         status=trial.status,
         count=len(group),
-        message=_line(failure.message),
+        message=one_line(failure.message, MAX_MESSAGE),
         query_id=trial.query_id,
         repeat=trial.repeat,
         entry=place,
         score=score,
     )
-
-
-def _line(text: str) -> str:
-    """A message as one line, cut where it is long."""
-    line = " ".join(text.split())
-    return line if len(line) <= MAX_MESSAGE else f"{line[: MAX_MESSAGE - 1]}…"
 
 
 def reason_lines(summary: Summary) -> Iterator[str]:

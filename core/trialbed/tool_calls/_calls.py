@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import orjson
 
 from trialbed.records import Answer, ApiCall, ApiRef, ClaimedCall, Json, ToolSpec, WireLog
+from trialbed.wire import plain_numbers
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 _SCALARS = frozenset((str, int, bool, type(None)))
@@ -127,7 +128,7 @@ def canonical(arguments: Json) -> str:
     """
     value = parse_arguments(arguments)
     try:
-        return _flat(value) or _encode(_with_plain_numbers(value))
+        return _flat(value) or _encode(plain_numbers(value))
     except RecursionError:
         return arguments if isinstance(arguments, str) else TOO_DEEP
 
@@ -148,15 +149,6 @@ def _flat(value: Json) -> str | None:
     except TypeError:  # an integer of more than 64 bits, half of a surrogate pair
         return None
     return text.decode() if text.isascii() else None
-
-
-def _with_plain_numbers(value: Json) -> Json:
-    """Return the value with 3 for 3.0, which is the same number in JSON."""
-    if isinstance(value, dict):
-        return {name: _with_plain_numbers(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_with_plain_numbers(item) for item in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def parse_arguments(arguments: Json) -> Json:

@@ -18,6 +18,8 @@ from ._json import finite_float as finite_float
 from ._json import json_decoder as json_decoder
 from ._json import parse_json as parse_json
 from ._json import parse_json_fast as parse_json_fast
+from ._json import parse_object as parse_object
+from ._json import plain_numbers as plain_numbers
 from ._readings import ANSWERED as ANSWERED
 from ._readings import Outcome as Outcome
 from ._readings import Problem as Problem

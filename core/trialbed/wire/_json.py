@@ -107,6 +107,24 @@ def finite_float(text: str) -> float:
     return value
 
 
+def parse_object(body: bytes) -> tuple[dict[str, Any], str]:
+    """The object that the body of a request is, and why it is none."""
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        return {}, f"the request's body is not JSON: {error}"
+    return (document, "") if isinstance(document, dict) else ({}, "the request's body must be a JSON object")
+
+
+def plain_numbers(value: Any) -> Any:
+    """The value with 3 for 3.0, which is the same number in JSON."""
+    if isinstance(value, dict):
+        return {name: plain_numbers(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [plain_numbers(one) for one in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):

@@ -14,6 +14,7 @@ from aiohttp import web
 
 from trialbed.records import ApiRef, ToolSpec
 from trialbed.tools import reply_text
+from trialbed.wire import parse_object
 from trialbed.wire.dialects import PATHS
 from trialbed.wire.mcp import OfferedTools
 from trialbed_adapter_lab.harness._mcp import serve_mcp
@@ -129,7 +130,7 @@ class TrialSession:
         return as_demanded(turn, seen.request, self._specs, self._finish_tool) if self._finish_tool and usual else turn
 
     async def _api(self, request: web.Request) -> web.Response:
-        body = _object(await request.read())
+        body, _ = parse_object(await request.read())
         item = self._apis.get(_api_of(body))
         if item is None:
             self.strays.append(f"a call of an Api that is not offered: {json.dumps(body)[:200]}")
@@ -216,14 +217,6 @@ class HarnessServer(HttpServer):
 def _spoken(request: web.Request, path: str) -> str | None:
     """Return the dialect of a request to the model; None if it is another one."""
     return PATHS.get(path.removeprefix("v1/")) if request.method == "POST" and path.startswith("v1/") else None
-
-
-def _object(data: bytes) -> dict[str, Any]:
-    try:
-        value = json.loads(data)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _input_of(body: dict[str, Any]) -> dict[str, Any] | None:

@@ -258,6 +258,7 @@ def _print_query(query: Query) -> None:
 
 def _print_dataset(dataset: Any, figures: dict[str, Any]) -> None:
     """Print the size of a dataset, and the first of its tasks."""
+    from trialbed.texts import one_line
     from trialbed.views import printable
 
     title = figures["name"] if figures["name"] == figures["test_set"] else f"{figures['name']}, {figures['test_set']}"
@@ -268,8 +269,7 @@ def _print_dataset(dataset: Any, figures: dict[str, Any]) -> None:
     most = figures["most_gold_apis_of_a_query"]
     click.echo(f"calls that solve the queries: {figures['gold_apis']:,}, at most {most} for one")
     for query in dataset.queries()[:FIRST]:
-        line = " ".join(query.text.split())
-        click.echo(printable(f"query {query.query_id}: {line if len(line) <= TEXT else line[: TEXT - 1] + '…'}"))
+        click.echo(printable(f"query {query.query_id}: {one_line(query.text, TEXT)}"))
     if figures["queries"] > FIRST:
         click.echo(f"… and {figures['queries'] - FIRST:,} more; one of them: --query-id ID")
 

@@ -11,6 +11,8 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from trialbed.wire import plain_numbers
+
 VERSION = 1
 """Of the canonical form; changes when equal requests of an earlier version would have other keys."""
 
@@ -44,7 +46,7 @@ def canonical(document: Mapping[str, Any], names: Collection[str] = ()) -> dict[
     for name in CONVERSATIONS:
         if isinstance(kept.get(name), list):
             kept[name] = _with_plain_ids(kept[name])
-    return {name: _number(value) for name, value in kept.items()}
+    return {name: plain_numbers(value) for name, value in kept.items()}
 
 
 def canonical_text(request: Mapping[str, Any]) -> str:
@@ -92,12 +94,3 @@ def _with_plain_names(found: Any, plain: Any, *, drawn: bool = False) -> Any:
     kind = found.get("type")
     own = ("id",) if drawn or (isinstance(kind, str) and kind in IDENTIFIED) else ()
     return {name: plain(value) if name in (*REFERENCES, *own) else value for name, value in found.items()}
-
-
-def _number(value: Any) -> Any:
-    """Return a value in which numbers are numbers: 1 and 1.0 are the same."""
-    if isinstance(value, dict):
-        return {name: _number(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_number(one) for one in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -7,6 +7,7 @@ from typing import Any
 
 from trialbed.records import Query
 from trialbed.report import Report, ReportedTrial, Summary, conclusions, trial_name
+from trialbed.texts import one_line
 from trialbed.views import TestCase, TestSuite
 
 MOST = 80
@@ -47,7 +48,7 @@ def _cases(summary: Summary, queries: Mapping[int | str, Query]) -> Iterator[Tes
         return
     for trial in summary.trials:
         name = trial_name(summary.framework, trial.query_id, trial.repeat)
-        text = _short(queries[trial.query_id].text) if trial.query_id in queries else ""
+        text = one_line(queries[trial.query_id].text, MOST) if trial.query_id in queries else ""
         yield TestCase(classname, f"{name}: {text}" if text else name, trial.wall_time, **_outcome(trial))
     tried = sum(1 for trial in summary.trials if trial.status == "not measured")
     never = summary.counts.not_measured - tried
@@ -55,12 +56,6 @@ def _cases(summary: Summary, queries: Mapping[int | str, Query]) -> Iterator[Tes
         yield TestCase(
             classname, "trials not begun", outcome="error", kind="not begun", message=f"{never} trials were not begun"
         )
-
-
-def _short(text: str) -> str:
-    """A task on one line, cut where it is long."""
-    line = " ".join(text.split())
-    return line if len(line) <= MOST else f"{line[: MOST - 1]}…"
 
 
 def _outcome(trial: ReportedTrial) -> dict[str, Any]:

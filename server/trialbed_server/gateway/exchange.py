@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from trialbed.contracts import ServedAnswer
 from trialbed.records import Attempt, Cause, LimitName, ModelCall, SentCall, ToolSpec, Usage
+from trialbed.wire import parse_object
 from trialbed.wire.dialects import CHAT, Dialect, dialect
 from trialbed.wire.estimates import BYTES_PER_TOKEN
 from trialbed.wire.offers import Offers
@@ -65,7 +64,7 @@ class RecordedExchange:
         spoken: Dialect | None = None,
     ) -> None:
         self.dialect = spoken or dialect()
-        self.request = self.dialect.read_request(*_parse(body))
+        self.request = self.dialect.read_request(*parse_object(body))
         self.stream = self.request.stream
         self.status = 0
         self.done = False
@@ -278,12 +277,3 @@ class RecordedExchange:
             return call
         tool = Offers(self._tools, self.request.tools).tool(call.name)
         return call.model_copy(update={"tool": tool or ""})
-
-
-def _parse(request: bytes) -> tuple[dict[str, Any], str]:
-    """The object that a request's body holds, and why there is none."""
-    try:
-        document = json.loads(request)
-    except (ValueError, RecursionError) as error:
-        return {}, f"the request's body is not JSON: {error}"
-    return (document, "") if isinstance(document, dict) else ({}, "the request's body must be a JSON object")

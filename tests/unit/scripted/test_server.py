@@ -161,7 +161,7 @@ def test_bytes_reach_the_socket_as_they_are() -> None:
 
 def test_a_request_that_is_none_is_refused() -> None:
     with serve() as model:
-        for body, reason in ((b"{", "not JSON"), (b"[]", "not a JSON object")):
+        for body, reason in ((b"{", "not JSON"), (b"[]", "must be a JSON object")):
             refused = httpx.post(f"{model.url}/chat/completions", content=body)
             assert refused.status_code == 400
             assert reason in refused.json()["error"]["message"]

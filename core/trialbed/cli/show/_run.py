@@ -145,6 +145,7 @@ def _other_settings(run: StoredRun) -> Iterator[tuple[str, str]]:
 
 def _worst_table(worst: Sequence[WorstQuery], report: Report, command: str) -> Table:
     """The worst queries, with their texts where there is room."""
+    from trialbed.texts import one_line
     from trialbed.views import Table
 
     names = [summary.framework for summary in report.frameworks]
@@ -154,7 +155,7 @@ def _worst_table(worst: Sequence[WorstQuery], report: Report, command: str) -> T
     table = Table.of("", columns, rows, notes)
     if not any(query.text for query in worst):
         return table
-    texts = [(*row, _short(query.text)) for row, query in zip(rows, worst, strict=True)]
+    texts = [(*row, one_line(query.text, TEXT)) for row, query in zip(rows, worst, strict=True)]
     return replace(Table.of("", (*columns, "task"), texts, notes), narrow=table)
 
 
@@ -171,11 +172,6 @@ def _end(trial: ReportedTrial) -> str:
     if trial.failure is not None:
         return f"{trial.status} ({trial.failure.kind})"
     return "not judged" if trial.verdict == "Error" else trial.verdict
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= TEXT else f"{line[: TEXT - 1]}…"
 
 
 def _document(run: StoredRun, report: Report, worst: Sequence[WorstQuery]) -> dict[str, Any]:

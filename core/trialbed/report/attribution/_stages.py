@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from trialbed.records import NOT_MEASURED, ApiCall, GoldCall, LostCall, Query, ToolSpec, TrialResult
+from trialbed.texts import one_line
 from trialbed.tool_calls import (
     NOT_MADE,
     AlignedCall,
@@ -215,5 +216,4 @@ def _after_colon(text: str) -> str:
 
 def _short(loss: Loss) -> Loss:
     stage, reason = loss
-    line = " ".join(reason.split()) or "no reason is given"
-    return stage, line if len(line) <= MAX_REASON else f"{line[: MAX_REASON - 1]}…"
+    return stage, one_line(reason, MAX_REASON) or "no reason is given"
