@@ -72,7 +72,7 @@ FAULTS = [
     ([{**WORDS, "outputSchema": [1]}], "[0].outputSchema: must be an object, and is [1]"),
     ([{"$ref": "#/1"}], "[0].$ref: there is no '#/1'"),
     ([{"$ref": "#/0"}], "[0]: the references lead in a circle"),
-    ('[{"name": "a", "name": "b"}]', "name: the key occurs twice"),
+    ('[{"name": "a", "name": "b"}]', "the key 'name' occurs twice"),
     ('[{"name": "a"},]', "tools.json:1: is not valid JSON"),
     ('{"result": {"tools": null}}', "result.tools: must be a list of definitions"),
     ("3", "is not an OpenAPI 3 document"),
