@@ -43,7 +43,7 @@ class NamedFiles:
             return [make_api(given)]
         with naming(located.place(("tools", place)), "tools"):
             if given.endswith(ENDINGS):
-                return self._world(given).apis
+                return self._world(given).tools
             name, _, function = given.partition(":")
             if not name.endswith(".py"):
                 raise DataError(
@@ -62,7 +62,7 @@ class NamedFiles:
         if not path.is_file():
             raise DataError(f"there is no file {path}")
         found = open_world(path)
-        self.files.append(path.resolve())
+        self.files += [file.resolve() for file in found.files]
         self.worlds.append(found)
         return found
 

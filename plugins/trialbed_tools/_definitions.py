@@ -58,12 +58,15 @@ def _tool(given: Any, key: Key, references: References) -> FoundTool:
     answer = inner.get("outputSchema")
     example = outer.get("example")
     if example is None and answer is not None:
-        example = Skeletons().of_schema(Schemas(references, "writeOnly").schema(answer, (*place, "outputSchema")))
+        # Its references lead into itself.
+        own = References(Located(references.place((*place, "outputSchema")), answer))
+        example = Skeletons().of_schema(Schemas(own, "writeOnly").schema(answer, ()))
     return FoundTool(
         name=name,
         description=description[:LONGEST] if isinstance(description, str) else "",
         parameters=_parameters(inner, place, references),
         example=example,
+        reads=isinstance(inner.get("annotations"), dict) and inner["annotations"].get("readOnlyHint") is True,
     )
 
 

@@ -16,6 +16,7 @@ class FoundTool:
         parameters: a JSON Schema.
         example: the skeleton of an answer; None if the document does not say.
         request: the HTTP request that a call is; None for tools of other kinds.
+        reads: whether its calls change nothing, as its definition says.
     """
 
     name: str
@@ -23,6 +24,7 @@ class FoundTool:
     parameters: Mapping[str, Any]
     example: Any = None
     request: Mapping[str, Any] | None = None
+    reads: bool = False
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class FoundTools:
     Attributes:
         title: of the document, in words.
         url: the address below which the requests go.
-        left_out: in words, what the document has and the file does not.
+        left_out: the parts of the document that are not in the file, in words.
     """
 
     title: str

@@ -30,9 +30,13 @@ class References:
     def __init__(self, located: Located) -> None:
         self._located = located
 
+    def place(self, key: Key) -> str:
+        """Return the file, the line and the key of a part, for messages."""
+        return f"{self._located.place(key)}: {title(key)}".removesuffix(": ")
+
     def fault(self, key: Key, problem: str) -> DataError:
         """Return the error of a part, which names its file, line and key."""
-        return DataError(f"{self._located.place(key)}: {title(key)}{problem}")
+        return DataError(f"{self.place(key)}: {problem}")
 
     def mapping(self, value: Any, key: Key) -> tuple[Mapping[str, Any], Key]:
         """Return an object, or that to which it refers, and its place.
@@ -101,10 +105,10 @@ class Schemas:
             if name in LEFT_OUT or not isinstance(name, str) or name.startswith(("x-", "$")):
                 continue
             made[name] = self._keyword(name, part, (*place, name), within)
-        _shed(made, self._dropped(found))
+        _shed(made, self._hidden_names(found))
         return _of_2020({**made, **beside}, nullable=found.get("nullable") is True)
 
-    def _dropped(self, found: Mapping[str, Any]) -> set[str]:
+    def _hidden_names(self, found: Mapping[str, Any]) -> set[str]:
         properties = found.get("properties")
         named = properties.items() if isinstance(properties, dict) else ()
         return {name for name, part in named if isinstance(part, dict) and part.get(self._hidden) is True}

@@ -29,7 +29,7 @@ class Skeletons:
 
     def of_schema(self, schema: Mapping[str, Any], depth: int = 0) -> Any:
         """Return the skeleton of the values that fit a schema without references."""
-        schema = _chosen(schema)
+        schema = _merge(schema)
         if "const" in schema:
             return _choices([schema["const"]])
         if isinstance(schema.get("enum"), list) and schema["enum"]:
@@ -77,11 +77,11 @@ def _choices(values: list[Any]) -> Any:
     return {"_one_of": values}
 
 
-def _chosen(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+def _merge(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a schema without alternatives: the first of them, and all parts of ``allOf`` together."""
     merged = dict(schema)
     for part in [part for part in schema.get("allOf") or () if isinstance(part, dict)]:
-        found = _chosen(part)
+        found = _merge(part)
         merged = {**found, **merged}
         if isinstance(found.get("properties"), dict):
             own = merged.get("properties")
@@ -90,7 +90,7 @@ def _chosen(schema: Mapping[str, Any]) -> Mapping[str, Any]:
         for part in [part for part in schema.get(name) or () if isinstance(part, dict)]:
             if part.get("type") != "null":
                 return {
-                    **_chosen(part),
+                    **_merge(part),
                     **{key: value for key, value in merged.items() if key not in ("oneOf", "anyOf")},
                 }
     return merged

@@ -18,11 +18,14 @@ from trialbed_tools.located import plain_value
 from trialbed_tools.worlds import ENDINGS
 
 
-def file_content(found: FoundTools, source: str, answers: str, only: Iterable[str] = ()) -> dict[str, Any]:
+def file_content(
+    found: FoundTools, source: str, answers: str, only: Iterable[str] = (), mcp: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Return the content of a file of these tools.
 
     Args:
         only: patterns of names, such as ``get_*``; empty for all tools.
+        mcp: the server that has them.
 
     Raises:
         DataError: the schema of a tool's arguments is none.
@@ -39,9 +42,11 @@ def file_content(found: FoundTools, source: str, answers: str, only: Iterable[st
         except UnusableSchema as error:
             raise DataError(f"{source}: the schema of {name} cannot be used: {error}") from error
         function = {"name": name, "description": tool.description, "parameters": dict(tool.parameters)}
-        beside = {"example": tool.example, "request": None if tool.request is None else dict(tool.request)}
+        beside = {"example": tool.example, "request": tool.request and dict(tool.request), "reads": tool.reads or None}
+        if mcp is not None and name != tool.name:
+            beside["original"] = tool.name
         tools.append({"function": function} | {key: value for key, value in beside.items() if value is not None})
-    head = {"source": f"{found.title}: {source}", "answers": answers, "url": found.url}
+    head = {"source": f"{found.title}: {source}", "answers": answers, "url": found.url, "mcp": mcp}
     return {**{key: value for key, value in head.items() if value is not None}, "tools": tools}
 
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from trialbed.cli.options import FILE, json_option
 
+if TYPE_CHECKING:
+    from trialbed_tools._imported import FoundTools
+
 EPILOG = """\b
 Examples:
   bench tools import https://petstore3.swagger.io/api/v3/openapi.json -o petstore.yaml
-  bench tools import tools.json -o shop.yaml
+  bench tools import tools.json -o shop.yaml --only 'find_*'
+  bench tools import --mcp 'npx -y @modelcontextprotocol/server-memory' -o memory.yaml
 """
 
 SHOWN = 10
@@ -23,33 +27,57 @@ SHOWN = 10
 
 @click.group("tools", epilog=EPILOG)
 def command() -> None:
-    """Make files of tools of the definitions that an API or a program has."""
+    """Make files of tools of the definitions that an API, a server or a program has."""
 
 
 @command.command("import", epilog=EPILOG)
-@click.argument("source")
+@click.argument("source", required=False)
 @click.option("-o", "--output", type=FILE, required=True, help="The file to write: .yaml, or .json.")
+@click.option("--mcp", metavar="COMMAND|URL", help="Import the tools of an MCP server, in place of SOURCE.")
+@click.option(
+    "--environment",
+    multiple=True,
+    metavar="NAME[=TEXT]",
+    help="A variable that the server of --mcp gets; ${TRIAL_FOLDER} in TEXT is a new folder; repeatable.",
+)
+@click.option("--stateless", is_flag=True, help="The calls to --mcp change nothing: all trials share one server.")
 @click.option("--only", multiple=True, metavar="NAME", help="Only tools of this name, such as get_*; repeatable.")
 @click.option(
     "--answers",
-    type=click.Choice(["schema", "model"]),
-    default="schema",
-    show_default=True,
-    help="What answers the calls: the schemas of answers, or the model of --simulator-model.",
+    type=click.Choice(["schema", "model", "live", "recorded"]),
+    help="The source of the answers to calls. [default: live for --mcp, schema for others]",
 )
 @json_option
-def import_command(source: str, output: Path, only: tuple[str, ...], answers: str, as_json: bool) -> None:
+def import_command(
+    source: str | None,
+    output: Path,
+    mcp: str | None,
+    environment: tuple[str, ...],
+    stateless: bool,
+    only: tuple[str, ...],
+    answers: str | None,
+    as_json: bool,
+) -> None:
     """Write a file of tools, for the tools of a file of tasks.
 
     SOURCE is a file or a URL: an OpenAPI 3 document, whose operations become tools, or definitions of tools as
     OpenAI's, Anthropic's or MCP's API, or LangChain, has them.
     """
-    from trialbed.wire.redaction import shown_url
-    from trialbed_tools._loading import find_tools, is_url
     from trialbed_tools._writing import file_content, write_tools
 
-    found = find_tools(source)
-    content = file_content(found, shown_url(source) if is_url(source) else source, answers, only)
+    if (source is None) == (mcp is None):
+        raise click.UsageError("give SOURCE or --mcp")
+    if source is not None:
+        from trialbed.wire.redaction import shown_url
+        from trialbed_tools._loading import find_tools, is_url
+
+        found = find_tools(source)
+        shown = shown_url(source) if is_url(source) else source
+        content = file_content(found, shown, answers or "schema", only)
+    else:
+        server = _server(str(mcp), environment, stateless=stateless)
+        found = _list(server, output.absolute().parent)
+        content = file_content(found, str(mcp), answers or "live", only, server)
     write_tools(content, output)
     names = [tool["function"]["name"] for tool in content["tools"]]
     if as_json:
@@ -59,6 +87,27 @@ def import_command(source: str, output: Path, only: tuple[str, ...], answers: st
 
     for line in _lines(content, found.left_out, output):
         click.echo(printable(line))
+
+
+def _server(address: str, environment: tuple[str, ...], *, stateless: bool) -> dict[str, Any]:
+    from trialbed_tools._loading import is_url
+
+    made: dict[str, Any] = {"url" if is_url(address) else "command": address}
+    if environment:
+        parts = [text.partition("=") for text in environment]
+        made["environment"] = {name: text if equals else f"${{{name}}}" for name, equals, text in parts}
+    return {**made, "state": False} if stateless else made
+
+
+def _list(server: Mapping[str, Any], folder: Path) -> FoundTools:
+    from trialbed.wire.redaction import redaction_of
+    from trialbed_tools._definitions import read_definitions
+    from trialbed_tools._secrets import secrets_of
+    from trialbed_tools.forms import ServerForm
+    from trialbed_tools.servers import list_server
+
+    form = ServerForm.model_validate(server)
+    return read_definitions(list_server(form, folder, {}, redaction_of(secrets_of(form.environment.values()))))
 
 
 def _lines(content: Mapping[str, Any], left_out: tuple[str, ...], output: Path) -> Iterator[str]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._ -]*$")
 """Names go into file names of results, so they have no separators."""
 
-Answers = Literal["schema", "model"]
-"""The answers to calls: made of the schema, or by the simulator's model."""
+Answers = Literal["schema", "model", "live", "recorded"]
+"""The answers to calls: made of the schema, by the simulator's model, for real and kept, or those that were kept."""
 
 
 class _Form(BaseModel):
@@ -55,6 +55,25 @@ class RequestForm(_Form):
     whole_body: str | None = Field(None, description="The parameter that is the whole body.")
 
 
+class ServerForm(_Form):
+    """The MCP server that answers the calls."""
+
+    command: str | None = Field(None, min_length=1, description="The program, which runs in the folder of the file.")
+    url: str | None = Field(None, pattern=r"^https?://", description="The address of a server that runs already.")
+    state: bool = Field(True, description="Whether calls change later answers: each trial has a server of its own.")
+    environment: dict[str, str] = Field(
+        default={},
+        description="Variables of the program; ${NAME} is the value of another, ${TRIAL_FOLDER} a new, empty folder.",
+    )
+    memory: int = Field(1024, ge=16, description="MiB that the program may use.")
+
+    @model_validator(mode="after")
+    def _check_one(self) -> Self:
+        if (self.command is None) == (self.url is None):
+            raise ValueError("give a command or a url")
+        return self
+
+
 class ToolForm(_Form):
     """A tool of the file."""
 
@@ -62,6 +81,8 @@ class ToolForm(_Form):
     function: FunctionForm
     example: Any = Field(None, description="An answer, whose form all answers have.")
     request: RequestForm | None = None
+    original: str | None = Field(None, description="Its name at the MCP server, if that is another one.")
+    reads: bool = Field(default=False, description="Whether its calls change nothing.")
 
 
 class ToolsForm(_Form):
@@ -71,4 +92,7 @@ class ToolsForm(_Form):
     source: str | None = Field(None, description="The document of which the file was made.")
     answers: Answers = Field("schema", description="The source of the answers to calls.")
     url: str | None = Field(None, pattern=r"^https?://", description="The address below which requests go.")
+    headers: dict[str, str] = Field(default={}, description="Of every request; ${NAME} is the value of a variable.")
+    methods: list[str] = Field(default=["GET", "HEAD"], description="Of requests that are made for real.")
+    mcp: ServerForm | None = None
     tools: list[ToolForm] = Field(min_length=1)

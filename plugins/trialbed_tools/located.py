@@ -95,12 +95,13 @@ def read_document(path: Path) -> Located:
 
 
 def parse_document(text: str, name: str) -> Located:
-    """Read a text as JSON where it begins like JSON, and as YAML otherwise.
+    """Read a text as JSON where it begins like JSON and is no YAML by its name, and as YAML otherwise.
 
     Raises:
         DataError: it is neither; names the line.
     """
-    return parse_json(text, name) if text.lstrip()[:1] in ("{", "[") else parse_yaml(text, name)
+    is_json = text.lstrip()[:1] in ("{", "[") and not name.endswith((".yaml", ".yml"))
+    return parse_json(text, name) if is_json else parse_yaml(text, name)
 
 
 def parse_yaml(text: str, name: str) -> Located:

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from trialbed.errors import DataError
 from trialbed.records import Api
+from trialbed.tasks import AnsweredApi
+from trialbed.wire.json_schemas import JsonSchema, UnusableSchema
 from trialbed_tools.forms import NAME, DefinitionForm, ToolForm, ToolsForm
-from trialbed_tools.located import read_document, validated
+from trialbed_tools.located import naming, read_document, validated
+
+if TYPE_CHECKING:
+    from trialbed_tools._live import LiveTools
 
 ENDINGS = (".yaml", ".yml", ".json")
-"""Of files of tools."""
+"""The endings of files of tools."""
 
 OWN_TOOLS = "tools"
 """The category of tools that a file of tasks defines."""
 
-SIMULATORS = {"schema": "template", "model": "llm"}
-"""Answers -> the simulator that makes them."""
+SIMULATORS = {"model": "llm"}
+"""Answers -> the simulator that makes them; ``template`` makes all others."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +33,15 @@ class World:
     """The content of a file of tools.
 
     Attributes:
-        simulator: answers for the Apis; the name of a driver.
+        tools: those that are answered for real, or as they were, and those that a simulator answers for.
+        simulator: the name of a driver.
+        files: the file, and that of its answers.
     """
 
     path: Path
-    apis: tuple[Api, ...]
+    tools: tuple[Api | AnsweredApi, ...]
     simulator: str
+    files: tuple[Path, ...]
 
 
 def open_world(path: Path) -> World:
@@ -39,22 +49,74 @@ def open_world(path: Path) -> World:
 
     Raises:
         DataError: it is malformed; names the line and the key.
+        UsageError: a variable that its server needs is not set.
     """
     located = read_document(path)
     form = validated(ToolsForm, located)
     name = form.name or path.stem
     if not NAME.match(name):
         raise DataError(f"{path}: the name of the file must match {NAME.pattern}")
-    _check_names(form.tools, path)
-    return World(path, tuple(make_api(tool, name) for tool in form.tools), SIMULATORS[form.answers])
+    _check(form.tools, path)
+    simulator = SIMULATORS.get(form.answers, "template")
+    apis = [make_api(tool, name) for tool in form.tools]
+    if form.answers not in ("live", "recorded"):
+        return World(path, tuple(apis), simulator, (path,))
+    from trialbed_tools._kept import answers_path
+    from trialbed_tools._live import LiveBody
+
+    with naming(located.place(("answers",)), "answers"):
+        live = _live_tools(form, path)
+    names = {
+        tool.function.name: tool.original or tool.function.name
+        for tool in form.tools
+        if form.mcp or _is_made(tool, form)
+    }
+    tools = [AnsweredApi(api, LiveBody(live, names[api.api_name])) if api.api_name in names else api for api in apis]
+    return World(path, tuple(tools), simulator, (path, answers_path(path)))
 
 
-def _check_names(tools: Iterable[ToolForm], path: Path) -> None:
+def _is_made(tool: ToolForm, form: ToolsForm) -> bool:
+    return tool.request is not None and tool.request.method in form.methods
+
+
+def _live_tools(form: ToolsForm, path: Path) -> LiveTools:
+    from trialbed_tools._kept import KeptAnswers, answers_path
+    from trialbed_tools._live import LiveTools
+    from trialbed_tools._secrets import expand, redaction_for
+
+    is_live = form.answers == "live"
+    kept = KeptAnswers(answers_path(path), redaction_for(form))
+    readers = frozenset(tool.original or tool.function.name for tool in form.tools if tool.reads)
+    identity = form.model_dump_json(exclude={"source"})
+    headers = expand(form.headers, "headers") if is_live else {}
+    if form.mcp is not None:
+        from trialbed_tools.servers import server_connection
+
+        if is_live:
+            expand(form.mcp.environment, "mcp.environment")
+        connect = partial(server_connection, form.mcp, path.parent, headers, kept.redaction)
+        return LiveTools(kept, connect if is_live else None, identity, has_state=form.mcp.state, readers=readers)
+    from trialbed_tools._http import HttpConnection
+
+    requests = {tool.function.name: tool.request for tool in form.tools if tool.request is not None}
+    url = form.url
+    if not requests or (url is None and any("://" not in request.path for request in requests.values())):
+        raise DataError(f"{form.answers} needs mcp, or a url and tools with a request")
+    connect_http = partial(HttpConnection, url or "", requests, headers)
+    return LiveTools(kept, connect_http if is_live else None, identity, has_state=False, readers=readers)
+
+
+def _check(tools: Iterable[ToolForm], path: Path) -> None:
     seen = set()
     for tool in tools:
-        if tool.function.name in seen:
-            raise DataError(f"{path}: tools: {tool.function.name!r} occurs twice")
-        seen.add(tool.function.name)
+        name = tool.function.name
+        if name in seen:
+            raise DataError(f"{path}: tools: {name!r} occurs twice")
+        seen.add(name)
+        try:
+            JsonSchema(tool.function.parameters)
+        except UnusableSchema as error:
+            raise DataError(f"{path}: tools: {name}: parameters: {error}") from error
 
 
 def make_api(form: DefinitionForm | ToolForm, category: str = OWN_TOOLS) -> Api:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import math
 import secrets
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -25,10 +26,13 @@ from trialbed.tracebacks import tool_failure, tool_stuck
 if TYPE_CHECKING:
     from aiohttp import web
 
+    from trialbed.tasks import ApiBody
     from trialbed.wire.json_schemas import JsonSchema
 
-PROVENANCE = "function"
-"""The mark of a function's answers in the wire log."""
+LOG = logging.getLogger("trialbed.engine")
+
+CLOSING_SECONDS = 10.0
+"""That tools have to end after a trial, and after a run."""
 
 MAX_REQUEST = 64 * 2**20
 """Bytes of one request of the server."""
@@ -54,6 +58,7 @@ class CallbackServer:
         self._bodies = objects.bodies
         self._simulator = objects.simulator if isinstance(objects.simulator, Simulator) else None
         self._trials: dict[str, _Trial] = {}
+        self._to_end: dict[Any, ApiBody] = {}
         self._loop = OwnLoop()
         self._runner: web.AppRunner | None = None
         self.url: str | None = None
@@ -77,12 +82,15 @@ class CallbackServer:
     async def __aexit__(self, *_: object) -> None:
         if self._runner is not None:
             await self._runner.cleanup()
+        for body in self._to_end.values():
+            await _end(self._loop, body.end_run)
         self._loop.end()
 
     def of(self, objects: RunObjects, seconds: float) -> CallbackServer:
         """Return one for the trials of other objects that answers at the same address, as long as this one is open."""
         other = CallbackServer(objects, seconds)
         other._trials, other._loop, other.url = self._trials, self._loop, self.url
+        other._to_end = self._to_end
         return other
 
     def apis(self, query: Query) -> tuple[ApiRef, ...]:
@@ -92,6 +100,7 @@ class CallbackServer:
     def open(self, trial: str, query: Query) -> None:
         """Make the objects that the calls of a trial act on."""
         if self.url is not None:
+            self._to_end |= {body.owner: body for body in self._bodies.values() if body.has_to_end}
             self._trials[trial] = _Trial(query, self._bodies, self._simulator, self._loop, self._seconds)
 
     async def close(self, trial: str) -> tuple[Json, Failure | None]:
@@ -118,14 +127,15 @@ class _Trial:
     """
 
     def __init__(
-        self, query: Query, bodies: Mapping[ApiRef, Any], simulator: Simulator | None, loop: OwnLoop, seconds: float
+        self, query: Query, bodies: Mapping[ApiRef, ApiBody], simulator: Simulator | None, loop: OwnLoop, seconds: float
     ) -> None:
         self._apis = {api.ref: api for api in query.apis}
         self._loop = loop
         self._bodies = bodies
         self._simulator = simulator
         self._seconds = seconds
-        self._owners: dict[type, Any] = {}
+        self._owners: dict[Any, Any] = {}
+        self._to_end: list[tuple[ApiBody, Any]] = []
         self._world: World | None = None
         self._thread = OwnThread()
         self._state = query.initial_state
@@ -147,7 +157,9 @@ class _Trial:
             for body in (self._bodies[ref] for ref in self._apis if ref in self._bodies):
                 if body.owner is not None and body.owner not in self._owners:
                     with self._failing("making the tools", body.owner):
-                        self._owners[body.owner] = await self._do(partial(body.make_owner, state), body.owner)
+                        owner = await self._do(partial(body.make_owner, state), body.owner)
+                        self._owners[body.owner] = owner
+                        self._to_end += [(body, owner)] if body.has_to_end else []
 
     async def _do(self, work: Callable[[], Any], code: object) -> Any:
         """Do something in the thread of the trial's objects."""
@@ -160,13 +172,14 @@ class _Trial:
     async def answer(self, ref: ApiRef, arguments: Json) -> str:
         """Return the answer to a call as JSON."""
         await self._make()
-        api, provenance = self._apis[ref], PROVENANCE
+        api, provenance = self._apis[ref], ""
         body = self._bodies.get(ref)
         try:
             problem = _problem(api, arguments) if body is not None or (self._world and self._world.checked) else ""
             if problem:
                 return _answer(problem)
             if body is not None:
+                provenance = body.provenance
                 # Calls of functions overlap.
                 doing = partial(do_alone, seconds=self._seconds) if body.owner is None else self._do
                 owner, waiting = self._owners.get(body.owner), partial(self._wait, code=body.code)
@@ -201,6 +214,8 @@ class _Trial:
             return await self._read_state()
         finally:
             self._thread.end()
+            for body, owner in self._to_end:
+                await _end(self._loop, partial(body.end_trial, owner))
 
     async def _read_state(self) -> Json:
         holders = [owner for owner in self._owners.values() if hasattr(owner, "state")]
@@ -225,6 +240,14 @@ class _Trial:
         failure = tool_stuck(name, error) if isinstance(error, StuckCode) else tool_failure(name, error, code)
         self.failure = self.failure or failure
         return failure.message
+
+
+async def _end(loop: OwnLoop, ending: Callable[[], Awaitable[None]]) -> None:
+    """End what tools hold; that it fails takes nothing from a trial."""
+    try:
+        await loop.do(ending, CLOSING_SECONDS)
+    except Exception as error:  # noqa: BLE001 - its trials are over
+        LOG.warning("a tool could not be ended: %s: %s", type(error).__name__, error)
 
 
 def _module(code: object) -> str:

@@ -21,7 +21,7 @@ from trialbed.sources import source_of
 from trialbed.suggestions import closest, did_you_mean
 
 if TYPE_CHECKING:
-    from trialbed.tasks import ToolBody
+    from trialbed.tasks import ApiBody
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class RunObjects:
     judge: Judge | None = None
     selector: ToolSelector | None = None
     simulator: str | Simulator | None = None
-    bodies: Mapping[ApiRef, ToolBody] = field(default_factory=dict)
+    bodies: Mapping[ApiRef, ApiBody] = field(default_factory=dict)
     plugins: Mapping[str, object] = field(default_factory=dict)
     model: ModelDriver | None = None
     checks: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
@@ -72,19 +72,22 @@ class RunObjects:
         return digest.hexdigest() if texts else None
 
     def _texts(self) -> Iterator[str]:
-        bodies = {ref.title: body.code for ref, body in self.bodies.items()}
         plugins = {name: getattr(plugin, "code", plugin) for name, plugin in self.plugins.items()}
         for kind, objects in (
             ("agent", self.agents),
-            ("tool", bodies),
             ("plugin", plugins),
             ("check", self.checks),
         ):
             yield from (f"{kind} {name}: {source_of(thing)}" for name, thing in sorted(objects.items()))
+        yield from (f"tool {ref.title}: {body.source()}" for ref, body in sorted(self.bodies.items(), key=_title))
         for kind in ("judge", "selector", "simulator"):
             thing = getattr(self, kind)
             if thing is not None:
                 yield f"{kind}: {thing if isinstance(thing, str) else source_of(getattr(thing, 'code', thing))}"
+
+
+def _title(item: tuple[ApiRef, Any]) -> str:
+    return item[0].title
 
 
 NO_OBJECTS = RunObjects()

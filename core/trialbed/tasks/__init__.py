@@ -2,12 +2,14 @@
 
 from trialbed.tasks._dataset import TASKS, TaskDataset, write_queries
 from trialbed.tasks._expect import Expect
-from trialbed.tasks._functions import ToolBody, function_tools
+from trialbed.tasks._functions import AnsweredApi, ApiBody, ToolBody, function_tools
 from trialbed.tasks._task import MARK, CompiledTasks, Task, call, compile_tasks, tool
 
 __all__ = [
     "MARK",
     "TASKS",
+    "AnsweredApi",
+    "ApiBody",
     "CompiledTasks",
     "Expect",
     "Task",

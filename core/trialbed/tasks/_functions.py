@@ -7,7 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, ClassVar, NamedTuple, Protocol, cast
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
@@ -17,6 +17,7 @@ from pydantic_core import ArgsKwargs, to_jsonable_python
 from trialbed.contracts import ApiRefused
 from trialbed.errors import UsageError
 from trialbed.records import Api, Json, Parameter
+from trialbed.sources import source_of
 
 FUNCTIONS = "functions"
 """The category of Apis that are functions. The category of methods is the name of their class."""
@@ -36,6 +37,54 @@ Way = Callable[[Callable[[], Any]], Awaitable[Any]]
 """Runs a function, such as in a thread, or one that makes a coroutine, such as in an event loop of its own."""
 
 
+class ApiBody(Protocol):
+    """The answers to the calls of an Api, made in the program that runs it.
+
+    Attributes:
+        owner: equal for the Apis that share the object of a trial; None where there is no such object.
+        provenance: the mark of its answers in the wire log.
+        has_to_end: whether something is held for a trial, or for the run, that has to be ended.
+    """
+
+    @property
+    def owner(self) -> Any:
+        """See above."""
+
+    @property
+    def provenance(self) -> str:
+        """See above."""
+
+    @property
+    def has_to_end(self) -> bool:
+        """See above."""
+
+    @property
+    def code(self) -> Any:
+        """The function, class or object that is named where it fails."""
+
+    def source(self) -> str:
+        """Return a text that distinguishes versions of the code."""
+
+    def make_owner(self, state: Json) -> Any:
+        """Make the object of a trial, which reaches no server yet."""
+
+    async def end_trial(self, owner: Any) -> None:
+        """End the server that the object of a trial holds."""
+
+    async def end_run(self) -> None:
+        """End the server of all trials."""
+
+    async def call(self, arguments: Mapping[str, Json], owner: Any, blocking: Way, waiting: Way) -> Json:
+        """Return the response to a call; see ``ToolBody.call``."""
+
+
+class AnsweredApi(NamedTuple):
+    """A tool of a task: an Api, and the answers to its calls."""
+
+    api: Api
+    body: ApiBody
+
+
 @dataclass(frozen=True)
 class ToolBody:
     """The answers to the calls of an Api: those of a function, or of a method of an object that each trial has anew.
@@ -46,11 +95,17 @@ class ToolBody:
 
     function: Callable[..., Any]
     owner: type | None = None
+    provenance: ClassVar[str] = "function"
+    has_to_end: ClassVar[bool] = False
 
     @property
     def code(self) -> Any:
-        """The function or class, whose source distinguishes its versions."""
+        """The function or class."""
         return self.owner or self.function
+
+    def source(self) -> str:
+        """Return the source of the function or class."""
+        return source_of(self.code)
 
     @cached_property
     def reader(self) -> TypeAdapter[Any]:
@@ -86,6 +141,12 @@ class ToolBody:
             return None
         takes_state = STATE in inspect.signature(self.owner).parameters
         return self.owner(**{STATE: state}) if takes_state else self.owner()
+
+    async def end_trial(self, owner: Any) -> None:
+        """Nothing: the object of a trial goes with it."""
+
+    async def end_run(self) -> None:
+        """Nothing: trials share no more than the code."""
 
     async def call(self, arguments: Mapping[str, Json], owner: Any, blocking: Way, waiting: Way) -> Json:
         """Call the function, and return its result as JSON.

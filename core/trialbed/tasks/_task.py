@@ -12,9 +12,9 @@ from trialbed.errors import UsageError
 from trialbed.records import Api, ApiRef, Expected, GoldCall, Json, Query, ScriptedCall, ToolSpec
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.tasks._expect import Calls, Check, Expect
-from trialbed.tasks._functions import STATE, ToolBody, function_tools
+from trialbed.tasks._functions import STATE, AnsweredApi, ApiBody, function_tools
 
-Tool = Callable[..., Any] | Api | ToolSpec | str
+Tool = Callable[..., Any] | Api | AnsweredApi | ToolSpec | str
 Tools = Iterable[Tool] | Callable[..., Any]
 
 MARK = "__trialbed_tool__"
@@ -77,7 +77,7 @@ class CompiledTasks(NamedTuple):
     """
 
     queries: tuple[Query, ...]
-    functions: dict[ApiRef, ToolBody]
+    functions: dict[ApiRef, ApiBody]
     checks: dict[str, Check]
 
 
@@ -196,6 +196,9 @@ def _apis(tool: Any, named: Mapping[str, Api], compiled: CompiledTasks, where: s
         return [named[tool]]
     if isinstance(tool, Api):
         return [tool]
+    if isinstance(tool, AnsweredApi):
+        _add_body(tool.api, tool.body, compiled, where)
+        return [tool.api]
     spec = getattr(tool, "spec", tool)
     if isinstance(spec, ToolSpec):
         return [Api(**spec.api.model_dump(), description=spec.description, json_schema=spec.parameters)]
@@ -203,11 +206,15 @@ def _apis(tool: Any, named: Mapping[str, Api], compiled: CompiledTasks, where: s
         raise UsageError(f"{where}: {tool!r:.60} is not a tool; give a function, a class, an Api or a Tool")
     found = list(function_tools(tool))
     for api, body in found:
-        if compiled.functions.setdefault(api.ref, body) != body:
-            raise UsageError(f"{where}: two different tools are called {api.api_name!r}; give one another name")
+        _add_body(api, body, compiled, where)
     if not found:
         raise UsageError(f"{where}: {tool.__qualname__} has no public method that could be a tool beside {STATE}()")
     return [api for api, _ in found]
+
+
+def _add_body(api: Api, body: ApiBody, compiled: CompiledTasks, where: str) -> None:
+    if compiled.functions.setdefault(api.ref, body) != body:
+        raise UsageError(f"{where}: two different tools are called {api.api_name!r}; give one another name")
 
 
 def _gold_call(item: Any, apis: Sequence[Api], where: str, key: str = "calls") -> GoldCall:

@@ -16,6 +16,7 @@ from support.examples import examples
 
 from trialbed.engine import open_dataset
 from trialbed.errors import DataError, UsageError
+from trialbed.records import Api
 from trialbed.wire.json_schemas import JsonSchema
 from trialbed_server.simulators.template import TemplateSimulator
 from trialbed_tools._names import unique_names
@@ -162,7 +163,8 @@ def test_answers_by_schema_fit_it(tmp_path: Path) -> None:
     path = tmp_path / "shop.yaml"
     tool = {"function": {"name": "find"}, "example": Skeletons().of_schema(schema)}
     path.write_text(yaml_text({"tools": [tool]}), encoding="utf-8")
-    (api,) = open_world(path).apis
+    (api,) = open_world(path).tools
+    assert isinstance(api, Api)
     for number in range(20):
         answer = asyncio.run(TemplateSimulator().simulate(api, "shop/find", {"id": number}))
         assert JsonSchema(schema).problems(answer.response) == ()

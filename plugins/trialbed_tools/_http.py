@@ -1,0 +1,126 @@
+"""Calls that are HTTP requests."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from trialbed_tools._kept import KeptAnswer
+from trialbed_tools._live import LARGEST, ToolsUnreachable
+from trialbed_tools.forms import RequestForm
+
+if TYPE_CHECKING:
+    import httpx
+
+SECONDS = 60.0
+"""For which one request may take."""
+
+NOT_THE_CALL = frozenset({401, 403, 407, 408, 421, 425, 429})
+"""Statuses that speak of keys, time or load, and not of the call."""
+
+
+class HttpConnection:
+    """Makes the requests that calls are.
+
+    Args:
+        url: below which the paths are.
+        requests: name of a tool -> the form of its request.
+        headers: of every request.
+    """
+
+    def __init__(self, url: str, requests: Mapping[str, RequestForm], headers: Mapping[str, str]) -> None:
+        self._url = url
+        self._requests = requests
+        self._headers = headers
+        self._client: httpx.AsyncClient | None = None
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> KeptAnswer:
+        """Make a request.
+
+        Raises:
+            ToolsUnreachable: there is no answer, or one that does not speak of the call.
+        """
+        from trialbed.wire._httpx import httpx
+
+        if self._client is None:
+            self._client = httpx.AsyncClient(timeout=SECONDS)
+        parts = request_parts(self._requests[name], arguments, self._url)
+        if isinstance(parts, str):
+            return KeptAnswer(error=parts)
+        headers = {**self._headers, **parts.pop("headers")}
+        try:
+            async with self._client.stream(headers=headers, **parts) as answer:
+                body = bytearray()
+                async for piece in answer.aiter_bytes():
+                    body += piece
+                    if len(body) > LARGEST:
+                        raise ToolsUnreachable(f"the answer is larger than {LARGEST:,} bytes")
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise ToolsUnreachable(f"{type(error).__name__}: {error}") from error
+        return _answer(answer.status_code, bytes(body))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            await self._client.aclose()
+
+
+def request_parts(form: RequestForm, arguments: Mapping[str, Any], url: str) -> dict[str, Any] | str:
+    """Return the parts of the request that a call is, as httpx takes them; a text if it can be none."""
+    left = dict(arguments)
+    path = form.path
+    for name in re.findall(r"\{([^{}]+)\}", path):
+        value = quote(_text(left.pop(name, "")), safe="")
+        if value in ("", ".", ".."):
+            return f"{name}: must not be empty"
+        path = path.replace(f"{{{name}}}", value)
+    query: list[tuple[str, str]] = []
+    for name in form.query:
+        if name in left:
+            query += _pairs(name, left.pop(name), joined=name in form.commas)
+    headers = {name: _text(left.pop(name)) for name in form.headers if name in left}
+    if any(not value.isprintable() or not value.isascii() for value in headers.values()):
+        return "a header is one line in ASCII"
+    made: dict[str, Any] = {"method": form.method, "url": path if "://" in path else url + path, "headers": headers}
+    if query:
+        made["params"] = query
+    body = left.get(form.whole_body) if form.whole_body else left
+    if form.body == "json" and (body is not None and (left or not form.whole_body)):
+        made["json"] = body
+    elif form.body == "form" and isinstance(body, dict):
+        made["data"] = {name: [text for _, text in _pairs(name, value, joined=False)] for name, value in body.items()}
+    return made
+
+
+def _pairs(name: str, value: Any, *, joined: bool) -> list[tuple[str, str]]:
+    if isinstance(value, dict):
+        return [(f"{name}[{key}]", _text(part)) for key, part in value.items()]
+    if isinstance(value, list) and joined:
+        return [(name, ",".join(map(_text, value)))]
+    return [(name, _text(part)) for part in (value if isinstance(value, list) else [value])]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _answer(status: int, body: bytes) -> KeptAnswer:
+    text = body.decode("utf-8", "replace")
+    if 200 <= status < 300:
+        return KeptAnswer(read_value(text))
+    if 400 <= status < 500 and status not in NOT_THE_CALL:
+        return KeptAnswer(error=f"status {status}: {text[:2000]}".strip().rstrip(":"))
+    raise ToolsUnreachable(f"status {status}: {text[:200]}".strip().rstrip(":"))
+
+
+def read_value(text: str) -> Any:
+    """Return the value of a text that is JSON; the text itself if it is none."""
+    from trialbed.wire import parse_json
+
+    try:
+        return parse_json(text)
+    except (ValueError, RecursionError):
+        return text

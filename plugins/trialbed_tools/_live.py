@@ -1,0 +1,175 @@
+"""Tools whose calls are answered for real, or as they were."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
+
+from trialbed.contracts import ApiRefused
+from trialbed.errors import TrialbedError
+from trialbed_tools._kept import Call, KeptAnswer, KeptAnswers
+
+Way = Callable[[Callable[[], Any]], Awaitable[Any]]
+
+LARGEST = 4 * 2**20
+"""Bytes of one answer."""
+
+
+class ToolsUnreachable(TrialbedError):
+    """A live tool gives no answer, which says nothing of the agent."""
+
+
+class Connection(Protocol):
+    """The way to live tools."""
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> KeptAnswer:
+        """Make a call.
+
+        Raises:
+            ToolsUnreachable: there is no answer.
+        """
+
+    async def close(self) -> None:
+        """Close it; a server that was started for it ends."""
+
+
+class LiveTools:
+    """The tools of a file whose calls pass through once, and are answered as before from then on.
+
+    Args:
+        connect: makes a connection; None where nothing but kept answers is given.
+        has_state: whether calls change the answers to later ones: each trial then has a connection of its own.
+        readers: names of tools that change nothing.
+        identity: a text that is another where the tools are other ones.
+    """
+
+    def __init__(
+        self,
+        kept: KeptAnswers,
+        connect: Callable[[], Connection] | None,
+        identity: str,
+        *,
+        has_state: bool,
+        readers: frozenset[str] = frozenset(),
+    ) -> None:
+        self.kept = kept
+        self.has_state = has_state
+        self.readers = readers
+        self.identity = identity if connect else f"{identity} {kept.digest()}"
+        self.provenance = "live" if connect else "recorded"
+        self._connect = connect
+        self._shared: Connection | None = None
+
+    def connection(self) -> Connection:
+        """Return a connection: a new one, or the one of all trials where calls change nothing.
+
+        Raises:
+            ApiRefused: nothing but kept answers is given.
+        """
+        if self._connect is None:
+            raise ApiRefused("no answer to this call is recorded")
+        if self.has_state:
+            return self._connect()
+        if self._shared is None:
+            self._shared = self._connect()
+        return self._shared
+
+    async def close(self) -> None:
+        """Close the connection of all trials."""
+        shared, self._shared = self._shared, None
+        if shared is not None:
+            await shared.close()
+
+
+class TrialCalls:
+    """The calls of one trial to the tools of a file."""
+
+    def __init__(self, tools: LiveTools) -> None:
+        self._tools = tools
+        self._before: list[Call] = []
+        self._connection: Connection | None = None
+        self._reached = 0
+        self._turn = asyncio.Lock()
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> Any:
+        """Return the response to a call.
+
+        Raises:
+            ApiRefused: the tool refuses it, or no answer is kept and none can be got.
+            ToolsUnreachable: there is no answer.
+        """
+        if not self._tools.has_state:
+            return _unpack(await self._answer((name, arguments)))
+        async with self._turn:
+            answer = await self._answer((name, arguments))
+            if name not in self._tools.readers:
+                self._before.append((name, arguments))
+            return _unpack(answer)
+
+    async def _answer(self, call: Call) -> KeptAnswer:
+        kept = self._tools.kept
+        found = kept.find(call, self._before)
+        if found is not None:
+            return found
+        if self._connection is None:
+            self._connection = self._tools.connection()
+        # Calls that were answered from the file did not reach the server, which has to be in the same state.
+        for earlier in self._before[self._reached :]:
+            await self._connection.call(*earlier)
+            self._reached += 1
+        answer = kept.add(call, self._before, await self._connection.call(*call))
+        self._reached += self._tools.has_state and call[0] not in self._tools.readers
+        return answer
+
+    async def close(self) -> None:
+        """Close the connection, if it is the trial's own."""
+        connection, self._connection = self._connection, None
+        if connection is not None and self._tools.has_state:
+            await connection.close()
+
+
+def _unpack(answer: KeptAnswer) -> Any:
+    if answer.error:
+        raise ApiRefused(answer.error)
+    return answer.response
+
+
+class LiveBody:
+    """The answers to the calls of one live tool; see ``trialbed.tasks.ApiBody``."""
+
+    def __init__(self, tools: LiveTools, name: str) -> None:
+        self.owner = tools
+        self.provenance = tools.provenance
+        self.has_to_end = True
+        self._name = name
+
+    @property
+    def code(self) -> Any:
+        """The tools of the file."""
+        return self.owner
+
+    def source(self) -> str:
+        """Return a text that distinguishes versions of the tool."""
+        return f"{self._name} {self.owner.identity}"
+
+    async def end_trial(self, owner: TrialCalls) -> None:
+        """End the server of a trial."""
+        await owner.close()
+
+    async def end_run(self) -> None:
+        """End the server of all trials."""
+        await self.owner.close()
+
+    def make_owner(self, state: Any) -> TrialCalls:  # noqa: ARG002 - as functions have it
+        """Return the calls of a trial, which reach no server before the first one."""
+        return TrialCalls(self.owner)
+
+    async def call(self, arguments: Mapping[str, Any], owner: TrialCalls, blocking: Way, waiting: Way) -> Any:  # noqa: ARG002 - as functions have it
+        """Return the response to a call.
+
+        Raises:
+            ApiRefused: the tool refuses it.
+            ToolsUnreachable: there is no answer.
+        """
+        return await waiting(lambda: owner.call(self._name, dict(arguments)))

@@ -1,0 +1,63 @@
+"""Keys of live tools: values of variables, which no file and no answer holds."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from trialbed.errors import DataError, UsageError
+from trialbed.settings import MIN_SECRET, secret_values
+from trialbed.wire.redaction import Redaction, redaction_of
+from trialbed_tools.forms import ToolsForm
+
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]{0,100})\}")
+KEY = re.compile(r"authorization|cookie|key|token|secret|password", re.IGNORECASE)
+
+
+FOLDER = "TRIAL_FOLDER"
+"""The variable that has the path of a new folder, for the files of one server."""
+
+
+def expand(texts: Mapping[str, str], key: str, folder: Path | None = None) -> dict[str, str]:
+    """Return texts, each with the values of the variables that it names as ``${NAME}``.
+
+    Args:
+        key: of the texts in the file.
+        folder: the value of ``${TRIAL_FOLDER}``; None leaves it as it is.
+
+    Raises:
+        DataError: a key stands in the file.
+        UsageError: a variable is not set.
+    """
+
+    def value(match: re.Match[str]) -> str:
+        if match[1] == FOLDER:
+            return match[0] if folder is None else str(folder)
+        found = os.environ.get(match[1])
+        if not found:
+            raise UsageError(f"{key}: the variable {match[1]} is not set")
+        return found
+
+    for name, text in texts.items():
+        if KEY.search(name) and not VARIABLE.search(text):
+            raise DataError(f"{key}.{name}: keys do not stand in files; write ${{NAME}} of a variable that has it")
+    return {name: VARIABLE.sub(value, text) for name, text in texts.items()}
+
+
+def needs_folder(texts: Mapping[str, str]) -> bool:
+    """Return whether a text names the new folder."""
+    return any(FOLDER in VARIABLE.findall(text) for text in texts.values())
+
+
+def redaction_for(form: ToolsForm) -> Redaction:
+    """Return what masks this program's secrets, and the values of the variables that the tools get."""
+    return redaction_of(secrets_of([*form.headers.values(), *(form.mcp.environment.values() if form.mcp else ())]))
+
+
+def secrets_of(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return this program's secrets, and the values of the variables that texts name, longest first."""
+    names = [name for text in texts for name in VARIABLE.findall(text)]
+    own = {value for name in names if len(value := os.environ.get(name, "")) >= MIN_SECRET}
+    return tuple(sorted({*secret_values(), *own}, key=lambda value: (-len(value), value)))

@@ -1,0 +1,281 @@
+"""MCP servers: a program that is started here, or a URL."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shlex
+import signal
+from collections import deque
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trialbed.files import temporary_folder
+from trialbed.wire.redaction import Redaction, shown_url
+from trialbed_tools._live import LARGEST, ToolsUnreachable
+from trialbed_tools._rpc import McpConnection
+from trialbed_tools._secrets import expand, needs_folder
+from trialbed_tools.forms import ServerForm
+from trialbed_tools.located import Located
+
+if TYPE_CHECKING:
+    import httpx
+
+GIVEN = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR", "SHELL", "TERM", "SYSTEMROOT")
+"""Variables that every server has; others, which may be keys, only where the file names them."""
+
+FIRST_SECONDS, SECONDS = 180.0, 120.0
+"""For the first message, before which a package may have to be downloaded, and for each later one."""
+
+ENDING_SECONDS = 2.0
+"""For which a program may end by itself."""
+
+LOOK_SECONDS = 0.5
+"""Between two looks at the memory of a program."""
+
+TAIL = 2_000
+"""Characters of its standard error that a message has."""
+
+
+class ProgramChannel:
+    """A program that speaks MCP over its standard input and output, in a process group of its own.
+
+    Args:
+        memory: bytes that it and its children may use.
+        redaction: masks its keys in its output.
+    """
+
+    def __init__(
+        self, process: asyncio.subprocess.Process, memory: int, redaction: Redaction, resources: ExitStack
+    ) -> None:
+        self._process = process
+        self._resources = resources
+        self._memory = memory
+        self._redaction = redaction
+        self._seconds = FIRST_SECONDS
+        self._problem = ""
+        self._errors: deque[str] = deque(maxlen=20)
+        self._tasks = [asyncio.create_task(self._listen()), asyncio.create_task(self._watch())]
+
+    @classmethod
+    async def start(
+        cls, command: str, folder: Path, environment: Mapping[str, str], memory: int, redaction: Redaction
+    ) -> ProgramChannel:
+        """Start a program.
+
+        Args:
+            environment: as the file has it.
+
+        Raises:
+            ToolsUnreachable: it cannot be started.
+            UsageError: a variable that it needs is not set.
+        """
+        resources = ExitStack()
+        own = resources.enter_context(temporary_folder()) if needs_folder(environment) else None
+        given = {name: os.environ[name] for name in GIVEN if name in os.environ}
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *shlex.split(command),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                cwd=folder,
+                env={**given, **expand(environment, "mcp.environment", own)},
+                limit=LARGEST,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            resources.close()
+            raise ToolsUnreachable(f"{command}: cannot be started: {error}") from error
+        return cls(process, memory, redaction, resources)
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """Write a line."""
+        stdin = self._process.stdin
+        assert stdin is not None  # noqa: S101 - asked for above
+        try:
+            stdin.write(json.dumps(message).encode() + b"\n")
+            async with asyncio.timeout(SECONDS):
+                await stdin.drain()
+        except (OSError, TimeoutError) as error:
+            raise self._ending() from error
+
+    async def receive(self) -> dict[str, Any]:
+        """Read lines up to the next message; others are not the protocol's."""
+        stdout = self._process.stdout
+        assert stdout is not None  # noqa: S101 - asked for above
+        seconds, self._seconds = self._seconds, SECONDS
+        try:
+            async with asyncio.timeout(seconds):
+                while line := await stdout.readline():
+                    with suppress(ValueError, RecursionError):
+                        message = json.loads(line)
+                        if isinstance(message, dict):
+                            return message
+        except TimeoutError:
+            raise ToolsUnreachable(f"the server sends nothing for {seconds:g} s{self._tail()}") from None
+        except ValueError as error:
+            raise ToolsUnreachable(f"the server sends a line of more than {LARGEST:,} bytes") from error
+        raise self._ending()
+
+    async def close(self) -> None:
+        """End the program and its children."""
+        for task in self._tasks:
+            task.cancel()
+        stdin = self._process.stdin
+        if stdin is not None:
+            stdin.close()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(ENDING_SECONDS):
+                await self._process.wait()
+        self._kill()
+        await self._process.wait()
+        self._resources.close()
+
+    def _kill(self) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    async def _listen(self) -> None:
+        stderr = self._process.stderr
+        while stderr is not None and (piece := await stderr.read(4096)):
+            self._errors.append(piece.decode(errors="replace"))
+
+    async def _watch(self) -> None:
+        while self._process.returncode is None:
+            if await asyncio.to_thread(_memory_of, self._process.pid) > self._memory:
+                self._problem = f"it used more than {self._memory // 2**20} MiB"
+                self._kill()
+                return
+            await asyncio.sleep(LOOK_SECONDS)
+
+    def _ending(self) -> ToolsUnreachable:
+        return ToolsUnreachable(f"the server has ended{f': {self._problem}' if self._problem else self._tail()}")
+
+    def _tail(self) -> str:
+        text = self._redaction.text("".join(self._errors))[-TAIL:].strip()
+        return f"; it wrote: {text}" if text else ""
+
+
+def _memory_of(pid: int) -> int:
+    """Return the bytes of memory that a process and its children use."""
+    import psutil
+
+    used = 0
+    with suppress(psutil.Error):
+        process = psutil.Process(pid)
+        for one in [process, *process.children(recursive=True)]:
+            with suppress(psutil.Error):
+                used += one.memory_info().rss
+    return used
+
+
+def server_connection(
+    form: ServerForm, folder: Path, headers: Mapping[str, str], redaction: Redaction
+) -> McpConnection:
+    """Return a connection to a server, which is started with the first request."""
+    if form.command is None:
+        url = str(form.url)
+        return McpConnection(lambda: _at_once(UrlChannel(url, headers)))
+    memory = form.memory * 2**20
+    return McpConnection(partial(ProgramChannel.start, form.command, folder, form.environment, memory, redaction))
+
+
+def list_server(form: ServerForm, folder: Path, headers: Mapping[str, str], redaction: Redaction) -> Located:
+    """Return the tools of a server as it lists them.
+
+    Raises:
+        ToolsUnreachable: it gives no list.
+        UsageError: a variable that it needs is not set.
+    """
+
+    async def ask() -> list[dict[str, Any]]:
+        connection = server_connection(form, folder, headers, redaction)
+        try:
+            return await connection.list_tools()
+        finally:
+            await connection.close()
+
+    name = redaction.text(form.command or shown_url(str(form.url)))
+    try:
+        return Located(name, {"tools": redaction.value(asyncio.run(ask()))})
+    except ToolsUnreachable as error:
+        raise ToolsUnreachable(f"{name}: {error}") from error
+
+
+async def _at_once(channel: UrlChannel) -> UrlChannel:
+    return channel
+
+
+class UrlChannel:
+    """A server at a URL, over streamable HTTP: an answer is one JSON document, or a stream of events."""
+
+    def __init__(self, url: str, headers: Mapping[str, str]) -> None:
+        self._url = url
+        self._headers = {**headers, "accept": "application/json, text/event-stream"}
+        self._messages: deque[dict[str, Any]] = deque()
+        self._client: httpx.AsyncClient | None = None
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """Post a message, and keep those that it is answered with."""
+        from trialbed.wire._httpx import httpx
+
+        if self._client is None:
+            self._client = httpx.AsyncClient(timeout=SECONDS)
+        try:
+            async with self._client.stream("POST", self._url, json=message, headers=self._headers) as answer:
+                body = bytearray()
+                async for piece in answer.aiter_bytes():
+                    body += piece
+                    if len(body) > LARGEST:
+                        raise ToolsUnreachable(f"the answer is larger than {LARGEST:,} bytes")
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise ToolsUnreachable(f"{type(error).__name__}: {error}") from error
+        if not answer.is_success:
+            raise ToolsUnreachable(f"status {answer.status_code}: {body[:200].decode(errors='replace')}")
+        session = answer.headers.get("mcp-session-id")
+        if session:
+            self._headers["mcp-session-id"] = session
+        self._messages += _messages(body.decode(errors="replace"), answer.headers.get("content-type", ""))
+        for found in self._messages:
+            result = found.get("result")
+            if isinstance(result, dict) and isinstance(result.get("protocolVersion"), str):
+                self._headers["mcp-protocol-version"] = result["protocolVersion"]
+
+    async def receive(self) -> dict[str, Any]:
+        """Return the next message of the last answer."""
+        if not self._messages:
+            raise ToolsUnreachable("the server sends no answer")
+        return self._messages.popleft()
+
+    async def close(self) -> None:
+        """End the session."""
+        from trialbed.wire._httpx import httpx
+
+        if self._client is None:
+            return
+        if "mcp-session-id" in self._headers:
+            with suppress(httpx.HTTPError):
+                await self._client.delete(self._url, headers=self._headers, timeout=ENDING_SECONDS)
+        await self._client.aclose()
+
+
+def _messages(body: str, kind: str) -> list[dict[str, Any]]:
+    texts = [body]
+    if kind.startswith("text/event-stream"):
+        events = body.replace("\r\n", "\n").split("\n\n")
+        texts = ["\n".join(_data(event)) for event in events]
+    found = []
+    for text in texts:
+        with suppress(ValueError, RecursionError):
+            value = json.loads(text)
+            found += [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)]
+    return found
+
+
+def _data(event: str) -> list[str]:
+    return [line[5:].removeprefix(" ") for line in event.split("\n") if line.startswith("data:")]
