@@ -85,7 +85,7 @@ def misbehave() -> None:
 
 if __name__ == "__main__":
     with Path("started").open("a") as started:
-        started.write("x")
+        started.write(f"{os.getpid()}\n")
     if HABIT == "refuses":
         send({"id": 1, "error": {"code": -32600, "message": "not today"}})
     for line in sys.stdin:

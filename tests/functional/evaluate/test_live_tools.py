@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 from support import mcp_server
 
 from trialbed import evaluate, open_store
@@ -15,7 +16,7 @@ TOOLS = """
 answers: {answers}
 mcp: {{command: {python} -I {server}}}
 tools:
-  - {{function: {{name: add, parameters: {{properties: {{item: {{type: string}}}}, required: [item]}}}}, original: cart.add}}
+  - {{function: {{name: add, parameters: {{properties: {{item: {{type: string}}}}}}}}, original: cart.add}}
   - {{function: {{name: list}}, reads: true}}
 """
 
@@ -38,6 +39,7 @@ def write(answers: str) -> None:
     Path("shop.yaml").write_text(text, encoding="utf-8")
 
 
+@pytest.mark.slow(8)
 def test_calls_pass_through_once_each_trial_with_its_own_server_and_are_replayed_without_it() -> None:
     Path("tasks.yaml").write_text(TASKS, encoding="utf-8")
     write("live")
@@ -47,15 +49,17 @@ def test_calls_pass_through_once_each_trial_with_its_own_server_and_are_replayed
     evaluate({"mine": buy}, "tasks.yaml")
     evaluate({"mine": buy}, "tasks.yaml", faults='{"tools": {"rate": 1, "faults": ["server_error"]}}')
     assert not Path("started").exists()
-    # The second task's call is the first of the other's, and was answered from the file.
-    assert Path("started-before").read_text() == "x"
-    assert [
-        child for child in psutil.Process().children(recursive=True) if "mcp_server.py" in str(child.cmdline())
-    ] == []
+    servers = Path("started-before").read_text().split()
+    assert servers
+    assert not any(psutil.pid_exists(int(server)) for server in servers)
     with open_store() as store:
-        live, recorded, faulty = ([*store.run(run.run_id).trials()] for run in reversed(list(store.runs())))
+        live, recorded, faulty = (
+            sorted(store.run(run.run_id).trials(), key=lambda trial: str(trial.key.query_id))
+            for run in reversed(list(store.runs()))
+        )
         for trials, provenance in ((live, "live"), (recorded, "recorded")):
-            assert [trial.score("sopr_score").value for trial in trials] == [1, 1]
+            scores = [trial.score("sopr_score") for trial in trials]
+            assert [score and score.value for score in scores] == [1, 1]
             calls = [call for trial in trials for call in trial.wire.api_calls]
             items = [(call.response, call.provenance) for call in calls]
             assert items == [(text, provenance) for text in ("1 items", "2 items", "1 items")]
