@@ -1,11 +1,11 @@
 """The evidence in an API's response that an answer can be checked against.
 
-The rule judge checks whether an answer contains the evidence of a response, and scripted models answer with
-it; both mean the values found here.
+The rule judge checks whether an answer contains the evidence of a response; scripted models answer with it, and with
+the short values that say too little for a judge.
 """
 
 from trialbed.evidence._carriage import carries, carries_fact, mentions
 from trialbed.evidence._passages import Passages
-from trialbed.evidence._values import MAX_TEXT, MIN_TEXT, evidence_values
+from trialbed.evidence._values import MAX_TEXT, MIN_TEXT, every_value, evidence_values
 
-__all__ = ["MAX_TEXT", "MIN_TEXT", "Passages", "carries", "carries_fact", "evidence_values", "mentions"]
+__all__ = ["MAX_TEXT", "MIN_TEXT", "Passages", "carries", "carries_fact", "every_value", "evidence_values", "mentions"]

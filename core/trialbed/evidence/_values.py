@@ -11,6 +11,8 @@ from trialbed.texts import json_leaves
 
 MIN_TEXT = 3
 MAX_TEXT = 200
+MAX_PAGE = 4000
+"""Characters of a response that is one text, as far as it is repeated."""
 
 
 def evidence_values(response: Any) -> tuple[str, ...]:
@@ -20,6 +22,32 @@ def evidence_values(response: Any) -> tuple[str, ...]:
     keys are not. A response that is JSON in a text is read.
     """
     return tuple(dict.fromkeys(_leaves(_parse(response))))
+
+
+def every_value(response: Any) -> tuple[str, ...]:
+    """Return the distinctive leaf values of a response, and behind them its short texts and numbers, each once.
+
+    A response that is a single value is that value, be it ``7``, ``true`` or a page of text.
+    """
+    parsed = _parse(response)
+    if isinstance(parsed, dict | list):
+        return tuple(dict.fromkeys([*_leaves(parsed), *_short_leaves(parsed)]))
+    text = "" if parsed is None else _as_text(parsed)
+    if text[:1] in ("{", "["):  # an object that is cut off, or not written as JSON
+        return evidence_values(text)
+    return () if text in ("", "null") else (text[:MAX_PAGE],)
+
+
+def _short_leaves(value: Any) -> Iterator[str]:
+    for leaf in json_leaves(value):
+        if leaf is not None and not isinstance(leaf, bool):
+            text = _as_text(leaf)
+            if text and len(text) < MIN_TEXT:
+                yield text
+
+
+def _as_text(leaf: str | float) -> str:
+    return " ".join(leaf.split()) if isinstance(leaf, str) else json.dumps(leaf)
 
 
 def _parse(response: Any) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from trialbed.evidence import evidence_values
+from trialbed.evidence import every_value
 from trialbed.records import GIVE_UP, LostCall, ScriptedCall
 from trialbed.wire import ModelMessage
 from trialbed_scripted._turns import Turn
@@ -214,9 +214,9 @@ def _answer(given: PolicyInput, lost: Iterable[LostCall]) -> Turn:
 
 
 def answer_with_evidence(messages: Sequence[ModelMessage]) -> str:
-    """Write a text with the distinctive values of every tool result except errors."""
+    """Write a text with the values of every tool result except errors, the distinctive ones of each first."""
     texts = (_unquote(message.text) for message in messages if message.role == "tool" and not message.is_error)
-    results = (evidence_values(text)[:MAX_VALUES] for text in texts if not text.startswith("Error:"))
+    results = (every_value(text)[:MAX_VALUES] for text in texts if not text.startswith("Error:"))
     values = dict.fromkeys(value for result in results for value in result)
     return f"{FOUND}{'; '.join(values)}." if values else NOTHING_FOUND
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.cases import for_each
 
-from trialbed.evidence import MAX_TEXT, MIN_TEXT, carries, carries_fact, evidence_values
+from trialbed.evidence import MAX_TEXT, MIN_TEXT, carries, carries_fact, every_value, evidence_values
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=30),
@@ -38,6 +38,30 @@ JSON = st.recursive(
 )
 def test_evidence_values(response: Any, values: tuple[str, ...]) -> None:
     assert evidence_values(response) == values
+
+
+LONG = "The terms of the shop. " * 20 + "Goods can be returned within 31 days."
+
+
+@for_each(
+    ("response", "values"),
+    [
+        ("43", ("43",)),
+        ("7", ("7",)),
+        (7, ("7",)),
+        (True, ("true",)),
+        ("no", ("no",)),
+        (LONG, (LONG,)),
+        ({"left": 7, "city": "Ellwang", "id": "x1", "ok": True}, ("Ellwang", "7", "x1")),
+        ("{'cut': 7, 'o", ("{'cut': 7, 'o",)),
+        ("{" + LONG, ()),
+        ("null", ()),
+        (None, ()),
+        ("", ()),
+    ],
+)
+def test_every_value_has_the_short_ones_too(response: Any, values: tuple[str, ...]) -> None:
+    assert every_value(response) == values
 
 
 @for_each(

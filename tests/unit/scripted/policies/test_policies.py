@@ -9,6 +9,7 @@ import pytest
 from jsonschema_rs import Draft202012Validator
 from support.cases import for_each
 
+from trialbed.evidence import carries_fact
 from trialbed.records import ScriptedCall, finish_of
 from trialbed.wire import OfferedTool
 from trialbed.wire.dialects.chat_completions import read_message
@@ -147,6 +148,15 @@ def test_errors_are_no_evidence_and_content_in_parts_is_read() -> None:
     text = POLICIES["gold"](PolicyInput((), Tools((), ()), tuple(map(read_message, messages)))).text
     assert "kept value" in text
     assert "12345" not in text
+
+
+@for_each(
+    ("result", "fact"),
+    [("43", "43"), ('"43"', "43"), ('{"left": 7, "of": 43}', "7"), ("true", "true"), ('{"open": "no", "at": 43}', "43")],
+)
+def test_short_results_are_repeated(result: str, fact: str) -> None:
+    messages = (read_message({"role": "tool", "content": result}),)
+    assert carries_fact(POLICIES["gold"](PolicyInput((), Tools((), ()), messages)).text or "", fact)
 
 
 def test_there_are_the_thirteen_documented_policies() -> None:
