@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from importlib.metadata import version
 from typing import Any
@@ -14,7 +15,10 @@ from trialbed.settings import RunSettings
 TABLE = "genai-prices"
 """The distribution that has the table; the extra ``prices`` installs it."""
 
-FORM = "two or three numbers, the price in US dollars of a million tokens: IN,OUT or IN,OUT,CACHED"
+FORM = (
+    "two or three numbers, the price in US dollars of a million tokens: IN,OUT or IN,OUT,CACHED, behind NAME= where it is "
+    "not the first model's"
+)
 
 
 AMOUNT = re.compile(r"(?P<number>[0-9]{1,12}(?:\.[0-9]{1,6})?) ?(?P<thousands>[kM]?) ?(?P<unit>USD|tokens)")
@@ -48,25 +52,45 @@ def read_budget(text: str, model: str, prices: Prices | None) -> Budget:
         return Budget(limit=limit, unit="tokens", model=model)
     if prices is None:
         raise UsageError(
-            f"--budget: the price of {model} is not known; give it as --price IN,OUT, install trialbed[prices], "
+            f"--budget: the price of {model} is not known; give it as --price [NAME=]IN,OUT, install trialbed[prices], "
             "or set a budget in tokens"
         )
     return Budget(limit=limit, unit="USD", prices=prices, model=model)
 
 
-def run_prices(settings: RunSettings) -> Prices | None:
-    """Return the prices of a run's model; None where they are not known, as for a scripted one.
+def given_prices(texts: Iterable[str], model: str) -> dict[str, Prices]:
+    """Read all prices of ``--price``: model -> its own; those without a name are this model's.
+
+    Raises:
+        UsageError: one is not of the form, or a model has two.
+    """
+    found: dict[str, Prices] = {}
+    for text in texts:
+        named, _, numbers = text.rpartition("=")
+        name = named or model
+        if name in found:
+            raise UsageError(f"--price: {name} has two prices; give it one")
+        found[name] = read_prices(numbers)
+    return found
+
+
+def model_prices(settings: RunSettings, models: Iterable[str]) -> dict[str, Prices]:
+    """Return the prices of the models of a run, as far as they are known; those of scripted ones are not.
 
     Raises:
         UsageError: those that the user gives are not of the form.
     """
-    if settings.price is not None:
-        return read_prices(settings.price)
-    return known_prices(settings.model, settings.base_url) if settings.base_url else None
+    given = given_prices(settings.price, settings.model)
+    found = {name: given.get(name) or _endpoint_prices(settings, name) for name in models}
+    return {name: prices for name, prices in found.items() if prices is not None}
+
+
+def _endpoint_prices(settings: RunSettings, model: str) -> Prices | None:
+    return known_prices(model, settings.base_url) if settings.base_url else None
 
 
 def read_prices(text: str) -> Prices:
-    """Read prices as ``--price`` takes them.
+    """Read the prices of one model.
 
     Raises:
         UsageError: they are not of this form.

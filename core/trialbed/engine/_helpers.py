@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from trialbed.engine._models import is_at_endpoint, judge_choice
-from trialbed.prices import known_prices
+from trialbed.prices import given_prices, known_prices
 from trialbed.records import HelperRole, HelperUse, ModelEndpoint, ModelUse, Prices, Run, Usage
 from trialbed.settings import RunSettings
 
@@ -93,6 +93,7 @@ class HelperModels:
             return None
         run, here = self._run, helper.base_url == self.settings.base_url
         found = [use.prices for use in run.helpers if (use.role, use.model) == (role, model)] if run else []
+        found.append(given_prices(self.settings.price, self.settings.model).get(model))
         if run and here and model in run.config.models:
             found.append(run.prices if model == run.config.model else run.model_prices.get(model))
         return next(filter(None, found), None) or known_prices(model, helper.base_url)

@@ -20,13 +20,14 @@ from trialbed.engine._model_cache import choose_cache
 from trialbed.engine._models import model_info, with_endpoint
 from trialbed.engine._options import NO_OBJECTS, RunObjects, RunOptions, check_run_sandbox, with_commands, with_profiles
 from trialbed.engine._plan import Prepared, config_digest, find_run, remarks, run_config
+from trialbed.engine._prices import check_prices, prices_of
 from trialbed.engine._progress import NoProgress, RunProgress
 from trialbed.engine._queries import absent_ends, choose_queries
 from trialbed.engine._session import RunSession
 from trialbed.engine._tools import selector_driver
 from trialbed.engine._variations import with_endpoints, with_factors
 from trialbed.errors import DataError, UsageError
-from trialbed.prices import read_amount, run_prices
+from trialbed.prices import read_amount
 from trialbed.records import Run
 from trialbed.store import RunChanges, Store, hold_run, record_run
 from trialbed.tasks import write_queries
@@ -64,6 +65,7 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: 
     options = with_endpoints(with_endpoint(options, own_judge=objects.judge is not None, own_model=objects.model))
     if options.budget is not None:
         read_amount(options.budget)
+    check_prices(options, own_judge=objects.judge is not None)
     LiveExecutor(objects.agents)  # refuses objects that are not agents
     dataset = objects.dataset or open_dataset(options.dataset, options.data_dir)
     objects = objects.with_dataset(dataset)
@@ -139,17 +141,6 @@ def _record(store: Store, prepared: Prepared, found: Run | None, digest: str, pr
         with suppress(DataError):  # of another run, which need not keep this one from starting
             for remark in remarks(store, prepared):
                 progress.note(remark)
-    prices = run_prices(options) if found is None or options.price is not None else found.prices
-    if found is not None and prices != found.prices:
-        raise UsageError(
-            f"--price: run {found.run_id} began with other prices, and its costs stay as they are; --fresh starts again"
-        )
-    priced = {model: run_prices(replace(options, model=model, price=None)) for model in options.models[1:]}
-    others = {model: known for model, known in priced.items() if known is not None}
-    own = RunChanges(
-        against=options.against,
-        margin=options.margin,
-        prices=prices,
-        model_prices=others | ({} if found is None else found.model_prices),
-    )
+    prices, others = prices_of(options, prepared.config, found)
+    own = RunChanges(against=options.against, margin=options.margin, prices=prices, model_prices=others)
     return record_run(store, found, prepared.config, digest, tags=options.tags, note=options.note, own=own)

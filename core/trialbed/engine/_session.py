@@ -295,7 +295,8 @@ class RunSession:
         if unpriced and budget.unit == "USD":
             names = ", ".join(dict.fromkeys(unpriced))
             raise UsageError(
-                f"--budget: the price of {names} is not known; install trialbed[prices], or set a budget in tokens"
+                f"--budget: the price of {names} is not known; give it as --price NAME=IN,OUT, install "
+                "trialbed[prices], or set a budget in tokens"
             )
         spent = await asyncio.to_thread(used_part, budget, self._store, run, (*run.helpers, *helpers.uses()))
         # The server knows models by the names that they are asked by.

@@ -45,7 +45,8 @@ class RunSettings(IdentitySettings):
         max_helper_requests: of each helper, such as the judge; further ones fail.
         rpm, tpm: kept by the gateway for trials and judge together; a request counts as a token for each four bytes
             until its answer says how many it took. The gateway of a running server keeps its own.
-        price: where it is not given, that of an installed table, for the endpoint's provider; else it is unknown.
+        price: of the run's models and those of its helpers. Where it is not given, that of an installed table, for the
+            endpoint's provider; else it is unknown.
         budget: kept by the gateway, over all sessions of the run; the requests in flight end.
         completions: a file of replies; no endpoint is asked the same twice.
         model_cache: a file of the model's answers, which equal requests share, also those of two frameworks; ``off``
@@ -175,13 +176,14 @@ class RunSettings(IdentitySettings):
         ),
     ] = None
     price: Annotated[
-        str | None,
+        tuple[str, ...],
         Setting(
             ("--price",),
-            "Price of the model's tokens, in US dollars per million. [default: that of genai-prices, where installed]",
-            metavar="IN,OUT[,CACHED]",
+            "Price of tokens, in US dollars per million: of the model of this name, or of the run's first; repeatable. "
+            "[default: that of genai-prices, where installed]",
+            metavar="[NAME=]IN,OUT[,CACHED]",
         ),
-    ] = None
+    ] = ()
     budget: Annotated[
         str | None,
         Setting(

@@ -2,6 +2,7 @@ from ._pilots import WORST_CASE as WORST_CASE
 from ._pilots import Pilot as Pilot
 from ._pilots import Populations as Populations
 from ._pilots import pilot_of as pilot_of
+from ._plan import EVERY as EVERY
 from ._plan import NeededQueries as NeededQueries
 from ._plan import PairPlan as PairPlan
 from ._plan import QueryPlan as QueryPlan

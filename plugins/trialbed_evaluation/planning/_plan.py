@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from statistics import fmean
 from typing import Any
@@ -22,6 +22,7 @@ from trialbed.report.comparison import (
     unique_names,
 )
 from trialbed.settings import MARGIN
+from trialbed.suggestions import closest, did_you_mean
 from trialbed_evaluation.planning._pilots import WORST_CASE, Pilot, pilot_of
 from trialbed_evaluation.planning._power import (
     is_promised,
@@ -38,6 +39,9 @@ COST = "cost"
 PRICED = ("prompt_tokens", "completion_tokens")
 """Scores that a price is for, in the order of the price's parts."""
 
+EVERY = ""
+"""Stands for each model that has no prices of its own."""
+
 FEWEST = 6
 """Queries below which no test of signs is below 0.05."""
 
@@ -53,7 +57,8 @@ class QueryPlanOptions:
         power: the chance with which it is to be found.
         comparisons: how many are made together; 0 for as many as the pilot has.
         margin: the largest difference that does not matter.
-        prices: of the model that will be asked; None for those of the pilot's.
+        prices: of the models that will be asked, by their names in the pilot, and at ``EVERY`` of all others; those
+            that are missing are the pilot's.
     """
 
     score: str = "sopr_score"
@@ -63,7 +68,11 @@ class QueryPlanOptions:
     power: float = 0.8
     comparisons: int = 0
     margin: float = MARGIN
-    prices: Prices | None = None
+    prices: Mapping[str, Prices] = field(default_factory=dict)
+
+    def prices_for(self, side: Side) -> Prices | None:
+        """Return the prices at which the trials of a side are counted; None for those of the pilot."""
+        return self.prices.get(_model_of(side), self.prices.get(EVERY))
 
 
 @dataclass(frozen=True)
@@ -170,7 +179,9 @@ def plan(sides: Sequence[Side], pairs: Sequence[tuple[Side, Side]], options: Que
 
     Raises:
         DataError: the pilot has too few queries, or lacks the score.
+        UsageError: there are prices of a model that the pilot does not have.
     """
+    _check_prices(options.prices, sides)
     for side in sides:
         _check_score(side, options.score)
     comparisons = options.comparisons or max(1, len(pairs))
@@ -184,7 +195,7 @@ def plan(sides: Sequence[Side], pairs: Sequence[tuple[Side, Side]], options: Que
         pilots=tuple(_pair_plan(*found, options, ALPHA / comparisons) for found in pilots),
         incomplete=tuple(note for side in sides if (note := incomplete_note(side))),
         tokens_per_trial={side.name: mean_per_trial(side, TOKENS) for side in sides},
-        cost_per_trial={side.name: cost_per_trial(side, options.prices) for side in sides},
+        cost_per_trial={side.name: cost_per_trial(side, options.prices_for(side)) for side in sides},
     )
 
 
@@ -197,6 +208,20 @@ def _pilots(pairs: Sequence[tuple[Side, Side]], score: str) -> Iterator[tuple[Si
                 "a pilot needs at least two, and says little below ten"
             )
         yield baseline, candidate, pilot_of(list(found.values()))
+
+
+def _model_of(side: Side) -> str:
+    return str(side.about.settings["model"])
+
+
+def _check_prices(prices: Mapping[str, Prices], sides: Sequence[Side]) -> None:
+    known = dict.fromkeys(map(_model_of, sides))
+    for name in prices:
+        if name != EVERY and name not in known:
+            raise UsageError(
+                f"--price: the pilot has no model {name!r}{did_you_mean(closest(name, known))} "
+                f"It has {', '.join(known) or 'none'}"
+            )
 
 
 def _check_score(side: Side, score: str) -> None:

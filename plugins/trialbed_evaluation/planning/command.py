@@ -76,7 +76,7 @@ def command(
     power: float,
     comparisons: int | None,
     against: str | None,
-    price: str | None,
+    price: tuple[str, ...],
     store: str | None,
     as_json: bool,
 ) -> None:
@@ -86,9 +86,9 @@ def command(
     The spread of its queries and repeats shows how small a difference more of them can find. Without a pilot, the
     worst case is taken, in which every query is won or lost as a whole; most runs need far fewer queries.
     """
-    from trialbed.prices import read_prices
+    from trialbed.prices import given_prices
     from trialbed.records import score_key
-    from trialbed_evaluation.planning import QueryPlanOptions, plan, plan_sides
+    from trialbed_evaluation.planning import EVERY, QueryPlanOptions, plan, plan_sides
 
     sides, pairs = plan_sides(pilot, store, against)
     # Only a pilot with repeats shows their gain.
@@ -101,7 +101,7 @@ def command(
         power=power,
         comparisons=comparisons or 0,
         margin=margin,
-        prices=None if price is None else read_prices(price),
+        prices=given_prices(price, EVERY),
     )
     found = plan(sides, pairs, options)
     if as_json:

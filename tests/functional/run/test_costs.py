@@ -22,9 +22,12 @@ def test_a_run_ends_at_its_budget_and_goes_on_with_a_larger_one(bench: Bench) ->
     assert whole["totals"]["cost_per_solved"] == whole["totals"]["cost"] / 6
 
 
-def test_another_price_is_no_continuation(bench: Bench) -> None:
-    bench(*RUN, "--budget", "3ktokens", "--price", "1,2", code=3)
-    assert "began with other prices" in bench(*RUN, "--price", "3,4", code=2).err
+def test_each_model_has_its_own_price_and_another_is_no_continuation(bench: Bench) -> None:
+    several = (*RUN, "--model", "scripted:gold", "--model", "scripted:partial", "--price", "1,2", "--price")
+    ended = bench(*several, "scripted:partial=3,4", "--budget", "5ktokens", code=3)
+    rates = [document["metadata"]["prices"]["rates"][0] for document in ended.document]
+    assert [(rate["input"], rate["output"]) for rate in rates] == [(1, 2), (3, 4)]
+    assert "began with other prices of scripted:partial," in bench(*several, "scripted:partial=3,5", code=2).err
 
 
 def summary_results(document: dict[str, list[dict[str, dict[str, float]]]]) -> list[dict[str, dict[str, float]]]:

@@ -6,8 +6,9 @@ import pytest
 from support.cases import for_each
 
 from trialbed.errors import UsageError
-from trialbed.prices import known_prices, read_budget, read_prices
+from trialbed.prices import given_prices, known_prices, model_prices, read_budget, read_prices
 from trialbed.records import Prices, TokenRate, Usage
+from trialbed.settings import RunSettings
 
 OPENAI = "https://api.openai.com/v1"
 
@@ -21,6 +22,22 @@ def test_a_price_is_two_or_three_numbers() -> None:
 def test_what_is_no_price_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match=r"--price: .* IN,OUT or IN,OUT,CACHED"):
         read_prices(text)
+
+
+def test_a_price_is_of_the_model_that_it_names_or_of_the_first() -> None:
+    found = given_prices(("1,2", "large=3,4,0.5", "a=b:7=5,6"), "small")
+    assert found == {"small": read_prices("1,2"), "large": read_prices("3,4,0.5"), "a=b:7": read_prices("5,6")}
+    settings = RunSettings(model="small", price=("1,2", "large=3,4"), base_url="http://127.0.0.1:1/v1")
+    assert model_prices(settings, ("small", "large", "other")) == {
+        "small": read_prices("1,2"),
+        "large": read_prices("3,4"),
+    }
+
+
+@for_each("texts", [("1,2", "3,4"), ("small=1,2", "3,4"), ("large=1,2", "large=1,2")])
+def test_a_model_has_one_price(texts: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError, match=r"--price: (small|large) has two prices"):
+        given_prices(texts, "small")
 
 
 def test_cached_tokens_have_a_price_of_their_own() -> None:

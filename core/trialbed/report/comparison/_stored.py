@@ -106,7 +106,7 @@ def run_side(
 
 
 def _about(run: Run, framework: str) -> ComparedRun:
-    config, info = run.config, framework_info(run, framework)
+    config, info = run.config.of(framework), framework_info(run, framework)
     known = {
         **shown_settings(config),
         "test_set": config.test_set,

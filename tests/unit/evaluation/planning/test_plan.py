@@ -15,6 +15,7 @@ from trialbed.prices import read_prices
 from trialbed.report.comparison import ComparedRun, ComparedTrial, Side, paired_findings, run_pairs
 from trialbed.statistics import PairedVerdict
 from trialbed_evaluation.planning import (
+    EVERY,
     WORST_CASE,
     QueryPlanOptions,
     difference_power,
@@ -148,8 +149,19 @@ def test_a_plan_says_what_a_run_costs_at_the_pilots_prices_or_at_others(write: A
     document = plan(sides, pairs, QueryPlanOptions(queries=(20,)))
     assert document.cost_per_trial == {"reference": 0.5, "langgraph": 1.5}
     assert document.cost(20, 3) == 120
-    elsewhere = plan(sides, pairs, QueryPlanOptions(queries=(20,), prices=read_prices("1,10")))
+    elsewhere = plan(sides, pairs, QueryPlanOptions(queries=(20,), prices={EVERY: read_prices("1,10")}))
     assert elsewhere.cost(1, 1) == pytest.approx(2 * (100 * 1 + 10 * 10) / 1e6)
+
+
+def test_each_model_of_a_plan_has_the_price_of_its_name(write: Any) -> None:
+    scores = {"sopr_score": 1, "total_tokens": 110, "prompt_tokens": 100, "completion_tokens": 10}
+    written = [write(f"reference@{name}", {1: scores, 2: scores}, model=name) for name in ("small", "large")]
+    sides, pairs = plan_sides([str(path) for path in written], None, None)
+    prices = {EVERY: read_prices("1,10"), "large": read_prices("2,20")}
+    found = plan(sides, pairs, QueryPlanOptions(queries=(20,), prices=prices))
+    assert found.cost_per_trial == pytest.approx({"reference@small": 2e-4, "reference@large": 4e-4})
+    with pytest.raises(UsageError, match=r"the pilot has no model 'larg'; did you mean 'large'\? It has small, large"):
+        plan(sides, pairs, QueryPlanOptions(prices={"larg": read_prices("1,1")}))
 
 
 def test_a_run_of_which_one_side_has_no_price_has_none(write: Any) -> None:

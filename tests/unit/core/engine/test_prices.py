@@ -1,0 +1,67 @@
+"""The prices of a run and of its helpers: given by name, kept for as long as the run goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.cases import for_each
+from support.trials import run_config
+
+from trialbed.engine._helpers import HelperModels
+from trialbed.engine._options import RunOptions
+from trialbed.engine._prices import check_prices, prices_of
+from trialbed.errors import UsageError
+from trialbed.prices import read_prices
+from trialbed.records import HelperUse, Run, Variation
+from trialbed.store import new_run
+
+URL = "http://127.0.0.1:1/v1"
+CONFIG = run_config(model="small", base_url=URL, variations={"reference@large": Variation(framework="r", model="large")})
+SMALL, LARGE, JUDGE = read_prices("1,2"), read_prices("3,4"), read_prices("5,6")
+
+
+def options(*price: str, **more: Any) -> RunOptions:
+    return RunOptions(**{"model": "small", "models": ("small", "large"), "base_url": URL, "price": price, **more})
+
+
+def begun(**known: Any) -> Run:
+    return new_run(CONFIG, "d").model_copy(update=known)
+
+
+def test_each_model_has_the_price_that_it_is_given() -> None:
+    assert prices_of(options("1,2", "large=3,4"), CONFIG, None) == (SMALL, {"large": LARGE})
+    assert prices_of(options("large=3,4"), CONFIG, None) == (None, {"large": LARGE})
+
+
+def test_a_run_goes_on_with_the_prices_that_it_began_with() -> None:
+    run = begun(prices=SMALL, model_prices={"large": LARGE})
+    assert prices_of(options(), CONFIG, run) == (SMALL, {"large": LARGE})
+    assert prices_of(options("1,2", "large=3,4"), CONFIG, run) == (SMALL, {"large": LARGE})
+    use = HelperUse(role="judge", model="judge", prices=JUDGE)
+    for price, of in (("3,4", "small"), ("large=1,2", "large"), ("judge=1,2", "judge")):
+        with pytest.raises(UsageError, match=f"began with other prices of {of},"):
+            prices_of(options(price), CONFIG, begun(prices=SMALL, model_prices={"large": LARGE}, helpers=(use,)))
+
+
+def test_a_model_by_which_a_run_is_extended_may_be_given_a_price() -> None:
+    run = new_run(run_config(model="small", base_url=URL), "d").model_copy(update={"prices": SMALL})
+    assert prices_of(options("large=3,4"), CONFIG, run) == (SMALL, {"large": LARGE})
+
+
+@for_each("price", ["large=3,4", "judge=5,6", "simulator=1,1", "selector=1,1", "small=1,2", "1,2"])
+def test_prices_of_models_and_helpers_are_taken(price: str) -> None:
+    helpers = {"judge": "judge", "simulator_model": "simulator", "selector_model": "selector"}
+    check_prices(options(price, **helpers))
+
+
+def test_a_price_of_a_model_that_is_not_in_the_run_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"no model of this run is called 'larg'; did you mean 'large'\? Prices can be"):
+        check_prices(options("larg=1,2"))
+
+
+def test_a_helper_has_the_price_of_its_model() -> None:
+    found = HelperModels(options("1,2", "judge=5,6", judge="judge"), begun(prices=SMALL))
+    assert found.prices("judge", "judge") == JUDGE
+    same = HelperModels(options("1,2", judge="small"), begun(prices=SMALL))
+    assert same.prices("judge", "small") == SMALL
