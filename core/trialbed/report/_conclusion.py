@@ -76,7 +76,7 @@ class Conclusion:
         if found.verdict == "equivalent":
             return f", shown to be within {100 * found.margin:g} points of {found.baseline}"
         points = f"{_points(found.difference)} {'more' if found.difference > 0 else 'less'} than {found.baseline}"
-        if found.verdict in ("better", "worse"):
+        if found.is_difference:
             return f", {points} (shown: p {'<0.001' if found.p_adjusted < 0.001 else f'{found.p_adjusted:.3f}'})"
         enough = f", about {found.needed:,} queries would be enough" if found.needed else ""
         if not found.difference:

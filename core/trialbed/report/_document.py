@@ -104,6 +104,7 @@ def _effects(effects: FactorEffects) -> dict[str, Any]:
         {
             "more": contrast.more,
             "less": contrast.less,
+            "shown": contrast.is_shown,
             "difference": contrast.difference,
             "low": contrast.interval.low,
             "high": contrast.interval.high,

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from trialbed.records import RunConfig, shown_name
-from trialbed.report.comparison._findings import ScoreFinding, findings_by_pair
+from trialbed.report.comparison._findings import ALPHA, ScoreFinding, findings_by_pair
 from trialbed.report.comparison._sides import Side, shared_trials
 from trialbed.scoring import JUDGED, judge_label
-from trialbed.statistics import Interval, paired_interval
+from trialbed.statistics import UNSEEN, Interval, holm, paired_interval, paired_test, paired_verdict
 from trialbed.texts import decimal_text
 
 FRAMEWORK = "framework"
@@ -42,18 +42,16 @@ class FactorContrast:
 
     Attributes:
         more, less: their names, the one with the larger difference first.
-        interval: of how much larger it is; it leaves out 0 where that is shown.
+        interval: of how much larger it is.
+        is_shown: whether the one is shown to matter more: its largest difference is shown itself, and the excess by
+            the same test.
     """
 
     more: str
     less: str
     difference: float
     interval: Interval
-
-    @property
-    def is_shown(self) -> bool:
-        """Return whether the one is shown to matter more."""
-        return self.interval.low > 0
+    is_shown: bool
 
 
 @dataclass(frozen=True)
@@ -188,12 +186,22 @@ def _contrasts(judged: Sequence[tuple[_Pair, ScoreFinding]]) -> Iterator[FactorC
     largest: dict[str, tuple[_Pair, ScoreFinding]] = {}
     for pair, finding in sorted(judged, key=lambda item: -abs(item[1].difference)):
         largest.setdefault(pair.factor, (pair, finding))
-    turned = [(name, _turn(pair, finding)) for name, (pair, finding) in largest.items()]
-    for less, theirs in turned[1:]:
-        more, ours = turned[0]
-        column = [ours[query] - theirs[query] for query in ours if query in theirs]
-        if column:
-            yield FactorContrast(more, less, fmean(column), paired_interval(column))
+    turned = {name: _turn(pair, finding) for name, (pair, finding) in largest.items()}
+    if not turned:
+        return
+    more, *others = turned
+    excess = {
+        less: [ours - turned[less][query] for query, ours in turned[more].items() if query in turned[less]]
+        for less in others
+    }
+    columns = {less: column for less, column in excess.items() if column}
+    adjusted = holm({less: paired_test(column).p for less, column in columns.items()})
+    finding = largest[more][1]
+    for less, column in columns.items():
+        wider = paired_interval(column, unseen=UNSEEN)
+        verdict = paired_verdict(column, wider, adjusted[less], finding.margin, alpha=ALPHA)
+        is_shown = finding.is_difference and verdict == "better"
+        yield FactorContrast(more, less, fmean(column), paired_interval(column), is_shown)
 
 
 def _turn(pair: _Pair, finding: ScoreFinding) -> dict[object, float]:

@@ -76,11 +76,16 @@ class ScoreFinding:
         return (*self.worse, *self.better)
 
     @property
+    def is_difference(self) -> bool:
+        """Return whether the sides are shown to differ."""
+        return self.verdict in ("better", "worse")
+
+    @property
     def explanation(self) -> str:
         """The sentence that explains a verdict that the interval or the p-value alone would not give; empty if none."""
         is_off_0 = not self.interval.low <= 0 <= self.interval.high
         is_small = self.p_adjusted < ALPHA
-        if not self.changed_queries or self.verdict in ("better", "worse") or not (is_off_0 or is_small):
+        if not self.changed_queries or self.is_difference or not (is_off_0 or is_small):
             return ""
         if self.verdict == "equivalent":
             return f"there is a difference, but it is shown to be less than {self.margin:g}, the margin"

@@ -36,7 +36,7 @@ def open_ranks(sides: Sequence[Side], margin: float, scores: Sequence[str] | Non
         better = [
             (one.candidate, one.baseline) if one.verdict == "better" else (one.baseline, one.candidate)
             for one in found
-            if one.score == score and one.verdict in ("better", "worse")
+            if one.score == score and one.is_difference
         ]
         ranks[score] = {
             side.name: (

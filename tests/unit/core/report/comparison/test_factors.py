@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
+from support.cases import for_each
 from support.trials import run_config
 
 from trialbed.records import RunConfig, Variation
@@ -65,6 +66,20 @@ def test_the_factor_that_matters_more_is_named_where_that_is_shown() -> None:
     assert not found.contrasts[0].is_shown
     assert found.sentences[0].startswith("Whether the ")
     assert "is not shown" in found.sentences[0]
+
+
+@for_each("queries", [4, 12])
+def test_no_factor_matters_more_where_its_own_row_shows_nothing(queries: int) -> None:
+    """The excess of few queries leaves out 0 before any difference of the table is shown."""
+    won = {"a": lambda _: 0.0, "b": lambda _: 0.0, "b@large": lambda query: float(query < 4)}
+    sides = {name: side(name, won.get(name, won["b@large"])) for name in COLUMNS}
+    few = {name: replace(own, trials=own.trials[:queries]) for name, own in sides.items()}
+    found = effects(few)
+    model = found.factors[1].findings[0]
+    assert model.verdict == "too few"
+    assert found.contrasts[0].more == "model"
+    assert not found.contrasts[0].is_shown
+    assert found.sentences[0].startswith("Whether the model matters more for solved than the framework is not shown: ")
 
 
 def test_an_effect_downwards_counts_as_one_upwards() -> None:
