@@ -16,8 +16,8 @@ TABLE = "genai-prices"
 """The distribution that has the table; the extra ``prices`` installs it."""
 
 FORM = (
-    "two or three numbers, the price in US dollars of a million tokens: IN,OUT or IN,OUT,CACHED, behind NAME= where it is "
-    "not the first model's"
+    "two or three numbers, the price in US dollars of a million tokens: IN,OUT or IN,OUT,CACHED, and before them NAME= "
+    "where it is not the first model's"
 )
 
 

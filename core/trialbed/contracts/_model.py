@@ -31,6 +31,7 @@ class ModelInfo:
         needs: its requirements beside its name, in words, such as a file or a key; empty for nothing.
         cached: whether equal requests share one answer of the model cache; None only where ``--model-cache`` names a
             file, False never.
+        answers_seed: whether it has any answer for the trials of a seed, as a recording has for some; None for any.
     """
 
     identity: str = ""
@@ -40,6 +41,7 @@ class ModelInfo:
     deterministic: bool | None = None
     needs: str = ""
     cached: bool | None = None
+    answers_seed: Callable[[int], bool] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -72,6 +72,7 @@ class Prepared:
         catalog: the Apis that the selector chooses from; None if it needs none.
         objects: the parts of it that are objects of this process.
         caches: model -> what keeps its answers; None for nothing.
+        notes: for the user, before the first trial, a sentence each.
     """
 
     options: RunOptions
@@ -82,6 +83,7 @@ class Prepared:
     catalog: ApiCatalog | None = None
     objects: RunObjects = NO_OBJECTS
     caches: Mapping[str, CacheChoice | None] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def cache(self) -> CacheChoice | None:

@@ -23,6 +23,7 @@ from trialbed.engine._plan import Prepared, config_digest, find_run, remarks, ru
 from trialbed.engine._prices import check_prices, prices_of
 from trialbed.engine._progress import NoProgress, RunProgress
 from trialbed.engine._queries import absent_ends, choose_queries
+from trialbed.engine._recorded import recorded_queries
 from trialbed.engine._session import RunSession
 from trialbed.engine._tools import selector_driver
 from trialbed.engine._variations import with_endpoints, with_factors
@@ -50,7 +51,7 @@ async def run(
     with await asyncio.to_thread(Store.open, prepared.options.store) as store:
         async with hold_run(store, digest, partial(find_run, store, prepared)) as found:
             run_ = await asyncio.to_thread(_record, store, prepared, found, digest, shown)
-            for line in absent_ends(prepared.dataset, prepared.options.query_ids):
+            for line in (*prepared.notes, *absent_ends(prepared.dataset, prepared.options.query_ids)):
                 shown.note(line)
             return await RunSession(prepared, store, run_, shown, ambient=ambient).run(executor)
 
@@ -76,6 +77,8 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: 
     options = with_commands(options, commands)
     queries = choose_queries(dataset, options.limit, options.query_ids, options.categories, options.shuffle)
     model = model_info(options, objects.model)
+    others = {name: model_info(replace(options, model=name)) for name in options.models[1:]}
+    queries, note = recorded_queries(options, queries, {options.model: model, **others})
     config = run_config(
         options,
         dataset,
@@ -88,10 +91,8 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: 
     )
     _check_executor(options, commands, objects, executor)
     caches = {options.model: choose_cache(options, model)}
-    for name in options.models[1:]:
-        other = replace(options, model=name)
-        caches[name] = choose_cache(other, model_info(other))
-    return Prepared(options, dataset, queries, config, commands, catalog, objects, caches)
+    caches |= {name: choose_cache(replace(options, model=name), info) for name, info in others.items()}
+    return Prepared(options, dataset, queries, config, commands, catalog, objects, caches, (note,) if note else ())
 
 
 def with_kept_queries(options: RunOptions, dataset: Dataset, *, own: bool) -> RunOptions:

@@ -18,7 +18,7 @@ from trialbed.engine._control import ControlClient
 from trialbed.engine._failures import EndpointWatch, Outage
 from trialbed.engine._flights import FlightWatch, ModelFlight, describe_flights
 from trialbed.engine._gold import GoldCalls
-from trialbed.engine._helpers import HelperModels, helpers_of
+from trialbed.engine._helpers import HelperModels
 from trialbed.engine._idle import idle_settings
 from trialbed.engine._judge import judge_of, judge_order, judge_report
 from trialbed.engine._live import LiveExecutor
@@ -27,7 +27,7 @@ from trialbed.engine._options import run_sandbox
 from trialbed.engine._plan import Prepared, by_id, trial_keys, trials_to_run
 from trialbed.engine._progress import RunProgress
 from trialbed.engine._server import server
-from trialbed.engine._spent import run_budget, used_part
+from trialbed.engine._spent import check_priced, run_budget, shares_text, used_part
 from trialbed.engine._tools import prepared_selector, select_tools
 from trialbed.engine._trial import TrialRunner
 from trialbed.errors import NothingMeasured, UsageError
@@ -140,7 +140,8 @@ class RunSession:
                 await self._attempt_again(runner)
         self._outage.check()
         if self._outage.spent:
-            self._progress.note(f"{self._outage.spent}; the same command with a larger --budget goes on")
+            shares = await asyncio.to_thread(shares_text, self._prepared.options.budget or "", self._store, self._run)
+            self._progress.note(f"{self._outage.spent}{shares}; the same command with a larger --budget goes on")
 
     async def _attempt_again(self, runner: TrialRunner) -> None:
         """Give the trials that were not measured a second attempt, now that the others have ended."""
@@ -282,33 +283,17 @@ class RunSession:
 
     async def _budget(self, models: Mapping[str, OpenedModel], helpers: HelperModels) -> Budget | None:
         """The budget of the run, and the part of it that earlier sessions, and helpers of this one, have used."""
-        text = self._prepared.options.budget
-        if text is None:
+        options, run = self._prepared.options, self._run
+        if options.budget is None:
             return None
-        run = self._run
-        budget = run_budget(text, run)
-        own_judge = self._prepared.objects.judge is not None
-        unpriced = [model for model in budget.others if model not in run.model_prices]
-        for asking in (helpers, *self._further_judges()):
-            found = [own for own in helpers_of(asking.settings) if not (own_judge and own.role == "judge")]
-            unpriced += [own.model for own in found if asking.prices(own.role, own.model) is None]
-        if unpriced and budget.unit == "USD":
-            names = ", ".join(dict.fromkeys(unpriced))
-            raise UsageError(
-                f"--budget: the price of {names} is not known; give it as --price NAME=IN,OUT, install "
-                "trialbed[prices], or set a budget in tokens"
-            )
+        further = (HelperModels(replace(options, judge=judge), run) for judge in options.judges[1:])
+        budget = run_budget(options.budget, run)
+        check_priced(budget, run, (helpers, *further), own_judge=self._prepared.objects.judge is not None)
         spent = await asyncio.to_thread(used_part, budget, self._store, run, (*run.helpers, *helpers.uses()))
         # The server knows models by the names that they are asked by.
         asked = {model: models[model].model for model in run.config.models}
         others = {asked[model]: price for model, price in budget.others.items()}
         return budget.model_copy(update={"spent": spent, "model": asked[budget.model], "others": others})
-
-    def _further_judges(self) -> Iterator[HelperModels]:
-        """Those that grade the answers when all trials have ended."""
-        options = self._prepared.options
-        for judge in options.judges[1:]:
-            yield HelperModels(replace(options, judge=judge), self._run)
 
     @property
     def _is_live(self) -> bool:

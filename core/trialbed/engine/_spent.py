@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from trialbed.engine._helpers import helpers_of
+from trialbed.engine._helpers import HelperModels, helpers_of
+from trialbed.errors import UsageError
 from trialbed.prices import read_budget
 from trialbed.records import Budget, HelperUse, Run
 from trialbed.settings import RunSettings
@@ -22,15 +23,54 @@ def run_budget(text: str, run: Run) -> Budget:
     return read_budget(text, run.config.model, run.prices).model_copy(update={"others": others})
 
 
+def check_priced(budget: Budget, run: Run, helpers: Iterable[HelperModels], *, own_judge: bool) -> None:
+    """See that a budget of money has the price of every model that the run and its helpers ask.
+
+    Args:
+        own_judge: whether the judge is an object, which has its own model.
+
+    Raises:
+        UsageError: it has not; names the models.
+    """
+    unpriced = [model for model in budget.others if model not in run.model_prices]
+    for asking in helpers:
+        found = [own for own in helpers_of(asking.settings) if not (own_judge and own.role == "judge")]
+        unpriced += [own.model for own in found if asking.prices(own.role, own.model) is None]
+    if unpriced and budget.unit == "USD":
+        names = ", ".join(dict.fromkeys(unpriced))
+        raise UsageError(
+            f"--budget: the price of {names} is not known; give it as --price NAME=IN,OUT, install trialbed[prices], "
+            "or set a budget in tokens"
+        )
+
+
 def used_part(budget: Budget, store: Store, run: Run, helpers: Iterable[HelperUse]) -> float:
     """Return the part of a budget that the attempts so far, and these helpers, have used."""
-    trials = sum(
-        budget.amount(usage, run.config.of(result.key.framework).model)
-        for result in store.each_attempt(run.run_id)
-        for call in result.wire.model_calls
-        if not call.other_model and call.recorded is None and (usage := estimated_usage(call)) is not None
-    )
-    return trials + sum(budget.helpers_part(use.usage, use.cost) for use in helpers)
+    return sum(_used_by_models(budget, store, run).values()) + sum(_used_by(budget, use) for use in helpers)
+
+
+def shares_text(text: str, store: Store, run: Run) -> str:
+    """Return how much of a run's budget each of its models and helpers has used, in words; empty where one used all."""
+    budget = run_budget(text, run)
+    shares = dict(_used_by_models(budget, store, run))
+    shares |= {f"{use.role} {use.model}": _used_by(budget, use) for use in run.helpers}
+    parts = [f"{name} {budget.text_of(share)}" for name, share in shares.items() if share]
+    return f" ({', '.join(parts)})" if len(parts) > 1 else ""
+
+
+def _used_by_models(budget: Budget, store: Store, run: Run) -> Mapping[str, float]:
+    used = dict.fromkeys(run.config.models, 0.0)
+    for result in store.each_attempt(run.run_id):
+        model = run.config.of(result.key.framework).model
+        for call in result.wire.model_calls:
+            counts = not call.other_model and call.recorded is None
+            if counts and (usage := estimated_usage(call)) is not None:
+                used[model] += budget.amount(usage, model)
+    return used
+
+
+def _used_by(budget: Budget, use: HelperUse) -> float:
+    return budget.helpers_part(use.usage, use.cost)
 
 
 def judge_refusal(text: str | None, settings: RunSettings, store: Store, run: Run) -> str | None:

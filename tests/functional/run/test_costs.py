@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from support.bench import Bench
 
 RUN = ("run", "--limit", 6, "-f", "reference", "-j", 1, "--json")
@@ -25,6 +27,7 @@ def test_a_run_ends_at_its_budget_and_goes_on_with_a_larger_one(bench: Bench) ->
 def test_each_model_has_its_own_price_and_another_is_no_continuation(bench: Bench) -> None:
     several = (*RUN, "--model", "scripted:gold", "--model", "scripted:partial", "--price", "1,2", "--price")
     ended = bench(*several, "scripted:partial=3,4", "--budget", "5ktokens", code=3)
+    assert re.search(r"\(scripted:gold [\d,]+ tokens, scripted:partial [\d,]+ tokens\); the same command", ended.err)
     rates = [document["metadata"]["prices"]["rates"][0] for document in ended.document]
     assert [(rate["input"], rate["output"]) for rate in rates] == [(1, 2), (3, 4)]
     assert "began with other prices of scripted:partial," in bench(*several, "scripted:partial=3,5", code=2).err

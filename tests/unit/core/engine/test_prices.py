@@ -17,7 +17,9 @@ from trialbed.records import HelperUse, Run, Variation
 from trialbed.store import new_run
 
 URL = "http://127.0.0.1:1/v1"
-CONFIG = run_config(model="small", base_url=URL, variations={"reference@large": Variation(framework="r", model="large")})
+CONFIG = run_config(
+    model="small", base_url=URL, variations={"reference@large": Variation(framework="r", model="large")}
+)
 SMALL, LARGE, JUDGE = read_prices("1,2"), read_prices("3,4"), read_prices("5,6")
 
 
@@ -56,7 +58,9 @@ def test_prices_of_models_and_helpers_are_taken(price: str) -> None:
 
 
 def test_a_price_of_a_model_that_is_not_in_the_run_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"no model of this run is called 'larg'; did you mean 'large'\? Prices can be"):
+    with pytest.raises(
+        UsageError, match=r"no model of this run is called 'larg'; did you mean 'large'\? Prices can be"
+    ):
         check_prices(options("larg=1,2"))
 
 

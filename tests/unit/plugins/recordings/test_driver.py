@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,14 @@ def test_a_cassette_is_known_by_its_content_and_told_as_it_was_recorded(settings
     good, copy = (find_model(f"replay:{name}").describe(settings) for name in ("good.cassette", "copy"))
     assert good == copy
     assert (good.told_name, good.at_endpoint, good.costs, good.deterministic) == ("told", False, False, True)
+
+
+def test_a_recording_has_answers_for_the_seeds_of_its_trials_unless_it_asks(settings: RunSettings) -> None:
+    model = find_model("replay:good.cassette")
+    answers = model.describe(settings).answers_seed
+    assert answers is not None
+    assert [answers(seed) for seed in (1, 2)] == [True, False]
+    assert model.describe(replace(settings, on_miss="ask")).answers_seed is None
 
 
 @pytest.mark.parametrize("name", ["nothing.cassette", ""])

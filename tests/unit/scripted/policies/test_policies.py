@@ -152,7 +152,13 @@ def test_errors_are_no_evidence_and_content_in_parts_is_read() -> None:
 
 @for_each(
     ("result", "fact"),
-    [("43", "43"), ('"43"', "43"), ('{"left": 7, "of": 43}', "7"), ("true", "true"), ('{"open": "no", "at": 43}', "43")],
+    [
+        ("43", "43"),
+        ('"43"', "43"),
+        ('{"left": 7, "of": 43}', "7"),
+        ("true", "true"),
+        ('{"open": "no", "at": 43}', "43"),
+    ],
 )
 def test_short_results_are_repeated(result: str, fact: str) -> None:
     messages = (read_message({"role": "tool", "content": result}),)

@@ -1,0 +1,50 @@
+"""Recorded models have answers for the queries of their recordings only: which of a run's these are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from trialbed.contracts import ModelInfo
+from trialbed.engine._options import RunOptions
+from trialbed.engine._plan import trial_seed
+from trialbed.records import Query, TrialKey
+
+SHOWN = 10
+"""Ids that a note names."""
+
+
+class Recorded(NamedTuple):
+    """The queries of a run, and a sentence on those that its models have no answers for; empty where they have all."""
+
+    queries: tuple[Query, ...]
+    note: str = ""
+
+
+def recorded_queries(options: RunOptions, queries: tuple[Query, ...], models: Mapping[str, ModelInfo]) -> Recorded:
+    """Leave out queries that a recorded model has no answers for, where the user has not chosen queries.
+
+    A recording that has answers for none leaves all: each trial says in what it differs.
+    """
+    recorded = {name: info.answers_seed for name, info in models.items() if info.answers_seed is not None}
+    known = tuple(query for query in queries if _is_known(query, options, [*recorded.values()]))
+    if not known or len(known) == len(queries):
+        return Recorded(queries)
+    names, total = " and ".join(recorded), len(queries)
+    if options.limit or options.query_ids or options.categories or options.shuffle is not None:
+        missing = total - len(known)
+        note = f"{names}: no answers are recorded for {missing} of the {total} queries, whose trials are not measured"
+        return Recorded(queries, f"{note}; recorded are {_ids(known)}")
+    note = f"{names}: answers are recorded for {len(known)} of {total} queries, and these are run: {_ids(known)}"
+    return Recorded(known, f"{note}; --limit {total} runs all")
+
+
+def _is_known(query: Query, options: RunOptions, recorded: Sequence[Callable[[int], bool]]) -> bool:
+    keys = [TrialKey(framework="", query_id=query.query_id, repeat=repeat) for repeat in range(options.repeat)]
+    seeds = [trial_seed(options.seed, key) for key in keys]
+    return all(any(map(answers, seeds)) for answers in recorded)
+
+
+def _ids(queries: Sequence[Query]) -> str:
+    shown = ", ".join(str(query.query_id) for query in queries[:SHOWN])
+    return f"{shown}, …" if len(queries) > SHOWN else shown
