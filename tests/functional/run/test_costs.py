@@ -28,7 +28,7 @@ def test_each_model_has_its_own_price_and_another_is_no_continuation(bench: Benc
     several = (*RUN, "--model", "scripted:gold", "--model", "scripted:partial", "--price", "1,2", "--price")
     ended = bench(*several, "scripted:partial=3,4", "--budget", "5ktokens", code=3)
     assert re.search(r"\(scripted:gold [\d,]+ tokens, scripted:partial [\d,]+ tokens\); the same command", ended.err)
-    rates = [document["metadata"]["prices"]["rates"][0] for document in ended.document]
+    rates = [document["metadata"]["prices"]["rates"][0] for document in ended.documents]
     assert [(rate["input"], rate["output"]) for rate in rates] == [(1, 2), (3, 4)]
     assert "began with other prices of scripted:partial," in bench(*several, "scripted:partial=3,5", code=2).err
 
