@@ -59,13 +59,14 @@ COMPLETIONS = {
 """Setting -> what completes its value in the shell."""
 
 
-FACTORS = ("model", "temperature", "judge")
-"""The settings of which a run can have several, as factors: then the value is a tuple."""
+FACTORS = {"model": "models", "temperature": "temperatures", "max_tools": "tool_limits", "judge": "judges"}
+"""The settings of which a run can have several, as factors -> the option of a run that then has them, as a tuple."""
 
 
 def _one_or_several(_context: click.Context, _option: click.Parameter, values: tuple[Any, ...]) -> Any:
-    """The value, the values, or None without any."""
-    return (values[0] if values else None) if len(values) < 2 else values
+    """The value, the values, or None without any; a value may be several in one text."""
+    each = tuple(one for value in values for one in (value if isinstance(value, tuple) else (value,)))
+    return (each[0] if each else None) if len(each) < 2 else each
 
 
 class SettingOption(SingleOption):

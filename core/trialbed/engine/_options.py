@@ -7,8 +7,9 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
+from annotated_types import Ge
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from trialbed.agent_programs import AgentCommand, check_names
@@ -105,8 +106,8 @@ class RunOptions(RunSettings):
         extend: the id of a run that becomes one of this configuration by more frameworks, queries or repeats, or
             ``last`` for the latest that can; None for no such run.
         allow_incomplete: where some trials are not measured, compare frameworks over the queries that all have.
-        models, temperatures: several in one run, the first of which are ``model`` and ``temperature``: each framework
-            has a column for every combination. Empty for one.
+        models, temperatures, tool_limits: several in one run, the first of which are ``model``, ``temperature`` and
+            ``max_tools``: each framework has a column for every combination. Empty for one.
         judges: several, the first of which is ``judge``: the others grade the answers when all trials have ended.
         gold_answers: make each query's gold calls once, before its trials, and keep what they are answered.
     """
@@ -120,6 +121,7 @@ class RunOptions(RunSettings):
     gold_answers: bool = False
     models: tuple[str, ...] = ()
     temperatures: tuple[float, ...] = ()
+    tool_limits: tuple[Annotated[int, Ge(1)], ...] = ()
     judges: tuple[str, ...] = ()
 
 

@@ -102,7 +102,7 @@ class SingleTrials:
                 runner = TrialRunner(
                     run=run,
                     queries=by_id(prepared.queries),
-                    tools={query.query_id: tools},
+                    tools={None: {query.query_id: tools}},
                     simulator=prepared.simulator,
                     control=control,
                     executors={key.framework: executor},

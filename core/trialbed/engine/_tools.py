@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import cast
 
@@ -72,11 +72,14 @@ def standing_selector(settings: RunSettings, apis: Sequence[Api]) -> Iterator[To
 OpenSelector = Callable[[Sequence[Api]], ToolSelector]
 """Makes a selector and has it learn a catalog."""
 
+Offers = Mapping[int | None, Mapping[int | str, tuple[ToolSpec, ...]]]
+"""The most tools that are offered, None for as many as the run says -> query -> those that are offered."""
+
 
 async def select_tools(
     run: Run, apis: Callable[[], Sequence[Api]], queries: Sequence[Query], store: Store, open_selector: OpenSelector
-) -> dict[int | str, tuple[ToolSpec, ...]]:
-    """Return ``query_id -> tools`` for the run: the stored ones, else those that the run's selector chooses now.
+) -> Offers:
+    """Return the tools of a run for each query: the stored ones, else those that the run's selector chooses now.
 
     Args:
         apis: gives the catalog.
@@ -95,14 +98,21 @@ def select_for(query: Query, apis: Sequence[Api], open_selector: OpenSelector, m
 
 def _select(
     run: Run, apis: Callable[[], Sequence[Api]], queries: Sequence[Query], store: Store, open_selector: OpenSelector
-) -> dict[int | str, tuple[ToolSpec, ...]]:
-    stored = {query.query_id: store.selection(run.run_id, query.query_id) for query in queries}
-    missing = [query for query in queries if stored[query.query_id] is None]
+) -> Offers:
+    run_id, config = run.run_id, run.config
+    limits = dict.fromkeys(map(config.own_limit, config.frameworks))
+    stored = {
+        most: {query.query_id: store.selection(run_id, query.query_id, most) for query in queries} for most in limits
+    }
+    missing = [(most, query) for most, own in stored.items() for query in queries if own[query.query_id] is None]
     if missing:
         catalog = apis()
         selector = open_selector(catalog)
         stage = cast("SelectionFactory", load_driver("components", "selection").open_selection)(catalog)
-        for query in missing:
-            tools = stage.tools(query, selector, max_tools=run.config.max_tools)
-            store.add_selection(run.run_id, query.query_id, run.config.selector, tools)
-    return {query_id: tools or store.selection(run.run_id, query_id) or () for query_id, tools in stored.items()}
+        for most, query in missing:
+            tools = stage.tools(query, selector, max_tools=most or config.max_tools)
+            store.add_selection(run_id, query.query_id, config.selector, tools, most)
+    return {
+        most: {query_id: tools or store.selection(run_id, query_id, most) or () for query_id, tools in own.items()}
+        for most, own in stored.items()
+    }

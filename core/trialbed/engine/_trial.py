@@ -18,6 +18,7 @@ from trialbed.engine._failures import classify
 from trialbed.engine._gold import gold_script
 from trialbed.engine._options import NO_OBJECTS
 from trialbed.engine._plan import new_trial_token, trial_seed
+from trialbed.engine._tools import Offers
 from trialbed.errors import NothingMeasured
 from trialbed.integrity import integrity_findings, outside_clock, with_outside_time
 from trialbed.listeners import Listeners
@@ -71,7 +72,7 @@ class TrialRunner:
 
     run: Run
     queries: Mapping[int | str, Query]
-    tools: Mapping[int | str, tuple[ToolSpec, ...]]
+    tools: Offers
     simulator: str
     control: ControlClient
     executors: Mapping[str, Executor]
@@ -195,7 +196,7 @@ class TrialRunner:
             key=key,
             query=self.queries[key.query_id].text,
             system_prompt=SYSTEM_PROMPT,
-            tools=self.tools[key.query_id],
+            tools=self._tools(key),
             limits=config.limits,
             fresh=fresh,
         )
@@ -204,25 +205,29 @@ class TrialRunner:
         # Faults are drawn from this: it is equal for every framework.
         fault_key = json.dumps([spec.key.query_id, spec.key.repeat])
         own = {"trial": spec.trial, "seed": spec.endpoint.seed, "fault_key": fault_key}
-        query_id, model, finish_tool = self._setup(spec.key)
-        return self._registrations[query_id, model].model_copy(update={**own, "finish_tool": finish_tool})
+        *setup, finish_tool = self._setup(spec.key)
+        return self._registrations[tuple(setup)].model_copy(update={**own, "finish_tool": finish_tool})
 
-    def _setup(self, key: TrialKey) -> tuple[int | str, str, str]:
-        """The query, the model, and the framework's own way to end, by which the registrations of trials are equal."""
-        return key.query_id, self.run.config.of(key.framework).model, self._finish_tool(key.framework)
+    def _tools(self, key: TrialKey) -> tuple[ToolSpec, ...]:
+        return self.tools[self.run.config.own_limit(key.framework)][key.query_id]
+
+    def _setup(self, key: TrialKey) -> tuple[int | str, str, int | None, str]:
+        """The query, the model, the number of tools, and the framework's own way to end: all that trials share."""
+        config, label = self.run.config, key.framework
+        return key.query_id, config.of(label).model, config.own_limit(label), self._finish_tool(label)
 
     def _finish_tool(self, framework: str) -> str:
         labels = (framework, self.run.config.plain_label(framework))
         return next((info.finish_tool for info in self.run.frameworks if info.name in labels), "")
 
     @cached_property
-    def _registrations(self) -> Mapping[tuple[int | str, str], TrialRegistration]:
-        """For each query and model, the part that all of its trials share."""
+    def _registrations(self) -> Mapping[tuple[object, ...], TrialRegistration]:
+        """For each query, model and number of tools, the part that all of their trials share."""
         config = self.run.config
         told = {own.model: own.told_model for own in map(config.of, config.frameworks)}
         faults = None if config.faults is None else read_fault_plan(config.faults)
         return {
-            (query_id, name): TrialRegistration(
+            (query_id, name, most): TrialRegistration(
                 trial="",
                 model=model.model,
                 model_name=told[name],
@@ -240,7 +245,8 @@ class TrialRunner:
                 faults=faults,
                 cached_as=self.cached_as.get(name, ""),
             )
-            for query_id, tools in self.tools.items()
+            for most, offered in self.tools.items()
+            for query_id, tools in offered.items()
             for name, model in self.models.items()
         }
 
@@ -257,7 +263,7 @@ class TrialRunner:
         Raises:
             ScoringStopped: they are more than can be read within the limits.
         """
-        query, tools, live = self.queries[key.query_id], self.tools[key.query_id], self._is_live(key)
+        query, tools, live = self.queries[key.query_id], self._tools(key), self._is_live(key)
         if self.processes is None or not is_large(outcome.answer or Answer(final_answer=""), wire):
             return await asyncio.to_thread(integrity_findings, query, tools, outcome, wire, outside, in_process=live)
         return await self.processes.call(integrity_findings, query, tools, outcome, wire, outside, in_process=live)
@@ -265,7 +271,7 @@ class TrialRunner:
     async def _scores(self, key: TrialKey, outcome: Outcome, wire: WireLog, timing: Timing) -> tuple[Score, ...]:
         if outcome.answer is None or outcome.failure is not None:
             return ()
-        tools = self.tools[key.query_id]
+        tools = self._tools(key)
         context = ScoreContext(
             query=self.queries[key.query_id],
             tools=tools,

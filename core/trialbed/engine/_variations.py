@@ -1,4 +1,4 @@
-"""The columns of a run with several models or temperatures: its frameworks, and each with other settings."""
+"""The columns of a run with several models, temperatures or numbers of tools: its frameworks with other settings."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from trialbed.texts import decimal_text
 
 
 def with_factors(options: RunOptions, own_model: object = None, own_judge: object = None) -> RunOptions:
-    """Return the options with the first of several models, temperatures and judges as their own.
+    """Return the options with the first of several models, temperatures, numbers of tools and judges as their own.
 
     Raises:
         UsageError: there are several models or judges, and one is an object.
     """
     models, temperatures = tuple(dict.fromkeys(options.models)), tuple(dict.fromkeys(options.temperatures))
-    judges = tuple(dict.fromkeys(options.judges))
+    judges, limits = tuple(dict.fromkeys(options.judges)), tuple(dict.fromkeys(options.tool_limits))
     if models and own_model is not None:
         raise UsageError("models: give models by name; an object is the only model of a run")
     if judges and own_judge is not None:
@@ -30,10 +30,12 @@ def with_factors(options: RunOptions, own_model: object = None, own_judge: objec
         options,
         models=models,
         temperatures=temperatures,
+        tool_limits=limits,
         judges=judges,
         judge=judges[0] if judges else options.judge,
         model=models[0] if models else options.model,
         temperature=temperatures[0] if temperatures else options.temperature,
+        max_tools=limits[0] if limits else options.max_tools,
     )
 
 
@@ -69,6 +71,7 @@ def variations_of(
                 model_identity=info.identity,
                 told_as=told_as(own, info),
                 temperature=own.temperature,
+                max_tools=None if own.max_tools == options.max_tools else own.max_tools,
             )
     return found
 
@@ -76,14 +79,16 @@ def variations_of(
 def _combinations(options: RunOptions) -> Iterator[RunOptions]:
     """Yield the options with each combination but the first, which is the run's own."""
     models, temperatures = options.models or (options.model,), options.temperatures or (options.temperature,)
-    for model, temperature in list(product(models, temperatures))[1:]:
-        yield replace(options, model=model, temperature=temperature)
+    limits = options.tool_limits or (options.max_tools,)
+    for model, temperature, most in list(product(models, temperatures, limits))[1:]:
+        yield replace(options, model=model, temperature=temperature, max_tools=most)
 
 
 def _label(own: RunOptions, run: RunOptions) -> str:
     """Return the settings that are not the run's, in words."""
     parts = [own.model] if own.model != run.model else []
     parts += [f"temperature={decimal_text(own.temperature)}"] if own.temperature not in (run.temperature, None) else []
+    parts += [f"max_tools={own.max_tools}"] if own.max_tools != run.max_tools else []
     return ",".join(parts)
 
 

@@ -63,6 +63,7 @@ class Variation(Record):
     Attributes:
         framework: its label without them.
         model, model_identity, told_as, temperature: in place of the run's.
+        max_tools: the same; None for the run's.
     """
 
     framework: str
@@ -70,6 +71,7 @@ class Variation(Record):
     model_identity: str = ""
     told_as: str | None = None
     temperature: float | None = None
+    max_tools: int | None = None
 
 
 UNUSUAL: dict[str, Json] = {"model_identity": "", "told_as": None, "on_miss": "stop", "variations": {}}
@@ -114,7 +116,15 @@ class RunConfig(Record, IdentitySettings):
     def of(self, framework: str) -> RunConfig:
         """The configuration of one framework's trials, with the settings that it has of its own."""
         own = self.variations.get(framework)
-        return self if own is None else self.model_copy(update=own.model_dump(exclude={"framework"}))
+        if own is None:
+            return self
+        kept = {"framework"} if own.max_tools is not None else {"framework", "max_tools"}
+        return self.model_copy(update=own.model_dump(exclude=kept))
+
+    def own_limit(self, framework: str) -> int | None:
+        """The most tools that the trials of a framework are offered, where that is not the run's ``max_tools``."""
+        own = self.variations.get(framework)
+        return None if own is None else own.max_tools
 
     def plain_label(self, framework: str) -> str:
         """The label of a framework without settings of its own."""

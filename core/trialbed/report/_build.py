@@ -20,7 +20,7 @@ from trialbed.settings import secret_values
 from trialbed.store import StoredRun, counted_attempts, require_frameworks
 
 Queries = Mapping[QueryId, Query]
-Tools = Mapping[QueryId, Sequence[ToolSpec]]
+Offers = Mapping[int | None, Mapping[QueryId, Sequence[ToolSpec]]]
 Gold = Mapping[QueryId, GoldAnswer]
 
 
@@ -29,7 +29,7 @@ def build_report(
     queries: Queries,
     attempts: Sequence[TrialResult],
     *,
-    tools: Tools | None = None,
+    tools: Offers | None = None,
     gold: Gold | None = None,
     against: str | None = None,
     margin: float | None = None,
@@ -41,7 +41,8 @@ def build_report(
     Args:
         queries: the run's queries by id.
         attempts: every attempt, those that do not count too.
-        tools: the tools on offer by query, which show where gold calls were lost; None where they are not known.
+        tools: the tools on offer as ``StoredRun.offers`` gives them, which show where gold calls were lost; None where
+            they are not known.
         gold: the answers to gold calls, where the run made them itself.
         against: the framework that the others are compared with; None for the run's own, ``reference``, or the first.
         margin: the largest difference of a score that does not matter; None for the run's own.
@@ -95,7 +96,7 @@ def read_report(
         queries,
         stored.each_result,
         lambda key: stored.trial(key.framework, key.query_id, key.repeat).result,
-        tools={query_id: stored.tools(query_id) for query_id in queries} if queries else None,
+        tools=stored.offers(queries) if queries else None,
         gold=stored.gold_answers(),
         against=against,
         margin=margin,
@@ -110,7 +111,7 @@ def _report(
     each: Callable[[], Iterator[TrialResult]],
     whole: Callable[[TrialKey], TrialResult],
     *,
-    tools: Tools | None,
+    tools: Offers | None,
     gold: Gold | None,
     against: str | None,
     margin: float | None,
@@ -153,14 +154,15 @@ def _report(
     return _with_figures_of_plugins(Report(run, compared, known, described, gold or {}, each, absent), listeners)
 
 
-def _short(run: Run, each: Iterable[TrialResult], queries: Queries, tools: Tools | None) -> Iterator[ReportedTrial]:
+def _short(run: Run, each: Iterable[TrialResult], queries: Queries, tools: Offers | None) -> Iterator[ReportedTrial]:
     secrets = secret_values()
     shorteners: dict[str, Shortener] = {}
     for result in each:
         label = result.key.framework
         short = shorteners.setdefault(label, Shortener(secrets, run.prices_of(label)))
-        known = tools is not None and result.key.query_id in queries
-        yield short(result, attribute_trial(result, queries, tools, secrets) if known and tools is not None else None)
+        known = result.key.query_id in queries
+        offered = None if tools is None else tools[run.config.own_limit(label)]
+        yield short(result, attribute_trial(result, queries, offered, secrets) if known and offered else None)
 
 
 def _sort_trials(queries: Queries, trials: Sequence[ReportedTrial]) -> list[ReportedTrial]:

@@ -120,7 +120,7 @@ class IdentitySettings:
     max_tools: Annotated[
         int,
         Ge(1),
-        Setting(("--max-tools",), "Maximum number of tools offered per query, or several, each for a run of its own."),
+        Setting(("--max-tools",), "Maximum number of tools offered per query; repeatable, or several with commas."),
     ] = 120
     catalog: Annotated[
         tuple[str, ...],

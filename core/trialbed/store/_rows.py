@@ -88,6 +88,11 @@ def encode_id(query_id: int | str) -> str:
     return json.dumps(query_id)
 
 
+def encode_offer(query_id: int | str, most: int | None) -> str:
+    """A query's id as text, and the number of tools that it was offered where that is not the run's."""
+    return encode_id(query_id) if most is None else json.dumps([query_id, most])
+
+
 def decode_id(text: str) -> int | str:
     """The query id that ``encode_id`` wrote."""
     query_id: int | str = json.loads(text)

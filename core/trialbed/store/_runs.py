@@ -33,6 +33,7 @@ from trialbed.store._rows import (
     decode_record,
     encode,
     encode_id,
+    encode_offer,
     encode_record,
     insert_new,
     with_checksum,
@@ -181,13 +182,22 @@ def _known(connection: Connection) -> str:
 
 
 def insert_selection(
-    connection: Connection, run_id: str, query_id: int | str, selector: str, tools: tuple[ToolSpec, ...]
+    connection: Connection,
+    run_id: str,
+    query_id: int | str,
+    selector: str,
+    tools: tuple[ToolSpec, ...],
+    most: int | None = None,
 ) -> None:
-    """Keep the tools that a query was offered, unless the run has it already."""
+    """Keep the tools that a query was offered, unless the run has it already.
+
+    Args:
+        most: the number of tools of columns that have another than the run.
+    """
     bodies = Bodies()
     digest = bodies.add(encode([_describe_tool(tool) for tool in tools]))
     bodies.insert(connection)
-    row = {"run_id": run_id, "query_id": encode_id(query_id), "selector": selector, "tools": digest}
+    row = {"run_id": run_id, "query_id": encode_offer(query_id, most), "selector": selector, "tools": digest}
     insert_new(connection, selections, [with_checksum(row)])
 
 
@@ -195,9 +205,11 @@ def _describe_tool(tool: ToolSpec) -> dict[str, Any]:
     return tool.model_dump() | ({"topped_up": True} if tool.topped_up else {})
 
 
-def read_selection(connection: Connection, run_id: str, query_id: int | str) -> tuple[ToolSpec, ...] | None:
-    """The tools that were offered for a query."""
-    of_query = (selections.c.run_id == run_id, selections.c.query_id == encode_id(query_id))
+def read_selection(
+    connection: Connection, run_id: str, query_id: int | str, most: int | None = None
+) -> tuple[ToolSpec, ...] | None:
+    """The tools that were offered for a query, in columns with this number of tools or in those with the run's."""
+    of_query = (selections.c.run_id == run_id, selections.c.query_id == encode_offer(query_id, most))
     row = connection.execute(select(selections).where(*of_query)).one_or_none()
     if row is None:
         return None

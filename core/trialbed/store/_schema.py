@@ -105,6 +105,7 @@ selections = Table(
     "selections",
     metadata,
     Column("run_id", ForeignKey("runs.run_id", ondelete="CASCADE"), primary_key=True),
+    # JSON; [query id, number of tools] for columns that are offered another number than the run says
     Column("query_id", String, primary_key=True),
     Column("selector", String, nullable=False),
     Column("tools", ForeignKey("blobs.digest"), nullable=False, index=True),

@@ -214,18 +214,28 @@ class Store:
         with self._database.read() as connection:
             yield from each_result(connection, run_id)
 
-    def add_selection(self, run_id: str, query_id: int | str, selector: str, tools: tuple[ToolSpec, ...]) -> None:
-        """Keep the tools that a query of this run is offered; those that were kept first stay."""
+    def add_selection(
+        self, run_id: str, query_id: int | str, selector: str, tools: tuple[ToolSpec, ...], most: int | None = None
+    ) -> None:
+        """Keep the tools that a query of this run is offered; those that were kept first stay.
+
+        Args:
+            most: the number of tools of columns that have another than the run.
+        """
         try:
             with self._database.write() as connection:
-                insert_selection(connection, run_id, query_id, selector, tools)
+                insert_selection(connection, run_id, query_id, selector, tools, most)
         except IntegrityError as error:
             raise DataError(f"the store has no run {run_id!r}; create it before its selections") from error
 
-    def selection(self, run_id: str, query_id: int | str) -> tuple[ToolSpec, ...] | None:
-        """Return the tools offered for a query of this run; None where nothing is kept yet."""
+    def selection(self, run_id: str, query_id: int | str, most: int | None = None) -> tuple[ToolSpec, ...] | None:
+        """Return the tools offered for a query of this run; None where nothing is kept yet.
+
+        Args:
+            most: the number of tools of columns that have another than the run.
+        """
         with self._database.read() as connection:
-            return read_selection(connection, run_id, query_id)
+            return read_selection(connection, run_id, query_id, most)
 
     def add_gold_answer(self, run_id: str, answer: GoldAnswer) -> None:
         """Keep the answers to the gold calls of a query; those that were kept first stay.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -360,10 +360,20 @@ class StoredRun:
             f"{self.config.repeat} trials each, and is {self.status}"
         )
 
-    def tools(self, query_id: int | str) -> tuple[ToolSpec, ...]:
-        """The tools that a query of this run was offered; empty where the run did not get to select them."""
+    def tools(self, query_id: int | str, framework: str = "") -> tuple[ToolSpec, ...]:
+        """The tools that a query of this run was offered; empty where the run did not get to select them.
+
+        Args:
+            framework: one with another number of tools than the run may be offered others.
+        """
         with self._read() as connection:
-            return read_selection(connection, self.run_id, query_id) or ()
+            return read_selection(connection, self.run_id, query_id, self.config.own_limit(framework)) or ()
+
+    def offers(self, queries: Iterable[int | str]) -> dict[int | None, dict[int | str, tuple[ToolSpec, ...]]]:
+        """Return the tools that these queries were offered, by ``RunConfig.own_limit`` of the columns."""
+        named = {self.config.own_limit(label): label for label in self.config.frameworks}
+        known = list(queries)
+        return {most: {query_id: self.tools(query_id, label) for query_id in known} for most, label in named.items()}
 
     def gold_answers(self) -> dict[int | str, GoldAnswer]:
         """Return the answers to the gold calls of its queries, by the query's id; empty where none were made."""

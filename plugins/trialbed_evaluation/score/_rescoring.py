@@ -176,7 +176,8 @@ class _Contexts:
         """The context of a trial that was answered."""
         assert result.outcome.answer is not None  # noqa: S101 - it was answered
         query, verdict = self.queries[result.key.query_id], result.score(JUDGED)
-        tools = self.store.selection(self.run.run_id, result.key.query_id) or ()
+        most = self.run.config.own_limit(result.key.framework)
+        tools = self.store.selection(self.run.run_id, result.key.query_id, most) or ()
         live = result.key.framework not in self.run.config.adapter_versions
         return ScoreContext(
             query=query,

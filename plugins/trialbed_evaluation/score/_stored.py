@@ -94,7 +94,7 @@ async def _rescore(target: str, given: Mapping[str, Any]) -> tuple[Rescored, Rep
         if stored.status == "running":
             raise UsageError(f"run {stored.run_id} is under way: score it again when it has ended")
         run, queries = stored.record, run_queries(stored.record.config, settings.data_dir)
-        tools = {query_id: stored.tools(query_id) for query_id in queries}
+        tools = stored.offers(queries)
     with Store.open(place) as store:
         if given["judge"] is None:
             rescored = await rescore(store, run, queries, concurrency=settings.concurrency)

@@ -55,7 +55,7 @@ def _spans(run: StoredRun, result: TrialResult) -> Iterator[dict[str, Any]]:
     for place, call in enumerate(result.wire.model_calls):
         own = {"traceId": trace, "spanId": _digest(f"{trace} chat {place}", 8), "parentSpanId": root}
         yield {**own, **_chat(run.config.of(result.key.framework).model, log, call)}
-    names = {tool.api: tool.name for tool in run.tools(result.key.query_id)}
+    names = {tool.api: tool.name for tool in run.tools(result.key.query_id, result.key.framework)}
     for place, api_call in enumerate(result.wire.api_calls):
         own = {"traceId": trace, "spanId": _digest(f"{trace} tool {place}", 8), "parentSpanId": root}
         yield {**own, **_tool(log, api_call, names.get(api_call.api, api_call.api.title))}

@@ -74,7 +74,7 @@ class TrialPage:
     @cached_property
     def problems(self) -> Sequence[TrialProblem]:
         """The things that went wrong."""
-        return problems(self.result, self.run.tools(self.trial.key.query_id), self.query)
+        return problems(self.result, self.run.tools(self.trial.key.query_id, self.trial.key.framework), self.query)
 
     @cached_property
     def exchanges(self) -> list[ShownExchange]:

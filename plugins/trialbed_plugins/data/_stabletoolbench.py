@@ -68,7 +68,7 @@ def _convert(run: StoredRun, trial: StoredTrial, queries: Mapping[QueryId, Query
             f"run {run.run_id!r} has a trial of query {trial.key.query_id!r}, which {run.config.dataset!r} no longer "
             "has"
         )
-    return converted_answer(query.text, run.tools(query.query_id), trial.result)
+    return converted_answer(query.text, run.tools(query.query_id, trial.key.framework), trial.result)
 
 
 def _write(path: Path, answers: Mapping[str, object]) -> None:

@@ -11,12 +11,13 @@ from trialbed_plugins.reporters._attribution import attribution_tables
 from trialbed_plugins.reporters._comparisons import comparison_tables
 from trialbed_plugins.reporters._factors import factor_tables
 from trialbed_plugins.reporters._junit import run_suites
+from trialbed_plugins.reporters._offers import offer_tables
 from trialbed_plugins.reporters._tables import brief_table, run_plots, run_records, run_table
 
 
 def _tables(report: Report) -> list[views.Table]:
     """The conclusions, the figures of a run, what became of its gold calls, and how its frameworks differ."""
-    compared = [*factor_tables(report), *comparison_tables(report)]
+    compared = [*factor_tables(report), *offer_tables(report), *comparison_tables(report)]
     return [_conclusion(report), run_table(report), *attribution_tables(report), *compared]
 
 
@@ -33,7 +34,8 @@ class TableReporter(Reporter):
     def report(self, report: Report, stream: TextIO) -> None:
         """Write the table of one run."""
         if self.brief:
-            views.print_tables([_conclusion(report), brief_table(report), *factor_tables(report)], stream)
+            factors = [*factor_tables(report), *offer_tables(report)]
+            views.print_tables([_conclusion(report), brief_table(report), *factors], stream)
             return
         tables = _tables(report)
         if not self.explained:

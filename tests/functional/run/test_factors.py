@@ -1,4 +1,4 @@
-"""Runs with several models."""
+"""Runs with several models, or numbers of tools."""
 
 from __future__ import annotations
 
@@ -40,6 +40,22 @@ def test_a_finished_run_gets_a_further_model_in_columns_of_its_own(bench: Bench)
     assert f"{found['difference']:+.3f}" in page
     assert "model scripted:partial" in bench("show", "latest", "reference@scripted:partial/1").out
     assert "model scripted:gold" in bench("show", "latest", "reference/1").out
+
+
+def test_numbers_of_tools_are_columns_of_one_run_by_which_it_can_be_extended(bench: Bench) -> None:
+    chosen = ("--selector", "all", "--max-tools", "30")
+    first = bench(*ONE, *chosen).documents[0]["metadata"]["run_id"]
+    extended = bench(*ONE, *chosen, "--max-tools", "1,30", "--extend")
+    assert "4 trials, 2 of them kept from before" in extended.err
+    own, few = extended.documents
+    assert [document["metadata"]["max_tools"] for document in (own, few)] == [30, 1]
+    assert {document["metadata"]["run_id"] for document in (own, few)} == {first}
+    assert [few["metadata"]["agent_name"], own["metadata"]["agent_name"]] == ["reference@max_tools=1", "reference"]
+    assert {len(entry["selected_tools"]) for entry in few["results"]} == {1}
+    assert own["summary"]["effects"]["factors"]["number of tools"]["levels"] == ["30", "1"]
+    assert {call["lost"] for entry in few["results"] for call in entry["gold_calls"]} >= {"not offered"}
+    shown = bench("show", "latest").out
+    assert "score against number of tools" in shown
 
 
 def test_an_object_of_a_program_has_columns_too() -> None:

@@ -17,7 +17,6 @@ from trialbed.cli.environments import chosen_environments, env_dir_option, yes_o
 from trialbed.cli.formats import chosen_format, run_format_option
 from trialbed.cli.options import json_option, option, plain_option
 from trialbed.cli.run._regressions import baseline_sides, check_baseline, regressed
-from trialbed.cli.run._sweep import check_sweep, sweep_table
 from trialbed.cli.sections import SectionedCommand
 from trialbed.cli.setting_options import FACTORS, setting_options
 from trialbed.cli.stored import legend_option, run_reporter, show_command
@@ -193,10 +192,6 @@ def command(
     form = chosen_format(form, as_json=as_json)
     reporter = None if form == "json" else run_reporter(form, explained=legend)
     sides = baseline_sides(baseline, given["store"]) if baseline is not None else []
-    if isinstance(given["max_tools"], tuple):
-        check_sweep({name: given[name] for name in ("retry_failed", "extend")})
-        check_sweep({"fail-under": fail_under, "fail-on-regression": baseline})
-        return _sweep(given, form, yes=yes, env_dir=env_dir)
     options = _options(given)
     if sides:
         check_baseline(sides, options)
@@ -218,28 +213,6 @@ def command(
     return 1 if regressed(sides, report, options.margin) or is_below else 0
 
 
-def _sweep(given: dict[str, Any], form: str, *, yes: bool, env_dir: Path | None) -> int:
-    """A run for each number of tools, and one table of all."""
-    from trialbed.views import print_tables
-
-    if form not in ("json", "table"):
-        raise click.UsageError("--max-tools with several numbers prints a table, or JSON with --json")
-    sizes = given["max_tools"]
-    options = _with_environments(_options({**given, "max_tools": sizes[0]}), yes=yes, env_dir=env_dir)
-    found = []
-    for size in sizes:
-        try:
-            found.append(asyncio.run(_run(replace(options, max_tools=size))))
-        except asyncio.CancelledError:
-            raise click.Abort from None
-    if form == "table":
-        print_tables([sweep_table(found)], sys.stdout)
-    else:
-        _print_json(found)
-    _print_problems(found, silent=False)
-    return 3 if not options.allow_incomplete and _says_incomplete(found, {}) else 0
-
-
 def _check_model_given() -> None:
     """Refuse an endpoint without a model: the default model is scripted, and would never ask the endpoint."""
     context = click.get_current_context()
@@ -255,9 +228,9 @@ def _options(given: dict[str, Any]) -> RunOptions:
     from trialbed.engine import RunOptions
 
     chosen = {name: value for name, value in given.items() if value is not None}
-    for name in FACTORS:
+    for name, several in FACTORS.items():
         if isinstance(chosen.get(name), tuple):
-            chosen[f"{name}s"] = chosen.pop(name)
+            chosen[several] = chosen.pop(name)
     return RunOptions(**chosen | {"frameworks": _frameworks(given)})
 
 

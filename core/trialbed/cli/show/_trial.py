@@ -28,7 +28,7 @@ def show_trial(run: StoredRun, trial: StoredTrial, query: Query | None, *, full:
         query: its task, where the dataset is within reach.
         full: show long texts in full.
     """
-    result, tools = trial.result, run.tools(trial.key.query_id)
+    result, tools = trial.result, run.tools(trial.key.query_id, trial.key.framework)
     found = problems(result, tools, query)
     if as_json:
         print_json(_document(run, result, found, query, tools))

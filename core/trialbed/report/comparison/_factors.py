@@ -141,7 +141,12 @@ class _Pair:
 def _values(config: RunConfig, label: str) -> Values:
     own = config.of(label)
     temperature = "default" if own.temperature is None else decimal_text(own.temperature)
-    return {FRAMEWORK: config.plain_label(label), "model": own.model, "temperature": temperature}
+    return {
+        FRAMEWORK: config.plain_label(label),
+        "model": own.model,
+        "temperature": temperature,
+        "number of tools": str(own.max_tools),
+    }
 
 
 def _names(columns: Sequence[tuple[Values, Side]]) -> list[str]:

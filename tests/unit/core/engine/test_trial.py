@@ -13,12 +13,14 @@ from trialbed.contracts import Executor, OpenedModel
 from trialbed.engine._trial import TrialRunner
 from trialbed.records import (
     Answer,
+    ApiRef,
     Failure,
     FrameworkInfo,
     IntegrityFinding,
     ModelCall,
     Outcome,
     Query,
+    ToolSpec,
     TrialKey,
     TrialRegistration,
     TrialSpec,
@@ -99,6 +101,14 @@ class Turns(Executor):
         return Outcome(started_at=NOW, wall_time=1, answer=Answer(final_answer="yes"), first=True)
 
 
+TOOL = ToolSpec(
+    name="weather",
+    description="",
+    parameters={"type": "object"},
+    api=ApiRef(category="C", tool_name="T", api_name="weather"),
+)
+
+
 class NotedControl(Control):
     """Notes when a trial's log is asked for, which is there a moment later."""
 
@@ -121,16 +131,16 @@ def runner_of(executor, control, scored=None, processes=None):
         return scored(context) if scored else ()
 
     own = Variation(framework="f", model="scripted:partial", temperature=0.7, told_as="partial")
-    config = run_config(
-        frameworks=("f", "f@partial"), temperature=0.0, adapter_versions={}, variations={"f@partial": own}
-    )
+    few = Variation(framework="f", model="scripted:gold", temperature=0.0, max_tools=5)
+    variations = {"f@partial": own, "f@max_tools=5": few}
+    config = run_config(frameworks=("f", *variations), temperature=0.0, adapter_versions={}, variations=variations)
     return TrialRunner(
         run=new_run(config, "d"),
         queries={1: Query(query_id=1, text="?", apis=())},
-        tools={1: ()},
+        tools={None: {1: ()}, 5: {1: (TOOL,)}},
         simulator="template",
         control=control,
-        executors={"f": executor, "f@partial": executor},
+        executors=dict.fromkeys(config.frameworks, executor),
         listeners=SimpleNamespace(notify=lambda *event, **details: None, score=score),
         judge=None,
         models={name: OpenedModel(model=name) for name in config.models},
@@ -155,6 +165,10 @@ async def test_a_framework_with_settings_of_its_own_is_the_same_agent_with_these
         ("scripted:partial", "partial"),
     ]
     assert len(set(control.kinds.values())) == 2, "the server would open the one like the other"
+    result = await runner(TrialKey(framework="f@max_tools=5", query_id=1))
+    assert (result.selected_tools, executor.specs[-1].tools) == (("weather",), (TOOL,))
+    assert [*control.registrations.values()][-1].tools == (TOOL,)
+    assert len(set(control.kinds.values())) == 3
 
 
 async def test_a_log_is_asked_for_before_the_next_agent_works():

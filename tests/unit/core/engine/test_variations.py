@@ -42,6 +42,22 @@ def test_temperatures_that_differ_little_have_columns_of_their_own() -> None:
     }
 
 
+def test_numbers_of_tools_have_columns_and_the_runs_own_is_in_none() -> None:
+    options = with_factors(
+        RunOptions(frameworks=("a",), models=("scripted:gold", "scripted:partial"), tool_limits=(8, 2))
+    )
+    found = variations_of(options, options.frameworks, lambda _options, _model: None)
+    assert options.max_tools == 8
+    assert {label: own.max_tools for label, own in found.items()} == {
+        "a@max_tools=2": 2,
+        "a@scripted:partial": None,
+        "a@scripted:partial,max_tools=2": 2,
+    }
+    config = run_config(frameworks=("a", *found), variations=found, max_tools=8)
+    assert [config.of(label).max_tools for label in config.frameworks] == [8, 2, 8, 2]
+    assert [config.own_limit(label) for label in config.frameworks] == [None, 2, None, 2]
+
+
 def test_one_model_or_the_same_one_twice_is_no_factor() -> None:
     assert columns(frameworks=("a",), model="scripted:gold") == {}
     assert columns(frameworks=("a",), models=("scripted:gold", "scripted:gold")) == {}

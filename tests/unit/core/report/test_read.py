@@ -46,7 +46,7 @@ def queries() -> dict[int | str, Query]:
 def test_a_stored_run_is_reported_as_one_in_memory(stored: Path) -> None:
     with open_store(str(stored)) as reader:
         found = reader.run(NEW)
-        tools = {query_id: found.tools(query_id) for query_id in queries()}
+        tools = found.offers(queries())
         read = read_report(found, queries())
         built = build_report(read.run, queries(), found.results(), tools=tools, allow_incomplete=True)
         assert read.frameworks == built.frameworks

@@ -94,6 +94,9 @@ def test_the_first_selection_stays(store: Store, make_run: MakeRun, make_trial: 
     store.add_selection("r1", "1", "query", ())
     assert store.selection("r1", 1) == (tool, filling)
     assert store.selection("r1", "1") == ()
+    assert store.selection("r1", 1, 5) is None
+    store.add_selection("r1", 1, "query", (filling,), 5)
+    assert (store.selection("r1", 1, 5), store.selection("r1", 1)) == ((filling,), (tool, filling))
 
 
 def test_a_selection_needs_its_run(store: Store) -> None:

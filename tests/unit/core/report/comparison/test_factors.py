@@ -113,6 +113,14 @@ def test_several_factors_are_compared_with_the_largest() -> None:
     assert [(one.more, one.less) for one in found.contrasts] == [("model", "temperature")]
 
 
+def test_the_number_of_tools_is_a_factor() -> None:
+    own = {"a@max_tools=5": Variation(framework="a", model="small", max_tools=5)}
+    about = run_config(frameworks=("a", *own), model="small", max_tools=20, variations=own, adapter_versions={})
+    found = effects({"a": side("a", solves(0.9)), "a@max_tools=5": side("a@max_tools=5", solves(0.3))}, about)
+    assert [(factor.name, factor.levels) for factor in found.factors] == [("number of tools", ("20", "5"))]
+    assert found.factors[0].findings[0].difference == pytest.approx(-0.6)
+
+
 def test_a_run_of_frameworks_alone_has_no_effects() -> None:
     assert factor_effects(run_config(), {"reference": side("reference", solves(1))}, "sopr_score", 0.05) is None
 

@@ -4,14 +4,12 @@ from typing import Any
 
 import click
 import pytest
-from click.testing import CliRunner
 from support.cases import for_each
 from support.run_reports import reported, summary
 
 from trialbed.cli.options import NumberOrNumbers
-from trialbed.cli.run import command
-from trialbed.cli.run._sweep import losers, sweep_table
 from trialbed.report.attribution import ENDED
+from trialbed_plugins.reporters._offers import losers, offer_tables
 
 
 def call(lost: str | None, reason: str = "") -> dict[str, Any]:
@@ -59,12 +57,12 @@ def test_the_calls_of_a_failed_trial_are_lost_by_what_failed(kind: str, loser: s
 
 def test_the_table_is_sorted_by_framework_and_number_and_says_what_is_incomplete() -> None:
     lost = {"gold_calls": [call("not offered"), call(None)]}
-    table = sweep_table(
-        [reported(one) for one in (document("b", 16, lost), document("a", 16), document("b", 8, status="incomplete"))]
-    )
+    documents = (document("b", 16, lost), document("a", 16), document("b@max_tools=8", 8, status="incomplete"))
+    (table,) = offer_tables(reported(*documents))
     assert [line[:2] for line in table.lines] == [("b", "8"), ("b", "16"), ("a", "16")]
     assert table.lines[1] == ("b", "16", "0.500", "0.250", "-", "1 50%", "0 0%", "0 0%", "0 0%")
-    assert table.notes[-1] == "INCOMPLETE: trials of b with 8 tools were not measured."
+    assert table.notes == ["INCOMPLETE: trials of b with 8 tools were not measured."]
+    assert offer_tables(reported(document("a", 8), document("b", 8))) == []
 
 
 @for_each(("text", "value"), [("8", 8), ("16, 8,8", (8, 16)), (5, 5)])
@@ -76,10 +74,3 @@ def test_numbers_of_tools(text: Any, value: Any) -> None:
 def test_what_is_no_number_of_tools_is_refused(text: str) -> None:
     with pytest.raises(click.BadParameter, match="is not a number from 1 on, or several"):
         NumberOrNumbers().convert(text, None, None)
-
-
-@for_each("option", [("--extend",), ("--retry-failed",), ("--fail-under", "sopr_score=0.5"), ("--format", "csv")])
-def test_options_about_one_run_are_refused_with_several_numbers(option: tuple[str, ...]) -> None:
-    result = CliRunner().invoke(command, ["--max-tools", "1,2", *option])
-    assert result.exit_code == 2
-    assert "--max-tools" in result.output
