@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 from trialbed.records import Api, ApiRef, ModelEndpoint, Query, ToolSpec
 
 if TYPE_CHECKING:
-    from trialbed.model_access import ModelAccess
+    from trialbed.model_access import ModelAccess, ModelBudget
 
 
 class ToolSelector(ABC):
@@ -25,12 +25,14 @@ class ToolSelector(ABC):
             ``select`` runs outside of the event loop, and asks with ``model.ask_blocking``.
         embedding: the model whose embeddings it may use (``--embedding-model``), set before ``prepare``; None if the
             user names none.
+        embedding_budget: counts what is asked of that model, and keeps its limits; None where nothing does.
     """
 
     needs_model: ClassVar[bool] = False
     needs_catalog: ClassVar[bool] = True
     model: ModelAccess | None = None
     embedding: ModelEndpoint | None = None
+    embedding_budget: ModelBudget | None = None
 
     def prepare(self, apis: Sequence[Api]) -> None:  # noqa: B027 - most selectors need no index
         """Learn the catalog, once, before the first ``select``.

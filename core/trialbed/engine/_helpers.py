@@ -24,6 +24,7 @@ class Helper(NamedTuple):
     role: HelperRole
     model: str
     base_url: str
+    embeds: bool = False
 
 
 class HelperModels:
@@ -71,18 +72,26 @@ class HelperModels:
             return None
         return direct_endpoint(settings.base_url or "", settings.embedding_model, settings.api_key_env, settings.seed)
 
+    def budget(self, role: HelperRole, model: str) -> ModelBudget:
+        """Return the budget of a helper's model, which counts all that the helper asks of it."""
+        from trialbed.model_access import ModelBudget  # most runs have no helpers
+
+        if (role, model) not in self._budgets:
+            self._budgets[role, model] = ModelBudget(
+                self.settings.max_helper_requests,
+                self.settings.max_helper_tokens,
+                prices=self.prices(role, model),
+                on_use=lambda usage, cost: self.on_use(usage, cost),
+            )
+        return self._budgets[role, model]
+
     def access(self, role: HelperRole, endpoint: ModelEndpoint, *, origin: str = "") -> ModelAccess:
         """A helper's access to the model at an endpoint."""
-        from trialbed.model_access import CompletionCache, ModelAccess, ModelBudget  # most runs have no helpers
+        from trialbed.model_access import CompletionCache, ModelAccess
 
         settings = self.settings
         self._cache = self._cache or CompletionCache(settings.completions)
-        budget = self._budgets[role, endpoint.model] = ModelBudget(
-            settings.max_helper_requests,
-            settings.max_helper_tokens,
-            prices=self.prices(role, endpoint.model),
-            on_use=lambda usage, cost: self.on_use(usage, cost),
-        )
+        budget = self.budget(role, endpoint.model)
         timeout = settings.helper_timeout or max(settings.timeout, TIMEOUT)
         return ModelAccess(endpoint, budget=budget, cache=self._cache, origin=origin, timeout=timeout)
 
@@ -96,7 +105,7 @@ class HelperModels:
         found.append(given_prices(self.settings.price, self.settings.model).get(model))
         if run and here and model in run.config.models:
             found.append(run.prices if model == run.config.model else run.model_prices.get(model))
-        return next(filter(None, found), None) or known_prices(model, helper.base_url)
+        return next(filter(None, found), None) or known_prices(model, helper.base_url, answers=not helper.embeds)
 
     def uses(self) -> list[HelperUse]:
         """All that helpers have asked through this, as far as they asked anything."""
@@ -119,6 +128,8 @@ def helpers_of(settings: RunSettings) -> Iterator[Helper]:
         yield Helper("judge", judge, settings.judge_base_url or base_url)
     if settings.selector_model is not None:
         yield Helper("selector", settings.selector_model, base_url)
+    if settings.embedding_model is not None:
+        yield Helper("selector", settings.embedding_model, base_url, embeds=True)
     if settings.simulator_model is not None:
         yield Helper("simulator", settings.simulator_model, base_url)
 

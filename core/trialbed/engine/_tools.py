@@ -49,6 +49,7 @@ def prepared_selector(
         selector.model = model
     if embedding is not None:
         selector.embedding = embedding
+        selector.embedding_budget = helpers.budget("selector", embedding.model)
     selector.prepare(apis)
     return selector
 

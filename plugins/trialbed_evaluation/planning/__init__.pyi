@@ -1,3 +1,4 @@
+from ._helpers import PlannedHelper as PlannedHelper
 from ._pilots import WORST_CASE as WORST_CASE
 from ._pilots import Pilot as Pilot
 from ._pilots import Populations as Populations

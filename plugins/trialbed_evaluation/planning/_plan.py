@@ -23,6 +23,7 @@ from trialbed.report.comparison import (
 )
 from trialbed.settings import MARGIN
 from trialbed.suggestions import closest, did_you_mean
+from trialbed_evaluation.planning._helpers import PlannedHelper, planned_helpers
 from trialbed_evaluation.planning._pilots import WORST_CASE, Pilot, pilot_of
 from trialbed_evaluation.planning._power import (
     is_promised,
@@ -148,6 +149,7 @@ class QueryPlan:
         incomplete: the sides of the pilot that lack trials, in words.
         tokens_per_trial: by side; None where the model does not report them.
         cost_per_trial: by side, in US dollars; None where no price is known.
+        helpers: what judges, selectors and simulators take beside that.
     """
 
     score: str
@@ -159,11 +161,24 @@ class QueryPlan:
     incomplete: tuple[str, ...]
     tokens_per_trial: dict[str, float | None]
     cost_per_trial: dict[str, float | None]
+    helpers: tuple[PlannedHelper, ...] = ()
 
     def cost(self, queries: int, repeats: int) -> float | None:
-        """Return about what a run of all sides of the pilot costs, in US dollars; None where that is not known."""
-        known = [cost for cost in self.cost_per_trial.values() if cost is not None]
-        return queries * repeats * sum(known) if known and len(known) == len(self.cost_per_trial) else None
+        """Return about what a run of all sides of the pilot costs, in US dollars; None where that is not known.
+
+        Helpers whose cost is not known are left out, and so are models of which no side has a known price.
+        """
+        sides = [cost for cost in self.cost_per_trial.values() if cost is not None]
+        helpers = [one.cost * one.times(queries, repeats) for one in self.helpers if one.cost is not None]
+        if not (sides or helpers) or 0 < len(sides) < len(self.cost_per_trial):
+            return None
+        return queries * repeats * sum(sides) + sum(helpers)
+
+    def tokens(self, queries: int, repeats: int) -> float | None:
+        """Return about how many tokens that run takes, as far as the pilot says; None where it says nothing."""
+        sides = [tokens for tokens in self.tokens_per_trial.values() if tokens is not None]
+        helpers = [one.tokens * one.times(queries, repeats) for one in self.helpers if one.tokens is not None]
+        return queries * repeats * sum(sides) + sum(helpers) if sides or helpers else None
 
     def as_json(self) -> dict[str, Any]:
         """Return the plan as a JSON object."""
@@ -196,6 +211,7 @@ def plan(sides: Sequence[Side], pairs: Sequence[tuple[Side, Side]], options: Que
         incomplete=tuple(note for side in sides if (note := incomplete_note(side))),
         tokens_per_trial={side.name: mean_per_trial(side, TOKENS) for side in sides},
         cost_per_trial={side.name: cost_per_trial(side, options.prices_for(side)) for side in sides},
+        helpers=planned_helpers(sides, options.prices),
     )
 
 
@@ -215,7 +231,8 @@ def _model_of(side: Side) -> str:
 
 
 def _check_prices(prices: Mapping[str, Prices], sides: Sequence[Side]) -> None:
-    known = dict.fromkeys(map(_model_of, sides))
+    helpers = (use.model for side in sides for use in side.about.helpers.uses)
+    known = dict.fromkeys([*map(_model_of, sides), *helpers])
     for name in prices:
         if name != EVERY and name not in known:
             raise UsageError(

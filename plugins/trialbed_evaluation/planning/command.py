@@ -14,7 +14,7 @@ from trialbed.cli.setting_options import setting_option
 from trialbed.cli.stored import print_json, store_option
 
 if TYPE_CHECKING:
-    from trialbed_evaluation.planning import NeededQueries, PairPlan, QueryPlan, SmallestDifference
+    from trialbed_evaluation.planning import NeededQueries, PairPlan, PlannedHelper, QueryPlan, SmallestDifference
 
 QUERIES = (20, 60, 120, 300, 1000)
 
@@ -195,12 +195,13 @@ def _cost(needed: NeededQueries, found: QueryPlan) -> Iterator[str]:
     """Say how many tokens the trials take that are needed, and what they cost, where the pilot says that of one."""
     from trialbed.views import compact
 
-    known = [value for value in found.tokens_per_trial.values() if value is not None]
-    if needed.queries is not None and known:
-        each = sum(known) * needed.repeats
+    if needed.queries is not None:
         ends = (needed.queries_low, needed.queries_high)
         numbers = [needed.queries] if needed.queries_promised else [end for end in ends if end is not None]
-        total = " to ".join(f"{each * number:,.0f}" for number in numbers)
+        tokens = [total for number in numbers if (total := found.tokens(number, needed.repeats)) is not None]
+        if not tokens:
+            return
+        total = " to ".join(f"{each:,.0f}" for each in tokens)
         costs = [cost for number in numbers if (cost := found.cost(number, needed.repeats)) is not None]
         money = f", {' to '.join(map(compact, costs))} USD" if costs else ""
         yield f"  {_finding(needed)} with {_count(needed.repeats, 'repeat')}: about {total} tokens{money}."
@@ -222,6 +223,20 @@ def _last_notes(found: QueryPlan) -> Iterator[str]:
     if costs:
         each = ", ".join(f"{name} {compact(value)}" for name, value in costs.items())
         yield f"US dollars per trial: {each}. USD: what a run of all of them costs."
+    yield from map(_helper, found.helpers)
+
+
+def _helper(one: PlannedHelper) -> str:
+    """Say what a helper takes, and whether that is in the figures."""
+    from trialbed.views import compact
+
+    name = f"{one.role.capitalize()} {one.model}"
+    if one.tokens is None:
+        return f"{name}: its tokens are in no figure, as the pilot does not show them; a run that asks it anew does."
+    taken = f"{name}: {one.tokens:,.0f} tokens per {one.per}"
+    if one.cost is None:
+        return f"{taken}, in the numbers of tokens; its price is not known: give it as --price {one.model}=IN,OUT."
+    return f"{taken}, {compact(one.cost)} USD, in the numbers of tokens and the costs."
 
 
 def _finding(needed: NeededQueries) -> str:

@@ -8,15 +8,20 @@ from typing import TYPE_CHECKING, Any
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
 from trialbed.errors import ModelFailed
-from trialbed.records import ModelEndpoint
+from trialbed.records import ModelEndpoint, Usage
 from trialbed.wire.redaction import redaction_of
 
 if TYPE_CHECKING:
     import httpx
     import numpy as np
 
+    from trialbed.model_access import ModelBudget
+
 BATCH = 256
 """Texts of a request; OpenAI takes 2,048, other servers fewer."""
+
+MOST_TOKENS = 10**9
+"""Tokens of one request; a larger number is none that was used."""
 
 ATTEMPTS = 4
 TIMEOUT = 120.0
@@ -32,17 +37,24 @@ class EndpointEmbedder:
 
     Args:
         endpoint: where the model is.
+        budget: counts what it is asked, and keeps its limits; None for any number.
         transport: httpx's, for tests.
         wait: the longest time between attempts, in seconds.
     """
 
     def __init__(
-        self, endpoint: ModelEndpoint, *, transport: httpx.BaseTransport | None = None, wait: float = 8.0
+        self,
+        endpoint: ModelEndpoint,
+        budget: ModelBudget | None = None,
+        *,
+        transport: httpx.BaseTransport | None = None,
+        wait: float = 8.0,
     ) -> None:
         import httpx
 
         self.name = f"{endpoint.model} at {endpoint.base_url}"
         self._endpoint = endpoint
+        self._budget = budget
         headers = {"authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
         self._client = httpx.Client(headers=headers, transport=transport, timeout=TIMEOUT)
         self._wait = wait
@@ -51,7 +63,7 @@ class EndpointEmbedder:
         """One unit vector per text.
 
         Raises:
-            ModelFailed: the endpoint cannot be reached, refuses, or sends no embeddings.
+            ModelFailed: the budget is used up, or the endpoint cannot be reached, refuses, or sends no embeddings.
         """
         import numpy as np
 
@@ -77,11 +89,24 @@ class EndpointEmbedder:
         )
         # An endpoint refuses an empty text.
         sent = [text.encode(errors="replace").decode().strip() or "-" for text in texts]
+        if self._budget is not None:
+            self._budget.take_request()
         try:
             reply = attempts(self._post, sent)
         except _EndpointBusy as error:
             raise ModelFailed(f"{self.name}: no embeddings after {ATTEMPTS} attempts: {error}") from error
+        self._count(reply)
         return self._read(reply, len(sent))
+
+    def _count(self, reply: Any) -> None:
+        if self._budget is None:
+            return
+        usage = reply.get("usage") if isinstance(reply, dict) else None
+        tokens = usage.get("prompt_tokens") if isinstance(usage, dict) else None
+        if isinstance(tokens, int) and not isinstance(tokens, bool) and 0 <= tokens <= MOST_TOKENS:
+            self._budget.add_tokens(Usage(prompt_tokens=tokens))
+        else:
+            self._budget.add_unreported()
 
     def _post(self, texts: list[str]) -> Any:
         import httpx

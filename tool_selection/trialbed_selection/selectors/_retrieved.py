@@ -90,7 +90,7 @@ class EmbeddingSelector(Bm25Selector):
         return self._semantic.scores(text)
 
     def _embedder(self) -> Embedder:
-        return MiniLm() if self.embedding is None else EndpointEmbedder(self.embedding)
+        return MiniLm() if self.embedding is None else EndpointEmbedder(self.embedding, self.embedding_budget)
 
 
 class HybridSelector(EmbeddingSelector):

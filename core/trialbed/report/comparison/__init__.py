@@ -22,6 +22,7 @@ from trialbed.report.comparison._run import FrameworkComparison, RunPair, chosen
 from trialbed.report.comparison._sides import (
     ComparedRun,
     ComparedTrial,
+    HelperTotals,
     QueryId,
     Side,
     are_same_trials,
@@ -50,6 +51,7 @@ __all__ = [
     "FactorContrast",
     "FactorEffects",
     "FrameworkComparison",
+    "HelperTotals",
     "QueryId",
     "Ranks",
     "RunComparison",

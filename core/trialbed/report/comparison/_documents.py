@@ -7,14 +7,15 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from trialbed.errors import DataError
 from trialbed.files import read_bytes
-from trialbed.records import NOT_MEASURED
+from trialbed.records import NOT_MEASURED, HelperRole, HelperUse
 from trialbed.report.comparison._sides import (
     ComparedRun,
     ComparedTrial,
+    HelperTotals,
     QueryId,
     Side,
     compared_settings,
@@ -130,7 +131,15 @@ def _run(about: Mapping[str, Any], defaults: Mapping[str, Any]) -> ComparedRun:
         dataset_digest=about.get("dataset_digest"),
         judge=judge,
         settings={**settings, "judge_prompt": facts.get("prompt"), "judge_rules": facts.get("rules")},
+        helpers=HelperTotals(tuple(_helpers(about))),
     )
+
+
+def _helpers(about: Mapping[str, Any]) -> Iterator[HelperUse]:
+    """Yield the helpers of a document's run by their names; a document does not say for how many trials they asked."""
+    for found in about.get("helpers") or ():
+        if found["role"] in get_args(HelperRole):
+            yield HelperUse(role=found["role"], model=str(found["model"]))
 
 
 def _trials(entries: Sequence[Mapping[str, Any]], stated: Collection[str]) -> Iterator[ComparedTrial]:

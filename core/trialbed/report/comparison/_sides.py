@@ -9,7 +9,7 @@ from functools import cache
 from statistics import fmean
 from typing import Any
 
-from trialbed.records import Json, ScoreDescription
+from trialbed.records import HelperUse, Json, ScoreDescription
 from trialbed.scoring import TIMES
 from trialbed.settings import MARGIN, declared_settings
 
@@ -50,6 +50,19 @@ def setting_label(key: str) -> str:
 
 
 @dataclass(frozen=True)
+class HelperTotals:
+    """The use that the helpers of a run made of their models, for all of its frameworks.
+
+    Attributes:
+        trials, queries: of the run that were measured; 0 where a document does not say how many.
+    """
+
+    uses: tuple[HelperUse, ...] = ()
+    trials: int = 0
+    queries: int = 0
+
+
+@dataclass(frozen=True)
 class ComparedRun:
     """The run of a side, and its framework there.
 
@@ -60,6 +73,7 @@ class ComparedRun:
         settings: the value of each of ``compared_settings``.
         against: the framework that the run's others are compared with, if one was named.
         margin: the largest difference of a score that does not matter in the run.
+        helpers: what its helpers asked.
     """
 
     framework: str = ""
@@ -71,6 +85,7 @@ class ComparedRun:
     settings: Mapping[str, Any] = field(default_factory=compared_settings)
     against: str | None = None
     margin: float = MARGIN
+    helpers: HelperTotals = HelperTotals()
 
     @property
     def test_set(self) -> str:

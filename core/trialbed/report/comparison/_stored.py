@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from trialbed.records import Run
@@ -14,6 +15,7 @@ from trialbed.report.comparison._documents import document_file, read_documents
 from trialbed.report.comparison._sides import (
     ComparedRun,
     ComparedTrial,
+    HelperTotals,
     QueryId,
     Side,
     compared_settings,
@@ -68,10 +70,13 @@ def _sides(run: StoredRun, labels: Sequence[str]) -> Iterator[Side]:
     ]
     absent = absent_by_trials(run.config.query_ids, answered)
     apart = first_trials_apart(every)
+    measured = [trial.key.query_id for trial in trials if trial.status != "not measured"]
+    helpers = HelperTotals(run.record.helpers, len(measured), len(set(measured)))
     for label in labels:
-        yield run_side(
+        side = run_side(
             run.record, label, every[label], bounded=bounded, quality=quality, absent=absent, first_apart=apart
         )
+        yield replace(side, about=replace(side.about, helpers=helpers))
 
 
 def run_side(

@@ -11,9 +11,9 @@ from support.trials import run_config
 from trialbed.engine._helpers import HelperModels
 from trialbed.engine._options import RunOptions
 from trialbed.engine._prices import check_prices, prices_of
-from trialbed.errors import UsageError
-from trialbed.prices import read_prices
-from trialbed.records import HelperUse, Run, Variation
+from trialbed.errors import ModelUnavailable, UsageError
+from trialbed.prices import known_prices, read_prices
+from trialbed.records import HelperUse, Run, Usage, Variation
 from trialbed.store import new_run
 
 URL = "http://127.0.0.1:1/v1"
@@ -51,9 +51,14 @@ def test_a_model_by_which_a_run_is_extended_may_be_given_a_price() -> None:
     assert prices_of(options("large=3,4"), CONFIG, run) == (SMALL, {"large": LARGE})
 
 
-@for_each("price", ["large=3,4", "judge=5,6", "simulator=1,1", "selector=1,1", "small=1,2", "1,2"])
+@for_each("price", ["large=3,4", "judge=5,6", "simulator=1,1", "selector=1,1", "vectors=1,0", "small=1,2", "1,2"])
 def test_prices_of_models_and_helpers_are_taken(price: str) -> None:
-    helpers = {"judge": "judge", "simulator_model": "simulator", "selector_model": "selector"}
+    helpers = {
+        "judge": "judge",
+        "simulator_model": "simulator",
+        "selector_model": "selector",
+        "embedding_model": "vectors",
+    }
     check_prices(options(price, **helpers))
 
 
@@ -69,3 +74,24 @@ def test_a_helper_has_the_price_of_its_model() -> None:
     assert found.prices("judge", "judge") == JUDGE
     same = HelperModels(options("1,2", judge="small"), begun(prices=SMALL))
     assert same.prices("judge", "small") == SMALL
+
+
+def test_the_model_of_embeddings_is_a_helper_with_a_budget_and_a_price() -> None:
+    settings = options("vectors=2,0", embedding_model="vectors", selector_model="vectors", max_helper_tokens=9)
+    helpers = HelperModels(settings)
+    budget = helpers.budget("selector", "vectors")
+    assert budget is helpers.budget("selector", "vectors")
+    budget.take_request()
+    budget.add_tokens(Usage(prompt_tokens=10))
+    (use,) = helpers.uses()
+    assert (use.role, use.model, use.tokens, use.cost) == ("selector", "vectors", 10, pytest.approx(2e-5))
+    with pytest.raises(ModelUnavailable, match="9 tokens is used up"):
+        budget.take_request()
+
+
+def test_vectors_have_a_price_in_the_table_though_they_have_no_answers() -> None:
+    url = "https://api.openai.com/v1"
+    assert known_prices("text-embedding-3-small", url) is None
+    found = known_prices("text-embedding-3-small", url, answers=False)
+    assert found is not None
+    assert (found.rates[0].input, found.rates[0].output) == (0.02, 0)

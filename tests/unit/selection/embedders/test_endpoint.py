@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import httpx
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 from support.cases import for_each
 
 from trialbed.errors import ModelFailed
+from trialbed.model_access import ModelBudget
+from trialbed.prices import read_prices
 from trialbed.records import ModelEndpoint
 from trialbed_selection.embedders import EndpointEmbedder, _endpoint
 
@@ -38,6 +41,23 @@ def test_texts_go_in_batches_and_come_back_in_order_as_unit_vectors(monkeypatch:
         ("http://e/v1/embeddings", f"Bearer {KEY}", "m", ["a", "-"]),
         ("http://e/v1/embeddings", f"Bearer {KEY}", "m", ["c?"]),
     ]
+
+
+def test_what_is_asked_counts_against_its_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_endpoint, "BATCH", 1)
+    usages: list[Any] = [{"prompt_tokens": 70}, None, {"prompt_tokens": -1}, {"prompt_tokens": True}]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, json={"data": [{"index": 0, "embedding": [1]}], "usage": usages.pop(0)})
+
+    endpoint = ModelEndpoint(base_url="http://e/v1", api_key=KEY, model="m")
+    budget = ModelBudget(requests=4, prices=read_prices("2,0"))
+    counted = EndpointEmbedder(endpoint, budget, transport=httpx.MockTransport(answer), wait=0)
+    counted.embed(["a", "b", "c", "d"])
+    use = budget.use
+    assert (use.requests, use.unreported, use.usage.prompt_tokens, use.cost) == (4, 3, 70, pytest.approx(140e-6))
+    with pytest.raises(ModelFailed, match="the budget of 4 requests is used up"):
+        counted.embed(["e"])
 
 
 def test_a_busy_endpoint_is_asked_again() -> None:

@@ -1,0 +1,77 @@
+"""The part of a plan that judges, selectors and simulators take, by what they asked in the pilot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from trialbed.records import HelperRole, HelperUse, Prices, Usage
+from trialbed.report.comparison import Side
+
+Unit = Literal["trial", "query"]
+
+
+@dataclass(frozen=True)
+class PlannedHelper:
+    """What a helper asks of its model for one trial, or for one query whatever number of trials it has.
+
+    Attributes:
+        per: ``trial`` for judges; ``query`` for selectors and simulators, whose choices and answers are kept for all
+            trials of a query.
+        columns: of the pilot's run, whose trials are judged.
+        tokens: None where that is not known: all replies of the pilot came from the cache, or it is a document.
+        cost: in US dollars; None where that, or the price, is not known.
+    """
+
+    role: HelperRole
+    model: str
+    per: Unit
+    columns: int
+    tokens: float | None
+    cost: float | None
+
+    def times(self, queries: int, repeats: int) -> int:
+        """Return how often a run of so many queries and repeats takes this."""
+        return queries * (self.columns * repeats if self.per == "trial" else 1)
+
+
+def planned_helpers(sides: Sequence[Side], prices: Mapping[str, Prices]) -> tuple[PlannedHelper, ...]:
+    """Return the helpers of the runs of a pilot.
+
+    Args:
+        prices: by the name of the model, those that are not the pilot's.
+    """
+    return tuple(_planned(sides, prices))
+
+
+def _planned(sides: Sequence[Side], prices: Mapping[str, Prices]) -> Iterator[PlannedHelper]:
+    runs: dict[object, list[Side]] = {}
+    for side in sides:
+        runs.setdefault(side.about.run_id or side.source, []).append(side)
+    for own in runs.values():
+        totals = own[0].about.helpers
+        for use in totals.uses:
+            per: Unit = "trial" if use.role == "judge" else "query"
+            count = totals.trials if per == "trial" else totals.queries
+            share = _share(use, count)
+            yield PlannedHelper(
+                role=use.role,
+                model=use.model,
+                per=per,
+                columns=len(own),
+                tokens=None if share is None else use.tokens * share,
+                cost=None if share is None else _cost(use, share, prices.get(use.model)),
+            )
+
+
+def _share(use: HelperUse, count: int) -> float | None:
+    """Return the part of a use that one of so many takes, were none of its replies kept from earlier requests."""
+    return (use.requests + use.cached) / use.requests / count if use.requests and count else None
+
+
+def _cost(use: HelperUse, share: float, prices: Prices | None) -> float | None:
+    if prices is None:
+        return None if use.cost is None else use.cost * share
+    each = {"prompt_tokens": use.usage.prompt_tokens, "completion_tokens": use.usage.completion_tokens}
+    return prices.cost(Usage(**each)) * share
