@@ -11,6 +11,7 @@ from typing import Any
 from trialbed.errors import UsageError
 from trialbed.records import Budget, Prices, TokenRate
 from trialbed.settings import RunSettings
+from trialbed.wire.addresses import split_address
 
 TABLE = "genai-prices"
 """The distribution that has the table; the extra ``prices`` installs it."""
@@ -86,7 +87,9 @@ def model_prices(settings: RunSettings, models: Iterable[str]) -> dict[str, Pric
 
 
 def _endpoint_prices(settings: RunSettings, model: str) -> Prices | None:
-    return known_prices(model, settings.base_url) if settings.base_url else None
+    name, own = split_address(model)
+    url = own or settings.base_url
+    return known_prices(name, url) if url else None
 
 
 def read_prices(text: str) -> Prices:

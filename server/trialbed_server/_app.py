@@ -36,6 +36,7 @@ from trialbed_server.gateway.endpoints import Gateway
 from trialbed_server.gateway.pacing import Pace
 from trialbed_server.gateway.spending import Spending
 from trialbed_server.gateway.upstream import Upstream
+from trialbed_server.gateway.upstreams import Upstreams
 from trialbed_server.real import RealBackend
 from trialbed_server.simulators.registry import Simulators
 from trialbed_server.trials import PutIn, TrialRegistry, Untagged
@@ -75,8 +76,9 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
     simulators = Simulators(_simulator_access(options, spending), options.simulator_prompts)
     untagged = Untagged(clock, _put_in(options, clock))
     metrics = Metrics(lambda: len(trials), lambda: (untagged.model_requests, untagged.api_requests))
-    cache, upstream = ResponseCache(options.cache, options.memory), _upstream(options, clock, metrics)
-    redaction = redaction_of(tuple(key for key in (options.upstream_key, options.real_key) if key))
+    cache, upstreams = ResponseCache(options.cache, options.memory), _upstreams(options, clock, metrics)
+    keys = (options.upstream_key, options.real_key, *options.upstream_keys.values())
+    redaction = redaction_of(tuple(key for key in keys if key))
     real = _real_backend(options, clock, redaction)
     resolver = _resolver(options, simulators, cache, real, metrics, clock)
     catalog = TargetCatalog(_documented_apis(options, simulators), simulators.get(options.simulator or "template"))
@@ -95,7 +97,7 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
     gateway = Gateway(
         trials,
         untagged,
-        upstream,
+        upstreams,
         clock,
         metrics,
         max_body=options.max_body,
@@ -108,13 +110,13 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
         untagged,
         simulators,
         clock,
-        upstream=upstream,
+        upstreams=upstreams,
         max_body=options.max_body,
         workers=options.workers,
         cache=model_cache,
         spending=spending,
     )
-    lifespan = _lifespan(cache, resolver, simulators, (upstream, real, callbacks, model_cache), trials)
+    lifespan = _lifespan(cache, resolver, simulators, (upstreams, real, callbacks, model_cache), trials)
     plugins = plugin_manager(own=False, on_broken=lambda error: logger.error("left out: %s", error))
     extended = bool(plugins.hook.register_routes.get_hookimpls())
     app = _application(options, virtual, control, clock, lifespan, extended=extended)
@@ -187,7 +189,7 @@ def _lifespan(
     cache: ResponseCache,
     resolver: Resolver,
     simulators: Simulators,
-    clients: Sequence[Upstream | RealBackend | Callbacks | ModelCache | None],
+    clients: Sequence[Upstreams | RealBackend | Callbacks | ModelCache | None],
     trials: TrialRegistry,
 ) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
@@ -261,15 +263,18 @@ def _resolver(
     )
 
 
-def _upstream(options: ServerOptions, clock: Clock, metrics: Metrics) -> Upstream | None:
-    if options.upstream is None:
-        return None
-    connection = Connection(options.upstream, options.upstream_key)
+def _upstreams(options: ServerOptions, clock: Clock, metrics: Metrics) -> Upstreams:
+    keys = {} if options.upstream is None else {options.upstream: options.upstream_key}
+    keys |= {url: options.upstream_keys.get(url) for url in options.other_upstreams}
+    upstreams = Upstreams([_upstream(url, key, options, clock, metrics) for url, key in keys.items()])
+    metrics.circuit = upstreams if keys else None
+    return upstreams
+
+
+def _upstream(url: str, key: str | None, options: ServerOptions, clock: Clock, metrics: Metrics) -> Upstream:
     policy = RetryWaits(options.model_retries, options.endpoint_patience)
     pace = Pace(clock, requests=options.rpm, tokens=options.tpm, patience=options.endpoint_patience)
-    upstream = Upstream(connection, clock, policy, metrics.upstream_attempt, pace)
-    metrics.circuit = upstream.circuit
-    return upstream
+    return Upstream(Connection(url, key), clock, policy, metrics.upstream_attempt, pace)
 
 
 def _simulator_access(options: ServerOptions, spending: Spending) -> Callable[[], ModelAccess] | None:

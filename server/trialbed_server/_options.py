@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
     from trialbed.records import Budget, FaultPlan, Prices
 
 UPSTREAM_KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
+UPSTREAM_KEYS_VARIABLE = "TRIALBED_UPSTREAM_KEYS"
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the name of a variable, not a secret
 CONTROL_VARIABLE = "TRIALBED_CONTROL_TOKEN"
 CALLBACK_VARIABLE = "TRIALBED_CALLBACK_URL"
 SIMULATOR_KEY_VARIABLE = "TRIALBED_SIMULATOR_KEY"
 REAL_KEY_VARIABLE = "TRIALBED_REAL_KEY"
+REPEATABLE = ("datasets", "allow_hosts", "allow_origins", "other_upstreams")
 MIN_TOKEN = 16
 """Characters of a token."""
 
@@ -40,6 +43,7 @@ class ServerOptions:
         cache: the response cache: a file (SQLite) or a database URL.
         upstream: the model endpoint that the gateway forwards to, without a final ``/``; None for none.
         upstream_key: its key. It leaves the server towards the upstream only.
+        other_upstreams: further endpoints, for trials that name them; upstream_keys: the keys of these, by address.
         token: bearer token that guards the server; required beyond loopback.
         control_token: makes this the server of one run: only requests with this token control trials and see metrics,
             and requests to the model and the virtual API must belong to a trial.
@@ -90,6 +94,8 @@ class ServerOptions:
     cache: str = field(default_factory=lambda: str(state_dir() / "responses.db"))
     upstream: str | None = None
     upstream_key: str | None = field(default=None, repr=False)
+    other_upstreams: tuple[str, ...] = ()
+    upstream_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     token: str | None = field(default=None, repr=False)
     control_token: str | None = field(default=None, repr=False)
     callback_url: str | None = field(default=None, repr=False)
@@ -143,6 +149,9 @@ class ServerOptions:
             url = getattr(self, name)
             if url is not None:
                 object.__setattr__(self, name, checked_upstream(url, option))
+        others = tuple(checked_upstream(url, "--other-upstream") for url in self.other_upstreams)
+        object.__setattr__(self, "other_upstreams", others)
+        object.__setattr__(self, "upstream_keys", {url.rstrip("/"): key for url, key in self.upstream_keys.items()})
         if self.simulator_model is not None and not (self.upstream or self.simulator_upstream):
             raise UsageError(f"--simulator-model {self.simulator_model} needs an endpoint: give --base-url URL")
         if self.workers > 1 and (self.rpm or self.tpm):
@@ -158,7 +167,7 @@ class ServerOptions:
     def secrets(self) -> tuple[str, ...]:
         """The texts that must not be seen anywhere."""
         known = (self.upstream_key, self.simulator_key, self.real_key, self.token, self.control_token)
-        return tuple(secret for secret in known if secret)
+        return tuple(secret for secret in (*known, *self.upstream_keys.values()) if secret)
 
 
 def check_token(token: str | None, host: str) -> None:
@@ -188,7 +197,7 @@ def _check_origin(origin: str) -> None:
 def options_from(argv: Sequence[str] | None) -> ServerOptions:
     """The options on this command line, with the secrets of the environment."""
     arguments: dict[str, Any] = vars(_parser().parse_args(argv))
-    arguments |= {name: tuple(arguments[name]) for name in ("datasets", "allow_hosts", "allow_origins")}
+    arguments |= {name: tuple(arguments[name]) for name in REPEATABLE}
     arguments["max_body"] = int(arguments["max_body"] * MEBIBYTE)
     arguments["max_answer"] = int(arguments["max_answer"] * MEBIBYTE)
     arguments["memory"] = int(arguments["memory"] * MEBIBYTE)
@@ -196,10 +205,11 @@ def options_from(argv: Sequence[str] | None) -> ServerOptions:
     return ServerOptions(**arguments)
 
 
-def secrets_from(environ: Mapping[str, str]) -> dict[str, str | None]:
+def secrets_from(environ: Mapping[str, str]) -> dict[str, Any]:
     """The options that come from the environment, so that they do not appear in process lists."""
     return {
         "upstream_key": environ.get(UPSTREAM_KEY_VARIABLE) or None,
+        "upstream_keys": json.loads(environ.get(UPSTREAM_KEYS_VARIABLE) or "{}"),
         "simulator_key": environ.get(SIMULATOR_KEY_VARIABLE) or None,
         "real_key": environ.get(REAL_KEY_VARIABLE) or None,
         "token": environ.get(TOKEN_VARIABLE) or None,
@@ -240,7 +250,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m trialbed_server",
         description="Serve the virtual API and the gateway to models. Prints one line of JSON when it listens.",
-        epilog=f"Environment: {UPSTREAM_KEY_VARIABLE} is the upstream's key; {TOKEN_VARIABLE} the token that "
+        epilog=f"Environment: {UPSTREAM_KEY_VARIABLE} is the upstream's key, and {UPSTREAM_KEYS_VARIABLE} "
+        f"those of the others, a JSON object by address; {TOKEN_VARIABLE} the token that "
         f"clients must send, required beyond loopback; {REAL_KEY_VARIABLE} the real API's key; "
         f"{CONTROL_VARIABLE} the token of the one run that the server is for: with it the server answers for "
         f"that run's trials only; {CALLBACK_VARIABLE} where the program of that run answers calls itself.",
@@ -258,6 +269,7 @@ def _parser() -> argparse.ArgumentParser:
         help="response cache: a file or a database URL",
     )
     add("--upstream", metavar="URL", help="OpenAI-compatible endpoint of the models")
+    add("--other-upstream", metavar="URL", dest="other_upstreams", action="append", default=[], help="another endpoint")
     add("--allow-host", metavar="NAME", dest="allow_hosts", action="append", default=[])
     add("--allow-origin", metavar="ORIGIN", dest="allow_origins", action="append", default=[])
     add("--trial-expiry", metavar="SECONDS", type=float, default=defaults.trial_expiry)

@@ -18,13 +18,13 @@ from starlette.types import Scope
 from trialbed.contracts import TrialModel
 from trialbed.errors import DriverError, UsageError
 from trialbed.models import installed_model
-from trialbed.records import EndpointStatus, Json, TrialOpening, TrialRegistration
+from trialbed.records import Json, TrialOpening, TrialRegistration
 from trialbed.wire import finite_float, parse_json
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body
 from trialbed_server._immediate import Answer, ImmediateAnswer
 from trialbed_server.gateway.spending import Spending
-from trialbed_server.gateway.upstream import Upstream
+from trialbed_server.gateway.upstreams import Upstreams
 from trialbed_server.simulators.registry import Simulators
 from trialbed_server.trials import Setup, Setups, TrialConflict, TrialRefused, TrialRegistry, Untagged
 from trialbed_server.virtual.catalog import TargetCatalog
@@ -55,7 +55,7 @@ class Control:
     """Opens and closes trials.
 
     Args:
-        upstream: the endpoint that the server forwards to, None for none.
+        upstreams: the endpoints that the server forwards to.
         max_body: largest registration in bytes.
         workers: how many processes share the server's address; each has trials of its own.
         cache: the model cache; None for none.
@@ -69,7 +69,7 @@ class Control:
         simulators: Simulators,
         clock: Clock,
         *,
-        upstream: Upstream | None,
+        upstreams: Upstreams,
         max_body: int,
         workers: int = 1,
         cache: ModelCache | None = None,
@@ -81,7 +81,7 @@ class Control:
         self._untagged = untagged
         self._simulators = simulators
         self._clock = clock
-        self._upstream = upstream
+        self._upstreams = upstreams
         self._max_body = max_body
         self._workers = workers
         self._setups = Setups()
@@ -112,8 +112,7 @@ class Control:
 
     async def endpoint(self, _request: Request) -> Response:
         """Say whether the models' endpoint works."""
-        status = EndpointStatus() if self._upstream is None else self._upstream.status()
-        return Response(status.model_dump_json(), media_type="application/json")
+        return Response(self._upstreams.status().model_dump_json(), media_type="application/json")
 
     async def open(self, request: Request) -> Response:
         """Open a trial."""
@@ -248,10 +247,10 @@ class Control:
         found = installed_model(model)
         if found.begin(registration) is not None:
             problem = None
-        elif self._upstream is None:
+        elif not self._upstreams.urls:
             problem = f"model {model!r} needs an upstream endpoint; start the server with `bench serve --base-url URL`"
-        elif base_url is not None and base_url.rstrip("/") != self._upstream.url:
-            problem = f"base_url {base_url!r} is not this server's upstream, {self._upstream.url}"
+        elif self._upstreams.at(base_url) is None:
+            problem = f"base_url {base_url!r} is not this server's upstream, {' or '.join(self._upstreams.urls)}"
         else:
             problem = None
         if problem is not None:

@@ -31,14 +31,12 @@ async def judge_of(
     control: ControlClient | None = None,
     *,
     own: Judge | None = None,
-    upstream: str | None = None,
 ) -> AsyncIterator[Judge]:
     """Open the judge that the settings name.
 
     Args:
-        control: of a server whose gateway its model is asked through; None asks the endpoint itself.
+        control: of the run's server, whose gateway its model is asked through; None asks the endpoint itself.
         own: the judge, where it is an object, which its owner closes.
-        upstream: the endpoint of that server; models of another are not asked through it.
     """
     if own is not None:
         async with judge_apart(own) as apart:
@@ -46,8 +44,6 @@ async def judge_of(
         return
     settings = helpers.settings
     driver, model = judge_choice(settings)
-    if model is not None and is_at_endpoint(model, settings) and upstream != settings.base_url:
-        control = None
     if model is None:
         judge = made_judge(settings, driver, None)
         try:

@@ -40,6 +40,7 @@ def with_endpoint(settings: Settings, *, own_judge: bool = False, own_model: Mod
             or no key; says what to do.
     """
     _check_address(settings.base_url, "--base-url")
+    _check_endpoint_keys(settings)
     info = model_info(settings, own_model)
     _check_address(settings.judge_base_url, "--judge-base-url")
     real = [("--model", settings.model)] if info.at_endpoint else []
@@ -209,12 +210,23 @@ def _is_own_server(url: str, settings: RunSettings) -> bool:
     return bool(port) and asked.port == port and same_host
 
 
-def _check_name(variable: str) -> None:
+def _check_endpoint_keys(settings: RunSettings) -> None:
+    """Refuse entries that name no variable, or one that does not look secret."""
+    for entry in settings.endpoint_key_env:
+        host, _, variable = entry.partition("=")
+        if not host or not variable or "/" in host:
+            raise UsageError(
+                f"--endpoint-key-env {entry!r:.80} is not HOST=VARIABLE, such as api.together.xyz=TOGETHER_API_KEY"
+            )
+        _check_name(variable, f"--endpoint-key-env {entry}")
+
+
+def _check_name(variable: str, option: str = "") -> None:
     """Refuse a variable that does not look secret: workers would be given it, and its value could be stored."""
     if os.environ.get(variable) and not is_secret(variable):
         raise UsageError(
-            f"--api-key-env {variable}: a key is kept from agents, stores and logs only if the name of its variable "
-            f"says that it is one; call it {variable}_API_KEY, for example"
+            f"{option or f'--api-key-env {variable}'}: a key is kept from agents, stores and logs only if the name of "
+            f"its variable says that it is one; call it {variable}_API_KEY, for example"
         )
 
 

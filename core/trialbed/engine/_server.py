@@ -7,9 +7,8 @@ import json
 import os
 import secrets
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -23,7 +22,7 @@ from trialbed.records import Budget, Prices
 from trialbed.settings import make_folder
 
 KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
-SIMULATOR_KEY_VARIABLE = "TRIALBED_SIMULATOR_KEY"
+KEYS_VARIABLE = "TRIALBED_UPSTREAM_KEYS"
 CONTROL_VARIABLE = "TRIALBED_CONTROL_TOKEN"
 CALLBACK_VARIABLE = "TRIALBED_CALLBACK_URL"
 OPEN_SERVER = (
@@ -49,8 +48,8 @@ UPSTREAM_TIMEOUT = 300.0
 
 def server_identity(options: RunOptions, model: OpenedModel, cache: CacheChoice | None) -> str:
     """Return a text that is equal where one server does for the trials of both."""
-    upstream = _upstream(options, model)
-    return json.dumps([_command(options, upstream, None, cache), upstream.key])
+    upstreams = _upstreams(options, (model,))
+    return json.dumps([_command(options, upstreams, None, cache), [*upstreams.values()]])
 
 
 @asynccontextmanager
@@ -60,7 +59,7 @@ async def server(
     *,
     workers: bool = True,
     budget: Budget | None = None,
-    model: OpenedModel | None = None,
+    models: Iterable[OpenedModel] = (),
     cache: CacheChoice | None = None,
     simulator_prices: Prices | None = None,
 ) -> AsyncIterator[ControlClient]:
@@ -68,10 +67,10 @@ async def server(
 
     Args:
         callback_url: where this process answers calls of Apis.
-        budget: what trials may use of the run's model; None for any amount.
+        budget: what trials may use of the run's models; None for any amount.
         workers: whether agents run in workers, which must not be able to control trials; those of this process are.
-        model: of the trials, where it has an endpoint of its own; None for models of the options' endpoint alone.
-        cache: keeps the answers of that model; None for none.
+        models: of the trials; those with endpoints of their own need no other.
+        cache: keeps the answers of those models; None for none.
         simulator_prices: of the model that simulators ask, where they are known.
 
     Raises:
@@ -90,10 +89,11 @@ async def server(
             raise UsageError(
                 "tools and simulators of this program need a server that is started for the run: leave out server_url"
             )
-        if model is not None and model.base_url not in (None, options.base_url):
+        unknown = next((model for model in models if model.base_url not in (None, options.base_url)), None)
+        if unknown is not None:
             raise UsageError(
-                f"--server-url: the model {model.model} is served by this program, and a running server does not know "
-                "it: leave out --server-url (server_url in Python)"
+                f"--server-url: a running server does not know the endpoint of the model {unknown.model}, or of others "
+                "beside that of --base-url: leave out --server-url (server_url in Python)"
             )
         async with ControlClient(server_root(options.server_url), lease=LEASE) as client:
             await client.health()
@@ -103,10 +103,10 @@ async def server(
         return
     make_folder(options.response_cache.parent, "--response-cache")
     token = secrets.token_urlsafe(32)
-    upstream = _upstream(options, model)
-    environment = _environment(options, token, callback_url, upstream)
-    command = _command(options, upstream, budget, cache)
-    if upstream.url and simulator_prices is not None:
+    upstreams = _upstreams(options, models)
+    environment = _environment(token, callback_url, upstreams)
+    command = _command(options, upstreams, budget, cache)
+    if upstreams and simulator_prices is not None:
         command += ["--simulator-prices", simulator_prices.model_dump_json()]
     async with _process(command, environment) as url, ControlClient(url, token) as client:
         await client.health()
@@ -144,23 +144,23 @@ def server_root(url: str) -> str:
     return url
 
 
-class _Upstream(NamedTuple):
-    """The endpoint that the server's gateway forwards to, and its key."""
-
-    url: str | None
-    key: str | None
+Upstreams = Mapping[str, str | None]
+"""The endpoints that the server's gateway forwards to, each with its key."""
 
 
-def _upstream(options: RunOptions, model: OpenedModel | None) -> _Upstream:
-    """The model's own endpoint where it has one, else that of the options, where judge and simulators are."""
-    if model is not None and model.base_url is not None:
-        return _Upstream(model.base_url, model.api_key)
-    key = os.environ.get(options.api_key_env) if options.base_url else None
-    return _Upstream(options.base_url, key or None)
+def _upstreams(options: RunOptions, models: Iterable[OpenedModel]) -> Upstreams:
+    """The endpoint of the options first, where judge and simulators are, then those that models have of their own."""
+    found: dict[str, str | None] = {}
+    if options.base_url:
+        found[options.base_url.rstrip("/")] = os.environ.get(options.api_key_env) or None
+    for model in models:
+        if model.base_url is not None:
+            found.setdefault(model.base_url.rstrip("/"), model.api_key)
+    return found
 
 
 def _command(
-    options: RunOptions, upstream: _Upstream, budget: Budget | None = None, cache: CacheChoice | None = None
+    options: RunOptions, upstreams: Upstreams, budget: Budget | None = None, cache: CacheChoice | None = None
 ) -> list[str]:
     command = [sys.executable, "-m", "trialbed_server", "--watch-stdin", "--port", str(options.server_port)]
     command += ["--cache", str(options.response_cache), "--trial-expiry", str(NEVER)]
@@ -168,16 +168,15 @@ def _command(
         command += ["--budget", budget.model_dump_json()]
     if cache is not None:
         command += ["--model-cache", str(cache.file)]
-    if not upstream.url:
+    if not upstreams:
         return command
     command += ["--model-retries", str(options.model_retries), "--endpoint-patience", str(options.endpoint_patience)]
     for option, most in (("--rpm", options.rpm), ("--tpm", options.tpm)):
         command += [] if most is None else [option, str(most)]
     # A trial's own requests have its time; this is for those of the judge.
     command += ["--upstream-timeout", str(max(options.timeout, UPSTREAM_TIMEOUT))]
-    command += ["--upstream", upstream.url]
-    if options.base_url not in (None, upstream.url):
-        command += ["--simulator-upstream", str(options.base_url)]
+    first, *others = upstreams
+    command += ["--upstream", first, *(part for url in others for part in ("--other-upstream", url))]
     return [*command, *_simulator_model(options)]
 
 
@@ -193,17 +192,17 @@ def _simulator_model(options: RunOptions) -> list[str]:
     return ["--simulator-model", options.simulator_model, "--completions", str(options.completions), *given]
 
 
-def _environment(options: RunOptions, token: str, callback_url: str | None, upstream: _Upstream) -> dict[str, str]:
+def _environment(token: str, callback_url: str | None, upstreams: Upstreams) -> dict[str, str]:
     # The user's own token is for servers of theirs; in this one, only the engine controls trials.
     environment = {name: value for name, value in os.environ.items() if name != TOKEN_VARIABLE}
     environment[CONTROL_VARIABLE] = token
     if callback_url is not None:
         environment[CALLBACK_VARIABLE] = callback_url
-    key = environment.get(options.api_key_env)
-    if upstream.key:
-        environment[KEY_VARIABLE] = upstream.key
-    if options.base_url not in (None, upstream.url) and key:
-        environment[SIMULATOR_KEY_VARIABLE] = key
+    first, *others = [*upstreams.items()] or [("", None)]
+    if first[1]:
+        environment[KEY_VARIABLE] = first[1]
+    if keys := {url: key for url, key in others if key}:
+        environment[KEYS_VARIABLE] = json.dumps(keys)
     return environment
 
 

@@ -30,7 +30,7 @@ from trialbed.engine._server import server
 from trialbed.engine._spent import check_priced, run_budget, shares_text, used_part
 from trialbed.engine._tools import prepared_selector, select_tools
 from trialbed.engine._trial import TrialRunner
-from trialbed.errors import NothingMeasured, UsageError
+from trialbed.errors import NothingMeasured
 from trialbed.listeners import installed_listeners
 from trialbed.records import (
     Budget,
@@ -43,6 +43,7 @@ from trialbed.records import (
     TrialResult,
     Usage,
     added_uses,
+    spent_as,
 )
 from trialbed.scoring_process import ScoringProcesses
 from trialbed.store import Commits, RunChanges, Store, counted_attempts
@@ -156,9 +157,6 @@ class RunSession:
 
         Args:
             answered: those that answered earlier, in a run that goes on; the others are looked at first.
-
-        Raises:
-            UsageError: they are at several endpoints.
         """
         found: dict[str, OpenedModel] = {}
         async with AsyncExitStack() as stack:
@@ -171,11 +169,6 @@ class RunSession:
                     self._progress.note(note)
             for note in self._idle_settings(found):
                 self._progress.note(note)
-            if len({model.base_url for model in found.values()} - {None}) > 1:
-                raise UsageError(
-                    f"--model: {' and '.join(found)} are at different endpoints, and the models of one run have one; "
-                    "give each a run of its own, and compare them with bench compare"
-                )
             yield found
 
     def _idle_settings(self, models: Mapping[str, OpenedModel]) -> Iterator[str]:
@@ -193,8 +186,6 @@ class RunSession:
         executors = {
             label: live if config.plain_label(label) in objects.agents else workers for label in config.frameworks
         }
-        # The one whose endpoint the server forwards to, if any has one.
-        model = next((model for model in models.values() if model.base_url), models[config.model])
         helpers = HelperModels(options, self._run)
         # Workers import their frameworks while the tools are selected and the server starts.
         calls = CallbackServer(objects, self._run.config.limits.timeout)
@@ -208,11 +199,11 @@ class RunSession:
                     calls.url,
                     workers=not self._is_live,
                     budget=budget,
-                    model=model,
+                    models=models.values(),
                     cache=prepared.cache,
                     simulator_prices=helpers.prices("simulator", options.simulator_model or ""),
                 ) as control,
-                judge_of(helpers, control, own=objects.judge, upstream=model.base_url or options.base_url) as judge,
+                judge_of(helpers, control, own=objects.judge) as judge,
                 ScoringProcesses(None if objects.judge else judge_order(options, judge)) as scoring,
             ):
                 for executor in (live, workers):
@@ -291,7 +282,7 @@ class RunSession:
         check_priced(budget, run, (helpers, *further), own_judge=self._prepared.objects.judge is not None)
         spent = await asyncio.to_thread(used_part, budget, self._store, run, (*run.helpers, *helpers.uses()))
         # The server knows models by the names that they are asked by.
-        asked = {model: models[model].model for model in run.config.models}
+        asked = {model: spent_as(models[model].model, models[model].base_url) for model in run.config.models}
         others = {asked[model]: price for model, price in budget.others.items()}
         return budget.model_copy(update={"spent": spent, "model": asked[budget.model], "others": others})
 

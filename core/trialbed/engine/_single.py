@@ -98,7 +98,7 @@ class SingleTrials:
             executor.connect(control.url)
             open_selector = partial(prepared_selector, options, helpers, own=objects.selector)
             tools = select_for(query, prepared.apis(), open_selector, prepared.config.max_tools)
-            async with judge_of(helpers, control, own=objects.judge, upstream=model.base_url) as judge:
+            async with judge_of(helpers, control, own=objects.judge) as judge:
                 runner = TrialRunner(
                     run=run,
                     queries=by_id(prepared.queries),
@@ -167,6 +167,6 @@ class SingleTrials:
         key = server_identity(options, model, cache)
         async with self._starting:
             if key not in self._servers:
-                opened = server(options, self._callbacks.url, workers=False, model=model, cache=cache)
+                opened = server(options, self._callbacks.url, workers=False, models=[model], cache=cache)
                 self._servers[key] = await self._stack.enter_async_context(opened)
         return self._servers[key]

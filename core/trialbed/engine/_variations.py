@@ -12,6 +12,7 @@ from trialbed.engine._options import RunOptions
 from trialbed.errors import UsageError
 from trialbed.records import SETTINGS, Variation
 from trialbed.texts import decimal_text
+from trialbed.wire.addresses import short_address
 
 
 def with_factors(options: RunOptions, own_model: object = None, own_judge: object = None) -> RunOptions:
@@ -86,7 +87,7 @@ def _combinations(options: RunOptions) -> Iterator[RunOptions]:
 
 def _label(own: RunOptions, run: RunOptions) -> str:
     """Return the settings that are not the run's, in words."""
-    parts = [own.model] if own.model != run.model else []
+    parts = [short_address(own.model)] if own.model != run.model else []
     parts += [f"temperature={decimal_text(own.temperature)}"] if own.temperature not in (run.temperature, None) else []
     parts += [f"max_tools={own.max_tools}"] if own.max_tools != run.max_tools else []
     return ",".join(parts)

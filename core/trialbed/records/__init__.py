@@ -49,6 +49,7 @@ from trialbed.records._trials import (
     TrialResult,
     TrialSpec,
     TrialStatus,
+    spent_as,
 )
 from trialbed.records._wire import (
     ApiCall,
@@ -152,6 +153,7 @@ __all__ = [
     "meant_labels",
     "score_key",
     "shown_name",
+    "spent_as",
     "usable_default",
     "varied_framework",
     "with_profile",

@@ -181,6 +181,11 @@ class GoldAnswer(Record):
         return tuple(call.response for call in self.calls if call.status == 200 and not call.error)
 
 
+def spent_as(model: str, base_url: str | None) -> str:
+    """Return the name of a model in a budget: endpoints may serve models of one name at prices of their own."""
+    return model if base_url is None else f"{model}@{base_url}"
+
+
 class TrialRegistration(Record):
     """``POST /control/trials``: open a trial under a token.
 
@@ -237,6 +242,11 @@ class TrialRegistration(Record):
     cached_as: str = ""
     helper: bool = False
     keep: bool = False
+
+    @property
+    def spent_as(self) -> str:
+        """The name of its model in the budget of a run."""
+        return spent_as(self.model, self.base_url)
 
 
 class TrialOpening(Record):

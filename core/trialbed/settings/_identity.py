@@ -78,8 +78,9 @@ class IdentitySettings:
         str,
         Setting(
             ("-m", "--model"),
-            "Model: one of `bench models`, such as scripted:gold, an object in a file, or a model of --base-url.",
-            metavar="NAME|SCHEME:NAME|FILE.py:NAME",
+            "Model: one of `bench models`, such as scripted:gold, an object in a file, or a model of --base-url or of "
+            "the endpoint that it names; repeatable.",
+            metavar="NAME[@URL]|SCHEME:NAME|FILE.py:NAME",
         ),
     ] = "scripted:gold"
     model_name: Annotated[

@@ -41,6 +41,7 @@ class RunSettings(IdentitySettings):
         probe: an endpoint that refuses the model's name is found out in this way, too.
         chat_template: part of the run's identity as part of the model's, by its text.
         api_key_env: the environment variable that holds the endpoint's key.
+        endpoint_key_env: the variables of further endpoints, by host or ``HOST:PORT``: no key goes to another host.
         judge_api_key_env: the variable of the judge's own endpoint.
         max_helper_requests: of each helper, such as the judge; further ones fail.
         rpm, tpm: kept by the gateway for trials and judge together; a request counts as a token for each four bytes
@@ -142,6 +143,15 @@ class RunSettings(IdentitySettings):
             metavar="VARIABLE",
         ),
     ] = "OPENAI_API_KEY"
+    endpoint_key_env: Annotated[
+        tuple[str, ...],
+        Setting(
+            ("--endpoint-key-env",),
+            "Environment variable that holds the key of an endpoint which --model names as NAME@URL; repeatable. "
+            "[default: OPENAI_API_KEY at OpenAI, that of --api-key-env at the host of --base-url, no key at others]",
+            metavar="HOST=VARIABLE",
+        ),
+    ] = ()
     judge_api_key_env: Annotated[
         str | None,
         Setting(

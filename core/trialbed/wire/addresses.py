@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -54,3 +55,21 @@ def mcp_url(server_url: str) -> str:
         server_url: the trial's virtual API, as ``BaseAgent.bind_tools`` gets it.
     """
     return f"{server_url.removesuffix('/virtual')}/mcp"
+
+
+_NAMED = re.compile(r"@(?=https?://)")
+
+
+def split_address(model: str) -> tuple[str, str | None]:
+    """Split ``NAME@URL``, a model at an endpoint of its own; the address is None where the name has none."""
+    *names, url = _NAMED.split(model)
+    return ("@".join(names), url.rstrip("/")) if names else (model, None)
+
+
+def short_address(model: str) -> str:
+    """Return a model's name, with the host of the endpoint that it names, if any: ``NAME@HOST``."""
+    name, url = split_address(model)
+    if url is None:
+        return name
+    parts = urlsplit(url)
+    return f"{name}@{parts.netloc}{parts.path.removesuffix('/v1')}"

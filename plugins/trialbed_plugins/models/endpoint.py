@@ -1,4 +1,4 @@
-"""The driver of models at an endpoint: ``--model NAME --base-url URL``."""
+"""The driver of models at an endpoint: ``--model NAME --base-url URL``, or ``--model NAME@URL``."""
 
 from __future__ import annotations
 
@@ -6,18 +6,24 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from trialbed.contracts import ModelDriver, ModelInfo, OpenedModel
-from trialbed.errors import TrialbedError
+from trialbed.errors import TrialbedError, UsageError
 from trialbed.settings import RunSettings
-from trialbed.wire.addresses import is_loopback
+from trialbed.wire.addresses import is_loopback, split_address
 from trialbed_plugins.models._listing import list_names
 from trialbed_plugins.models._probe import probe
 
+OPENAI = "api.openai.com"
+OPENAI_KEY = "OPENAI_API_KEY"
+
 
 class EndpointModels(ModelDriver):
-    """Models of the run's endpoint (``--base-url``), and the driver of every name without a scheme."""
+    """Models of the run's endpoint (``--base-url``) or of one that they name, and the driver of names without a scheme.
+
+    A key goes to the host that it is for and to no other, whichever endpoints a run has.
+    """
 
     contract = "1"
 
@@ -25,23 +31,48 @@ class EndpointModels(ModelDriver):
         """The names that the endpoint lists; none where no endpoint is named."""
         return list_names(settings.base_url, _key(settings)) if settings.base_url else ()
 
-    def describe(self, name: str, settings: RunSettings) -> ModelInfo:  # noqa: ARG002 - an endpoint knows its names
-        """Describe the model by its address alone: the endpoint is not asked."""
-        host = urlsplit(settings.base_url or "").hostname
-        return ModelInfo(
-            at_endpoint=True,
-            costs=False if host and is_loopback(host) else None,
-            needs=f"--base-url URL, and its key in {settings.api_key_env} where it asks for one",
-        )
+    def describe(self, name: str, settings: RunSettings) -> ModelInfo:
+        """Describe the model by its address alone: the endpoint is not asked.
+
+        Raises:
+            UsageError: the endpoint that it names is no address, or has a secret in it.
+        """
+        own, url = split_address(name)
+        parts = urlsplit(settings.base_url or "") if url is None else _checked(name, url)
+        costs = False if parts.hostname and is_loopback(parts.hostname) else None
+        if url is None:
+            needs = f"--base-url URL, and its key in {settings.api_key_env} where it asks for one"
+            return ModelInfo(at_endpoint=True, costs=costs, needs=needs)
+        variable = _variable(settings, parts)
+        needs = f"a key in {variable}" if variable else f"--endpoint-key-env {parts.hostname}=VARIABLE"
+        return ModelInfo(told_name=own, costs=costs, needs=f"{needs}, where the endpoint asks for one")
 
     @asynccontextmanager
     async def open(self, name: str, settings: RunSettings) -> AsyncIterator[OpenedModel]:
         """See that the endpoint knows the model, and parses its calls."""
+        own, url = split_address(name)
+        url, key = url or settings.base_url, _key(settings, url)
         notes: tuple[str, ...] = ()
-        if settings.base_url and settings.probe:
-            names = await _list(settings.base_url, _key(settings))
-            notes = await probe(name, names, settings, _key(settings), base_url=settings.base_url)
-        yield OpenedModel(model=name, base_url=settings.base_url, api_key=_key(settings), notes=notes)
+        if url and settings.probe:
+            names = await _list(url, key)
+            notes = await probe(own, names, settings, key, base_url=url)
+        yield OpenedModel(model=own, base_url=url, api_key=key, notes=notes)
+
+
+def _checked(name: str, url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 - raises ValueError where it is none
+    except ValueError:
+        parts = urlsplit("")
+    if not parts.hostname:
+        raise UsageError(f"{name!r:.200} does not end in an http(s) URL; give one such as https://{OPENAI}/v1")
+    if parts.username is not None or parts.query or parts.fragment:
+        raise UsageError(
+            f"the endpoint at {parts.hostname} is given with a password, a query or a fragment, which would be stored; "
+            f"give its address alone, and its key by --endpoint-key-env {parts.hostname}=VARIABLE"
+        )
+    return parts
 
 
 async def _list(base_url: str, key: str | None) -> Sequence[str]:
@@ -52,5 +83,18 @@ async def _list(base_url: str, key: str | None) -> Sequence[str]:
         return ()
 
 
-def _key(settings: RunSettings) -> str | None:
-    return os.environ.get(settings.api_key_env) or None
+def _key(settings: RunSettings, url: str | None = None) -> str | None:
+    """The key of an endpoint that a model names, or of the run's own."""
+    variable = settings.api_key_env if url is None else _variable(settings, urlsplit(url))
+    return os.environ.get(variable) or None
+
+
+def _variable(settings: RunSettings, parts: SplitResult) -> str:
+    """The variable with the key of an endpoint; empty where none is named."""
+    known = dict(entry.partition("=")[::2] for entry in settings.endpoint_key_env)
+    for place in (parts.netloc, parts.hostname or ""):
+        if place in known:
+            return known[place]
+    if settings.base_url and urlsplit(settings.base_url).netloc == parts.netloc:
+        return settings.api_key_env
+    return OPENAI_KEY if parts.hostname == OPENAI else ""

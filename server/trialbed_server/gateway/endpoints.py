@@ -31,6 +31,7 @@ from trialbed_server.gateway.response import ResponseWriter, while_connected
 from trialbed_server.gateway.spending import Spending
 from trialbed_server.gateway.translating import count_tokens, forward
 from trialbed_server.gateway.upstream import Upstream
+from trialbed_server.gateway.upstreams import Upstreams
 from trialbed_server.trials import OpenTrial, TrialRefused, TrialRegistry, Untagged
 
 logger = logging.getLogger(__name__)
@@ -59,7 +60,7 @@ class Gateway:
     """An ASGI endpoint: finds the request's trial, and answers or forwards and records it.
 
     Args:
-        upstream: where models are; None if the server knows only those that answer in the gateway.
+        upstreams: where models are; none if the server knows only those that answer in the gateway.
         max_body: largest request in bytes.
         silence: seconds that the upstream may be silent where no trial says how long.
         spending: counts the trials' use of the run's model.
@@ -69,7 +70,7 @@ class Gateway:
         self,
         trials: TrialRegistry,
         untagged: Untagged,
-        upstream: Upstream | None,
+        upstreams: Upstreams,
         clock: Clock,
         metrics: Metrics,
         *,
@@ -80,7 +81,7 @@ class Gateway:
         self._trials = trials
         self._spending = spending
         self._untagged = untagged
-        self._upstream = upstream
+        self._upstreams = upstreams
         self._clock = clock
         self._metrics = metrics
         self._max_body = max_body
@@ -125,7 +126,7 @@ class Gateway:
         if usage is not None:
             trial.use_tokens(usage.total_tokens)
             if exchange.recorded is None and not trial.registration.helper:
-                self._spending.use(trial.registration.model, usage)
+                self._spending.use(trial.registration.spent_as, usage)
         if exchange.step and exchange.cause in UNANSWERED:
             trial.give_back_step()
 
@@ -137,7 +138,8 @@ class Gateway:
         logger.info("no trial: %s %.100r, status %s, tokens %s", scope["method"], scope["path"], call.status, tokens)
 
     def _exchange(self, trial: OpenTrial | None, body: bytes, spoken: Dialect | None) -> RecordedExchange:
-        redactor = self._upstream.redactor() if self._upstream is not None else Redactor(None)
+        upstream = self._upstream_of(trial)
+        redactor = upstream.redactor() if upstream is not None else Redactor(None)
         if trial is None:
             return RecordedExchange(
                 self._untagged.elapsed, self._untagged.budget(), redactor.whole(body), spoken=spoken
@@ -178,7 +180,7 @@ class Gateway:
 
     def _spent(self, trial: OpenTrial) -> str | None:
         """Return why a trial is over the run's budget. Helpers never are: trials that are under way need them."""
-        return None if trial.registration.helper else self._spending.refusal(trial.registration.model)
+        return None if trial.registration.helper else self._spending.refusal(trial.registration.spent_as)
 
     async def _embed(self, trial: OpenTrial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
         """Answer a request for vectors, and record it."""
@@ -209,18 +211,23 @@ class Gateway:
 
     def _counts(self, trial: OpenTrial | None, exchange: RecordedExchange) -> bool:
         """Return whether the gateway counts the tokens of a request, as no endpoint does."""
-        here = self._answers_here(trial)
-        return here or (self._upstream is not None and exchange.dialect.NAME in self._upstream.lacking)
+        upstream = self._upstream_of(trial)
+        return self._answers_here(trial) or (upstream is not None and exchange.dialect.NAME in upstream.lacking)
 
     def _answers_here(self, trial: OpenTrial | None) -> bool:
         """Return whether a trial's model answers in the gateway, which does more than keep the endpoint's answers."""
         if trial is None or trial.model is None:
             return False
-        return self._upstream is None or not (trial.registration.cached_as and trial.model.asks)
+        return self._upstream_of(trial) is None or not (trial.registration.cached_as and trial.model.asks)
+
+    def _upstream_of(self, trial: OpenTrial | None) -> Upstream | None:
+        """Return the endpoint of a trial's model."""
+        return self._upstreams.at(None if trial is None else trial.registration.base_url)
 
     async def _forward(self, trial: OpenTrial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
         """Have the endpoint answer a request."""
-        if self._upstream is None:
+        upstream = self._upstream_of(trial)
+        if upstream is None:
             await writer.error(NO_UPSTREAM, 404, "invalid_request_error", "gateway")
             return
         path, query = scope["path_params"]["path"], scope["query_string"].decode("latin-1")
@@ -233,7 +240,7 @@ class Gateway:
         model = "" if trial is None else trial.own_model
         request = ProxiedRequest(scope["method"], target, scope["headers"], sent, silence, read, spoken, model)
         follow = partial(self._keeper.follow, trial)
-        await forward(self._upstream, request, writer, follow)
+        await forward(upstream, request, writer, follow)
         if trial is not None and trial.model is None and writer.exchange.translated:
             answered = writer.exchange.whole_answer()
             self._keeper.keep(trial, ModelQuestion(read, spoken, 0), answered, len(body))

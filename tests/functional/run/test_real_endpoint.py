@@ -28,7 +28,7 @@ class Endpoint:
     requests: list[Mapping[str, Any]] = field(default_factory=list)
 
     def respond(self, request: ReceivedRequest) -> Turn | Response:
-        self.keys.add(request.headers["authorization"])
+        self.keys.add(request.headers.get("authorization", ""))
         self.requests.append(request.document)
         if "x-own-key" in request.headers:
             return fail(401, "no such key", "authentication_error")
@@ -148,3 +148,35 @@ def test_a_refused_key_measures_nothing_and_is_not_shown(bench: Bench, endpoint:
     done = run(bench, endpoint, *BOTH, code=3)
     assert "401" in done.err
     assert_nowhere(KEY, tmp_path, done.out, done.err)
+
+
+def test_models_at_several_endpoints_are_asked_with_their_own_keys(bench: Bench, tmp_path: Path) -> None:
+    """One name at two endpoints: each has its column, price, key and answers; a key goes to no other host."""
+    other_key = "key-of-the-other-host-4712"
+    (tmp_path / ".env").write_text(f"OTHER_API_KEY={other_key}\nOPENAI_API_KEY={KEY}\n")
+    first, second = Endpoint(), Endpoint()
+    second.respond = lambda request: _silent(second, request)  # type: ignore[method-assign]
+    with serve(first.respond) as one, serve(lambda request: second.respond(request)) as two:
+        names = [f"m@{one.url}", f"m@{two.url}"]
+        host = two.url.removeprefix("http://").removesuffix("/v1")
+        asked = ("--model", names[0], "--model", names[1], "--endpoint-key-env", f"{host}=OTHER_API_KEY")
+        priced = ("--price", f"{names[0]}=1,1", "--price", f"{names[1]}=1000,1000", "--budget", "5USD")
+        done = bench("run", *asked, *priced, "--limit", 1, "--json")
+    (own, other) = done.documents
+    assert [document["metadata"]["agent_name"] for document in (own, other)] == ["reference", f"reference@m@{host}"]
+    assert [document["metadata"]["model"] for document in (own, other)] == names
+    assert [document["metadata"]["model_name"] for document in (own, other)] == ["m", "m"]
+    assert [document["results"][0]["scores"]["model_turns"] for document in (own, other)] == [2, 1]
+    assert own["summary"]["totals"]["cost"] == pytest.approx(28e-6)
+    assert other["summary"]["totals"]["cost"] == pytest.approx(14e-3)
+    assert {request["model"] for request in (*first.requests, *second.requests)} == {"m"}
+    assert second.keys == {f"Bearer {other_key}"}
+    assert first.keys == {""}, "a host gets no key that is not for it"
+    assert_nowhere(KEY, tmp_path, done.out, done.err)
+    assert_nowhere(other_key, tmp_path, done.out, done.err)
+
+
+def _silent(endpoint: Endpoint, request: ReceivedRequest) -> Turn:
+    endpoint.keys.add(request.headers.get("authorization", ""))
+    endpoint.requests.append(request.document)
+    return say("I do not know.")

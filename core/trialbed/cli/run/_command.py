@@ -38,6 +38,7 @@ Examples:
   bench run --retry-failed
   bench run --model gpt-4o-mini --base-url https://api.openai.com/v1 --judge gpt-4o-mini
   bench run -f reference -f langgraph --model scripted:gold --model scripted:partial
+  bench run --model llama3.2@http://localhost:11434/v1 --model gpt-4o-mini@https://api.openai.com/v1
 """
 
 SECTIONS = {
@@ -76,6 +77,7 @@ SECTIONS = {
         "price",
         "budget",
         "api_key_env",
+        "endpoint_key_env",
         "model_retries",
         "endpoint_patience",
     ),

@@ -9,16 +9,18 @@ import aiohttp
 import pytest
 from support.servers import listening
 
+from trialbed.contracts import OpenedModel
 from trialbed.engine._options import RunOptions
-from trialbed.engine._server import _command, _upstream, server
+from trialbed.engine._server import KEY_VARIABLE, KEYS_VARIABLE, _command, _environment, _upstreams, server
 from trialbed.errors import UsageError
 from trialbed.records import TrialRegistration
 from trialbed_server import ServerOptions, create_app
+from trialbed_server._options import options_from
 
 
 def settings(**options: Any) -> dict[str, str]:
     given = RunOptions(frameworks=("reference",), response_cache=Path("responses.db"), **options)
-    words = _command(given, _upstream(given, None))[4:]
+    words = _command(given, _upstreams(given, ()))[4:]
     return dict(zip(words[::2], words[1::2], strict=True))
 
 
@@ -32,6 +34,35 @@ def test_the_gateway_gets_the_runs_patience_with_the_endpoint() -> None:
 @pytest.mark.parametrize(("timeout", "silence"), [(60.0, 300.0), (900.0, 900.0)])
 def test_a_judge_may_take_as_long_as_a_trial(timeout: float, silence: float) -> None:
     assert float(settings(base_url="http://model/v1", timeout=timeout)["--upstream-timeout"]) == silence
+
+
+def test_each_endpoint_has_its_own_key_and_none_stands_on_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key-1")
+    given = RunOptions(base_url="http://a/v1/")
+    models = [
+        OpenedModel(model="a", base_url="http://a/v1", api_key="key-1"),
+        OpenedModel(model="b", base_url="http://b/v1", api_key="key-2"),
+        OpenedModel(model="c", base_url="http://c/v1"),
+        OpenedModel(model="scripted:gold"),
+    ]
+    upstreams = _upstreams(given, models)
+    assert upstreams == {"http://a/v1": "key-1", "http://b/v1": "key-2", "http://c/v1": None}
+    command = _command(given, upstreams)
+    assert command[-6:] == [
+        "--upstream",
+        "http://a/v1",
+        "--other-upstream",
+        "http://b/v1",
+        "--other-upstream",
+        "http://c/v1",
+    ]
+    environment = _environment("token", None, upstreams)
+    assert (environment[KEY_VARIABLE], environment[KEYS_VARIABLE]) == ("key-1", '{"http://b/v1": "key-2"}')
+    options = options_from(command[3:])
+    assert "key-2" not in repr(options)
+    monkeypatch.setenv(KEYS_VARIABLE, environment[KEYS_VARIABLE])
+    assert options_from(command[3:]).upstream_keys == {"http://b/v1": "key-2"}
+    assert "key-2" in options_from(command[3:]).secrets()
 
 
 def test_a_trial_that_waits_for_its_turn_is_never_closed_however_slow_the_others_are() -> None:

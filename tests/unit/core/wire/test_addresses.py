@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from support.cases import for_each
 
-from trialbed.wire.addresses import is_loopback
+from trialbed.wire.addresses import is_loopback, short_address, split_address
 
 
 @for_each("host", ["localhost", "api.localhost", "127.0.0.1", "127.1.2.3", "::1", "[::1]"])
@@ -13,3 +13,18 @@ def test_these_are_this_machine(host: str) -> None:
 @for_each("host", ["", "0.0.0.0", "::", "10.0.0.1", "localhost.example.com", "127.0.0.1.nip.io"])
 def test_these_are_not(host: str) -> None:
     assert not is_loopback(host)
+
+
+@for_each(
+    ("model", "split", "short"),
+    [
+        ("small", ("small", None), "small"),
+        ("small@http://h:1/v1/", ("small", "http://h:1/v1"), "small@h:1"),
+        ("qwen2.5:0.5b@https://h/openai/v1", ("qwen2.5:0.5b", "https://h/openai/v1"), "qwen2.5:0.5b@h/openai"),
+        ("claude@20240620", ("claude@20240620", None), "claude@20240620"),
+        ("claude@20240620@https://h/v1", ("claude@20240620", "https://h/v1"), "claude@20240620@h"),
+    ],
+)
+def test_a_model_may_name_its_endpoint(model: str, split: tuple[str, str | None], short: str) -> None:
+    assert split_address(model) == split
+    assert short_address(model) == short

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from aiohttp import web
+from support.cases import for_each
 
+from trialbed.contracts import ModelInfo, OpenedModel
 from trialbed.errors import ServerUnavailable, UsageError
 from trialbed.models import find_model, list_models
 from trialbed.settings import RunSettings
@@ -103,3 +106,53 @@ async def test_no_look_is_taken_where_none_is_wanted_or_nobody_is_there() -> Non
 def test_an_address_that_lists_nothing_is_an_error_of_the_listing() -> None:
     with pytest.raises(ServerUnavailable, match="its models cannot be listed"):
         list(list_models(RunSettings(base_url="http://127.0.0.1:9/v1")))
+
+
+def described(model: str, **settings: Any) -> ModelInfo:
+    return find_model(model).describe(RunSettings(**settings))
+
+
+def test_a_model_that_names_its_endpoint_needs_no_other() -> None:
+    found = described("small@http://127.0.0.1:8000/v1")
+    assert (found.at_endpoint, found.told_name, found.costs) == (False, "small", False)
+    assert described("small@https://api.example/v1").costs is None
+
+
+@for_each(
+    ("model", "message"),
+    [
+        ("small@https://me:secret@h/v1", "with a password, a query or a fragment, which would be stored"),
+        ("small@https://h/v1?key=secret", "with a password, a query or a fragment, which would be stored"),
+        ("small@https:///v1", r"does not end in an http\(s\) URL"),
+        ("small@http://h:x/v1", r"does not end in an http\(s\) URL"),
+    ],
+)
+def test_an_endpoint_that_cannot_be_named_is_refused(model: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as error:
+        described(model)
+    assert "with a password" not in message or "secret" not in str(error.value)
+
+
+@for_each(
+    ("model", "settings", "key"),
+    [
+        ("m@https://api.openai.com/v1", {}, "openai"),
+        ("m@https://other.example/v1", {}, None),
+        ("m@https://other.example/v1", {"endpoint_key_env": ("other.example=OTHER_KEY",)}, "other"),
+        ("m@http://h:1/v1", {"endpoint_key_env": ("h=OTHER_KEY", "h:1=OPENAI_API_KEY")}, "openai"),
+        ("m@http://h:1/v1", {"endpoint_key_env": ("h:2=OTHER_KEY",)}, None),
+        ("m@http://h:1/v1", {"base_url": "http://h:1/v1", "api_key_env": "OTHER_KEY"}, "other"),
+        ("m", {"base_url": "http://h:1/v1"}, "openai"),
+    ],
+)
+def test_a_key_goes_to_the_host_that_it_is_for(model: str, settings: dict[str, Any], key: str | None) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_API_KEY", "openai")
+        patch.setenv("OTHER_KEY", "other")
+        opened = asyncio.run(opened_as(model, **settings))
+        assert (opened.model, opened.api_key) == ("m", key)
+
+
+async def opened_as(model: str, **settings: Any) -> OpenedModel:
+    async with find_model(model).open(RunSettings(probe=0, **settings)) as opened:
+        return opened
