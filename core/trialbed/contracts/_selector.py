@@ -25,7 +25,7 @@ class ToolSelector(ABC):
             ``select`` runs outside of the event loop, and asks with ``model.ask_blocking``.
         embedding: the model whose embeddings it may use (``--embedding-model``), set before ``prepare``; None if the
             user names none.
-        embedding_budget: counts what is asked of that model, and keeps its limits; None where nothing does.
+        embedding_budget: counts the requests to that model, and keeps their limits; None where nothing does.
     """
 
     needs_model: ClassVar[bool] = False

@@ -37,6 +37,7 @@ from trialbed.report.comparison import (
     FactorContrast,
     FactorEffects,
     FrameworkComparison,
+    HelperTotals,
     ScoreFinding,
     Side,
 )
@@ -59,6 +60,7 @@ __all__ = [
     "FactorEffects",
     "Figures",
     "FrameworkComparison",
+    "HelperTotals",
     "Integrity",
     "IntegrityTally",
     "Interval",

@@ -1,4 +1,4 @@
-"""The part of a plan that judges, selectors and simulators take, by what they asked in the pilot."""
+"""The part of a plan that judges, selectors and simulators take, by their requests in the pilot."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Unit = Literal["trial", "query"]
 
 @dataclass(frozen=True)
 class PlannedHelper:
-    """What a helper asks of its model for one trial, or for one query whatever number of trials it has.
+    """The tokens that a helper takes for one trial, or for one query whatever number of trials it has.
 
     Attributes:
         per: ``trial`` for judges; ``query`` for selectors and simulators, whose choices and answers are kept for all

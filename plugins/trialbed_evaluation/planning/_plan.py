@@ -149,7 +149,7 @@ class QueryPlan:
         incomplete: the sides of the pilot that lack trials, in words.
         tokens_per_trial: by side; None where the model does not report them.
         cost_per_trial: by side, in US dollars; None where no price is known.
-        helpers: what judges, selectors and simulators take beside that.
+        helpers: the tokens that judges, selectors and simulators take beside that.
     """
 
     score: str

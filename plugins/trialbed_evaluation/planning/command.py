@@ -198,10 +198,10 @@ def _cost(needed: NeededQueries, found: QueryPlan) -> Iterator[str]:
     if needed.queries is not None:
         ends = (needed.queries_low, needed.queries_high)
         numbers = [needed.queries] if needed.queries_promised else [end for end in ends if end is not None]
-        tokens = [total for number in numbers if (total := found.tokens(number, needed.repeats)) is not None]
+        tokens = [total for count in numbers if (total := found.tokens(count, needed.repeats)) is not None]
         if not tokens:
             return
-        total = " to ".join(f"{each:,.0f}" for each in tokens)
+        total = " to ".join(f"{number:,.0f}" for number in tokens)
         costs = [cost for number in numbers if (cost := found.cost(number, needed.repeats)) is not None]
         money = f", {' to '.join(map(compact, costs))} USD" if costs else ""
         yield f"  {_finding(needed)} with {_count(needed.repeats, 'repeat')}: about {total} tokens{money}."
@@ -227,7 +227,7 @@ def _last_notes(found: QueryPlan) -> Iterator[str]:
 
 
 def _helper(one: PlannedHelper) -> str:
-    """Say what a helper takes, and whether that is in the figures."""
+    """Say how many tokens a helper takes, and whether they are in the figures."""
     from trialbed.views import compact
 
     name = f"{one.role.capitalize()} {one.model}"

@@ -37,12 +37,26 @@ def test_on_loopback_none_is(host: str) -> None:
 
 def test_secrets_come_from_the_environment_and_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRIALBED_UPSTREAM_KEY", "sk-very-secret")
+    monkeypatch.setenv("TRIALBED_UPSTREAM_KEYS", '{"https://others/v1/": "other-very-secret"}')
     monkeypatch.setenv("TRIALBED_SERVER_TOKEN", "token-very-secret")
     monkeypatch.setenv("TRIALBED_CONTROL_TOKEN", "control-very-secret")
     options = options_from(
-        ["--upstream", "https://models/v1/", "--dataset", "mini", "--dataset", "x:y", "--max-body", "0.5"]
+        [
+            "--upstream",
+            "https://models/v1/",
+            "--other-upstream",
+            "https://others/v1",
+            "--dataset",
+            "mini",
+            "--dataset",
+            "x:y",
+            "--max-body",
+            "0.5",
+        ]
     )
     assert options.upstream_key == "sk-very-secret"
+    assert options.other_upstreams == (*options.upstream_keys,) == ("https://others/v1",)
+    assert {"sk-very-secret", "other-very-secret"} <= set(options.secrets())
     assert options.token == "token-very-secret"
     assert options.control_token == "control-very-secret"
     assert (options.upstream, options.datasets, options.max_body) == ("https://models/v1", ("mini", "x:y"), 2**19)

@@ -37,7 +37,7 @@ class EndpointEmbedder:
 
     Args:
         endpoint: where the model is.
-        budget: counts what it is asked, and keeps its limits; None for any number.
+        budget: counts the requests, and keeps their limits; None for any number.
         transport: httpx's, for tests.
         wait: the longest time between attempts, in seconds.
     """

@@ -73,7 +73,7 @@ class ComparedRun:
         settings: the value of each of ``compared_settings``.
         against: the framework that the run's others are compared with, if one was named.
         margin: the largest difference of a score that does not matter in the run.
-        helpers: what its helpers asked.
+        helpers: the use that its helpers made of their models.
     """
 
     framework: str = ""

@@ -15,7 +15,6 @@ from trialbed.engine._server import KEY_VARIABLE, KEYS_VARIABLE, _command, _envi
 from trialbed.errors import UsageError
 from trialbed.records import TrialRegistration
 from trialbed_server import ServerOptions, create_app
-from trialbed_server._options import options_from
 
 
 def settings(**options: Any) -> dict[str, str]:
@@ -58,11 +57,6 @@ def test_each_endpoint_has_its_own_key_and_none_stands_on_the_command_line(monke
     ]
     environment = _environment("token", None, upstreams)
     assert (environment[KEY_VARIABLE], environment[KEYS_VARIABLE]) == ("key-1", '{"http://b/v1": "key-2"}')
-    options = options_from(command[3:])
-    assert "key-2" not in repr(options)
-    monkeypatch.setenv(KEYS_VARIABLE, environment[KEYS_VARIABLE])
-    assert options_from(command[3:]).upstream_keys == {"http://b/v1": "key-2"}
-    assert "key-2" in options_from(command[3:]).secrets()
 
 
 def test_a_trial_that_waits_for_its_turn_is_never_closed_however_slow_the_others_are() -> None:

@@ -12,7 +12,7 @@ from trialbed.records import Failure, Outcome, Query, Score, TrialResult
 from trialbed.report import document_schema
 
 QUERIES: dict[int | str, Query] = {1: Query(query_id=1, text="?", apis=(), gold_calls=(gold_call("a", x=1),))}
-TOOLS = {1: [tool("a")]}
+TOOLS = {None: {1: [tool("a")]}}
 
 
 RUN = run_of({"agent_name": "reference"}).model_copy(update={"config": run_config(query_ids=(1,))})
