@@ -198,7 +198,7 @@ def _cost(needed: NeededQueries, found: QueryPlan) -> Iterator[str]:
     if needed.queries is not None:
         ends = (needed.queries_low, needed.queries_high)
         numbers = [needed.queries] if needed.queries_promised else [end for end in ends if end is not None]
-        tokens = [total for count in numbers if (total := found.tokens(count, needed.repeats)) is not None]
+        tokens = [one for count in numbers if (one := found.tokens(count, needed.repeats)) is not None]
         if not tokens:
             return
         total = " to ".join(f"{number:,.0f}" for number in tokens)
