@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from support.adapters import ControlledTests, NativeTests
 
 from trialbed_adapter_lab.testing import AdapterConformance
+
+pytestmark = pytest.mark.slow(60)
 
 
 class TestControlled(ControlledTests, AdapterConformance):

@@ -12,7 +12,7 @@ from trialbed import Tool, Usage
 from trialbed_adapter_lab import errs, tool
 from trialbed_scripted import Response, ask, call, fail, forever, say
 
-pytestmark = pytest.mark.framework("langgraph:native")
+pytestmark = [pytest.mark.framework("langgraph:native"), pytest.mark.slow(15)]
 
 newer = pytest.mark.skipif(version("langchain") < "1.4", reason="the tables are about newer releases")
 
