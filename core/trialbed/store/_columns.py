@@ -1,4 +1,4 @@
-"""The trials of a run as columns: what lists, figures and data frames need."""
+"""The trials of a run as columns: what lists and figures need."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import JSON, Connection, cast, func, select, type_coerce
 
-from trialbed.errors import UsageError
-from trialbed.records import FailureKind, IntegrityFinding, RunConfig, Score, TrialResult, TrialStatus
-from trialbed.scoring import TIMES, absent_by_trials, first_trials_apart, quality_scores, zero_scores
+from trialbed.records import FailureKind, IntegrityFinding, Score, TrialStatus
 from trialbed.store._attempts import counted_attempts
 from trialbed.store._rows import decode_id, decode_record
 from trialbed.store._schema import runs, scores, trials
@@ -160,85 +158,3 @@ def _kinds(connection: Connection, rows: Sequence[int]) -> dict[str, ScoreKind]:
 
 def _kind(score: Score) -> ScoreKind:
     return ScoreKind(score.bounded, score.bounded and score.quality)
-
-
-KEYS = (
-    "run_id",
-    "model",
-    "test_set",
-    "framework",
-    "query_id",
-    "repeat",
-    "attempt",
-    "status",
-    "failure",
-    "answer_status",
-    "first",
-)
-"""The columns that do not hold scores."""
-
-
-def trial_frame(run_id: str, config: RunConfig, results: Sequence[TrialResult]) -> Any:
-    """A ``pandas.DataFrame`` with a row for each trial, and a column for each score beside those of ``KEYS``.
-
-    Args:
-        results: the trials that count.
-
-    Raises:
-        UsageError: pandas is not installed.
-    """
-    try:
-        import pandas
-    except ImportError as error:
-        raise UsageError(
-            f"a DataFrame needs pandas, which is not installed ({error}); install it with: "
-            "pip install 'trialbed[dataframe]'"
-        ) from error
-    rows = trial_rows(run_id, config, results)
-    scores = dict.fromkeys(name for row in rows for name in row if name not in KEYS)
-    return pandas.DataFrame(rows, columns=[*KEYS, *scores])
-
-
-def trial_rows(run_id: str, config: RunConfig, results: Sequence[TrialResult]) -> list[dict[str, Any]]:
-    """The rows, whose means are those of tables.
-
-    A failed trial is 0 in scores of quality; a score without a value is None, and so are the times of each worker's
-    first trial, unless a framework has no others.
-    """
-    quality = quality_scores(results)
-    groups = {name: [result for result in results if result.key.framework == name] for name in config.frameworks}
-    left_out = TIMES if first_trials_apart(groups) else ()
-    answered = (
-        (result.key.query_id, [score.name for score in result.scores if score.value is not None])
-        for result in results
-        if result.status == "answered"
-    )
-    absent = absent_by_trials(config.query_ids, answered)
-    return [
-        _row(run_id, config, result, zero_scores(quality, result.key.query_id, absent), left_out) for result in results
-    ]
-
-
-def _row(
-    run_id: str, config: RunConfig, result: TrialResult, zeros: Sequence[str], left_out: Sequence[str]
-) -> dict[str, Any]:
-    failure, sopr = result.outcome.failure, result.score("sopr_score")
-    keys = {
-        "run_id": run_id,
-        "model": config.of(result.key.framework).model,
-        "test_set": config.test_set,
-        "framework": result.key.framework,
-        "query_id": result.key.query_id,
-        "repeat": result.key.repeat,
-        "attempt": result.attempt,
-        "status": result.status,
-        "failure": failure.kind if failure else None,
-        "answer_status": sopr.label if sopr and result.status == "answered" else None,
-        "first": result.first,
-    }
-    if result.status == "failed":
-        return {**keys, **dict.fromkeys(zeros, 0.0)}
-    if result.status == "not measured":
-        return keys
-    values = {score.name: score.value for score in result.scores if score.name not in KEYS}
-    return {**keys, **values, **(dict.fromkeys(left_out) if result.first else {})}

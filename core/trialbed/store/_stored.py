@@ -33,7 +33,8 @@ from trialbed.records import (
     meant_labels,
 )
 from trialbed.store._attempts import counted_attempts
-from trialbed.store._columns import RunColumns, RunVersion, read_columns, read_version, trial_frame
+from trialbed.store._columns import RunColumns, RunVersion, read_columns, read_version
+from trialbed.store._frames import calls_frame, messages_frame, trial_frame
 from trialbed.store._recorded import RecordedAnswers, count_recorded
 from trialbed.store._rows import encode_id
 from trialbed.store._runs import read_gold_answers, read_selection
@@ -299,6 +300,27 @@ class StoredRun:
             UsageError: pandas is not installed: ``pip install 'trialbed[dataframe]'`` installs it.
         """
         return trial_frame(self.run_id, self.config, [trial._record for trial in self.trials()])
+
+    def calls_frame(self) -> Any:
+        """A pandas DataFrame with a row for each call of an Api, in the trials that count.
+
+        ``place`` counts the calls of a trial from 0; the other columns are the fields of ``ApiCall``, with seconds.
+
+        Raises:
+            UsageError: pandas is not installed.
+        """
+        return calls_frame(self.run_id, (trial.result for trial in self.trials()))
+
+    def messages_frame(self) -> Any:
+        """A pandas DataFrame with a row for each message between agent and model, in the trials that count.
+
+        ``request`` counts the requests of a trial from 0. A request has the messages that it adds to the conversation
+        before it, or all of them where it changed that; ``answer`` marks the model's own, with its ``tokens``.
+
+        Raises:
+            UsageError: pandas is not installed.
+        """
+        return messages_frame(self.run_id, (trial.result for trial in self.trials()))
 
     def attempts(
         self, *, framework: str | None = None, query_id: int | str | None = None, repeat: int | None = None
