@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,15 +15,21 @@ from trialbed_tasks._python import PythonFile, read_python
 from trialbed_tasks.forms import Call, ExpectForm, TaskForm
 from trialbed_tools.forms import DefinitionForm
 from trialbed_tools.located import Key, Located, naming, title
+from trialbed_tools.mcp_imports import kept_import
 from trialbed_tools.worlds import ENDINGS, World, make_api, open_world
 
 
 @dataclass
 class NamedFiles:
-    """The files that a file of tasks names, each read once."""
+    """The files that a file of tasks names, each read once.
+
+    Attributes:
+        answers: the source of the answers of files of tools; None for their own.
+    """
 
     folder: Path
     files: list[Path]
+    answers: str | None = None
     read: dict[Path, PythonFile] = field(default_factory=dict)
     worlds: list[World] = field(default_factory=list)
 
@@ -61,10 +67,22 @@ class NamedFiles:
         path = self.folder / name
         if not path.is_file():
             raise DataError(f"there is no file {path}")
-        found = open_world(path)
+        return self._add_world(path)
+
+    def _add_world(self, path: Path) -> World:
+        found = open_world(path, self.answers)
         self.files += [file.resolve() for file in found.files]
         self.worlds.append(found)
         return found
+
+    def server_tools(self, tasks: Path, mcp: Sequence[str]) -> Iterator[Any]:
+        """Yield the tools of MCP servers, which are kept in files beside that of the tasks.
+
+        Raises:
+            ToolsUnreachable: a server that has no such file yet does not list its tools.
+        """
+        for number, address in enumerate(mcp, 1):
+            yield from self._add_world(kept_import(tasks, address, number)).tools
 
     def simulator(self, default: str) -> str:
         """Return the simulator that the files of tools ask for.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,8 +15,12 @@ from trialbed_tools.forms import NAME
 from trialbed_tools.located import Key, Located, naming, read_json_lines, read_yaml, validated
 
 
-def read_tasks(path: Path) -> TaskDataset:
+def read_tasks(path: Path, mcp: Sequence[str] = (), answers: str | None = None) -> TaskDataset:
     """Return the tasks of a Python, YAML or JSON Lines file.
+
+    Args:
+        mcp: commands or URLs of servers whose tools it has beside its own.
+        answers: the source of the answers of files of tools; None for their own.
 
     Raises:
         UsageError: there is no such file.
@@ -24,19 +29,21 @@ def read_tasks(path: Path) -> TaskDataset:
     if not path.is_file():
         raise UsageError(f"{path}: there is no such file")
     if path.suffix == ".py":
-        return _of_python(path)
+        return _of_python(path, NamedFiles(path.parent, [], answers), mcp)
     located = read_json_lines(path) if path.suffix == ".jsonl" else read_yaml(path)
     if path.suffix == ".jsonl":
         located = _with_head(located)
-    return _of_form(located, path)
+    return _of_form(located, path, NamedFiles(path.parent, [path.resolve()], answers), mcp)
 
 
-def _of_python(path: Path) -> TaskDataset:
+def _of_python(path: Path, reader: NamedFiles, mcp: Sequence[str]) -> TaskDataset:
     found = read_python(path)
     if not found.tasks:
         raise DataError(f"{path}: there are no tasks; write a list: tasks = [Task(…), …]")
     with naming(str(path)):
-        return TaskDataset(found.tasks, _name(path, None), tools=found.tools, scorers=found.scorers, files=found.files)
+        tools = [*found.tools, *reader.server_tools(path, mcp)]
+        files = [*found.files, *reader.files]
+        return TaskDataset(found.tasks, _name(path, None), tools=tools, scorers=found.scorers, files=files)
 
 
 def _with_head(lines: Located) -> Located:
@@ -53,7 +60,7 @@ def _with_head(lines: Located) -> Located:
     return Located(lines.name, {**head, "tasks": values}, places)
 
 
-def _of_form(located: Located, path: Path) -> TaskDataset:
+def _of_form(located: Located, path: Path, reader: NamedFiles, mcp: Sequence[str]) -> TaskDataset:
     if isinstance(located.value, list):
         located = Located(
             located.name, {"tasks": located.value}, {("tasks", *key): line for key, line in located.lines.items()}
@@ -62,8 +69,8 @@ def _of_form(located: Located, path: Path) -> TaskDataset:
         found = "is empty" if located.value is None else f"holds {located.value!r:.60}"
         raise DataError(f"{path}: {found}; write a list of tasks, or the keys tools and tasks")
     form = validated(FileForm, located)
-    reader = NamedFiles(path.parent, [path.resolve()])
     tools = [tool for place, given in enumerate(form.tools) for tool in reader.tools(given, located, place)]
+    tools += reader.server_tools(path, mcp)
     tasks = [make_task(task, reader, located, place) for place, task in enumerate(form.tasks)]
     name = _name(path, form.name)
     try:

@@ -15,6 +15,13 @@ class TaskFileDriver(DatasetDriver):
 
     description: ClassVar[str] = "tasks in a Python, YAML or JSON Lines file, with tools of your own"
 
+    mcp: Sequence[str] = ()
+    answers: str | None = None
+
+    def use_tools(self, mcp: Sequence[str], answers: str | None) -> None:
+        """Add the tools of MCP servers to those of the files that are opened, and say who answers."""
+        self.mcp, self.answers = mcp, answers
+
     def test_sets(self, data_dir: Path) -> Sequence[str]:  # noqa: ARG002 - files may be anywhere
         """Empty, since files cannot be listed."""
         return []
@@ -30,4 +37,4 @@ class TaskFileDriver(DatasetDriver):
 
         if test_set is None:
             raise UsageError("the dataset 'tasks' needs the path of a file: `bench run --dataset FILE.yaml`")
-        return read_tasks(Path(test_set))
+        return read_tasks(Path(test_set), self.mcp, self.answers)

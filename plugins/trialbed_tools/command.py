@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from trialbed.cli.options import FILE, json_option
-
-if TYPE_CHECKING:
-    from trialbed_tools._imported import FoundTools
+from trialbed.cli.options import FILE, json_option, option, plain_option
 
 EPILOG = """\b
 Examples:
@@ -32,17 +29,17 @@ def command() -> None:
 
 @command.command("import", epilog=EPILOG)
 @click.argument("source", required=False)
-@click.option("-o", "--output", type=FILE, required=True, help="The file to write: .yaml, or .json.")
-@click.option("--mcp", metavar="COMMAND|URL", help="Import the tools of an MCP server, in place of SOURCE.")
-@click.option(
+@option("-o", "--output", type=FILE, required=True, help="The file to write: .yaml, or .json.")
+@option("--mcp", metavar="COMMAND|URL", help="Import the tools of an MCP server, in place of SOURCE.")
+@option(
     "--environment",
     multiple=True,
     metavar="NAME[=TEXT]",
     help="A variable that the server of --mcp gets; ${TRIAL_FOLDER} in TEXT is a new folder; repeatable.",
 )
-@click.option("--stateless", is_flag=True, help="The calls to --mcp change nothing: all trials share one server.")
-@click.option("--only", multiple=True, metavar="NAME", help="Only tools of this name, such as get_*; repeatable.")
-@click.option(
+@plain_option("--stateless", is_flag=True, help="The calls to --mcp change nothing: all trials share one server.")
+@option("--only", multiple=True, metavar="NAME", help="Only tools of this name, such as get_*; repeatable.")
+@option(
     "--answers",
     type=click.Choice(["schema", "model", "live", "recorded"]),
     help="The source of the answers to calls. [default: live for --mcp, schema for others]",
@@ -75,9 +72,10 @@ def import_command(
         shown = shown_url(source) if is_url(source) else source
         content = file_content(found, shown, answers or "schema", only)
     else:
-        server = _server(str(mcp), environment, stateless=stateless)
-        found = _list(server, output.absolute().parent)
-        content = file_content(found, str(mcp), answers or "live", only, server)
+        from trialbed_tools.mcp_imports import import_server, server_fields
+
+        server = server_fields(str(mcp), environment, has_state=not stateless)
+        found, content = import_server(server, output.absolute().parent, answers or "live", only)
     write_tools(content, output)
     names = [tool["function"]["name"] for tool in content["tools"]]
     if as_json:
@@ -87,27 +85,6 @@ def import_command(
 
     for line in _lines(content, found.left_out, output):
         click.echo(printable(line))
-
-
-def _server(address: str, environment: tuple[str, ...], *, stateless: bool) -> dict[str, Any]:
-    from trialbed_tools._loading import is_url
-
-    made: dict[str, Any] = {"url" if is_url(address) else "command": address}
-    if environment:
-        parts = [text.partition("=") for text in environment]
-        made["environment"] = {name: text if equals else f"${{{name}}}" for name, equals, text in parts}
-    return {**made, "state": False} if stateless else made
-
-
-def _list(server: Mapping[str, Any], folder: Path) -> FoundTools:
-    from trialbed.wire.redaction import redaction_of
-    from trialbed_tools._definitions import read_definitions
-    from trialbed_tools._secrets import secrets_of
-    from trialbed_tools.forms import ServerForm
-    from trialbed_tools.servers import list_server
-
-    form = ServerForm.model_validate(server)
-    return read_definitions(list_server(form, folder, {}, redaction_of(secrets_of(form.environment.values()))))
 
 
 def _lines(content: Mapping[str, Any], left_out: tuple[str, ...], output: Path) -> Iterator[str]:

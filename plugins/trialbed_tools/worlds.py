@@ -44,8 +44,11 @@ class World:
     files: tuple[Path, ...]
 
 
-def open_world(path: Path) -> World:
+def open_world(path: Path, answers: str | None = None) -> World:
     """Read a file of tools.
+
+    Args:
+        answers: the source of answers, in place of the one that it names.
 
     Raises:
         DataError: it is malformed; names the line and the key.
@@ -53,6 +56,7 @@ def open_world(path: Path) -> World:
     """
     located = read_document(path)
     form = validated(ToolsForm, located)
+    form = form.model_copy(update={"answers": answers}) if answers else form
     name = form.name or path.stem
     if not NAME.match(name):
         raise DataError(f"{path}: the name of the file must match {NAME.pattern}")

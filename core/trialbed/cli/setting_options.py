@@ -136,7 +136,7 @@ def setting_options(command: Decorated) -> Decorated:
 
 
 def _type(declared: Declared) -> click.ParamType[Any]:
-    if declared.name == "commands":
+    if declared.name in ("commands", "mcp"):
         return LineType()
     if declared.name == "max_tools":
         return NumberOrNumbers()

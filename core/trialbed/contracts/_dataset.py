@@ -73,6 +73,18 @@ class DatasetDriver(ABC):
             DataError: its files are malformed; names file and key.
         """
 
+    def use_tools(self, mcp: Sequence[str], answers: str | None) -> None:  # noqa: ARG002 - drivers override it
+        """Change the tools of datasets that are opened from now on.
+
+        Args:
+            mcp: commands or URLs of MCP servers, whose tools are added.
+            answers: the source of answers, as ``--tool-answers`` has it; None for the dataset's own.
+
+        Raises:
+            UsageError: the tools of its datasets are what they are.
+        """
+        raise UsageError("--mcp and --tool-answers are for files of tasks: give one as --dataset")
+
     def recognises(self, folder: Path) -> bool:  # noqa: ARG002 - drivers override it
         """Return whether ``bench data import FOLDER`` is for this driver."""
         return False

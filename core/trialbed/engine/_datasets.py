@@ -17,19 +17,30 @@ TASK_SUFFIXES = (".py", ".yaml", ".yml", ".jsonl")
 """The endings of files of tasks; other files are queries in JSON."""
 
 
-def open_dataset(spec: str, data_dir: Path) -> Dataset:
+def open_dataset(spec: str, data_dir: Path, mcp: Sequence[str] = (), answers: str | None = None) -> Dataset:
     """Open the dataset that ``NAME``, ``NAME:TEST_SET``, ``FILE.json`` or a file of tasks names.
+
+    Args:
+        mcp: servers whose tools it has beside its own.
+        answers: the source of the answers of its tools; None for its own.
 
     Raises:
         UsageError, DataError, DriverError: as ``DatasetDriver.open`` and ``load_driver`` say.
     """
     if is_file(spec):
         kind = "tasks" if Path(spec).suffix in TASK_SUFFIXES else "file"
-        return dataset_driver(kind).open(spec, data_dir)
+        return _driver(kind, mcp, answers).open(spec, data_dir)
     name, _, test_set = spec.partition(":")
     if looks_like_file(name):
         raise UsageError(f"there is no file {spec}{_close_files(spec)}")
-    return dataset_driver(name).open(test_set or None, data_dir)
+    return _driver(name, mcp, answers).open(test_set or None, data_dir)
+
+
+def _driver(name: str, mcp: Sequence[str], answers: str | None) -> DatasetDriver:
+    driver = dataset_driver(name)
+    if mcp or answers:
+        driver.use_tools(mcp, answers)
+    return driver
 
 
 def dataset_driver(name: str) -> DatasetDriver:

@@ -68,7 +68,7 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: 
         read_amount(options.budget)
     check_prices(options, own_judge=objects.judge is not None)
     LiveExecutor(objects.agents)  # refuses objects that are not agents
-    dataset = objects.dataset or open_dataset(options.dataset, options.data_dir)
+    dataset = objects.dataset or _open_dataset(options)
     objects = objects.with_dataset(dataset)
     options = with_kept_queries(options, dataset, own=objects.dataset is not None)
     if options.gold_answers and (objects.bodies or not isinstance(objects.simulator, str | None)):
@@ -95,9 +95,13 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: 
     return Prepared(options, dataset, queries, config, commands, catalog, objects, caches, (note,) if note else ())
 
 
+def _open_dataset(options: RunOptions) -> Dataset:
+    return open_dataset(options.dataset, options.data_dir, options.mcp, options.tool_answers)
+
+
 def with_kept_queries(options: RunOptions, dataset: Dataset, *, own: bool) -> RunOptions:
-    """Name a copy of the queries where the dataset is an object, or to read it again would run its code."""
-    if not own and all(file.suffix != ".py" for file in dataset.files):
+    """Name a copy of the queries where the dataset is an object, or to read it again needs code, servers or keys."""
+    if not own and not dataset.functions and all(file.suffix != ".py" for file in dataset.files):
         return options
     return replace(options, dataset=str(write_queries(dataset.queries(), dataset.test_set)))
 

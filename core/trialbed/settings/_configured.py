@@ -68,7 +68,7 @@ def _of_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, Confi
         variable = _variable(item.key)
         if text := environment.get(variable):
             # Programs have spaces: several stand on lines of their own.
-            several = text.splitlines() if item.name == "commands" else text.split()
+            several = text.splitlines() if item.name in ("commands", "mcp") else text.split()
             yield item.name, ConfiguredValue(several if item.repeatable else text, variable)
     for option in WITH_VARIABLES:
         if text := environment.get(_variable(option)):

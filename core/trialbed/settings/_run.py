@@ -18,6 +18,8 @@ from annotated_types import Ge, Gt
 from trialbed.settings._folders import completion_cache, data_dir, response_cache, store_file
 from trialbed.settings._identity import IdentitySettings, Setting
 
+TOOL_ANSWERS = ("live", "recorded", "schema", "model")
+
 MARGIN = 0.05
 """The largest difference of a score that does not matter, where the user sets none."""
 
@@ -34,6 +36,8 @@ class RunSettings(IdentitySettings):
         query_ids: only these queries, or those in ranges of numbers; empty for all.
         categories: only queries that need an Api of one of these; empty for all.
         shuffle: draws the order of the queries, of which ``limit`` takes the first; None for the dataset's order.
+        mcp: commands or URLs of MCP servers, whose tools are added to those of a file of tasks.
+        tool_answers: the source of the answers of files of tools, in place of those that they name.
         against: the framework that the others are compared with; None for ``reference``, or the first.
         margin: set before the figures are seen: frameworks that are shown to differ by less are equivalent.
         model_retries: repetitions by the gateway count for no framework. The gateway of a running server keeps its own.
@@ -84,6 +88,23 @@ class RunSettings(IdentitySettings):
         ),
     ] = ()
     concurrency: Annotated[int, Ge(1), Setting(("-j", "--concurrency"), "Trials at a time.")] = 4
+    mcp: Annotated[
+        tuple[str, ...],
+        Setting(
+            ("--mcp",),
+            "MCP server whose tools a file of tasks has beside its own; repeatable.",
+            metavar="COMMAND|URL",
+        ),
+    ] = ()
+    tool_answers: Annotated[
+        str | None,
+        Setting(
+            ("--tool-answers",),
+            "Source of the answers of imported tools: live calls, which are kept, recorded ones, schemas, or a "
+            "model. [default: as their files say]",
+            choices=TOOL_ANSWERS,
+        ),
+    ] = None
     against: Annotated[
         str | None,
         Setting(

@@ -16,7 +16,8 @@ from starlette.routing import Route
 from support.cases import for_each
 from support.servers import listening
 
-from trialbed.contracts import ApiRefused
+from trialbed.contracts import ApiRefused, Dataset
+from trialbed.engine import open_dataset
 from trialbed.errors import DataError, UsageError
 from trialbed.tasks import AnsweredApi
 from trialbed.wire.redaction import Redaction
@@ -385,3 +386,28 @@ def test_versions_of_live_tools_differ(tmp_path: Path) -> None:
     assert first != source(state=False)
     (tmp_path / "shop.answers.jsonl").write_text('{"tool": "a", "arguments": {}, "response": 1}\n', encoding="utf-8")
     assert first != source()
+
+
+def test_the_tools_of_a_server_are_kept_beside_the_tasks(tmp_path: Path) -> None:
+    (tmp_path / "desk.yaml").write_text("tasks: [{query: Add it., tools: [cart_add]}]", encoding="utf-8")
+    command = f"{sys.executable} -I {SERVER}"
+
+    def opened(address: str = command, answers: str | None = None) -> Dataset:
+        return open_dataset(str(tmp_path / "desk.yaml"), tmp_path, [address], answers)
+
+    first, second = opened(), opened()
+    assert starts(tmp_path) == 1
+    assert first.digest() == second.digest()
+    assert [ref.api_name for ref in second.functions] == ["cart_add", "list", "variable", "fail", "image"]
+    assert {path.name for path in second.files} == {"desk.yaml", "desk.mcp.yaml", "desk.mcp.answers.jsonl"}
+    assert {body.provenance for body in opened(answers="recorded").functions.values()} == {"recorded"}
+    assert not opened(answers="schema").functions
+    assert opened(answers="model").simulator == "llm"
+    with pytest.raises(UsageError, match=r"desk\.mcp\.yaml has the tools of another server: remove it"):
+        opened("true")
+    (tmp_path / "desk.mcp.yaml").unlink()
+    with pytest.raises(ToolsUnreachable, match="true: the server has ended"):
+        opened("true")
+    assert not (tmp_path / "desk.mcp.yaml").exists()
+    with pytest.raises(UsageError, match="--mcp and --tool-answers are for files of tasks"):
+        open_dataset("mini", tmp_path, ["true"])

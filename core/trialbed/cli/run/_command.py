@@ -82,6 +82,8 @@ SECTIONS = {
         "endpoint_patience",
     ),
     "The tools that are offered": (
+        "mcp",
+        "tool_answers",
         "selector",
         "max_tools",
         "catalog",
