@@ -27,6 +27,9 @@ CHOICES = 300
 REACH = 1.25
 """The least size of those queries, in differences that are asked for."""
 
+SIZES = (1.0, 0.5, 0.25)
+"""The sizes of the queries that are added to a pilot whose differences are all the same: it shows none."""
+
 STEPS = 20
 """Steps to which differences of more values are rounded: verdicts take a time that grows with their number."""
 
@@ -98,6 +101,11 @@ class Pilot:
         return fmean(map(abs, values)) if set(values) <= {-1.0, 0.0, 1.0} else None
 
     @cached_property
+    def is_uniform(self) -> bool:
+        """Whether all of its trials differ by the same, so that it shows no spread at all."""
+        return len({value for own in self.differences for value in own}) == 1
+
+    @cached_property
     def within(self) -> float:
         """The variance of one query's difference from repeat to repeat; 0 where it is not known."""
         return fmean(self._noise)
@@ -121,18 +129,23 @@ class Pilot:
         random = np.random.default_rng(0)
         choices = [_choices(own, repeats) for own in self.differences]
         seen = {value for own in choices for value in own}
-        largest = max(map(abs, seen)) or 1.0
+        largest = 1.0 if self.is_uniform else max(map(abs, seen))
         if len(seen) > 2 * STEPS:
             choices = [_in_steps(own, largest / STEPS) for own in choices]
         end = max(largest, min(1.0, REACH * abs(difference)))
+        unseen = [sign * end * size for sign in (-1, 1) for size in (SIZES if self.is_uniform else SIZES[:1])]
+        if len(seen.union(unseen)) == 2:
+            # Between two values a mean has one variance, which no pilot shows that well.
+            unseen.append(0.0)
         if not self.is_certain:
-            choices += [Counter([-end]), Counter([end])]
+            choices += [Counter([value]) for value in unseen]
         values = np.array(sorted(set().union(*choices)))
         shares = np.array([[own[value] / own.total() for value in values.tolist()] for own in choices])
         if self.is_certain:
             queries = np.ones((1, len(shares)))
         else:
-            queries = random.standard_gamma([1.0] * len(self.differences) + [UNSEEN_WEIGHT] * 2, (count, len(shares)))
+            shapes = [1.0] * len(self.differences) + [UNSEEN_WEIGHT] * len(unseen)
+            queries = random.standard_gamma(shapes, (count, len(shares)))
         queries /= queries.sum(1, keepdims=True)
         weights = queries @ shares
         column = np.tile(values, (len(queries), 1))

@@ -297,8 +297,8 @@ def _smallest(pilot: Pilot, queries: int, repeats: int, options: QueryPlanOption
     found = smallest_difference(pilot, queries, repeats=repeats, power=options.power, alpha=alpha)
     if found is None or is_promised(pilot, repeats, found):
         return SmallestDifference(queries, repeats, found)
-    low, high = (min(1.0, found * math.sqrt(scale)) for scale in variance_range(pilot, repeats, found))
-    return SmallestDifference(queries, repeats, found, low, high, promised=False)
+    low, high = (found * math.sqrt(scale) for scale in variance_range(pilot, repeats, found))
+    return SmallestDifference(queries, repeats, found, min(found, low), min(1.0, max(found, high)), promised=False)
 
 
 def _queries_needed(pilot: Pilot, repeats: int, options: QueryPlanOptions, alpha: float) -> NeededQueries:
@@ -331,7 +331,7 @@ def _range(found: int | None, pilot: Pilot, repeats: int, difference: float) -> 
     if found is None or is_promised(pilot, repeats, difference):
         return None, None
     least, most = variance_range(pilot, repeats, difference)
-    return min(found, max(FEWEST, round(found * least))), round(found * most)
+    return min(found, max(FEWEST, round(found * least))), max(found, round(found * most))
 
 
 def plan_sides(

@@ -204,7 +204,7 @@ def _error(pilot: Pilot, repeats: int, difference: float) -> float | None:
     """Return the relative standard error of the pilot's variance; None where it is not known."""
     if pilot.is_certain:
         return 0.0
-    if (repeats > 1 and pilot.repeats == 1) or not any(map(any, pilot.differences)):
+    if (repeats > 1 and pilot.repeats == 1) or pilot.is_uniform:
         return None
     variances = pilot.populations(POPULATIONS, repeats, difference).variances.tolist()
     return stdev(map(math.log, variances))

@@ -182,13 +182,17 @@ def _doubt(needed: NeededQueries, pair: PairPlan, power: float) -> str:
         )
     if needed.pilot_queries is None:
         return (
-            f"With {repeats}: ranges, because no query differed in the pilot, and it is open how many will. Run "
-            "one with more queries."
+            f"With {repeats}: ranges, because {_uniform(pair)} in the pilot, and it is open how others will. Run one "
+            "with more queries."
         )
     return (
         f"With {repeats}: 90% ranges, because a pilot of {pair.queries} queries does not show the spread "
         f"well enough. One of about {needed.pilot_queries:,} queries would."
     )
+
+
+def _uniform(pair: PairPlan) -> str:
+    return f"every query differed by {pair.difference:g}" if pair.difference else "no query differed"
 
 
 def _cost(needed: NeededQueries, found: QueryPlan) -> Iterator[str]:

@@ -55,8 +55,12 @@ def test_queries_that_lack_a_repeat_keep_those_that_they_have() -> None:
 
 def test_queries_that_a_pilot_lacks_have_a_share() -> None:
     populations = pilot_of([[0.0]] * 9).populations(2_000, 1, 0.0)
+    # Of whichever size they are: the pilot shows none.
+    assert populations.values[0].tolist() == [-1, -0.5, -0.25, 0, 0.25, 0.5, 1]
+    assert 1 - populations.weights[:, 3].mean() == pytest.approx(0.18, abs=0.03)
+    populations = pilot_of([[0.0]] * 9 + [[1.0]]).populations(2_000, 1, 0.1)
     assert populations.values[0].tolist() == [-1, 0, 1]
-    assert 1 - populations.weights[:, 1].mean() == pytest.approx(0.04, abs=0.02)
+    assert 0 < populations.weights[:, 0].mean() < 0.05
 
 
 def test_the_worst_case_is_one_population() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,6 +27,7 @@ from trialbed_evaluation.planning import (
     plan_sides,
     queries_for,
 )
+from trialbed_evaluation.planning.command import command
 
 SCORE = "sopr_score"
 
@@ -126,6 +128,21 @@ def test_a_plan_follows_from_a_pilot(write: Any) -> None:
     assert list(document.as_json()["pilots"][0])[:3] == ["baseline", "candidate", "queries"]
     turned = plan(*plan_sides(values, None, "langgraph"), QueryPlanOptions(queries=(20,)))
     assert turned.pilots[0].candidate == "reference"
+
+
+def test_five_queries_that_all_differ_by_the_same_are_planned_in_ranges(
+    write: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = [str(write(name, {query: {"sopr_score": won} for query in range(5)})) for name, won in (("a", 0), ("b", 1))]
+    command.main(["--difference", "0.9", "--queries", "100", *values], standalone_mode=False)
+    printed = capsys.readouterr().out
+    assert "because every query differed by 1 in the pilot" in " ".join(printed.split())
+    (row,) = [line for line in printed.splitlines() if line.split()[:1] == ["100"]]
+    low, high = re.findall(r"[0-9.]+", row)[1:3]
+    assert float(low) < 0.8 * float(high)
+    (pair,) = plan(*plan_sides(values, None, None), QueryPlanOptions(difference=0.9)).pilots
+    (needed,) = pair.needed
+    assert (needed.queries_low or 0) <= (needed.queries or 0) <= (needed.queries_high or 0)
 
 
 def test_a_pilot_of_several_models_is_planned_as_a_run_of_it_compares(write: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.cases import for_each
 
 from trialbed.statistics import UNSEEN, paired_interval
 from trialbed_evaluation.planning import (
@@ -67,6 +68,24 @@ def test_a_pilot_in_which_nothing_changed_still_lets_something_change() -> None:
     assert (queries_for(pilot, 0.1) or 0) > 20
     assert not is_promised(pilot, 1, 0.1)
     assert pilot_needed(pilot, 1, 0.1) is None
+
+
+@for_each(("difference", "queries"), [(0.0, 2), (0.0, 5), (0.0, 40), (0.2, 5), (1.0, 5), (1.0, 40)])
+def test_a_pilot_whose_queries_all_differ_by_the_same_leaves_the_spread_open(difference: float, queries: int) -> None:
+    pilot = pilot_of([[difference]] * queries)
+    for wanted in (0.0, 0.1):
+        low, high = variance_range(pilot, 1, wanted)
+        assert low < 0.75 < 1.15 < high
+    least, most = power_range(pilot, 1, 0.1, power=0.8, alpha=0.05)
+    assert least < 0.72 < 0.95 < most
+    assert not is_promised(pilot, 1, 0.1)
+    assert pilot_needed(pilot, 1, 0.1) is None
+
+
+def test_queries_that_are_all_won_or_lost_as_a_whole_leave_ties_open() -> None:
+    low, high = variance_range(pilot_of([[1.0], [1.0], [-1.0], [1.0], [-1.0]]), 1, 0.1)
+    assert low < 0.9 < 1.05 < high
+    assert variance_range(WORST_CASE, 1, 0.1) == (1.0, 1.0)
 
 
 def test_a_number_is_promised_by_pilots_that_are_large_enough() -> None:
