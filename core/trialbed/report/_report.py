@@ -60,7 +60,13 @@ class Report:
         sides = {summary.framework: summary.side for summary in self.frameworks if not summary.integrity.void}
         known = {score for side in sides.values() for score in side.scores}
         leading = next((name for name in leading_scores(self.described) if name in known), JUDGED)
-        return factor_effects(self.run.config, sides, leading, self.run.margin)
+        compared = {
+            (one.against, summary.framework): one.scores[leading]
+            for summary in self.frameworks
+            for one in summary.comparisons
+            if leading in one.scores
+        }
+        return factor_effects(self.run.config, sides, leading, self.run.margin, compared)
 
     def trials(self, framework: str | None = None) -> Iterator[TrialResult]:
         """The trials that count as a whole, wire logs included, of one framework or of all.

@@ -38,8 +38,8 @@ def run_notes(columns: Sequence[Column]) -> Iterator[str]:
     yield from _on_incomplete(summaries, shown)
     if shown:
         yield f"[low, high]: {LEVEL:.0%} interval. Times and tokens: mean / median, or the median."
-    if "cost" in shown and (prices := summaries[0].run.prices):
-        yield f"Prices: {prices.source}, {'; '.join(map(_rate_text, prices.rates))} US dollars per million tokens."
+    if "cost" in shown:
+        yield from _prices(summaries[0].run)
     if helpers := summaries[0].run.helpers:
         yield f"Beside the trials: {'; '.join(map(helper_line, helpers))}."
     if JUDGED in shown:
@@ -48,6 +48,15 @@ def run_notes(columns: Sequence[Column]) -> Iterator[str]:
     for column in columns:
         for note in _own(column):
             yield f"{column.name}: {note}"
+
+
+def _prices(run: Run) -> Iterator[str]:
+    """Yield the prices of each model of the run, as far as they are known."""
+    every = {**({run.config.model: run.prices} if run.prices else {}), **run.model_prices}
+    for model, prices in every.items():
+        of = f" of {model}" if len(run.config.models) > 1 else ""
+        rates = "; ".join(map(_rate_text, prices.rates))
+        yield f"Prices{of}: {prices.source}, {rates} US dollars per million tokens."
 
 
 def _rate_text(rate: TokenRate) -> str:

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-import csv
 import html
-import io
 import math
 import re
-from collections.abc import Iterator, Mapping
-from functools import cached_property
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from golden.loading import load_runs
+from support.stored_columns import CROSSED, MODELS, load_columns
+from support.walks import Figure, Walk, agree, table_rows
 
-from trialbed.contracts import Reporter
-from trialbed.engine import known_queries
-from trialbed.report import Report, conclusions, legacy_summary, percent, read_report
-from trialbed.report.comparison import ComparisonOptions, RunComparison, compare_groups, comparison_tables, read_sides
+from trialbed.records import Usage
+from trialbed.report import FactorEffects, conclusions, legacy_summary, percent
+from trialbed.report.comparison import (
+    comparison_tables,
+    difference_text,
+    finding_cells,
+)
 from trialbed.scoring import TIMES
-from trialbed.store import StoredRun, open_store
-from trialbed.views import compact
-from trialbed_pages.report import run_report
-from trialbed_pages.runs import FigureCache, RunFigures, differences
+from trialbed.store import open_store
+from trialbed.views import compact, helper_line
+from trialbed_evaluation.planning import QueryPlanOptions, plan, plan_sides
+from trialbed_pages.runs import differences
 from trialbed_pages.runs.plots import time_plot
-from trialbed_plugins.reporters import CsvReporter, HtmlReporter, JunitReporter, MarkdownReporter, TableReporter
+from trialbed_plugins.reporters import HtmlReporter, JunitReporter, TableReporter
 
 NAMES = (
     "20260302T",
@@ -41,88 +43,24 @@ NAMES = (
     "20260318T",
     "20260319T",
     "20260320T",
+    CROSSED,
+    MODELS,
 )
 """The beginnings of the ids of the stored runs that are walked."""
-
-Figure = tuple[str, str]
-"""A framework, and what is said of it, such as ``mean wall_time``."""
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("stored") / "trialbed.db"
     load_runs(str(path))
+    load_columns(str(path))
     return str(path)
-
-
-class Walk:
-    """A run and all of its outputs."""
-
-    def __init__(self, run: StoredRun, store: str, data_dir: Path) -> None:
-        self.run, self.store, self.data_dir = run, store, data_dir
-        self.report: Report = read_report(run, known_queries(run.config, data_dir))
-        self.figures: RunFigures = FigureCache(data_dir).of(run)
-
-    @property
-    def is_alike(self) -> bool:
-        """Whether figures are over all trials of every framework."""
-        return len(self.report.frameworks) == 1 or not self.report.incomplete
-
-    @cached_property
-    def compared(self) -> list[RunComparison]:
-        sides = read_sides(self.run.run_id, self.store)
-        how = ComparisonOptions(allow_incomplete=True, resamples=50)
-        return compare_groups([sides], how) if len(sides) > 1 else []
-
-    @cached_property
-    def markdown(self) -> str:
-        return self.written(MarkdownReporter())
-
-    @cached_property
-    def page(self) -> str:
-        """The page of one file."""
-        return run_report(self.run, data_dir=self.data_dir)
-
-    @cached_property
-    def shown(self) -> Mapping[Figure, float | None]:
-        """The figures of the run, as CSV has them."""
-        return {
-            (record["agent_name"], f"{kind} {record['score']}"): float(record[kind]) if record[kind] else None
-            for record in csv.DictReader(io.StringIO(self.written(CsvReporter())))
-            for kind in ("mean", "low", "high", "median", "n")
-        }
-
-    def written(self, reporter: Reporter) -> str:
-        stream = io.StringIO()
-        reporter.report(self.report, stream)
-        return stream.getvalue()
 
 
 @pytest.fixture(scope="module", params=NAMES)
 def walk(request: pytest.FixtureRequest, store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
     with open_store(store) as reader:
         yield Walk(reader.run(request.param), store, tmp_path_factory.mktemp("data"))
-
-
-def table_rows(text: str) -> list[list[str]]:
-    """The cells of the first table of a text in Markdown."""
-    first = next(part for part in text.split("\n\n") if part.startswith("|"))
-    lines = [line for line in first.splitlines() if line.startswith("|")]
-    return [[re.sub(r"\\(.)", r"\1", cell.strip()) for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
-
-
-def agree(walk: Walk, others: Mapping[Figure, float | None], *, least: int = 1) -> None:
-    expected = walk.shown
-    found = {key: value for key, value in others.items() if key in expected}
-    assert len(found) >= least
-    for key, value in found.items():
-        told = expected[key]
-        assert (value is None) == (told is None), key
-        assert value is None or told is None or math.isclose(value, told, rel_tol=1e-9, abs_tol=1e-12), (
-            key,
-            value,
-            told,
-        )
 
 
 def test_documents(walk: Walk) -> None:
@@ -147,7 +85,7 @@ def test_documents(walk: Walk) -> None:
 def test_pages(walk: Walk) -> None:
     found: dict[Figure, float | None] = {}
     for name in walk.run.config.frameworks:
-        for score in ("sopr_score", "api_call_score", "total_tokens", *TIMES):
+        for score in ("sopr_score", "api_call_score", "total_tokens", *(["cost"] if walk.is_priced else []), *TIMES):
             mean = walk.figures.mean(name, score)
             found |= {(name, f"mean {score}"): mean.value, (name, f"n {score}"): mean.n}
             if mean.interval and walk.figures.columns.kinds[score].bounded:
@@ -172,10 +110,13 @@ def test_the_page_of_one_file(walk: Walk) -> None:
     expected = walk.shown
     rows = re.findall(r'<tr><th scope="row">(.*?)</tr>', walk.page.split("</table>")[0], re.DOTALL)
     for name in walk.run.config.frameworks:
-        (row,) = [row for row in rows if re.sub(r"<[^>]*>", "", row).strip().startswith(name)]
+        (row,) = [row for row in rows if re.sub(r"<[^>]*>", "", row.partition(" <small>")[0]).strip() == name]
         cells = re.findall(r"<td>(.*?)</td>", row, re.DOTALL)
-        tokens, wall, framework = cells[1:4]
-        for cell, score in ((tokens, "total_tokens"), (wall, "wall_time"), (framework, "framework_time")):
+        for cell, score in zip(
+            cells[1:],
+            ("total_tokens", *(["cost"] if walk.is_priced else []), "wall_time", "framework_time"),
+            strict=False,
+        ):
             summary = walk.report[name].scores.get(score)
             if walk.is_alike and summary is not None:
                 assert cell == ("\N{EN DASH}" if summary.median is None else compact(summary.median)), (name, score)
@@ -293,3 +234,108 @@ def test_sentences_have_the_figures_of_the_table(walk: Walk) -> None:
             assert f"{lost.gold_calls - lost.counts['used']:,} lost calls" in str(one).replace(
                 "its one", "1 lost calls"
             )
+
+
+def test_costs(walk: Walk) -> None:
+    """Tables, documents, pages and plans have one cost of a trial, of all of them and of each that is solved."""
+    rows = {label: cells for label, *cells in table_rows(walk.markdown)}
+    if not walk.is_priced:
+        assert not any(label.startswith("cost") for label in rows)
+        return
+    planned = plan(*plan_sides([walk.run.run_id], walk.store, None), QueryPlanOptions(queries=(20,)))
+    for place, document in enumerate(walk.documents):
+        name, totals = document["metadata"]["agent_name"], document["summary"]["totals"]
+        prices = walk.run.record.prices_of(name)
+        lines = [line for line in walk.figures.costs if line.startswith(f"{name}: ")]
+        assert planned.cost_per_trial[name] == walk.shown.get((name, "mean cost"))
+        if prices is None:
+            assert not lines
+            assert "cost" not in totals
+            assert rows["cost of all trials, USD"][place] == "-"
+            continue
+        whole, each = totals["cost"], totals["cost_per_solved"]
+        assert whole == pytest.approx(sum(prices.cost(usage) for usage in usages(walk, name)))
+        assert each == pytest.approx(whole / walk.report[name].counts.solved)
+        assert rows["cost of all trials, USD"][place] == compact(whole)
+        assert rows["cost per solved, USD"][place] == compact(each)
+        assert lines == [f"{name}: {compact(whole)} USD for all trials, {compact(each)} USD for each that is solved"]
+        assert lines[0] in walk.page
+        assert f"{compact(prices.rates[0].input)} in, {compact(prices.rates[0].output)} out" in walk.markdown
+
+
+def usages(walk: Walk, framework: str) -> Iterator[Usage]:
+    for trial in walk.run.trials():
+        if trial.key.framework == framework:
+            yield from (call.usage for call in trial.wire.model_calls if call.usage is not None)
+
+
+def test_helpers_have_the_figures_of_the_table_on_pages_and_in_documents(walk: Walk) -> None:
+    for use in walk.run.record.helpers:
+        line = helper_line(use)
+        assert f"Beside the trials: {line}." in walk.markdown
+        assert line in walk.page
+        (told,) = walk.documents[0]["metadata"]["helpers"]
+        assert (told["requests"], told["cost"]) == (use.requests, use.cost)
+
+
+def test_effects(walk: Walk) -> None:
+    """The table, the page and the documents have the same effects, and they do not contradict the comparisons."""
+    effects = walk.report.factors
+    told = [document["summary"].get("effects") for document in walk.documents]
+    assert (effects is not None) == bool(walk.run.config.variations)
+    if effects is None:
+        assert not any(told)
+        return
+    assert walk.figures.factors == effects
+    assert all(one == told[0] for one in told)
+    text = re.sub(r"\\(.)", r"\1", walk.markdown)
+    page = re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", "", walk.page.replace("</td>", " </td>"))))
+    for factor in effects.factors:
+        for finding in factor.findings:
+            document = told[0]["factors"][factor.name]["differences"][finding.candidate]
+            assert document == {"against": finding.baseline, **finding.as_json()}
+            p, verdict = finding_cells(finding)
+            cells = f"{finding.candidate_mean:.2f} | {difference_text(finding)} | {p} | {verdict} |"
+            assert f"|   {finding.candidate} | {cells}" in text
+            low, high = finding.interval.low, finding.interval.high
+            shown = f"{finding.candidate_mean:.2f} {finding.difference:+.3f} [{low:+.3f}, {high:+.3f}]"
+            assert f"{finding.candidate} {shown} {finding.verdict}" in page
+    for sentence in effects.sentences:
+        assert sentence in text
+        assert sentence in page
+    explained(effects)
+    same_as_compared(walk, effects)
+
+
+def explained(effects: FactorEffects) -> None:
+    for finding in effects.findings:
+        assert not finding.explanation or any(finding.explanation in sentence for sentence in effects.sentences)
+
+
+def same_as_compared(walk: Walk, effects: FactorEffects) -> None:
+    """An effect of two columns alone is the comparison of these columns, with its p-value and its verdict."""
+    if [factor.name for factor in effects.factors] != ["model"]:
+        return
+    columns = {walk.run.config.of(name).model: name for name in walk.run.config.frameworks}
+    known = findings(walk)
+    for finding in effects.findings:
+        other = known[columns[finding.baseline], columns[finding.candidate], effects.score]
+        assert replace(finding, baseline=other.baseline, candidate=other.candidate) == other
+        assert finding.candidate_mean == pytest.approx(walk.shown[columns[finding.candidate], "mean sopr_score"])
+
+
+def test_a_slice_is_counted_alike(walk: Walk) -> None:
+    """The queries and the trials of a run, over all of a dataset or a part of it in another order."""
+    queries, repeats = len(walk.run.config.query_ids), walk.run.config.repeat
+    whole = queries * repeats
+    assert f"{queries} {'query' if queries == 1 else 'queries'}" in walk.markdown.partition("\n| ")[0]
+    suites = re.findall(r'<testsuite name="[^"]*" tests="([0-9]+)"', walk.written(JunitReporter()))
+    for summary, document, tests in zip(walk.report.frameworks, walk.documents, suites, strict=True):
+        assert summary.counts.planned == whole
+        assert len(document["results"]) == summary.counts.trials
+        # One stands for all trials that were never begun.
+        assert int(tests) == summary.counts.trials + (summary.counts.trials < whole)
+        assert list(dict.fromkeys(row["query_id"] for row in document["results"])) == [
+            query for query in walk.run.config.query_ids if query in {trial.query_id for trial in summary.trials}
+        ]
+        assert re.search(rf"\b{summary.counts.answered} of {whole}\b", walk.page)

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from starlette.routing import Mount
+from support.stored_columns import CROSSED, load_columns
 from support.stored_runs import NEW, OLD, add_costs
 
 from trialbed.drivers import load_driver
@@ -179,3 +180,15 @@ async def test_a_run_with_prices_shows_its_costs(stored: Path, get: Any) -> None
     assert "cost, USD" in page
     assert "<td>0.25</td>" in page
     assert "reference: 0.2 USD for all trials, 0.1 USD for each that is solved" in page
+
+
+async def test_pages_of_a_run_of_several_models_name_them_all_and_trials_their_own(tmp_path: Path, clients: Any) -> None:
+    load_columns(str(tmp_path / "trialbed.db"))
+    async with clients(create_app(str(tmp_path / "trialbed.db"), tmp_path)) as client:
+        run = (await client.get(f"/runs/{CROSSED}100000-0000aa", follow_redirects=True)).text
+        assert "<h1>mini, scripted:gold, scripted:partial</h1>" in run
+        listed = (await client.get("/")).text
+        assert "scripted:gold, scripted:partial" in re.sub(r"<wbr>", "", listed)
+        where = "trial?framework=reference%40scripted%3Apartial&query=7"
+        trial = (await client.get(f"/runs/{CROSSED}100000-0000aa/{where}", follow_redirects=True)).text
+        assert "</span> scripted:partial, seed" in trial

@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from trialbed.records import RunConfig, shown_name
-from trialbed.report.comparison._findings import ALPHA, ScoreFinding, findings_by_pair
+from trialbed.report.comparison._findings import (
+    ALPHA,
+    ScoreFinding,
+    explanations,
+    findings_by_pair,
+    with_verdict,
+)
 from trialbed.report.comparison._sides import Side, shared_trials
 from trialbed.scoring import JUDGED, judge_label
 from trialbed.statistics import UNSEEN, Interval, holm, paired_interval, paired_test, paired_verdict
@@ -67,12 +73,23 @@ class FactorEffects:
     contrasts: tuple[FactorContrast, ...]
 
     @property
+    def findings(self) -> tuple[ScoreFinding, ...]:
+        """Those of all factors."""
+        return tuple(finding for factor in self.factors for finding in factor.findings)
+
+    @property
     def sentences(self) -> tuple[str, ...]:
-        """Which factor matters more, in words."""
-        return tuple(_sentence(contrast, self.score) for contrast in self.contrasts)
+        """Which factor matters more, in words, and why a verdict is not what its figures alone would say."""
+        return *(_sentence(contrast, self.score) for contrast in self.contrasts), *explanations(self.findings)
 
 
-def factor_effects(config: RunConfig, sides: Mapping[str, Side], score: str, margin: float) -> FactorEffects | None:
+def factor_effects(
+    config: RunConfig,
+    sides: Mapping[str, Side],
+    score: str,
+    margin: float,
+    compared: Mapping[tuple[str, ...], ScoreFinding] | None = None,
+) -> FactorEffects | None:
     """Return the effects of a run's factors on a score; None where only its frameworks differ, and one judge graded.
 
     An effect is the mean difference between two levels of a factor, over the queries and over all columns that differ
@@ -80,6 +97,7 @@ def factor_effects(config: RunConfig, sides: Mapping[str, Side], score: str, mar
 
     Args:
         sides: framework -> its trials; without those that cannot be compared.
+        compared: the findings on columns that the run compares: an effect of two columns alone is theirs.
     """
     judges = _judges(sides.values()) if score == JUDGED else []
     if not (config.variations or judges):
@@ -88,7 +106,11 @@ def factor_effects(config: RunConfig, sides: Mapping[str, Side], score: str, mar
     pairs = [pair for name in _names(columns) for pair in _pairs(name, columns)]
     pairs += [_judge_pair(judge_label(config), judge, [*sides.values()]) for judge in judges]
     found = findings_by_pair([(pair.first, pair.other) for pair in pairs], margin, [score])
-    judged = [(pair, own[score]) for pair, own in zip(pairs, found, strict=True) if score in own]
+    judged = [
+        (pair, _as_compared(pair, own[score], compared or {}))
+        for pair, own in zip(pairs, found, strict=True)
+        if score in own
+    ]
     levels = {name: _levels(name, columns) for name in _names(columns)}
     if judges:
         levels[JUDGE] = [judge_label(config), *judges]
@@ -136,6 +158,14 @@ class _Pair:
     factor: str
     first: Side
     other: Side
+    columns: tuple[str, ...] = ()
+    """Their labels, where each is a single column."""
+
+
+def _as_compared(pair: _Pair, finding: ScoreFinding, compared: Mapping[tuple[str, ...], ScoreFinding]) -> ScoreFinding:
+    """With the p-value of the run's own comparison of the same two columns, if there is one: one question has one."""
+    same = compared.get(pair.columns) or compared.get(pair.columns[::-1]) if pair.columns else None
+    return finding if same is None else with_verdict(finding, same.p_adjusted, comparisons=same.comparisons)
 
 
 def _values(config: RunConfig, label: str) -> Values:
@@ -171,7 +201,8 @@ def _pairs(name: str, columns: Sequence[tuple[Values, Side]]) -> Iterator[_Pair]
         if sides:
             one, two = zip(*sides, strict=True)
             most = 1 + max((trial.repeat for side in (*one, *two) for trial in side.trials), default=0)
-            yield _Pair(name, _merge(first, one, most), _merge(level, two, most))
+            alone = (one[0].name, two[0].name) if len(sides) == 1 else ()
+            yield _Pair(name, _merge(first, one, most), _merge(level, two, most), alone)
 
 
 def _merge(level: str, sides: Sequence[Side], most: int) -> Side:

@@ -165,7 +165,9 @@ def findings_by_pair(
     adjusted = holm(tested)
     by_pair: list[dict[str, ScoreFinding]] = [{} for _ in pairs]
     for number, (place, finding) in enumerate(found):
-        by_pair[place][finding.score] = _judge(finding, adjusted.get(number, 1.0), comparisons=max(1, len(tested)))
+        by_pair[place][finding.score] = with_verdict(
+            finding, adjusted.get(number, 1.0), comparisons=max(1, len(tested))
+        )
     return by_pair
 
 
@@ -198,7 +200,7 @@ def _pair(baseline: Side, candidate: Side, score: str, margin: float) -> ScoreFi
     )
 
 
-def _judge(finding: ScoreFinding, p_adjusted: float, *, comparisons: int) -> ScoreFinding:
+def with_verdict(finding: ScoreFinding, p_adjusted: float, *, comparisons: int) -> ScoreFinding:
     """Return the finding with its verdict, as one of a number of comparisons that are made together."""
     verdict = paired_verdict(finding.differences, finding.wider, p_adjusted, finding.margin, alpha=ALPHA)
     needed = None

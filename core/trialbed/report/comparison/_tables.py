@@ -92,9 +92,9 @@ def finding_cells(finding: ScoreFinding | None) -> tuple[str, str]:
 
 def finding_notes(findings: Sequence[ScoreFinding]) -> Iterator[str]:
     """Yield the notes that stand below p-values and verdicts: over how many p is adjusted, and what seems to differ."""
-    if any(finding.changed_queries for finding in findings):
-        tested = findings[0].comparisons
-        yield f"p is adjusted over the {'one comparison' if tested == 1 else f'{tested} comparisons'} made at once."
+    if tested := sorted({finding.comparisons for finding in findings if finding.changed_queries}):
+        number = "one comparison" if tested == [1] else f"{' and '.join(map(str, tested))} comparisons"
+        yield f"p is adjusted over the {number} made at once."
     yield from explanations(findings)
 
 

@@ -133,7 +133,9 @@ def test_a_plan_follows_from_a_pilot(write: Any) -> None:
 def test_five_queries_that_all_differ_by_the_same_are_planned_in_ranges(
     write: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    values = [str(write(name, {query: {"sopr_score": won} for query in range(5)})) for name, won in (("a", 0), ("b", 1))]
+    values = [
+        str(write(name, {query: {"sopr_score": won} for query in range(5)})) for name, won in (("a", 0), ("b", 1))
+    ]
     command.main(["--difference", "0.9", "--queries", "100", *values], standalone_mode=False)
     printed = capsys.readouterr().out
     assert "because every query differed by 1 in the pilot" in " ".join(printed.split())

@@ -121,6 +121,19 @@ def test_the_number_of_tools_is_a_factor() -> None:
     assert found.factors[0].findings[0].difference == pytest.approx(-0.6)
 
 
+def test_an_effect_of_two_columns_alone_has_the_p_value_of_their_comparison() -> None:
+    own = {"a@large": Variation(framework="a", model="large")}
+    about = run_config(frameworks=("a", *own), model="small", variations=own, adapter_versions={})
+    sides = {name: side(name, solves(share)) for name, share in (("a", 0.8), ("a@large", 0.5))}
+    (alone,) = factor_effects(about, sides, "sopr_score", 0.05).findings  # type: ignore[union-attr]
+    for pair in (("a", "a@large"), ("a@large", "a")):
+        compared = {pair: replace(alone, p_adjusted=0.2, comparisons=7)}
+        found = factor_effects(about, sides, "sopr_score", 0.05, compared)
+        assert found is not None
+        assert [(one.p_adjusted, one.verdict, one.comparisons) for one in found.findings] == [(0.2, "too few", 7)]
+        assert "p is not below 0.05, as 7 comparisons are made at once: not shown" in found.sentences[0]
+
+
 def test_a_run_of_frameworks_alone_has_no_effects() -> None:
     assert factor_effects(run_config(), {"reference": side("reference", solves(1))}, "sopr_score", 0.05) is None
 

@@ -1,0 +1,96 @@
+"""A stored run with all of its outputs, whose figures are compared."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from trialbed.contracts import Reporter
+from trialbed.engine import known_queries
+from trialbed.report import Report, legacy_documents, read_report
+from trialbed.report.comparison import ComparisonOptions, RunComparison, compare_groups, read_sides
+from trialbed.store import StoredRun
+from trialbed_pages.report import run_report
+from trialbed_pages.runs import FigureCache, RunFigures
+from trialbed_plugins.reporters import CsvReporter, MarkdownReporter
+
+Figure = tuple[str, str]
+"""A framework, and what is said of it, such as ``mean wall_time``."""
+
+
+class Walk:
+    """A run and all of its outputs."""
+
+    def __init__(self, run: StoredRun, store: str, data_dir: Path) -> None:
+        self.run, self.store, self.data_dir = run, store, data_dir
+        self.report: Report = read_report(run, known_queries(run.config, data_dir))
+        self.figures: RunFigures = FigureCache(data_dir).of(run)
+
+    @property
+    def is_alike(self) -> bool:
+        """Whether figures are over all trials of every framework."""
+        return len(self.report.frameworks) == 1 or not self.report.incomplete
+
+    @property
+    def is_priced(self) -> bool:
+        return self.run.record.prices is not None
+
+    @cached_property
+    def documents(self) -> list[dict[str, Any]]:
+        return legacy_documents(self.report)
+
+    @cached_property
+    def compared(self) -> list[RunComparison]:
+        sides = read_sides(self.run.run_id, self.store)
+        how = ComparisonOptions(allow_incomplete=True, resamples=50)
+        return compare_groups([sides], how) if len(sides) > 1 else []
+
+    @cached_property
+    def markdown(self) -> str:
+        return self.written(MarkdownReporter())
+
+    @cached_property
+    def page(self) -> str:
+        """The page of one file."""
+        return run_report(self.run, data_dir=self.data_dir)
+
+    @cached_property
+    def shown(self) -> Mapping[Figure, float | None]:
+        """The figures of the run, as CSV has them."""
+        return {
+            (record["agent_name"], f"{kind} {record['score']}"): float(record[kind]) if record[kind] else None
+            for record in csv.DictReader(io.StringIO(self.written(CsvReporter())))
+            for kind in ("mean", "low", "high", "median", "n")
+        }
+
+    def written(self, reporter: Reporter) -> str:
+        stream = io.StringIO()
+        reporter.report(self.report, stream)
+        return stream.getvalue()
+
+
+def table_rows(text: str) -> list[list[str]]:
+    """The cells of the first table of a text in Markdown."""
+    first = next(part for part in text.split("\n\n") if part.startswith("|"))
+    lines = [line for line in first.splitlines() if line.startswith("|")]
+    return [[re.sub(r"\\(.)", r"\1", cell.strip()) for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+
+
+def agree(walk: Walk, others: Mapping[Figure, float | None], *, least: int = 1) -> None:
+    expected = walk.shown
+    found = {key: value for key, value in others.items() if key in expected}
+    assert len(found) >= least
+    for key, value in found.items():
+        told = expected[key]
+        assert (value is None) == (told is None), key
+        assert value is None or told is None or math.isclose(value, told, rel_tol=1e-9, abs_tol=1e-12), (
+            key,
+            value,
+            told,
+        )
