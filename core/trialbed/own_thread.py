@@ -238,7 +238,8 @@ class _Lane:
 
     def end(self) -> None:
         """Let the loop end when it gets to it."""
-        self.loop.call_soon_threadsafe(self.loop.stop)
+        with suppress(RuntimeError):  # its own code has closed it
+            self.loop.call_soon_threadsafe(self.loop.stop)
 
 
 async def do_alone(work: Callable[[], T], seconds: float, code: object) -> T:

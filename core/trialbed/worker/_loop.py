@@ -24,7 +24,7 @@ from trialbed.worker._channel import Channel
 from trialbed.worker._messages import Begin, ClockSwitch, Done, Failed, Hello, Ready, Started
 from trialbed.worker._state import ProcessState
 from trialbed.worker._supervisor import SUPERVISED
-from trialbed.worker._trial import WorkerTrial
+from trialbed.worker._trial import WorkerTrial, failure_of
 
 LAST_RESORT = 3600.0
 """Seconds past its limit after which a trial ends its worker, if the engine is gone and the code never yields.
@@ -151,11 +151,17 @@ def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent]) -> i
         trial = WorkerTrial(spec, channel.owner_only, partial(_tell_time, channel, nonce, spec.trial))
         outcome = _run_trial(runner, trial, agent_class, client, blocking)
         spent = "" if _cancel_leaked_tasks(runner) else "the trial left tasks that cannot be cancelled"
-        spent = spent or state.change()
+        spent = spent or state.change() or _closing(trial)
         faulthandler.cancel_dump_traceback_later()
         channel.send(Done(nonce=nonce, trial=spec.trial, outcome=outcome, spent=spent))
         if spent:
             return 0
+
+
+def _closing(trial: WorkerTrial) -> str:
+    """Say how the trial's agent could not be closed; empty if it was: what it held may still be there."""
+    error = trial.close_error
+    return "" if error is None else f"close() raised {failure_of(error).message}; the trial stays as it is"
 
 
 def _tell_time(channel: Channel, nonce: str, trial: str, running: bool) -> None:

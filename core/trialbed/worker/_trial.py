@@ -31,6 +31,9 @@ class WorkerTrial:
     Args:
         owner_only: ends the process if it is a fork; called wherever an agent hands control back.
         clock: called when the agent's work begins (True) and ends (False).
+
+    Attributes:
+        close_error: what the agent raised when it was closed after its answer, which stays.
     """
 
     def __init__(
@@ -39,6 +42,7 @@ class WorkerTrial:
         self._spec = spec
         self._owner_only = owner_only
         self._clock = clock or _no_clock
+        self.close_error: BaseException | None = None
         self._started_at = datetime.now(UTC)
         self._begun = self._ended = time.perf_counter()
         self._cpu_begun = self._cpu_ended = _processor_time()
@@ -55,7 +59,10 @@ class WorkerTrial:
         except BaseException as error:
             await _close_after(agent, error)
             raise
-        await _settle(agent.close())
+        try:
+            await _settle(agent.close())
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code: it takes no answer away
+            self.close_error = error
         return self._outcome(answer=_writable(read_answer(value, answer_names(self._spec.tools))))
 
     def failed(self, error: BaseException) -> Outcome:

@@ -113,11 +113,13 @@ class PreparedTrial:
         trial = WorkerTrial(self.spec, _ignore_fork)
         try:
             async with asyncio.timeout(self.spec.limits.timeout) as limit:
-                return await trial.run(self._agent_class, client)
+                outcome = await trial.run(self._agent_class, client)
         except (Exception, SystemExit) as error:
             if limit.expired():
                 raise CheckFailed(self._timed_out()) from error
             return trial.failed(error)
+        # A run keeps the answer; an adapter whose close() fails conforms to nothing.
+        return outcome if trial.close_error is None else trial.failed(trial.close_error)
 
     def _timed_out(self) -> str:
         return (

@@ -184,6 +184,11 @@ class Worker:
         """
         return self._pipes.usable and self._resident_bytes(self._family) < self._memory_limit / 2
 
+    @property
+    def is_at_fault(self) -> bool:
+        """Return whether it said that an agent has spoilt it."""
+        return bool(self._spent)
+
     def spent(self, most_trials: int | None) -> str:
         """Return the reason why the worker should take no other trial; empty if it can take one.
 

@@ -170,7 +170,9 @@ class LocalExecutor(Executor):
     def _fit(self, worker: Worker) -> bool:
         reason = worker.spent(self._worker_trials)
         if reason:
-            LOG.info("%s: a worker was replaced: %s", worker.framework, reason)
+            # What it says itself is a fault of the agent's, of which nothing else tells.
+            level = logging.WARNING if worker.is_at_fault else logging.INFO
+            LOG.log(level, "%s: a worker was replaced: %s", worker.framework, reason)
         return not reason
 
     def _idle_worker(self, framework: str, *, fresh: bool) -> Worker | None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from trialbed.contracts import Simulation, Simulator
 from trialbed.drivers import load_driver
 from trialbed.errors import DriverBroken, TrialbedError, UsageError
-from trialbed.own_thread import OwnLoop
+from trialbed.own_thread import LateCode, OwnLoop
 from trialbed.records import ModelUse
 
 if TYPE_CHECKING:
     from trialbed.model_access import ModelAccess
 
+T = TypeVar("T")
 
 OWN = ("trialbed_plugins.", "trialbed_server.")
 """The beginnings of the modules whose simulators hold no event loop."""
@@ -74,13 +75,12 @@ class Simulators:
             begin: makes the coroutine that asks the simulator.
 
         Raises:
-            TimeoutError: there is none in time.
+            LateCode: there is none in time.
             StuckCode: likewise, as it held its event loop.
-            Exception: whatever it raises.
+            Exception: whatever it raises, such as a TimeoutError of its own.
         """
         if type(simulator).__module__.startswith(OWN):
-            async with asyncio.timeout(seconds):
-                return await begin()
+            return await within(seconds, begin())
         loop = self._loops.get(id(simulator))
         if loop is None:
             loop = self._loops[id(simulator)] = OwnLoop()
@@ -98,6 +98,22 @@ class Simulators:
             loop.end()
         for access in self._accesses:
             await access.close()
+
+
+async def within(seconds: float, awaitable: Awaitable[T]) -> T:
+    """Return the result of something that has so many seconds.
+
+    Raises:
+        LateCode: they are over.
+        Exception: whatever it raises.
+    """
+    try:
+        async with asyncio.timeout(seconds) as deadline:
+            return await awaitable
+    except TimeoutError:
+        if deadline.expired():
+            raise LateCode(seconds, "") from None
+        raise
 
 
 def _relay(access: ModelAccess) -> ModelAccess:

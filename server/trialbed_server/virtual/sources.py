@@ -15,13 +15,13 @@ from urllib.parse import urlsplit
 
 from trialbed.contracts import Example, Simulation
 from trialbed.errors import SimulationError, TrialbedError
-from trialbed.own_thread import StuckCode
+from trialbed.own_thread import LateCode, StuckCode
 from trialbed.records import Failure
 from trialbed.tracebacks import tool_failure, tool_stuck
 from trialbed_server._metrics import Metrics
 from trialbed_server.cache import ANY, NO_ONE, CachedResponse, Origin, ResponseCache
 from trialbed_server.real import RealBackend, RealFailed
-from trialbed_server.simulators.registry import Simulators
+from trialbed_server.simulators.registry import Simulators, within
 from trialbed_server.simulators.template import argument_problems
 from trialbed_server.virtual.catalog import CallTarget
 from trialbed_server.virtual.keys import alias_key, canonical_json, standard_input
@@ -205,7 +205,7 @@ class SimulatorSource:
             body = json.dumps({"error": simulation.error, "response": simulation.response}, allow_nan=False)
         except SimulationError:
             raise
-        except TimeoutError as error:
+        except LateCode as error:
             late = TimeoutError(f"no answer within {self._timeout:g} seconds")
             raise broken(target, call.tool_input, late, target.simulator) from error
         except Exception as error:
@@ -224,8 +224,7 @@ class SimulatorSource:
         api, path, arguments = target.api, target.path, call.tool_input
         begin = partial(simulator.simulate, api, path, arguments)
         if simulator.max_examples:
-            async with asyncio.timeout(self._timeout):
-                examples = await self._examples(call)
+            examples = await within(self._timeout, self._examples(call))
             begin = partial(simulator.simulate_like, api, path, arguments, examples)
         return await self._simulators.ask(simulator, begin, self._timeout)
 

@@ -28,6 +28,8 @@ class Gated(Simulator):
         self.asked.append(arguments)
         if arguments.get("city") in ("raise", ["raise"]):
             raise KeyError("a bug")
+        if arguments.get("city") == "own timeout":
+            raise TimeoutError("its database")
         if arguments.get("city") != "fast":
             await until(self.gate.is_set)  # in a loop of its own
         if arguments.get("city") == "error":
@@ -141,7 +143,12 @@ async def test_a_hit_does_not_wait_for_misses(serve: Serve, gated: type[Gated]) 
 
 @pytest.mark.parametrize(
     ("city", "error"),
-    [("error", "no such city"), ("raise", "the simulator failed: KeyError"), ("slow", "no answer within 0.2 seconds")],
+    [
+        ("error", "no such city"),
+        ("raise", "the simulator failed: KeyError"),
+        ("own timeout", "the simulator failed: TimeoutError: its database"),
+        ("slow", "no answer within 0.2 seconds"),
+    ],
 )
 async def test_a_failing_simulator_is_an_api_error_for_everyone_and_is_tried_again(
     serve: Serve, gated: type[Gated], city: str, error: str

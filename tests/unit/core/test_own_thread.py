@@ -95,3 +95,20 @@ async def test_a_coroutine_that_is_late_says_so_and_the_loop_goes_on() -> None:
         await own.do(lambda: asyncio.Event().wait(), 0.05)
     assert await own.do(thread) == ident
     own.end()
+
+
+async def test_a_loop_that_its_own_code_has_ended_can_be_ended_and_is_replaced() -> None:
+    own = OwnLoop()
+
+    async def stop() -> None:
+        asyncio.get_running_loop().stop()
+
+    async def thread() -> threading.Thread:
+        return threading.current_thread()
+
+    first = await own.do(thread)
+    await own.do(stop)
+    await asyncio.to_thread(first.join, 60)
+    own.end()
+    assert await own.do(thread) is not first
+    own.end()

@@ -208,3 +208,25 @@ def test_exceptions_are_failures(error, kind, message):
 def test_failures_hold_no_secrets(monkeypatch):
     monkeypatch.setenv("SOME_TOKEN", "0123456789abc")
     assert "0123456789abc" not in failure_of(ValueError("bad token 0123456789abc")).model_dump_json()
+
+
+async def test_an_answer_stays_however_its_agent_closes():
+    class Raising(Recorder):
+        def close(self):
+            raise ValueError("closed already")
+
+    class Leaving(Recorder):
+        async def close(self):
+            sys.exit(3)
+
+    for agent, error in ((Raising, "closed already"), (Leaving, "3")):
+        trial = WorkerTrial(SPEC.model_copy(update={"tools": ()}), lambda: None)
+        agent.answer = plainly
+        async with httpx.AsyncClient() as client:
+            outcome = await trial.run(agent, client, BlockingClient())
+        assert (outcome.answer, outcome.failure) == (Answer(final_answer="rain"), None)
+        assert str(trial.close_error) == error
+
+
+async def plainly(self, query):
+    return Answer(final_answer="rain")
