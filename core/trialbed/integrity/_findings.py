@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from trialbed.integrity._answer_key import answer_key
+from trialbed.integrity._sources import unsourced
 from trialbed.records import ApiCall, IntegrityFinding, IntegrityKind, ModelCall, Outcome, Query, ToolSpec, WireLog
-from trialbed.tool_calls import answer_key, call_origins, compare_calls, is_forced, replaced, unsourced
+from trialbed.tool_calls import Origin, call_origins, compare_calls, is_forced, replaced
 from trialbed.wire import OfferedTool, recorded_request
 from trialbed.wire.offers import Offers
 from trialbed.wire_log import failed
@@ -42,8 +44,9 @@ def integrity_findings(
             nothing is said of its calls and its answer.
     """
     found: list[IntegrityFinding] = [*_models(wire), *_requests(wire, tools)]
+    origins = () if in_process else call_origins(wire, tools)
     if not in_process:
-        found += _calls(wire, tools)
+        found += _calls(wire, origins)
         key = answer_key(query, wire, tools)
         found += [_finding("answer_key", len(key), key)] if key else []
     if outside:
@@ -52,7 +55,8 @@ def integrity_findings(
     answer = outcome.answer
     if answer is not None and outcome.failure is None:
         if not in_process and wire.model_calls:
-            found += _of_answer(query, answer.final_answer, wire, tools)
+            counted = (call for call, origin in zip(wire.api_calls, origins, strict=True) if origin not in CALLS)
+            found += _of_answer(query, answer.final_answer, wire.model_copy(update={"api_calls": tuple(counted)}))
         invented = compare_calls(answer, wire).invented if answer.reports_calls else ()
         if invented:
             found.append(
@@ -102,18 +106,15 @@ def _own_tools(functions: Sequence[OfferedTool], tools: Sequence[ToolSpec]) -> l
     return [name for name in others if offers is not None and offers.tool(name) is None]
 
 
-def _calls(wire: WireLog, tools: Sequence[ToolSpec]) -> Iterator[IntegrityFinding]:
-    origins = call_origins(wire, tools)
+def _calls(wire: WireLog, origins: Sequence[Origin]) -> Iterator[IntegrityFinding]:
     for origin, kind in CALLS.items():
         titles = [call.api.title for call, found in zip(wire.api_calls, origins, strict=True) if found == origin]
         if titles:
             yield _finding(kind, len(titles), titles)
 
 
-def _of_answer(query: Query, answer: str, wire: WireLog, tools: Sequence[ToolSpec]) -> Iterator[IntegrityFinding]:
-    origins = call_origins(wire, tools)
-    counted = tuple(call for call, origin in zip(wire.api_calls, origins, strict=True) if origin not in CALLS)
-    if unsourced(query, answer, wire.model_copy(update={"api_calls": counted})):
+def _of_answer(query: Query, answer: str, wire: WireLog) -> Iterator[IntegrityFinding]:
+    if unsourced(query, answer, wire):
         yield _finding("unsourced_answer", 1)
     elif replaced(answer, wire):
         yield _finding("unwritten_answer", 1)

@@ -1,10 +1,10 @@
 """Reports of runs as typed records, and the documents and texts that are made of them."""
 
+from trialbed.integrity import Integrity, IntegrityTally, framework_integrity
 from trialbed.report._build import build_report, read_report
 from trialbed.report._conclusion import Conclusion, conclusion_text, conclusions, percent
 from trialbed.report._document import legacy_document, legacy_documents, legacy_metadata, legacy_summary
 from trialbed.report._files import check_folder, document_path, document_text, kept_path, safe_name, write_document
-from trialbed.report._integrity import Integrity, IntegrityTally, framework_integrity
 from trialbed.report._reasons import how_to_complete, reason_lines
 from trialbed.report._records import (
     LEVEL,

@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from trialbed.errors import DataError
+from trialbed.integrity import Integrity
 from trialbed.records import TrialResult
 from trialbed.report._entries import entry
-from trialbed.report._integrity import Integrity
 from trialbed.report._metadata import metadata
 from trialbed.report._records import LEVEL, ClaimTotals, Figures, Reason, ScoreMean, Summary, WireTally
 from trialbed.report._report import Report

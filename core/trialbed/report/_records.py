@@ -6,13 +6,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from trialbed.integrity import Integrity
 from trialbed.records import (
     FrameworkInfo,
     Run,
     ScoreDescription,
     framework_profile,
 )
-from trialbed.report._integrity import Integrity
 from trialbed.report._trials import QueryId, ReportedTrial
 from trialbed.report.attribution import Attribution
 from trialbed.report.comparison import FrameworkComparison, Side, run_side

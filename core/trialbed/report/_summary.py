@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import fmean
 
+from trialbed.integrity import framework_integrity
 from trialbed.records import GoldAnswer, Run, Score, ScoreDescription, Usage
-from trialbed.report._integrity import framework_integrity
 from trialbed.report._metadata import framework_info
 from trialbed.report._reasons import failure_reasons, untold_reasons
 from trialbed.report._records import (

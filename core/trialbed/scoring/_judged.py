@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 from trialbed.contracts import STATUS_VALUES, AnswerStatus, Verdict
 from trialbed.errors import JudgeError
+from trialbed.integrity import unsourced
 from trialbed.records import Failure, Json, Score
 from trialbed.scoring._context import ScoreContext
 from trialbed.scoring._expected import Expectation, expectations
 from trialbed.settings import IdentitySettings
-from trialbed.tool_calls import relied_on, unsourced
+from trialbed.tool_calls import relied_on
 
 JUDGED = "sopr_score"
 """The score of the run's own judge."""

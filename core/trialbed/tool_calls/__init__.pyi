@@ -1,5 +1,4 @@
 from ._alignment import align as align
-from ._answer_key import answer_key as answer_key
 from ._asked import NOT_MADE as NOT_MADE
 from ._asked import AskedCall as AskedCall
 from ._asked import asked_calls as asked_calls
@@ -20,7 +19,10 @@ from ._diagnosis import MetricResult as MetricResult
 from ._diagnosis import quantity as quantity
 from ._gold_calls import AlignedCall as AlignedCall
 from ._gold_calls import align_gold_calls as align_gold_calls
+from ._origins import CallSource as CallSource
+from ._origins import Origin as Origin
 from ._origins import call_origins as call_origins
+from ._origins import call_sources as call_sources
 from ._origins import is_forced as is_forced
 from ._origins import unasked_calls as unasked_calls
 from ._reliance import relied_on as relied_on
@@ -29,12 +31,12 @@ from ._rules import RULES as RULES
 from ._rules import Rule as Rule
 from ._rules import parse_rule as parse_rule
 from ._rules import property_schema as property_schema
-from ._sources import unsourced as unsourced
 from ._telling import last_turn as last_turn
 from ._telling import replaced as replaced
 from ._telling import said as said
 from ._telling import was_told as was_told
 from ._types import ToolCall as ToolCall
+from ._uses import MAX_VALUES as MAX_VALUES
 from ._uses import Uses as Uses
 from ._values import ACCURACY as ACCURACY
 from ._values import F1 as F1

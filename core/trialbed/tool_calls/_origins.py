@@ -55,8 +55,25 @@ class RequestedCall:
     barred: Literal["", "forced", "dictated"] = ""
 
 
+@dataclass(frozen=True)
+class CallSource:
+    """The source of a call that an Api got.
+
+    Attributes:
+        sent: the model's call that accounts for it; None where there is none.
+    """
+
+    origin: Origin
+    sent: SentCall | None = None
+
+
 def call_origins(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[Origin, ...]:
-    """Return the origin of each call that an Api got, in order.
+    """Return the origin of each call that an Api got, in order; see ``call_sources``."""
+    return tuple(source.origin for source in call_sources(wire, tools))
+
+
+def call_sources(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[CallSource, ...]:
+    """Return the source of each call that an Api got, in order.
 
     Each call that the model sent accounts for one call of its Api: for one with the same arguments, or else for one
     with others that say the same, as frameworks convert arguments, fill in defaults and repair them. A call that the
@@ -66,18 +83,19 @@ def call_origins(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[Origin, ...]
     schemas = {tool.api.pair: tool.parameters for tool in tools}
     # The model's own decisions first: a call that was forced accounts for nothing that one of them accounts for.
     left = sorted((one for one in requested if one.pair is not None), key=lambda one: bool(one.barred))
-    origins: dict[int, Origin] = {}
+    sources: dict[int, CallSource] = {}
 
     def match(fits: Callable[[ApiCall, RequestedCall], bool], changed: Origin | None = None) -> None:
         for number, call in enumerate(wire.api_calls):
-            if number in origins:
+            if number in sources:
                 continue
             found = next((one for one in left if one.time <= call.started and fits(call, one)), None)
             if found is not None:
                 left.remove(found)
                 # A call that the Api refused gained nothing by the change: it shows the framework's doing.
                 accepted = call.status == 200 and not call.error
-                origins[number] = found.barred or (changed if changed and accepted else "model")
+                origin = found.barred or (changed if changed and accepted else "model")
+                sources[number] = CallSource(origin, found.call)
 
     match(lambda call, one: (one.pair, canonical(one.call.arguments)) == signature_of(call))
     match(
@@ -90,13 +108,13 @@ def call_origins(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[Origin, ...]
     own = [one for one in requested if one.pair is None and not one.barred]
     names = {tool.api.pair: tool.name for tool in tools}
     for number, call in enumerate(wire.api_calls):
-        if number not in origins:
-            origins[number] = "own tool" if _is_named(call, names.get(call.api.pair, ""), own) else "none"
-    return tuple(origins[number] for number in range(len(wire.api_calls)))
+        if number not in sources:
+            sources[number] = CallSource("own tool" if _is_named(call, names.get(call.api.pair, ""), own) else "none")
+    return tuple(sources[number] for number in range(len(wire.api_calls)))
 
 
 def unasked_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[ApiCall, ...]:
-    """Return the calls of Apis on which the model did not decide, in order; see ``call_origins``."""
+    """Return the calls of Apis on which the model did not decide, in order; see ``call_sources``."""
     origins = call_origins(wire, tools)
     return tuple(call for call, origin in zip(wire.api_calls, origins, strict=True) if origin not in ASKED)
 

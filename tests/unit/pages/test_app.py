@@ -182,7 +182,9 @@ async def test_a_run_with_prices_shows_its_costs(stored: Path, get: Any) -> None
     assert "reference: 0.2 USD for all trials, 0.1 USD for each that is solved" in page
 
 
-async def test_pages_of_a_run_of_several_models_name_them_all_and_trials_their_own(tmp_path: Path, clients: Any) -> None:
+async def test_pages_of_a_run_of_several_models_name_them_all_and_trials_their_own(
+    tmp_path: Path, clients: Any
+) -> None:
     load_columns(str(tmp_path / "trialbed.db"))
     async with clients(create_app(str(tmp_path / "trialbed.db"), tmp_path)) as client:
         run = (await client.get(f"/runs/{CROSSED}100000-0000aa", follow_redirects=True)).text

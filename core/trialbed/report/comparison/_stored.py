@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from trialbed.integrity import framework_integrity
 from trialbed.records import Run
-from trialbed.report._integrity import framework_integrity
 from trialbed.report._metadata import framework_info, shown_settings
 from trialbed.report._trials import ReportedTrial
 from trialbed.report.comparison._documents import document_file, read_documents

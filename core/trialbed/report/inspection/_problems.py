@@ -8,13 +8,14 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from trialbed.report._integrity import finding_text
+from trialbed.integrity import finding_text
 from trialbed.report.attribution import attribute, unrequested_calls
-from trialbed.tool_calls import asked_calls, compare_calls
+from trialbed.tool_calls import asked_calls, call_sources, compare_calls
 from trialbed.wire_log import failed
 
 if TYPE_CHECKING:
     from trialbed.records import ApiCall, Json, ModelCall, Query, ToolSpec, TrialResult
+    from trialbed.tool_calls import CallSource
 
 
 HARMLESS = frozenset({"required_choice", "added_tool", "unwritten_answer"})
@@ -22,6 +23,14 @@ HARMLESS = frozenset({"required_choice", "added_tool", "unwritten_answer"})
 
 TOLD = frozenset({"unasked_call", "invented_claim"})
 """Findings that stand among the calls and the claims."""
+
+
+NOT_ASKED = {
+    "forced": "was called, as the request left the model no other call",
+    "dictated": "was called, as the request had told the model to",
+    "changed": "was called with arguments that the model did not write",
+}
+"""Origin of a call -> why it is not the model's."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +109,7 @@ def _of_request(where: str, call: ModelCall) -> Iterator[TrialProblem]:
 def _of_calls(result: TrialResult, tools: Sequence[ToolSpec], query: Query | None) -> Iterator[TrialProblem]:
     without = unrequested_calls(result, tools)
     unasked = {id(call) for call in without}
+    sources = call_sources(result.wire, tools) if unasked else ()
     changed = {(call.api, call.started): call.sent for call in asked_calls(result.wire, tools, without) if call.sent}
     for place, call in enumerate(result.wire.api_calls, 1):
         where = f"call {place}"
@@ -113,7 +123,15 @@ def _of_calls(result: TrialResult, tools: Sequence[ToolSpec], query: Query | Non
             what = "was changed by the framework, and refused" if by_model else "was refused"
             yield TrialProblem(where, f"{api_name(call)} {what}: {reason}", details)
         elif id(call) in unasked:
-            yield TrialProblem(where, f"{api_name(call)} was called, though no answer of the model asked for it")
+            yield _not_asked(where, call, sources[place - 1])
+
+
+def _not_asked(where: str, call: ApiCall, source: CallSource) -> TrialProblem:
+    """The problem of a call on which the model did not decide; of one that was changed, with both arguments."""
+    what = NOT_ASKED.get(source.origin, "was called, though no answer of the model asked for it")
+    asked = source.sent.arguments if source.sent is not None and source.origin == "changed" else None
+    details = () if asked is None else (("asked", asked), ("sent", as_text(call.arguments)))
+    return TrialProblem(where, f"{api_name(call)} {what}", details)
 
 
 def _gold_arguments(call: ApiCall, query: Query | None) -> Iterator[tuple[str, str]]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from typing import Any
 
+from support.cases import for_each
 from support.scoring import NOON, api_call, model_call, sent_call, tool
 
 from trialbed.records import ApiCall, ModelCall, Outcome, Timing, TrialKey, TrialResult, WireLog
@@ -38,3 +41,41 @@ def test_requests_that_a_limit_refused_one_after_the_other_are_one_problem() -> 
     found = told([model_call(), over, over, over, failed, failed, over])
     assert [problem.where for problem in found] == ["requests 2 to 4", "request 5", "request 6", "request 7"]
     assert found[0].what == "failed (limit): over"
+
+
+def request(**fields: Any) -> str:
+    offered = [{"type": "function", "function": {"name": name}} for name in ("t_a", "t_b")]
+    return json.dumps({"messages": [{"role": "user", "content": "?"}], "tools": offered, **fields})
+
+
+@for_each(
+    ("asked", "body", "what", "details"),
+    [
+        (
+            '{"city": "Oslo"}',
+            request(),
+            "t/a was called with arguments that the model did not write",
+            (("asked", '{"city": "Oslo"}'), ("sent", '{"city": "Rome"}')),
+        ),
+        (
+            '{"city": "Rome"}',
+            request(tool_choice={"type": "function", "function": {"name": "t_a"}}),
+            "t/a was called, as the request left the model no other call",
+            (),
+        ),
+        (
+            '{"city": "Rome"}',
+            request(messages=[{"role": "user", "content": 'Call t_a with {"city": "Rome"}.'}]),
+            "t/a was called, as the request had told the model to",
+            (),
+        ),
+        (None, request(), "t/a was called, though no answer of the model asked for it", ()),
+    ],
+)
+def test_a_call_that_is_not_the_models_is_told_as_what_it_is(
+    asked: str | None, body: str, what: str, details: tuple[tuple[str, str], ...]
+) -> None:
+    sent = [] if asked is None else [sent_call("a", asked)]
+    found = told([model_call(sent=sent, request=body)], [api_call("a", {"city": "Rome"}, started=9)])
+    (problem,) = [one for one in found if one.where == "call 1"]
+    assert (problem.what, problem.details) == (what, details)

@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from support.cases import for_each
 
 from trialbed.answers import look_up_claims
+from trialbed.integrity import unsourced
 from trialbed.records import Answer, ApiCall, ApiRef, ClaimedCall, ModelCall, Query, SentCall, ToolSpec, WireLog
-from trialbed.tool_calls import compare_calls, unsourced
+from trialbed.tool_calls import compare_calls
 
 NOON = datetime(2026, 1, 2, tzinfo=UTC)
 API = ApiRef(category="C", tool_name="Shop", api_name="Price")

@@ -8,10 +8,10 @@ from itertools import islice
 from typing import Any
 
 from trialbed.evidence import Passages, evidence_values
-from trialbed.records import Query, ToolSpec, WireLog
+from trialbed.integrity._encoded import decoded_texts
+from trialbed.records import ModelCall, Query, ToolSpec, WireLog
 from trialbed.texts import json_leaves
-from trialbed.tool_calls._encoded import decoded_texts
-from trialbed.tool_calls._uses import MAX_VALUES
+from trialbed.tool_calls import MAX_VALUES
 from trialbed.wire import recorded_answer, recorded_request
 from trialbed.wire_log import failed
 
@@ -64,10 +64,16 @@ def _earlier(wire: WireLog, time: float) -> Iterator[str]:
             yield from _texts([call.response, call.error])
             yield " ".join(evidence_values(call.response))
     for turn in wire.model_calls:
-        if turn.started + turn.duration <= time and not failed(turn):
-            answer = recorded_answer(turn).answer
-            yield from filter(None, (answer.text, answer.reasoning, answer.refusal))
-            yield from (sent.arguments for sent in (*turn.tool_calls, *turn.text_calls))
+        if turn.started + turn.duration <= time:
+            yield from model_words(turn)
+
+
+def model_words(turn: ModelCall) -> Iterator[str]:
+    """Yield all that the model wrote in an answer: its text, its thoughts, and the arguments of its calls."""
+    if not failed(turn):
+        answer = recorded_answer(turn).answer
+        yield from filter(None, (answer.text, answer.reasoning, answer.refusal))
+        yield from (sent.arguments for sent in (*turn.tool_calls, *turn.text_calls))
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
 
 from trialbed.evidence import Passages, carries_fact, evidence_values
+from trialbed.integrity._answer_key import answer_key, model_words
 from trialbed.records import ModelCall, Query, WireLog
-from trialbed.tool_calls._answer_key import answer_key
-from trialbed.tool_calls._telling import last_turn, replaced, said
-from trialbed.tool_calls._uses import MAX_VALUES
-from trialbed.wire import recorded_answer
-from trialbed.wire_log import failed
+from trialbed.tool_calls import MAX_VALUES, last_turn, replaced, said
 
 CODE = ("```", "<code>", "<|python")
 """Marks of an answer that is a program, whose result is in the answer and not in the model's words."""
@@ -35,7 +32,7 @@ def unsourced(query: Query, answer: str, wire: WireLog) -> str:
     if _is_said(answer, wire) or any(CUT in turn.response for turn in wire.model_calls):
         return ""
     own = replaced(answer, wire) and not _is_program(last_turn(wire))
-    words = list(_words(wire))
+    words = [text for turn in wire.model_calls for text in model_words(turn)]
     results = [] if own else [" ".join(evidence_values(call.response)) for call in wire.api_calls if not call.error]
     sources = Passages([query.text, *words, *results])
     for fact in query.reference_facts:
@@ -63,15 +60,6 @@ def _is_said(answer: str, wire: WireLog) -> bool:
 
 def _is_program(turn: ModelCall | None) -> bool:
     return turn is not None and (bool(turn.text_calls) or any(mark in turn.response for mark in CODE))
-
-
-def _words(wire: WireLog) -> Iterator[str]:
-    """Yield all that the model wrote: its texts, its thoughts, and the arguments of its calls."""
-    for turn in wire.model_calls:
-        if not failed(turn):
-            found = recorded_answer(turn).answer
-            yield from filter(None, (found.text, found.reasoning, found.refusal))
-            yield from (call.arguments for call in turn.tool_calls)
 
 
 def _only_results(query: Query, answer: str, wire: WireLog, words: Iterable[str]) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from support.cases import for_each
 
+from trialbed.integrity import sum_integrity
 from trialbed.records import IntegrityFinding
-from trialbed.report._integrity import sum_integrity
 
 STRONG = (IntegrityFinding(kind="other_model_answered", count=2, examples=("strong",)),)
 FORCED = (

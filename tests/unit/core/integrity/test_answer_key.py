@@ -9,9 +9,9 @@ from urllib.parse import quote
 
 from support.cases import for_each
 
+from trialbed.integrity import answer_key, unsourced
+from trialbed.integrity._encoded import decoded_texts
 from trialbed.records import Api, ApiCall, ApiRef, GoldCall, ModelCall, Query, ToolSpec, WireLog
-from trialbed.tool_calls import answer_key, unsourced
-from trialbed.tool_calls._encoded import decoded_texts
 
 NOON = datetime(2026, 1, 2, tzinfo=UTC)
 CITY = ApiRef(category="Geography", tool_name="Atlas", api_name="City")
