@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 
 from trialbed.wire.circuit import Change
@@ -18,6 +19,9 @@ MINUTE = 60.0
 
 BUSY = OVERLOADED | {429}
 """Statuses that say that the endpoint was asked for too much at a time."""
+
+FIRST = -1
+"""The place in the order of arrival of a request that goes before all others."""
 
 
 @dataclass
@@ -205,7 +209,7 @@ class Pace:
         """
         needs: dict[Kind, float] = {"requests": 1.0, "tokens": tokens}
         asked = self._clock.monotonic()
-        await self._admit(arrival, needs, on_wait)
+        await self._admit(arrival, partial(self._seconds, needs), on_wait)
         if not may_go():
             yield Turn(0, self._clock.monotonic() - asked, {}, {}, void=True)
             return
@@ -221,8 +225,7 @@ class Pace:
         It goes before all that wait for turns. How many are on their way is bounded by the other's turn.
         """
         needs: dict[Kind, float] = {"requests": 1.0, "tokens": tokens}
-        while (seconds := self._room_in(needs)) > 0:
-            await self._change.wait(seconds)
+        await self._admit(FIRST, partial(self._room_in, needs), lambda: None)
         self._charge(needs)
 
     def _take(self, needs: Mapping[Kind, float], asked: float) -> Turn:
@@ -240,10 +243,11 @@ class Pace:
         now = self._clock.monotonic()
         return {kind: window.take(needs[kind], now) for kind, window in self._windows.items()}
 
-    async def _admit(self, arrival: int, needs: Mapping[Kind, float], on_wait: Callable[[], None]) -> None:
+    async def _admit(self, arrival: int, wait: Callable[[], float], on_wait: Callable[[], None]) -> None:
+        """Wait until a request is the first in line and has nothing left to wait for, in seconds."""
         bisect.insort(self._waiting, arrival)
         try:
-            while (seconds := self._seconds(needs) if self._waiting[0] == arrival else inf) > 0:
+            while (seconds := wait() if self._waiting[0] == arrival else inf) > 0:
                 on_wait()
                 await self._change.wait(seconds)
         finally:

@@ -93,6 +93,24 @@ async def test_requests_that_come_together_wait_in_their_order(clock: SleepingCl
     assert endpoint.pace.in_line == 0
 
 
+async def test_a_request_within_the_turn_of_another_goes_before_all_that_wait(clock: SleepingClock) -> None:
+    endpoint = Endpoint(clock, Pace(clock, requests=1))
+    await endpoint.ask()
+    clock.awake.clear()
+    waiting = asyncio.create_task(endpoint.ask_together(2))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    passing = asyncio.create_task(endpoint.pace.pass_by(1))
+    passing.add_done_callback(lambda _: endpoint.times.append(-clock.time))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    clock.awake.set()
+    await asyncio.wait([waiting, passing])
+    assert [time < 0 for time in endpoint.times] == [False, True, False, False]
+    assert most_in_a_minute([abs(time) for time in endpoint.times]) == 1
+    assert endpoint.pace.in_line == 0
+
+
 async def test_tokens_count_as_the_answer_says(clock: SleepingClock) -> None:
     endpoint = Endpoint(clock, Pace(clock, tokens=1000))
     await endpoint.ask(100, used=900)
