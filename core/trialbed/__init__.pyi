@@ -100,7 +100,6 @@ from .scoring import CheckResult as CheckResult
 from .scoring import ScoreContext as ScoreContext
 from .scoring import Scorer as Scorer
 from .scoring import scorer as scorer
-from .store import RecordedAnswers as RecordedAnswers
 from .store import RunColumns as RunColumns
 from .store import RunVersion as RunVersion
 from .store import ScoreKind as ScoreKind

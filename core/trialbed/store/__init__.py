@@ -5,7 +5,6 @@ from trialbed.store._columns import RunColumns, RunVersion, ScoreKind, TrialColu
 from trialbed.store._commits import Commits
 from trialbed.store._continuation import hold_run, record_run
 from trialbed.store._reader import StoreReader, open_run, open_store, require_frameworks, run_kind
-from trialbed.store._recorded import RecordedAnswers
 from trialbed.store._runs import RunChanges, new_run, new_run_id
 from trialbed.store._store import Store
 from trialbed.store._stored import StoredRun, StoredTrial
@@ -15,7 +14,6 @@ from trialbed.store._verified_cases import VerifiedCase, verified_cases
 __all__ = [
     "AttemptSummary",
     "Commits",
-    "RecordedAnswers",
     "RunChanges",
     "RunColumns",
     "RunVersion",

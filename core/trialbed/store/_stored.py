@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -35,7 +35,6 @@ from trialbed.records import (
 from trialbed.store._attempts import counted_attempts
 from trialbed.store._columns import RunColumns, RunVersion, read_columns, read_version
 from trialbed.store._frames import calls_frame, messages_frame, trial_frame
-from trialbed.store._recorded import RecordedAnswers, count_recorded
 from trialbed.store._rows import encode_id
 from trialbed.store._runs import read_gold_answers, read_selection
 from trialbed.store._trials import each_result, read_trials, read_wire
@@ -352,11 +351,6 @@ class StoredRun:
         """
         with self._read() as connection:
             return read_columns(connection, self.run_id, scores)
-
-    def count_recorded_answers(self) -> Mapping[str, RecordedAnswers]:
-        """The number of recorded answers that the model's requests got, of the frameworks that got any."""
-        with self._read() as connection:
-            return count_recorded(connection, self.run_id)
 
     @property
     def mark(self) -> object:

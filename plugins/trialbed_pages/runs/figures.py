@@ -18,6 +18,7 @@ from trialbed.report import (
     Report,
     ScoreSummary,
     Summary,
+    Tokens,
     conclusions,
     framework_integrity,
     read_report,
@@ -34,7 +35,7 @@ from trialbed.scoring import (
     zero_scores,
 )
 from trialbed.statistics import Interval
-from trialbed.store import RecordedAnswers, RunColumns, StoredRun, TrialColumns
+from trialbed.store import RunColumns, StoredRun, TrialColumns
 from trialbed.views import compact, helper_line
 from trialbed_pages.runs.headlines import FigureMean, headline_of
 
@@ -119,9 +120,10 @@ class RunFigures:
         return self.first_apart and any(trial.first for trial in self.columns.trials if trial.status == "answered")
 
     @property
-    def recordings(self) -> Mapping[str, RecordedAnswers]:
-        """The recorded answers that frameworks got from the model, where they got any."""
-        return self.once("recordings", self.run.count_recorded_answers)
+    def recordings(self) -> Mapping[str, Tokens]:
+        """The tokens of frameworks that got recorded answers from the model."""
+        every = {summary.framework: summary.tokens for summary in self._report.frameworks}
+        return {name: tokens for name, tokens in every.items() if tokens.recorded_requests}
 
     def integrity(self, framework: str) -> Integrity:
         """Return the findings of a framework's trials, and whether they make its row void: then it has no figures."""

@@ -139,8 +139,8 @@ class RunPage:
     def recording_notes(self) -> list[str]:
         """The part of the model's answers that were recorded ones, a sentence for each framework that got any."""
         return [
-            f"{name}: {found.recorded:,} of {found.requests:,} requests got a recorded answer, with {found.tokens:,} "
-            "tokens in all; the model's own times are not known for their trials"
+            f"{name}: {found.recorded_requests:,} of {found.requests:,} requests got a recorded answer, with "
+            f"{found.recorded:,} tokens in all; the model's own times are not known for their trials"
             for name, found in self.figures.recordings.items()
         ]
 

@@ -269,6 +269,18 @@ def usages(walk: Walk, framework: str) -> Iterator[Usage]:
             yield from (call.usage for call in trial.wire.model_calls if call.usage is not None)
 
 
+def test_recorded_answers(walk: Walk) -> None:
+    totals = {one["metadata"]["agent_name"]: one["summary"]["totals"] for one in walk.documents}
+    known = {name: own["recorded_requests"] for name, own in totals.items() if "recorded_requests" in own}
+    assert bool(known) == (walk.run.run_id.startswith(CROSSED))
+    assert len(re.findall("got a recorded answer", walk.page)) == len(known)
+    for name, recorded in known.items():
+        requests, tokens = totals[name]["model_requests"], totals[name]["recorded_tokens"]
+        assert f"{name}: recorded answers: {recorded:,} of {requests:,} requests" in walk.markdown
+        said = f"{recorded:,} of {requests:,} requests got a recorded answer, with {tokens:,} tokens in all"
+        assert f"{name}: {said}" in walk.page
+
+
 def test_helpers_have_the_figures_of_the_table_on_pages_and_in_documents(walk: Walk) -> None:
     for use in walk.run.record.helpers:
         line = helper_line(use)

@@ -44,17 +44,6 @@ def ids(*runs: StoredRun) -> list[str]:
     return [run.run_id for run in runs]
 
 
-def test_recorded_answers_are_counted_without_their_bodies(
-    reader: StoreReader, store: Store, make_trial: MakeTrial
-) -> None:
-    assert reader.run("r1").count_recorded_answers() == {}
-    trial = make_trial("new", framework="langgraph")
-    asked, given = trial.wire.model_calls
-    calls = (asked.model_copy(update={"error": '"recorded":1'}), given.model_copy(update={"recorded": 2.5}))
-    store.add_trial("r1", trial.model_copy(update={"wire": trial.wire.model_copy(update={"model_calls": calls})}))
-    assert reader.run("r1").count_recorded_answers() == {"langgraph": (2, 1, 7)}
-
-
 def test_runs_are_listed_latest_first_and_filtered(reader: StoreReader) -> None:
     assert ids(*reader.runs()) == ["r2", "r1"]
     assert ids(*reader.runs(limit=1)) == ["r2"]
