@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,9 @@ __all__ = ["trialbed"]
 
 FOLDER = "trialbed"
 """The folder of failed trials in pytest's cache."""
+
+MOST_KEPT = 200
+"""Trials that failed that are kept, the last ones."""
 
 RECORDINGS = "recordings"
 """The folder of recordings, beside the file of a test."""
@@ -121,9 +125,27 @@ def _keep_trial(item: pytest.Item, trial: ObservedTrial, number: int) -> str:
     try:
         trial.single.keep(store)
         replace_file(page, run_report(open_run(run, str(store))).encode())
+        _forget(folder, store)
     except Exception as error:  # noqa: BLE001 - the test has its own failure to report
         return f"the trial could not be kept: {error}"
     return f"page: {page}\nbench show {run} --store {store}"
+
+
+def _forget(folder: Path, store: Path) -> None:
+    """Remove all but the last trials that failed, with their pages and tasks."""
+    from trialbed.errors import DataError
+    from trialbed.store import Store, open_store
+
+    with open_store(str(store)) as reader:
+        old = [run.run_id for run in reader.runs()[MOST_KEPT:]]
+    with Store.open(str(store)) as opened:
+        for run in old:
+            with suppress(DataError):  # another worker of the same tests was first
+                opened.discard_run(run)
+    with suppress(FileNotFoundError):  # likewise
+        for pattern in ("*.html", "tasks/*.json"):
+            for file in sorted(folder.glob(pattern), key=lambda file: file.stat().st_mtime)[:-MOST_KEPT]:
+                file.unlink()
 
 
 def _timeline(trial: ObservedTrial) -> str:

@@ -56,8 +56,13 @@ async def run(
             return await RunSession(prepared, store, run_, shown, ambient=ambient).run(executor)
 
 
-def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: Executor | None = None) -> Prepared:
+def prepare(
+    options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: Executor | None = None, keeps: bool = True
+) -> Prepared:
     """Look up the dataset, the queries and the drivers.
+
+    Args:
+        keeps: whether queries that cannot be read again later are kept in the state folder.
 
     Raises:
         UsageError, DataError, DriverError: something asked for is not there or not usable.
@@ -70,7 +75,10 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: 
     LiveExecutor(objects.agents)  # refuses objects that are not agents
     dataset = objects.dataset or _open_dataset(options)
     objects = objects.with_dataset(dataset)
-    options = with_kept_queries(options, dataset, own=objects.dataset is not None)
+    if keeps:
+        options = with_kept_queries(options, dataset, own=objects.dataset is not None)
+    else:
+        options = replace(options, dataset=dataset.test_set)
     if options.gold_answers and (objects.bodies or not isinstance(objects.simulator, str | None)):
         raise UsageError("gold_answers: the gold calls of tools that are functions or objects cannot be made apart")
     commands = agent_commands(options.commands, Path.cwd())

@@ -30,6 +30,7 @@ from trialbed.listeners import Listeners, installed_listeners
 from trialbed.models import FoundModel, ObjectModel
 from trialbed.records import Query, Run, RunConfig, ToolSpec, TrialResult
 from trialbed.store import Store, new_run, new_run_id
+from trialbed.tasks import write_queries
 from trialbed.wire import ModelRequest
 
 
@@ -47,13 +48,15 @@ class SingleTrial:
     result: TrialResult
 
     def keep(self, store: str | Path) -> None:
-        """Write the trial into a store as a run of its own, for ``bench show`` and pages.
+        """Write the trial into a store as a run of its own, for ``bench show`` and pages, and its query beside it.
 
         Raises:
             DataError: the store cannot be written.
         """
+        path = write_queries([self.query], self.run.config.test_set, Path(store).absolute().parent)
+        config = self.run.config.model_copy(update={"dataset": str(path)})
         with Store.open(str(store)) as opened:
-            opened.create_run(self.run)
+            opened.create_run(self.run.model_copy(update={"config": config}))
             opened.add_selection(self.run.run_id, self.query.query_id, self.run.config.selector, self.tools)
             opened.add_trial(self.run.run_id, self.result)
             opened.update_run(self.run.run_id, status="finished")
@@ -82,12 +85,12 @@ class SingleTrials:
         await self._stack.aclose()
 
     async def run(self, options: RunOptions, objects: RunObjects) -> SingleTrial:
-        """Run the one trial of these options, whose agent and dataset are objects.
+        """Run the one trial of these options, whose agent and dataset, of one query, are objects.
 
         Raises:
             TrialbedError: it cannot be run; says why.
         """
-        prepared = await asyncio.to_thread(prepare, options, objects)
+        prepared = await asyncio.to_thread(partial(prepare, options, objects, keeps=False))
         options, objects, (query,) = prepared.options, prepared.objects, prepared.queries
         run, (key,) = self._new_run(prepared.config), trial_keys(prepared.config)
         seconds, listeners = prepared.config.limits.timeout, self._listening(objects)

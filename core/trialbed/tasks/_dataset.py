@@ -86,13 +86,17 @@ class TaskDataset(Dataset):
         return tuple(found.values())
 
 
-def write_queries(queries: Sequence[Query], name: str) -> Path:
-    """Keep queries as a dataset's file in the state folder, and return its path; equal ones are one file."""
+def write_queries(queries: Sequence[Query], name: str, folder: Path | None = None) -> Path:
+    """Keep queries as a dataset's file, and return its path; equal ones are one file.
+
+    Args:
+        folder: in whose folder of tasks it is; None for the state folder.
+    """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._ -]{0,99}", name):
         raise UsageError(f"name: {name!r} cannot name tasks: use letters, digits, '.', '_', '-' and spaces")
     body = ", ".join(query.model_dump_json() for query in queries)
     digest = hashlib.sha256(body.encode()).hexdigest()[:12]
-    folder = state_dir() / FOLDER
+    folder = (folder or state_dir()) / FOLDER
     make_folder(folder, "TRIALBED_STATE_DIR")
     path = folder / f"{name}-{digest}.json"
     replace_file(path, f'{{"name": "{name}", "queries": [{body}]}}\n'.encode())

@@ -138,6 +138,7 @@ def test_an_agent_is_tested_with_scripted_models(tmp_path: Path) -> None:
     assert "What the server saw" in report
     page = Path(re.findall(r"page: (\S+partial\S+\.html)", report)[0])
     assert "Refund order 7" in page.read_text(encoding="utf-8")
+    assert not (tmp_path / ".trialbed").exists(), "a suite leaves its failures, and nothing else"
     shown = re.findall(r"^bench (show .*)", report, re.MULTILINE)[0]
     command = [sys.executable, "-m", "trialbed", *shown.split()]
     assert (
