@@ -60,7 +60,7 @@ class Report:
         sides = {summary.framework: summary.side for summary in self.frameworks if not summary.integrity.void}
         known = {score for side in sides.values() for score in side.scores}
         leading = next((name for name in leading_scores(self.described) if name in known), JUDGED)
-        compared = {
+        compared: dict[tuple[str, ...], ScoreFinding] = {
             (one.against, summary.framework): one.scores[leading]
             for summary in self.frameworks
             for one in summary.comparisons

@@ -159,7 +159,7 @@ def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent]) -> i
 
 
 def _closing(trial: WorkerTrial) -> str:
-    """Say how the trial's agent could not be closed; empty if it was: what it held may still be there."""
+    """Say how the trial's agent could not be closed, as it may still hold things; empty if it was."""
     error = trial.close_error
     return "" if error is None else f"close() raised {failure_of(error).message}; the trial stays as it is"
 

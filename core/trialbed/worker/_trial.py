@@ -33,7 +33,7 @@ class WorkerTrial:
         clock: called when the agent's work begins (True) and ends (False).
 
     Attributes:
-        close_error: what the agent raised when it was closed after its answer, which stays.
+        close_error: the exception of the agent's ``close`` after its answer, which stays.
     """
 
     def __init__(

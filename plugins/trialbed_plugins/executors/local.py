@@ -170,7 +170,7 @@ class LocalExecutor(Executor):
     def _fit(self, worker: Worker) -> bool:
         reason = worker.spent(self._worker_trials)
         if reason:
-            # What it says itself is a fault of the agent's, of which nothing else tells.
+            # Its own reason is a fault of the agent's, of which nothing else is seen.
             level = logging.WARNING if worker.is_at_fault else logging.INFO
             LOG.log(level, "%s: a worker was replaced: %s", worker.framework, reason)
         return not reason

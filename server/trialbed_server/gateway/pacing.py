@@ -84,7 +84,7 @@ class Window:
 
     def correct(self, spent: Spent, amount: float) -> None:
         """Set what a request took."""
-        # What is older than a minute is no longer in the sum.
+        # The sum has no request that is older than a minute.
         if any(spent is other for other in self._sent):
             self._sum += amount - spent.amount
         spent.amount = amount
@@ -92,7 +92,7 @@ class Window:
 
 @dataclass
 class Left:
-    """What an endpoint says is left of one of its limits.
+    """The rest of one of an endpoint's limits, as its headers say.
 
     Attributes:
         amount: at a time; less with each request that is sent.

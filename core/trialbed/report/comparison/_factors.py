@@ -79,7 +79,7 @@ class FactorEffects:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Which factor matters more, in words, and why a verdict is not what its figures alone would say."""
+        """Sentences on which factor matters more, and on verdicts that their figures alone would not give."""
         return *(_sentence(contrast, self.score) for contrast in self.contrasts), *explanations(self.findings)
 
 
