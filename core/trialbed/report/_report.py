@@ -9,7 +9,14 @@ from trialbed.records import GoldAnswer, Query, Run, ScoreDescription, TrialResu
 from trialbed.report._records import Summary
 from trialbed.report._thresholds import check_thresholds
 from trialbed.report._trials import QueryId
-from trialbed.report.comparison import FactorEffects, complete_sides, factor_effects, leading_scores, regressions
+from trialbed.report.comparison import (
+    FactorEffects,
+    ScoreFinding,
+    complete_sides,
+    factor_effects,
+    leading_scores,
+    regressions,
+)
 from trialbed.scoring import JUDGED
 from trialbed.settings import MARGIN
 
