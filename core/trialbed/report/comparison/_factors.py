@@ -254,6 +254,9 @@ def _sentence(contrast: FactorContrast, score: str) -> str:
     by = f"its largest difference exceeds that of the {contrast.less} by {more}"
     if contrast.is_shown:
         return f"The {contrast.more} matters more for {shown_name(score)} than the {contrast.less}: {by}."
+    unsure = "the larger difference is not shown itself, or queries that were not asked may differ by more"
+    why = "" if low <= 0 else f"; that leaves out 0, but {unsure}"
     return (
-        f"Whether the {contrast.more} matters more for {shown_name(score)} than the {contrast.less} is not shown: {by}."
+        f"Whether the {contrast.more} matters more for {shown_name(score)} than the {contrast.less} is not shown: "
+        f"{by}{why}."
     )

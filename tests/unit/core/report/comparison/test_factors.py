@@ -80,6 +80,8 @@ def test_no_factor_matters_more_where_its_own_row_shows_nothing(queries: int) ->
     assert found.contrasts[0].more == "model"
     assert not found.contrasts[0].is_shown
     assert found.sentences[0].startswith("Whether the model matters more for solved than the framework is not shown: ")
+    leaves_out_0 = found.contrasts[0].interval.low > 0
+    assert ("that leaves out 0, but the larger difference is not shown itself" in found.sentences[0]) == leaves_out_0
 
 
 def test_an_effect_downwards_counts_as_one_upwards() -> None:
