@@ -3,7 +3,8 @@
 One server answers the same requests in alternating rounds: by a scripted model, by a replay of the scripted model's
 answers from a small and from a large cassette, and from a model cache as large. The other exchanges of the large ones
 are of the same shape. Each round opens a trial of each and sends its requests one after the other; the first round is
-not counted. A request's time is the client's; the CPU time is the server's, and includes the opening of the trials.
+not counted. The CPU time is the server's, and includes the opening of the trials; other work on the machine hardly
+changes it, and the figures that count are its ratios. A request's time is the client's, and says little on a busy one.
 
     python benchmarks/replay.py [--rounds 15] [--large 100000]
 """
@@ -47,7 +48,7 @@ TOOLS = [
 
 
 class Cost(NamedTuple):
-    """A round of one way to answer: seconds of the middle request, and the server's CPU seconds for each."""
+    """A round of one way to answer: seconds of the middle request, and the server's CPU seconds for one on average."""
 
     wall: float
     cpu: float
@@ -173,25 +174,27 @@ def fill(path: Path, replies: Sequence[bytes], size: int) -> None:
 
 
 def cpu_of(process: int) -> float:
-    """Seconds of processor time that a process has used."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """Seconds of processor time that the threads of a process have used, to the nanosecond."""
+    threads = Path(f"/proc/{process}/task").glob("*/schedstat")
+    return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
 
 
 def report(found: dict[str, list[Cost]], large: int) -> None:
-    """Print each way's medians, and its ratio to the scripted model in the same round."""
+    """Print each way's medians, and its ratios to the scripted model in the same round."""
     floor = found["scripted"]
-    print(f"{'answered by':<24}{'ms':>8}{'ratio':>8}  {'[range]':<14}{'CPU, ms':>8}{'ratio':>8}")
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors, {len(floor)} rounds of {SMALL} requests")
+    print(f"{'answered by':<20}{'CPU, ms':>8}{'ratio':>7}  {'[range]':<14}{'ms':>8}{'ratio':>7}")
     for name, costs in found.items():
-        ratios = [cost.wall / base.wall for cost, base in zip(costs, floor, strict=True)]
-        cpu = statistics.fmean(cost.cpu for cost in costs)
+        cpu, wall = ([cost[part] / base[part] for cost, base in zip(costs, floor, strict=True)] for part in (1, 0))
+        used, taken = (1000 * statistics.median(cost[part] for cost in costs) for part in (1, 0))
         print(
-            f"{name:<24}{1000 * statistics.median(cost.wall for cost in costs):>8.2f}{statistics.median(ratios):>8.2f}"
-            f"  [{min(ratios):.2f}, {max(ratios):.2f}]{1000 * cpu:>8.2f}"
-            f"{cpu / statistics.fmean(base.cpu for base in floor):>8.2f}"
+            f"{name:<20}{used:>8.2f}{statistics.median(cpu):>7.2f}  [{min(cpu):.2f}, {max(cpu):.2f}]"
+            f"{taken:>10.2f}{statistics.median(wall):>7.2f}"
         )
-    small, big = (statistics.median(cost.wall for cost in found[f"replay, {size:,}"]) for size in (SMALL, large))
-    print(f"{large:,} exchanges over {SMALL}: {big / small:.2f}")
+    pairs = zip(found[f"replay, {large:,}"], found[f"replay, {SMALL:,}"], strict=True)
+    print(
+        f"CPU, {large:,} exchanges over {SMALL}: {statistics.median(big.cpu / small.cpu for big, small in pairs):.2f}"
+    )
 
 
 if __name__ == "__main__":
