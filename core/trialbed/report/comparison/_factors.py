@@ -223,7 +223,7 @@ def _contrasts(judged: Sequence[tuple[_Pair, ScoreFinding]]) -> Iterator[FactorC
     for pair, finding in sorted(judged, key=lambda item: -abs(item[1].difference)):
         largest.setdefault(pair.factor, (pair, finding))
     turned = {name: _turn(pair, finding) for name, (pair, finding) in largest.items()}
-    if not turned:
+    if not any(any(each.values()) for each in turned.values()):
         return
     more, *others = turned
     excess = {

@@ -84,6 +84,12 @@ def test_no_factor_matters_more_where_its_own_row_shows_nothing(queries: int) ->
     assert ("that leaves out 0, but the larger difference is not shown itself" in found.sentences[0]) == leaves_out_0
 
 
+def test_nothing_is_said_of_factors_that_change_nothing() -> None:
+    found = effects({name: side(name, solves(0.5)) for name in COLUMNS})
+    assert [len(factor.findings) for factor in found.factors] == [1, 1]
+    assert found.contrasts == ()
+
+
 def test_an_effect_downwards_counts_as_one_upwards() -> None:
     shares = {"a": 0.9, "b": 0.9, "a@large": 0.1, "b@large": 0.1}
     found = effects({name: side(name, solves(share)) for name, share in shares.items()})
