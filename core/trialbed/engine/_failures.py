@@ -166,15 +166,17 @@ class Outage:
     about a framework's requests, but that the model's name, the address or a setting is wrong.
 
     Args:
-        key_variable: the environment variable of the endpoint's key, for the advice where the endpoint refuses it.
+        key_variable: the environment variable of the endpoint's key, for the advice where the endpoint refuses it;
+            models: those of the run, which may name other endpoints.
 
     Attributes:
         measured: whether any trial, or an earlier session of the run, has measured something.
         spent: how much of the run's budget is used, where that is all of it.
     """
 
-    def __init__(self, *, measured: bool, key_variable: str) -> None:
+    def __init__(self, *, measured: bool, key_variable: str, models: Sequence[str] = ()) -> None:
         self.measured = measured
+        self._models = models
         self._key_variable = key_variable
         self.spent = ""
         self._key_refused = False
@@ -214,7 +216,7 @@ class Outage:
         if self.measured or self._last is None:
             return
         trials = "the one trial that was tried" if self._tried == 1 else f"all {self._tried} trials that were tried"
-        advice = f"; {key_hint(self._key_variable)}" if self._key_refused else ""
+        advice = f"; {key_hint(self._key_variable, self._models)}" if self._key_refused else ""
         raise NothingMeasured(
             f"nothing could be measured: {trials} failed because of {_party(self._last)}: {self._last.message}{advice}"
         )

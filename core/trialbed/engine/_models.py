@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -13,7 +14,7 @@ from trialbed.errors import UsageError
 from trialbed.models import FoundModel, close_scheme, find_model
 from trialbed.settings import RunSettings, is_secret
 from trialbed.suggestions import closest, did_you_mean
-from trialbed.wire.addresses import is_loopback
+from trialbed.wire.addresses import is_loopback, split_address
 
 MODEL_JUDGE = "llm"
 """The judge driver that a model's name stands for."""
@@ -91,6 +92,7 @@ def _judge_models(settings: RunSettings) -> list[str]:
         if settings.judge_base_url:
             raise UsageError(f"--judge-base-url: the judge {driver} asks no model; give one as --judge-model")
         return []
+    _refuse_address("--judge", model, "--judge-base-url")
     if not _describe(find_model(model), settings, "--judge").at_endpoint:
         return []
     if settings.judge_model is None:
@@ -111,9 +113,18 @@ def _helper_models(settings: RunSettings) -> list[tuple[str, str]]:
         "--simulator-model": settings.simulator_model,
     }
     for option, model in named.items():
+        if model is not None:
+            _refuse_address(option, model, "--base-url")
         if model is not None and not is_at_endpoint(model, settings):
             raise UsageError(f"{option}: {model} plays agents only; name a model of --base-url")
     return [(option, model) for option, model in named.items() if model is not None]
+
+
+def _refuse_address(option: str, model: str, instead: str) -> None:
+    """Refuse ``NAME@URL`` for a helper, whose endpoint has an option of its own."""
+    name, url = split_address(model)
+    if url is not None:
+        raise UsageError(f"{option}: give the name of the model, {name}, and its endpoint as {instead} {url}")
 
 
 def run_model(settings: RunSettings, own: ModelDriver | None = None) -> FoundModel:
@@ -151,8 +162,14 @@ def judge_drivers() -> frozenset[str]:
     return frozenset(driver.name for driver in list_drivers("judges")) - {MODEL_JUDGE}
 
 
-def key_hint(variable: str) -> str:
-    """Return advice for an endpoint that wants a key."""
+def key_hint(variable: str, models: Iterable[str] = ()) -> str:
+    """Return advice for an endpoint that wants a key.
+
+    Args:
+        models: of the run; those that name their endpoints have other variables.
+    """
+    if any(split_address(model)[1] for model in models):
+        return "give the key of each host by --endpoint-key-env HOST=VARIABLE, and check that it is the endpoint's"
     if os.environ.get(variable):
         return f"the key in {variable} was sent; check that it is the endpoint's"
     return f"no key was sent: set {variable} in the environment or in .env, or name another variable with --api-key-env"

@@ -129,8 +129,8 @@ class RunSession:
                 self._progress.note(f"run {self._run.run_id} has no failed trials to repeat")
             return
         measured = {attempt.key.framework for attempt in attempts if attempt.status != "not measured"}
-        self._outage = Outage(measured=bool(measured), key_variable=self._prepared.options.api_key_env)
-        config = self._run.config
+        config, variable = self._run.config, self._prepared.options.api_key_env
+        self._outage = Outage(measured=bool(measured), key_variable=variable, models=config.models)
         answered = {config.of(framework).model for framework in measured}
         async with self._models(answered) as models, self._runner(executor, models) as runner:
             self._slots = self._at_once(models)

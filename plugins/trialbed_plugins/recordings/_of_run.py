@@ -13,6 +13,7 @@ from trialbed.records import ModelCall, RunConfig
 from trialbed.settings import read_fault_plan
 from trialbed.store import StoredRun, StoredTrial
 from trialbed.wire import recorded_answer, recorded_request
+from trialbed.wire.addresses import split_address
 from trialbed.wire.dialects.responses import KeptResponses, ResponsesRequest
 from trialbed_plugins.recordings._cache import ModelCache
 from trialbed_plugins.recordings._cassette import Cassette, RecordedReply, keyed
@@ -59,7 +60,7 @@ def recording_of(run: StoredRun, cache: ModelCache | None = None) -> Recording:
         identity,
         (reply for trial in run.trials() for reply in _replies(trial, config, found, cache)),
     )
-    found.cassette = Cassette(config.model, identity, config.told_model, replies)
+    found.cassette = Cassette(split_address(config.model)[0], identity, config.told_model, replies)
     return found
 
 

@@ -29,6 +29,11 @@ def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"model": "scriptd:gold"}, "did you mean 'scripted:gold'?"),
         ({"model": "nowhere.py:Model"}, "--model: there is no file nowhere.py"),
         ({"selector_model": "scripted:gold"}, "--selector-model: scripted:gold plays agents only"),
+        ({"selector_model": "m@http://h/v1"}, "--selector-model: give the name of the model, m, and its endpoint as"),
+        ({"judge": "m@http://h/v1"}, "and its endpoint as --judge-base-url http://h/v1"),
+        ({"model": "m@http://me:pw@h/v1"}, "--model: the endpoint at h is given with a password"),
+        ({"endpoint_key_env": ("VARIABLE",)}, "--endpoint-key-env 'VARIABLE' is not HOST=VARIABLE"),
+        ({"endpoint_key_env": ("https://h/v1=KEY",)}, "--endpoint-key-env 'https://h/v1=KEY' is not HOST=VARIABLE"),
         ({"judge": "ruel"}, "there is no judge 'ruel'; did you mean 'rule'?"),
         ({"judge": "rules", "base_url": LOCAL}, "did you mean 'rule'?"),
         ({"model": "gpt-4o"}, "give --base-url URL"),
@@ -100,6 +105,7 @@ def test_the_hint_names_the_variable_and_never_the_key(monkeypatch: pytest.Monke
     monkeypatch.setenv("MY_KEY", "sk-1234567890")
     assert "MY_KEY was sent" in key_hint("MY_KEY")
     assert "sk-" not in key_hint("MY_KEY")
+    assert "--endpoint-key-env HOST=VARIABLE" in key_hint("MY_KEY", ("m@https://h/v1",))
 
 
 def test_a_variable_that_would_be_given_to_agents_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,7 +59,10 @@ def test_the_seconds_of_a_slow_fault_are_not_the_models() -> None:
     ]
     trial: Any = SimpleNamespace(wire=SimpleNamespace(model_calls=calls), seed=1)
     faults = json.dumps({"model": {"rate": 1, "faults": ["slow"]}, "slow_seconds": 5.0})
-    config: Any = SimpleNamespace(model="m", told_model="m", models=("m",), model_identity="m", faults=faults)
+    models = ("m@http://h/v1",)
+    config: Any = SimpleNamespace(model=models[0], told_model="m", models=models, model_identity="m", faults=faults)
     run: Any = SimpleNamespace(run_id="r", config=config, trials=lambda: [trial])
-    durations = [reply.duration for reply in recording_of(run).cassette.replies.values()]
+    cassette = recording_of(run).cassette
+    assert cassette.model == "m", "it is asked by its name at whatever endpoint"
+    durations = [reply.duration for reply in cassette.replies.values()]
     assert sorted(durations) == [2.0, 2.0, 3.0]
