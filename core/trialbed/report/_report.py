@@ -58,7 +58,7 @@ class Report:
 
     @property
     def factors(self) -> FactorEffects | None:
-        """The effects of models, temperatures and frameworks on the measure that leads.
+        """The effects of models, temperatures, numbers of tools and frameworks on the measure that leads.
 
         None where only the frameworks differ, or where trials are missing and that is not accepted.
         """
