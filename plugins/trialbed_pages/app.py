@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 
 from trialbed.errors import DataError, TrialbedError, UsageError
 from trialbed.settings import data_dir as default_folder
-from trialbed.store import StoredRun, StoredTrial, StoreReader, open_store
+from trialbed.settings import store_file
+from trialbed.store import Store, StoredRun, StoredTrial, StoreReader, open_store
+from trialbed_pages.annotating import annotation_of, is_own, read_form
 from trialbed_pages.files import FilePages
 from trialbed_pages.live import progress_events
 from trialbed_pages.rendering import multiline, render
 from trialbed_pages.runs import (
+    ANSWERS,
     FigureCache,
     GridFilter,
     PairPage,
     RunFigures,
     RunFilter,
     TrialPage,
+    answers_page,
     differences,
     grid_page,
     listing_page,
@@ -63,15 +68,18 @@ STATIC = {
 Page = Annotated[int, Query(ge=1, le=1_000_000)]
 
 
-def create_app(store: str | None = None, data_dir: Path | None = None, files: Sequence[Path] = ()) -> FastAPI:
-    """Return the pages of a store and of result files as an ASGI application, which writes nothing.
+def create_app(
+    store: str | None = None, data_dir: Path | None = None, files: Sequence[Path] = (), *, writable: bool = False
+) -> FastAPI:
+    """Return the pages of a store and of result files as an ASGI application.
 
     Args:
         store: a file or URL, as ``bench run --store`` takes it; it may be made later.
         data_dir: the folder of datasets, for the tasks of queries.
         files: results of ``bench verify`` and ``bench fidelity``, and folders of such files.
+        writable: whether the page of answers takes annotations; otherwise the pages write nothing.
     """
-    pages = _Pages(store, FigureCache(data_dir or default_folder()), FilePages(files))
+    pages = _Pages(store, FigureCache(data_dir or default_folder()), FilePages(files), writable=writable)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -84,6 +92,9 @@ def create_app(store: str | None = None, data_dir: Path | None = None, files: Se
     app.add_api_route("/runs/{run_id}/differences", pages.differences, response_class=HTMLResponse)
     app.add_api_route("/runs/{run_id}/conclusions", pages.conclusions, response_class=HTMLResponse)
     app.add_api_route("/runs/{run_id}/queries", pages.queries, response_class=HTMLResponse)
+    app.add_api_route("/runs/{run_id}/answers", pages.answers, response_class=HTMLResponse)
+    if writable:
+        app.add_api_route("/runs/{run_id}/annotation", pages.annotate, methods=["POST"], response_model=None)
     app.add_api_route("/runs/{run_id}/trial", pages.trial, response_class=HTMLResponse)
     app.add_api_route("/runs/{run_id}/pair", pages.pair, response_class=HTMLResponse)
     app.add_api_route("/runs/{run_id}/body", pages.body, response_class=PlainTextResponse)
@@ -131,7 +142,8 @@ def _static(name: str) -> Response:
 class _Pages:
     """The routes; each opens the store for itself, so that any thread may serve it."""
 
-    def __init__(self, store: str | None, cache: FigureCache, files: FilePages) -> None:
+    def __init__(self, store: str | None, cache: FigureCache, files: FilePages, *, writable: bool) -> None:
+        self._writable = writable
         self._store = store
         self._cache = cache
         self._files = files
@@ -210,6 +222,42 @@ class _Pages:
         figures = self._figures(run, score)
         found = grid_page(figures, score or figures.headline[0], GridFilter(text, show, sort, page))
         return self._render("queries.html", request, run=run, page=found)
+
+    def answers(
+        self,
+        request: Request,
+        run_id: str,
+        score: str = "",
+        text: str = "",
+        show: str = "all",
+        sort: str = "dataset",
+        page: Page = 1,
+    ) -> str:
+        run = self._open().run(run_id)
+        figures = self._figures(run, score)
+        found = grid_page(figures, score or figures.headline[0], GridFilter(text, show, sort, page, ANSWERS))
+        shown = answers_page(found)
+        more = {"view": "answers", "writable": self._writable}
+        return self._render("answers.html", request, run=run, page=found, answers=shown, **more)
+
+    async def annotate(self, request: Request, run_id: str) -> Response:
+        """Keep what a person says of a trial, and lead back to the answers."""
+        if not is_own(request):
+            return PlainTextResponse("Only these pages themselves may write to the store.", status_code=403)
+        form = await read_form(request)
+        await run_in_threadpool(self._keep, run_id, form)
+        if "hx-request" in request.headers:
+            return Response(status_code=204)
+        return RedirectResponse(f"{_base(request)}/runs/{run_id}/answers", status_code=303)
+
+    def _keep(self, run_id: str, form: Mapping[str, str]) -> None:
+        run = self._open().run(run_id)
+        repeat = form.get("repeat", "0")
+        if not repeat.isdecimal() or len(repeat) > 9:
+            raise UsageError(f"repeat: {repeat!r:.60} is no number")
+        key = _trial(run, form.get("framework", ""), form.get("query", ""), int(repeat), None).key
+        with Store.open(self._store or str(store_file())) as store:
+            store.annotate(run.run_id, annotation_of(key, form))
 
     def trial(
         self, request: Request, run_id: str, framework: str, query: str, repeat: int = 0, attempt: int | None = None

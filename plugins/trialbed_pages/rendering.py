@@ -6,10 +6,10 @@ import json
 import re
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import urlencode
 
-from trialbed.records import shown_name
+from trialbed.records import Rating, shown_name
 from trialbed.report.inspection import api_name, as_text
 from trialbed.views import UNKNOWN, compact, number, printable, svg
 from trialbed.wire.redaction import redact
@@ -96,5 +96,6 @@ def _environment() -> Environment:
         "SIGNS": SIGNS,
         "GRID_FILTERS": GRID_FILTERS,
         "GRID_ORDERS": GRID_ORDERS,
+        "RATINGS": get_args(Rating),
     }
     return environment

@@ -52,7 +52,8 @@ def command(
     Files are results of bench verify and bench fidelity, or folders of them; they get pages of their own: the answers
     of each vendor, its differences from the baseline, the ranks, and the changes that frameworks make to the traffic.
 
-    The pages are read-only, and need nothing from the network.
+    The pages need nothing from the network. They write nothing but what you say of an answer, and beyond loopback not
+    even that.
     """
     from trialbed_pages.serving import serve
 

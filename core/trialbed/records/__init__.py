@@ -1,5 +1,6 @@
 """Frozen records: the data that passes between the parts of Trialbed, and its vocabulary."""
 
+from trialbed.records._annotations import Annotation, Rating
 from trialbed.records._answers import GIVE_UP, Answer, ClaimedCall, Finish, finish_of
 from trialbed.records._apis import Api, ApiRef, Parameter, json_type, usable_default
 from trialbed.records._base import Json, Record
@@ -77,6 +78,7 @@ __all__ = [
     "PIN",
     "PROFILE",
     "SETTINGS",
+    "Annotation",
     "Answer",
     "Api",
     "ApiCall",
@@ -118,6 +120,7 @@ __all__ = [
     "Parameter",
     "Prices",
     "Query",
+    "Rating",
     "Record",
     "Run",
     "RunConfig",

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
+from trialbed.records._annotations import Annotation
 from trialbed.records._base import Json, Record
 from trialbed.records._frameworks import FrameworkInfo
 from trialbed.records._helpers import HelperUse
@@ -183,6 +184,7 @@ class Run(Record):
         flights: the requests to its models that take long now, in words; empty for none.
         endpoints: those that a verification is about, in the order of their labels in ``config.frameworks``; empty
             where the subjects are frameworks.
+        annotations: the words of people on its trials, at most one for each.
     """
 
     run_id: str
@@ -206,6 +208,7 @@ class Run(Record):
     helpers: tuple[HelperUse, ...] = ()
     flights: str = ""
     endpoints: tuple[EndpointInfo, ...] = ()
+    annotations: tuple[Annotation, ...] = ()
 
     def prices_of(self, framework: str) -> Prices | None:
         """The prices of the model of a framework's trials; None where they are not known."""

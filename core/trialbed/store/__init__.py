@@ -7,7 +7,8 @@ from trialbed.store._continuation import hold_run, record_run
 from trialbed.store._reader import StoreReader, open_run, open_store, require_frameworks, run_kind
 from trialbed.store._runs import RunChanges, new_run, new_run_id
 from trialbed.store._store import Store
-from trialbed.store._stored import StoredRun, StoredTrial
+from trialbed.store._stored import StoredRun
+from trialbed.store._stored_trial import StoredTrial
 from trialbed.store._verification import StoreReport, verify_store
 from trialbed.store._verified_cases import VerifiedCase, verified_cases
 

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Row, delete, select, update
 from trialbed.errors import DataError
 from trialbed.installed import installed_packages
 from trialbed.records import (
+    Annotation,
     EndpointInfo,
     FrameworkInfo,
     GoldAnswer,
@@ -79,6 +80,15 @@ def change_run(connection: Connection, run_id: str, changes: RunChanges) -> None
     query = select(runs).where(runs.c.run_id == run_id).with_for_update()
     run = _require(connection.execute(query).one_or_none(), connection, run_id).model_copy(update=changes)
     connection.execute(update(runs).where(runs.c.run_id == run_id).values(_row(run)))
+
+
+def annotate_run(connection: Connection, run_id: str, annotation: Annotation) -> None:
+    """Keep what a person says of a trial, in place of what was said before; an empty one takes that back."""
+    query = select(runs).where(runs.c.run_id == run_id).with_for_update()
+    run = _require(connection.execute(query).one_or_none(), connection, run_id)
+    kept = {one.key: one for one in (*run.annotations, annotation)}
+    changed = run.model_copy(update={"annotations": tuple(one for one in kept.values() if not one.is_empty)})
+    connection.execute(update(runs).where(runs.c.run_id == run_id).values(_row(changed)))
 
 
 def read_run(connection: Connection, run_id: str) -> Run:

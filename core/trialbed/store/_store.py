@@ -10,6 +10,7 @@ from sqlalchemy.exc import IntegrityError
 
 from trialbed.errors import DataError
 from trialbed.records import (
+    Annotation,
     GoldAnswer,
     Run,
     Score,
@@ -23,6 +24,7 @@ from trialbed.store._database import Database, compact, open_database
 from trialbed.store._lock import hold
 from trialbed.store._runs import (
     RunChanges,
+    annotate_run,
     change_run,
     delete_run,
     find_run,
@@ -36,7 +38,7 @@ from trialbed.store._runs import (
     read_unfinished,
 )
 from trialbed.store._trials import add_scores, each_result, insert_trials, read_attempts, read_results
-from trialbed.wire.redaction import redaction_of
+from trialbed.wire.redaction import redact, redaction_of
 
 
 class Store:
@@ -102,6 +104,18 @@ class Store:
         """Change the fields that are given, and leave the rest."""
         with self._database.write() as connection:
             change_run(connection, run_id, changes)
+
+    def annotate(self, run_id: str, annotation: Annotation) -> None:
+        """Keep what a person says of a trial, in place of what was said before; an empty one takes that back.
+
+        Keys in its texts are masked.
+
+        Raises:
+            DataError: there is no such run.
+        """
+        masked = {name: redact(getattr(annotation, name)) for name in ("note", "correction")}
+        with self._database.write() as connection:
+            annotate_run(connection, run_id, annotation.model_copy(update=masked))
 
     def run(self, run_id: str) -> Run:
         """Return the run with this id."""

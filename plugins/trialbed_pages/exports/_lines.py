@@ -38,14 +38,17 @@ def trial_lines(run: StoredRun, queries: Mapping[int | str, Query] | None = None
         "model": config.model,
         "judge": config.judge,
     }
+    annotations = run.annotations
     for result in each_trial(run):
         query = (queries or {}).get(result.key.query_id)
+        annotation = annotations.get((result.key.framework, result.key.query_id, result.key.repeat))
         yield {
             **about,
             "model": config.of(result.key.framework).model,
             **result.key.model_dump(),
             "status": result.status,
             "query_text": query.text if query else None,
+            "annotation": annotation.model_dump(include={"rating", "note", "correction"}) if annotation else None,
             "scores": {score.name: score.value for score in result.scores},
             "trial": result.model_dump(mode="json"),
         }

@@ -1,5 +1,6 @@
 """The pages of runs: each module reads the store into the record of one page."""
 
+from trialbed_pages.runs.answers import ANSWERS, AnswersPage, answers_page
 from trialbed_pages.runs.figure_cache import FigureCache
 from trialbed_pages.runs.figures import RunFigures
 from trialbed_pages.runs.grid import GRID_FILTERS, GRID_ORDERS, GridFilter, GridPage, grid_page
@@ -9,8 +10,10 @@ from trialbed_pages.runs.run import Differences, RunPage, differences, run_page
 from trialbed_pages.runs.trial import TrialPage
 
 __all__ = [
+    "ANSWERS",
     "GRID_FILTERS",
     "GRID_ORDERS",
+    "AnswersPage",
     "Differences",
     "FigureCache",
     "GridFilter",
@@ -21,6 +24,7 @@ __all__ = [
     "RunFilter",
     "RunPage",
     "TrialPage",
+    "answers_page",
     "are_same",
     "differences",
     "grid_page",

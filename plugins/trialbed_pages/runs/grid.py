@@ -22,12 +22,14 @@ class GridFilter:
         text: in the id or the task of a query.
         show: a key of ``GRID_FILTERS``.
         sort: a key of ``GRID_ORDERS``.
+        size: queries on a page.
     """
 
     text: str = ""
     show: str = "all"
     sort: str = "dataset"
     page: int = 1
+    size: int = PAGE
 
 
 @dataclass(frozen=True)
@@ -125,17 +127,17 @@ class GridPage:
     @property
     def begin(self) -> int:
         """The rows before this page."""
-        return (self.chosen.page - 1) * PAGE
+        return (self.chosen.page - 1) * self.chosen.size
 
     @property
     def rows(self) -> list[GridRow]:
         """The rows of this page."""
-        return self.matching[self.begin :][:PAGE]
+        return self.matching[self.begin :][: self.chosen.size]
 
     @property
     def last(self) -> int:
         """The number of the last row of this page."""
-        return min(len(self.matching), self.begin + PAGE)
+        return min(len(self.matching), self.begin + self.chosen.size)
 
 
 def grid_page(figures: RunFigures, score: str, chosen: GridFilter) -> GridPage:

@@ -21,7 +21,7 @@ from trialbed_pages import create_app
 TRIAL = f"/runs/{NEW}/trial?framework=langgraph%3Anative&query=1"
 PAIR = f"/runs/{NEW}/pair?left=reference&right=langgraph%3Anative&query=1"
 FAILED = f"/runs/{NEW}/trial?framework=langgraph%3Anative&query=%22a%2Fb%22"
-PAGES = ("/", f"/runs/{NEW}", f"/runs/{NEW}/differences", f"/runs/{NEW}/queries", TRIAL, PAIR, FAILED)
+PAGES = ("/", *(f"/runs/{NEW}{part}" for part in ("", "/differences", "/queries", "/answers")), TRIAL, PAIR, FAILED)
 
 
 class Elements(HTMLParser):

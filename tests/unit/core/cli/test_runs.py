@@ -166,6 +166,17 @@ def test_runs_are_found_by_their_tags_and_show_their_notes(bench: Any, stored: P
     assert "after the fix?[2J" in shown
 
 
+def test_what_is_said_of_a_trial_stays_until_it_is_taken_back(bench: Any, stored: Path) -> None:
+    done = bench("runs", "annotate", NEW[:8], "reference/1", "--rating", "wrong", "--note", "no source")
+    assert done.output == f"{NEW} reference/1: wrong no source\n"
+    said = json.loads(bench("runs", "annotate", NEW, "reference/1", "--correction", "7", "--json").output)
+    assert (said["rating"], said["note"], said["correction"]) == ("wrong", "no source", "7")
+    assert "give --rating" in str(bench("runs", "annotate", NEW, "reference/1").exception)
+    assert "nothing is said" in bench("runs", "annotate", NEW, "reference/1", "--clear").output
+    with Store.open(str(stored)) as store:
+        assert store.run(NEW).annotations == ()
+
+
 def test_a_removed_run_is_gone_and_the_store_is_smaller(bench: Any, stored: Path) -> None:
     before = stored.stat().st_size
     done = bench("runs", "remove", NEW[:8])

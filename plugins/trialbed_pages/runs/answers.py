@@ -1,0 +1,68 @@
+"""The answers of frameworks to each query, with the reasons where they fail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from trialbed.records import Annotation
+from trialbed.report.inspection import TrialProblem, problems
+from trialbed.store import StoredTrial
+from trialbed_pages.runs.figures import QueryId
+from trialbed_pages.runs.grid import Cell, GridPage
+
+ANSWERS = 10
+"""Queries on a page, whose trials are read whole."""
+
+
+@dataclass(frozen=True)
+class ShownAnswer:
+    """The answer of a cell: that of its first failed trial, else of its first.
+
+    Attributes:
+        problems: what went wrong in the trial, the most telling first; empty where the answer is right.
+        annotation: a person's words on it.
+    """
+
+    trial: StoredTrial
+    problems: Sequence[TrialProblem]
+    annotation: Annotation | None
+
+    @property
+    def text(self) -> str:
+        """The answer in words; empty where there is none."""
+        answer = self.trial.answer
+        return "" if answer is None else answer.final_answer
+
+
+@dataclass(frozen=True)
+class AnswersPage:
+    """The page of answers: the queries of a grid, and what was answered.
+
+    Attributes:
+        cells: framework and query -> the answer; those without a trial are left out.
+    """
+
+    grid: GridPage
+    cells: Mapping[tuple[str, QueryId], ShownAnswer]
+
+
+def answers_page(grid: GridPage) -> AnswersPage:
+    """Return the answers to the queries of a page."""
+    cells = {
+        (cell.framework, row.query): _shown(grid, cell, row.query)
+        for row in grid.rows
+        for cell in row.cells
+        if cell.trials
+    }
+    return AnswersPage(grid, cells)
+
+
+def _shown(grid: GridPage, cell: Cell, query: QueryId) -> ShownAnswer:
+    run, queries = grid.run, grid.figures.queries
+    chosen = next((trial for trial in cell.trials if trial.failure), cell.trials[0])
+    trial = run.trial(cell.framework, query, chosen.key.repeat)
+    found: Sequence[TrialProblem] = ()
+    if cell.grade != "right":
+        found = problems(trial.result, run.tools(query, cell.framework), queries.get(query) if queries else None)
+    return ShownAnswer(trial, found, run.annotations.get((cell.framework, query, chosen.key.repeat)))
