@@ -40,6 +40,7 @@ from .hookspecs import hookimpl as hookimpl
 from .model_access import CompletionCache as CompletionCache
 from .model_access import ModelAccess as ModelAccess
 from .model_access import ModelBudget as ModelBudget
+from .records import Annotation as Annotation
 from .records import Answer as Answer
 from .records import Api as Api
 from .records import ApiCall as ApiCall
@@ -75,6 +76,7 @@ from .records import Outcome as Outcome
 from .records import Parameter as Parameter
 from .records import Prices as Prices
 from .records import Query as Query
+from .records import Rating as Rating
 from .records import Run as Run
 from .records import RunConfig as RunConfig
 from .records import RunKind as RunKind

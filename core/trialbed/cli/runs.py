@@ -214,7 +214,7 @@ def annotate(
     store: str | None,
     as_json: bool,
 ) -> None:
-    """Say what you think of a trial: a rating, a note, a right answer.
+    """Rate a trial, and add a note or a right answer.
 
     It stays with the run and goes into its exports, and no score changes. What you do not give stays as it was. The
     page of answers of bench view has the same.

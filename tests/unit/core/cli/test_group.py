@@ -59,6 +59,7 @@ PRINTS_A_RESULT = (
     "replay",
     "run",
     "runs",
+    "runs annotate",
     "runs remove",
     "score",
     "select",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from support.trials import ended, run_config
 from trialbed.conversations import read_samples
 from trialbed.errors import DataError, UsageError
 from trialbed.records import (
+    Annotation,
     Answer,
     ApiCall,
     ApiRef,
@@ -110,6 +112,10 @@ def test_each_line_is_a_trial_with_all_of_it(run: StoredRun) -> None:
     assert (second["query_id"], second["trial"]["outcome"]["failure"]["message"]) == ("a/b", "it died")
     queries = {1: Query(query_id=1, text="How warm?", apis=())}
     assert [line["query_text"] for line in trial_lines(run, queries)] == ["How warm?", None]
+    said = Annotation(framework="reference", query_id=1, rating="wrong", note="no source")
+    noted = replace(run, record=run.record.model_copy(update={"annotations": (said,)}))
+    found = [line["annotation"] for line in trial_lines(noted)]
+    assert found == [{"rating": "wrong", "note": "no source", "correction": ""}, None]
 
 
 def test_spans_are_read_again_as_the_conversation(run: StoredRun, tmp_path: Path) -> None:
