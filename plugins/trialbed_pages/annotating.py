@@ -1,4 +1,4 @@
-"""Takes what a person says of a trial on the page of answers."""
+"""Takes annotations of trials from the page of answers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def read_form(request: Request) -> Mapping[str, str]:
 
 
 def annotation_of(key: TrialKey, form: Mapping[str, str]) -> Annotation:
-    """Return what a form says of a trial.
+    """Return the annotation of a trial that a form holds.
 
     Raises:
         UsageError: the rating is none.

@@ -241,7 +241,7 @@ class _Pages:
         return self._render("answers.html", request, run=run, page=found, answers=shown, **more)
 
     async def annotate(self, request: Request, run_id: str) -> Response:
-        """Keep what a person says of a trial, and lead back to the answers."""
+        """Keep an annotation of a trial, and lead back to the answers."""
         if not is_own(request):
             return PlainTextResponse("Only these pages themselves may write to the store.", status_code=403)
         form = await read_form(request)

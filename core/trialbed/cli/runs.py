@@ -201,7 +201,7 @@ def remove(runs: tuple[str, ...], store: str | None, as_json: bool) -> None:
 @plain_option("--rating", type=click.Choice(RATINGS), help="Your verdict on the answer.")
 @plain_option("--note", metavar="TEXT", help="Your words on the trial.")
 @plain_option("--correction", metavar="TEXT", help="A right answer.")
-@plain_option("--clear", is_flag=True, help="Take back what was said of the trial before.")
+@plain_option("--clear", is_flag=True, help="Remove the annotation that the trial has.")
 @store_option
 @json_option
 def annotate(

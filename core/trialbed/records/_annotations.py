@@ -1,4 +1,4 @@
-"""What a person says of a trial."""
+"""The words of a person on a trial."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def change_run(connection: Connection, run_id: str, changes: RunChanges) -> None
 
 
 def annotate_run(connection: Connection, run_id: str, annotation: Annotation) -> None:
-    """Keep what a person says of a trial, in place of what was said before; an empty one takes that back."""
+    """Keep a person's annotation of a trial in place of an earlier one; an empty one removes it."""
     query = select(runs).where(runs.c.run_id == run_id).with_for_update()
     run = _require(connection.execute(query).one_or_none(), connection, run_id)
     kept = {one.key: one for one in (*run.annotations, annotation)}

@@ -106,7 +106,7 @@ class Store:
             change_run(connection, run_id, changes)
 
     def annotate(self, run_id: str, annotation: Annotation) -> None:
-        """Keep what a person says of a trial, in place of what was said before; an empty one takes that back.
+        """Keep a person's annotation of a trial in place of an earlier one; an empty one removes it.
 
         Keys in its texts are masked.
 

@@ -90,7 +90,7 @@ class StoredRun:
 
     @property
     def annotations(self) -> dict[tuple[str, int | str, int], Annotation]:
-        """What people say of its trials, by framework, query and repeat."""
+        """The annotations of its trials, by framework, query and repeat."""
         return {one.key: one for one in self.record.annotations}
 
     @property

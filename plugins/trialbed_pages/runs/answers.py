@@ -20,7 +20,7 @@ class ShownAnswer:
     """The answer of a cell: that of its first failed trial, else of its first.
 
     Attributes:
-        problems: what went wrong in the trial, the most telling first; empty where the answer is right.
+        problems: the mistakes in the trial, the most important first; empty where the answer is right.
         annotation: a person's words on it.
     """
 
@@ -37,7 +37,7 @@ class ShownAnswer:
 
 @dataclass(frozen=True)
 class AnswersPage:
-    """The page of answers: the queries of a grid, and what was answered.
+    """The page of answers: the queries of a grid, and the answers to them.
 
     Attributes:
         cells: framework and query -> the answer; those without a trial are left out.
