@@ -35,12 +35,12 @@ class Offer(NamedTuple):
     version: str
 
     def load(self) -> Any:
-        """Import what it names."""
+        """Import the target."""
         return load_target(self.target)
 
 
 def load_target(target: str) -> Any:
-    """Import what an entry point names: ``module``, or ``module:name``."""
+    """Import the target of an entry point: ``module``, or ``module:name``."""
     module, _, names = target.partition("[")[0].partition(":")
     return reduce(getattr, names.strip().split(".") if names.strip() else (), import_module(module.strip()))
 
@@ -87,9 +87,9 @@ def _places() -> _Places:
 def _offers(places: _Places) -> tuple[Offer, ...]:
     found: dict[object, _Distribution] = {}
     for item in (item for place in places for item in _offering(*place)):
-        name, _ = _named(item)
+        name, _ = _identify(item)
         found.setdefault(_key(name) or item, item)
-    return tuple(offer for key, item in found.items() for offer in _offered(_first(key, places) or item))
+    return tuple(offer for key, item in found.items() for offer in _read_offers(_first(key, places) or item))
 
 
 def _first(key: object, places: _Places) -> _Distribution | None:
@@ -97,8 +97,8 @@ def _first(key: object, places: _Places) -> _Distribution | None:
     return next((item for place in places for own, item in _distributions(*place) if own == key), None)
 
 
-def _offered(item: _Distribution) -> Iterator[Offer]:
-    name, version = _named(item)
+def _read_offers(item: _Distribution) -> Iterator[Offer]:
+    name, version = _identify(item)
     group = ""
     for line in map(str.strip, (item.read_text("entry_points.txt") or "").splitlines()):
         if line.startswith("[") and line.endswith("]"):
@@ -118,7 +118,7 @@ def _offering(folder: str, changed: int) -> tuple[_Distribution, ...]:
 
 @lru_cache(maxsize=64)
 def _packages(folder: str, changed: int) -> tuple[str, ...]:
-    named = (_named(item) for _, item in _distributions(folder, changed))
+    named = (_identify(item) for _, item in _distributions(folder, changed))
     return tuple(f"{name.lower()}=={version}" for name, version in named if name)
 
 
@@ -128,7 +128,7 @@ def _distributions(folder: str, _changed: int) -> tuple[tuple[str, _Distribution
     if folder.endswith(".egg") or not os.path.isdir(folder):
         from importlib.metadata import distributions  # it reads archives too
 
-        return tuple((_key(_named(item)[0]), item) for item in distributions(path=[folder]))
+        return tuple((_key(_identify(item)[0]), item) for item in distributions(path=[folder]))
     with suppress(OSError):
         names = (name for name in os.listdir(folder) if name.lower().endswith((".dist-info", ".egg-info")))
         return tuple(
@@ -141,7 +141,7 @@ def _key(name: str) -> str:
     return _SEPARATORS.sub("-", name).lower()
 
 
-def _named(item: _Distribution) -> tuple[str, str]:
+def _identify(item: _Distribution) -> tuple[str, str]:
     """The name and the version; both are empty where the metadata have none."""
     # A parser of mail, which is what `distribution.name` uses, takes ten times as long.
     text = item.read_text("METADATA") or item.read_text("PKG-INFO") or item.read_text("")

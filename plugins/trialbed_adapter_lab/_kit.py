@@ -121,6 +121,7 @@ class Kit:
 
     def _outcome(self, check: Check) -> tuple[Outcome, str, str]:
         """Return the outcome, its message and its cause."""
+        self._harness.oracle.about = check.name
         try:
             with watchdog(self._runner.get_loop(), BLOCKED):
                 self._runner.run(self._run(check))

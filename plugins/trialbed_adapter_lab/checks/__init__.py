@@ -10,6 +10,7 @@ from trialbed_adapter_lab.checks import (
     conversation,
     faults,
     hygiene,
+    invariants,
     isolation,
     limits,
     schemas,
@@ -17,7 +18,20 @@ from trialbed_adapter_lab.checks import (
 )
 from trialbed_adapter_lab.conformance import Check
 
-THEMES = (calls, conversation, arguments, faults, schemas, limits, sizes, conditions, claims, isolation, hygiene)
+THEMES = (
+    calls,
+    conversation,
+    arguments,
+    faults,
+    schemas,
+    limits,
+    sizes,
+    conditions,
+    claims,
+    isolation,
+    invariants,
+    hygiene,
+)
 
 
 def checks_of(theme: ModuleType) -> tuple[Check, ...]:

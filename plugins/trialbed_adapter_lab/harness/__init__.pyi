@@ -14,6 +14,16 @@ from ._harness import PreparedTrial as PreparedTrial
 from ._harness import TrialSettings as TrialSettings
 from ._harness import tool_client as tool_client
 from ._network import NetworkWatch as NetworkWatch
+from ._oracle import Invariant as Invariant
+from ._oracle import Oracle as Oracle
+from ._oracle import answers_calls as answers_calls
+from ._oracle import asks_nothing_else as asks_nothing_else
+from ._oracle import claims_its_calls as claims_its_calls
+from ._oracle import claims_its_usage as claims_its_usage
+from ._oracle import keeps_prompt as keeps_prompt
+from ._oracle import keeps_settings as keeps_settings
+from ._oracle import keeps_tools as keeps_tools
+from ._oracle import only_grows as only_grows
 from ._process import ProcessResources as ProcessResources
 from ._process import new_tasks as new_tasks
 from ._process import process_state as process_state

@@ -17,6 +17,7 @@ from trialbed.tools import TOOL_TIMEOUT, tls_for
 from trialbed.worker import WorkerTrial
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness._network import NetworkWatch
+from trialbed_adapter_lab.harness._oracle import Oracle
 from trialbed_adapter_lab.harness._process import process_state
 from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest, TrialRecord
 from trialbed_adapter_lab.harness._server import HarnessServer, TrialSession
@@ -65,9 +66,15 @@ class PreparedTrial:
     """
 
     def __init__(
-        self, agent_class: type[BaseAgent], session: TrialSession, spec: TrialSpec, client: httpx.AsyncClient | None
+        self,
+        agent_class: type[BaseAgent],
+        session: TrialSession,
+        spec: TrialSpec,
+        client: httpx.AsyncClient | None,
+        oracle: Oracle,
     ) -> None:
         self.spec = spec
+        self._oracle = oracle
         self._client = client
         self._agent_class = agent_class
         self._session = session
@@ -98,7 +105,7 @@ class PreparedTrial:
         else:
             async with tool_client() as client:
                 outcome = await self._outcome(client)
-        return TrialRecord(
+        record = TrialRecord(
             spec=self.spec,
             outcome=outcome,
             requests=self.requests,
@@ -108,6 +115,8 @@ class PreparedTrial:
             methods=_methods(self._agent_class),
             connections=self._session.connections,
         )
+        self._oracle.look(record)
+        return record
 
     async def _outcome(self, client: httpx.AsyncClient) -> Outcome:
         trial = WorkerTrial(self.spec, _ignore_fork)
@@ -142,6 +151,7 @@ class Harness:
     Attributes:
         process_state: the settings of the process that trials must not change, as they were before the first.
         client: the client of the tools of all trials, as in a worker; if None, each trial has its own.
+        oracle: looks at every request of every trial.
     """
 
     def __init__(self, agent_class: type[BaseAgent], network: NetworkWatch | None = None) -> None:
@@ -149,6 +159,7 @@ class Harness:
         self.process_state = process_state()
         self._network = network or NetworkWatch().__enter__()
         self.client: httpx.AsyncClient | None = None
+        self.oracle = Oracle()
         self._endpoints: list[tuple[str, int]] = []
         self._server = HarnessServer().__enter__()
 
@@ -194,7 +205,7 @@ class Harness:
             tools=tuple(sorted((item.spec for item in tools), key=lambda spec: spec.name)),
             limits=limits,
         )
-        return PreparedTrial(self.agent_class, session, spec, self.client)
+        return PreparedTrial(self.agent_class, session, spec, self.client, self.oracle)
 
     async def run(self, *script: Line, **conditions: Unpack[TrialSettings]) -> TrialRecord:
         """Run one trial with a fresh agent; the arguments are those of ``prepare``.

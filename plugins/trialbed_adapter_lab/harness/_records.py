@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from trialbed.records import Answer, Failure, Outcome, ToolSpec, TrialSpec
+from trialbed.records import Answer, Failure, Outcome, ToolSpec, TrialSpec, Usage
 from trialbed.wire import ModelRequest, OfferedTool
 from trialbed.wire.dialects import Dialect
 from trialbed.wire.offers import Offers
@@ -56,11 +56,13 @@ class ObservedRequest(HarnessRequest):
         received: the request as it came.
         tools: those of the trial.
         refused: whether it was past the step limit, and refused as the gateway does it.
+        usage: the tokens that its answer reports; None where it reports none.
     """
 
     received: ReceivedRequest
     tools: Sequence[ToolSpec] = ()
     refused: bool = False
+    usage: Usage | None = None
 
     @property
     def body(self) -> Mapping[str, Any]:

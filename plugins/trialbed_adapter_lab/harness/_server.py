@@ -12,7 +12,7 @@ from typing import Any
 
 from aiohttp import web
 
-from trialbed.records import ApiRef, ToolSpec
+from trialbed.records import ApiRef, ToolSpec, Usage
 from trialbed.tools import reply_text
 from trialbed.wire import parse_object
 from trialbed.wire.dialects import PATHS
@@ -118,6 +118,7 @@ class TrialSession:
         if isinstance(said, Response):
             return said
         turn = self._with_end(said, seen)
+        seen.usage = _usage(turn)
         calls = tuple(
             replace(call, name=seen.offered_name(call.name), id=call.id or f"call_{seen.number}_{place}")
             for place, call in enumerate(turn.calls)
@@ -232,3 +233,8 @@ def _input_of(body: dict[str, Any]) -> dict[str, Any] | None:
 def _api_of(body: dict[str, Any]) -> ApiRef:
     names = ("category", "tool_name", "api_name")
     return ApiRef(**{name: str(body.get(name, "")) for name in names})
+
+
+def _usage(turn: Turn) -> Usage | None:
+    names = ("prompt_tokens", "completion_tokens")
+    return None if turn.usage is None else Usage(**{name: turn.usage[name] for name in names})

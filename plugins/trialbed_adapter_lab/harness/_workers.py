@@ -194,6 +194,7 @@ def _request(number: int, call: ModelCall, spec: TrialSpec) -> ObservedRequest:
         received=received,
         tools=spec.tools,
         refused=call.limit is not None,
+        usage=call.usage,
     )
 
 

@@ -11,6 +11,7 @@ from support.defects import (
     conversation,
     faults,
     hygiene,
+    invariants,
     isolation,
     limits,
     schemas,
@@ -20,7 +21,20 @@ from support.defects._defective import Defective
 
 __all__ = ["DEFECTS", "Defective"]
 
-THEMES = (conditions, calls, conversation, arguments, faults, schemas, limits, sizes, claims, isolation, hygiene)
+THEMES = (
+    conditions,
+    calls,
+    conversation,
+    arguments,
+    faults,
+    schemas,
+    limits,
+    sizes,
+    claims,
+    isolation,
+    invariants,
+    hygiene,
+)
 
 DEFECTS: tuple[type[Defective], ...] = tuple(
     item

@@ -1,0 +1,97 @@
+"""Invariants: what holds of every request of every trial, also of long ones, whatever the trial is about."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from trialbed_adapter_lab.checks._conversations import asks_echo
+from trialbed_adapter_lab.checks._expectations import expect
+from trialbed_adapter_lab.conformance import Check
+from trialbed_adapter_lab.harness import (
+    Harness,
+    Invariant,
+    answers_calls,
+    asks_nothing_else,
+    claims_its_calls,
+    claims_its_usage,
+    keeps_prompt,
+    keeps_settings,
+    keeps_tools,
+    only_grows,
+)
+
+TURNS = 20
+"""More than frameworks keep in mind that shorten conversations."""
+
+
+async def _holds(invariant: Invariant, harness: Harness) -> None:
+    if harness.oracle.longest < TURNS:
+        turns = [asks_echo(str(number)) for number in range(TURNS)]
+        await harness.run(*turns, "done", max_steps=TURNS + 2)
+    breaches = harness.oracle.breaches(invariant)
+    more = f" (and {len(breaches) - 1} more)" if len(breaches) > 1 else ""
+    expect(not breaches, "no breach in any trial", "".join(breaches[:1]) + more)
+
+
+EVERYWHERE = tuple(
+    Check(name, "should", f"{summary} This holds in every trial of all checks.", reason, hint, partial(_holds, holds))
+    for name, holds, summary, reason, hint in (
+        (
+            "prompt_and_query_stay",
+            keeps_prompt,
+            "Every request has the system prompt and the query, each in its role.",
+            "A model follows what it is sent, and has forgotten what is no longer sent.",
+            "Look for a memory that keeps the last messages only, or that summarises the first ones.",
+        ),
+        (
+            "tools_stay",
+            keeps_tools,
+            "Every request offers all tools, and the same ones as the first.",
+            "A tool that is no longer offered cannot be called.",
+            "Look for steps in which the framework wants a text, such as the last one, and for a choice of tools.",
+        ),
+        (
+            "settings_stay",
+            keeps_settings,
+            "Every request has the trial's model, temperature, seed and limit.",
+            "A request with other settings is another experiment.",
+            "Look for retries and later steps that make a request of their own.",
+        ),
+        (
+            "conversation_only_grows",
+            only_grows,
+            "Every request begins with the messages of the one before it.",
+            "A conversation that is rewritten or shortened is one that the model did not have.",
+            "Look for memories, summaries and limits on the length of conversations and results.",
+        ),
+        (
+            "results_follow_their_calls",
+            answers_calls,
+            "Every result is that of a call in a message before it.",
+            "Endpoints refuse a result whose call they do not see.",
+            "Drop no message of the model's that has calls.",
+        ),
+        (
+            "nothing_else_is_asked",
+            asks_nothing_else,
+            "Nothing is sent but requests to the model, and calls.",
+            "Other requests are not measured, and endpoints may lack what they ask for.",
+            "Switch look-ups of models, health checks and the like off.",
+        ),
+        (
+            "claims_are_right_everywhere",
+            claims_its_calls,
+            "The claims are the calls that reached the Apis.",
+            "The difference between claims and the wire is a score of the framework.",
+            "Read the calls from the framework's own messages or events, all of them.",
+        ),
+        (
+            "usage_is_right_everywhere",
+            claims_its_usage,
+            "The tokens that are claimed, if any, are the sum of those that the model reported.",
+            "A wrong number of tokens is worse than none.",
+            "Count each turn once, and return None where a turn reports nothing.",
+        ),
+    )
+)
+"""The checks that look at the trials of all others."""
