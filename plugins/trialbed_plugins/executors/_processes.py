@@ -193,7 +193,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Condition:
+class ProcessCondition:
     """A process's open descriptors, threads, resource limits and working directory; None where they cannot be read.
 
     Only Linux shows the limits of another process. There, the folder also says whether it was removed.
@@ -205,7 +205,7 @@ class Condition:
     folder: str | None
 
     @classmethod
-    def read(cls, pid: int) -> Condition:
+    def read(cls, pid: int) -> ProcessCondition:
         """The condition of this process now."""
         if sys.platform == "linux":
             # Read after every trial: psutil reads more files for the same, and asks for the limits one by one.
@@ -228,7 +228,7 @@ class Condition:
                 folder=_readable(process.cwd),
             )
 
-    def worse(self, later: Condition) -> str:
+    def worse(self, later: ProcessCondition) -> str:
         """Return the reason why a later condition is unfit for another trial; empty if it is fit."""
         if _grown(self.descriptors, later.descriptors, DESCRIPTORS):
             return f"it has {later.descriptors} open descriptors, and had {self.descriptors}"

@@ -37,7 +37,7 @@ from trialbed.worker import (
 from trialbed_plugins.executors import _processes as processes
 from trialbed_plugins.executors._clock import Deadline
 from trialbed_plugins.executors._pipes import Message, Pipes, WorkerFault, pipe
-from trialbed_plugins.executors._processes import Condition, trials_worth_a_start
+from trialbed_plugins.executors._processes import ProcessCondition, trials_worth_a_start
 from trialbed_plugins.executors.sandbox import Launch
 
 START_LIMIT = 120.0
@@ -130,7 +130,7 @@ class Worker:
         # In a container, the worker is a descendant of the process that was started for it.
         traced = processes.catching(self.pid, signal.SIGUSR1) if hasattr(signal, "SIGUSR1") else None
         self._process = traced or self.pid
-        self._condition = Condition.read(self._process)
+        self._condition = ProcessCondition.read(self._process)
         self._family = processes.family(self.pid)
         self._helpers = frozenset(process.pid for process in processes.living(self._family[1:]))
         self._start_seconds = time.monotonic() - began
@@ -197,7 +197,7 @@ class Worker:
         """
         if self._trials >= (most_trials or trials_worth_a_start(self._start_seconds, self._trial_seconds)):
             return f"it ran {self._trials} trials"
-        return self._spent or self._condition.worse(Condition.read(self._process))
+        return self._spent or self._condition.worse(ProcessCondition.read(self._process))
 
     async def run(self, spec: TrialSpec, time_waited: TimeWaited) -> Outcome:
         """Run one trial.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from trialbed.errors import DataError
 from trialbed_verify.history._points import Point
-from trialbed_verify.history._sequential import UNIT, Assessment, Change, Night, sequential_test
+from trialbed_verify.history._sequential import UNIT, Assessment, DetectedChange, Night, sequential_test
 from trialbed_verify.panel import OUTPUT_PRICE, Measures, everything
 
 Array = NDArray[Any]
@@ -111,7 +111,7 @@ def _describe_point(point: Point, assessment: Assessment | None, reason: str | N
     }
 
 
-def _change(change: Change, points: Sequence[Point]) -> dict[str, Any]:
+def _change(change: DetectedChange, points: Sequence[Point]) -> dict[str, Any]:
     return {
         "since": points[change.since].at,
         "found": points[change.found].at,

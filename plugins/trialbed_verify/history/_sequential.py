@@ -85,7 +85,7 @@ class Assessment:
 
 
 @dataclass(frozen=True)
-class Change:
+class DetectedChange:
     """A change that was found.
 
     Attributes:
@@ -101,7 +101,7 @@ class Change:
 
 def sequential_test(
     nights: Sequence[Night], false_alarms_every: float, seed: int
-) -> tuple[list[Assessment], list[Change]]:
+) -> tuple[list[Assessment], list[DetectedChange]]:
     """Test each verification against the earlier ones.
 
     If nothing changed, the trials of a case can be exchanged between verifications, so how unusual the newest are among
@@ -113,7 +113,7 @@ def sequential_test(
     """
     random = np.random.default_rng(seed)
     assessments: list[Assessment] = []
-    changes: list[Change] = []
+    changes: list[DetectedChange] = []
     earlier: Night | None = None
     begin, evidence, product, since = 0, 0.0, 1.0, 0
     for number, night in enumerate(nights):
@@ -131,7 +131,7 @@ def sequential_test(
         earlier = _draw(np.concatenate((earlier, night), axis=1), random)
         if evidence >= false_alarms_every:
             counted = Counter(assessment.subject for assessment in assessments[since:] if assessment.subject)
-            changes.append(Change(since, number, tuple(name for name, _ in counted.most_common(3)), evidence))
+            changes.append(DetectedChange(since, number, tuple(name for name, _ in counted.most_common(3)), evidence))
             begin, evidence, product = since, 0.0, 1.0
             earlier = _draw(np.concatenate(nights[begin : number + 1], axis=1), random)
     return assessments, changes

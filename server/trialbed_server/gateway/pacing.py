@@ -33,7 +33,7 @@ class Spent:
 
 
 @dataclass
-class Turn:
+class PacedTurn:
     """The turn of one attempt at a request.
 
     Attributes:
@@ -164,13 +164,13 @@ class Pace:
         """Return whether the limits leave no room now for a request of so many tokens."""
         return self._room_in({"requests": 1.0, "tokens": tokens}) > 0
 
-    def hear(self, turn: Turn, headers: Mapping[str, str]) -> None:
+    def hear(self, turn: PacedTurn, headers: Mapping[str, str]) -> None:
         """Read what an answer's headers say of the endpoint's limits."""
         for kind, rate in read_rates(headers, self._clock.utcnow()).items():
             since = self._sent[kind] - turn.before[kind]
             self._left[kind] = _remaining(rate, since, self._clock.monotonic())
 
-    def note_refusal(self, turn: Turn, status: int, asked: float | None) -> None:
+    def note_refusal(self, turn: PacedTurn, status: int, asked: float | None) -> None:
         """The endpoint refused a request.
 
         Args:
@@ -190,7 +190,7 @@ class Pace:
         if self.limit is not None and self._in_flight >= self.limit:
             self._limit += 1 / self._limit
 
-    def set_tokens(self, turn: Turn, tokens: int) -> None:
+    def set_tokens(self, turn: PacedTurn, tokens: int) -> None:
         """Set the tokens that a request took."""
         if "tokens" in turn.spent:
             self._windows["tokens"].correct(turn.spent["tokens"], tokens)
@@ -198,7 +198,7 @@ class Pace:
     @asynccontextmanager
     async def turn(
         self, arrival: int, tokens: float, on_wait: Callable[[], None], may_go: Callable[[], bool] = lambda: True
-    ) -> AsyncIterator[Turn]:
+    ) -> AsyncIterator[PacedTurn]:
         """Hold this during an attempt, which is made at once; waits for its turn.
 
         Args:
@@ -211,7 +211,7 @@ class Pace:
         asked = self._clock.monotonic()
         await self._admit(arrival, partial(self._seconds, needs), on_wait)
         if not may_go():
-            yield Turn(0, self._clock.monotonic() - asked, {}, {}, void=True)
+            yield PacedTurn(0, self._clock.monotonic() - asked, {}, {}, void=True)
             return
         try:
             yield self._take(needs, asked)
@@ -228,11 +228,11 @@ class Pace:
         await self._admit(FIRST, partial(self._room_in, needs), lambda: None)
         self._charge(needs)
 
-    def _take(self, needs: Mapping[Kind, float], asked: float) -> Turn:
+    def _take(self, needs: Mapping[Kind, float], asked: float) -> PacedTurn:
         self._in_flight += 1
         self._turns += 1
         spent = self._charge(needs)
-        return Turn(self._turns, self._clock.monotonic() - asked, spent, dict(self._sent))
+        return PacedTurn(self._turns, self._clock.monotonic() - asked, spent, dict(self._sent))
 
     def _charge(self, needs: Mapping[Kind, float]) -> Mapping[Kind, Spent]:
         """Take the needs of a request, which is sent now."""

@@ -27,7 +27,7 @@ from trialbed_server.gateway.causes import (
 from trialbed_server.gateway.circuit import Circuit, EndpointDown, Liveness
 from trialbed_server.gateway.connection import Connection, ProxiedRequest
 from trialbed_server.gateway.exchange import RecordedExchange
-from trialbed_server.gateway.pacing import Pace, Turn
+from trialbed_server.gateway.pacing import Pace, PacedTurn
 from trialbed_server.gateway.plain import PlainRequests
 from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.response import FINAL, Header, ResponseWriter
@@ -217,7 +217,7 @@ class Upstream:
         wait = self._policy.wait(number, elapsed, failure.asked)
         return wait if wait is not None and self._budget.take() else None
 
-    async def _attempt(self, request: ProxiedRequest, writer: ResponseWriter, turn: Turn) -> FailedAttempt | None:
+    async def _attempt(self, request: ProxiedRequest, writer: ResponseWriter, turn: PacedTurn) -> FailedAttempt | None:
         """Send the request once; None if its answer was passed on, whole or cut."""
         asked = self._clock.monotonic()
         continued = request.read.is_continued
@@ -249,7 +249,7 @@ class Upstream:
         self.circuit.completed(answered=True)
         return None
 
-    def _count_tokens(self, request: ProxiedRequest, turn: Turn, writer: ResponseWriter) -> None:
+    def _count_tokens(self, request: ProxiedRequest, turn: PacedTurn, writer: ResponseWriter) -> None:
         self.pace.note_answer()
         # Of other requests the tokens are about those that were reckoned with: vectors are none.
         usage = writer.exchange.used() if self.pace.counts_tokens and request.asks else None

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from trialbed.cli.progress import PlainProgress, followed, new_display
-from trialbed.cli.run._remaining import Pace
+from trialbed.cli.run._remaining import TimeLeft
 from trialbed.records import NOT_MEASURED, Run, TrialResult
 from trialbed.views import printable
 from trialbed.wire.redaction import redact
@@ -46,7 +46,7 @@ class TrialProgress:
     def begin(self, run: Run, *, total: int, done: int) -> None:
         """Say which run it is and what of it is kept."""
         self.total, self.done, self.kept = total, done, done
-        self._pace = Pace(self._clock())
+        self._pace = TimeLeft(self._clock())
         self._break_silence()
         again = f", {done} of them kept from before" if done else ""
         self._display.write(f"run {run.run_id}: {total} trial{'s' * (total != 1)}{again}")

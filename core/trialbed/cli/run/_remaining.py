@@ -17,7 +17,7 @@ SPREAD = 2.0
 """Standard errors to both sides."""
 
 
-class Pace:
+class TimeLeft:
     """The times between the ends of trials.
 
     Args:

@@ -7,13 +7,13 @@ import sys
 
 from support.cases import for_each
 
-from trialbed_plugins.executors._processes import DESCRIPTORS, THREADS, Condition, trials_worth_a_start
+from trialbed_plugins.executors._processes import DESCRIPTORS, THREADS, ProcessCondition, trials_worth_a_start
 
-BEFORE = Condition(descriptors=10, threads=2, limits=b"64", folder="/here")
+BEFORE = ProcessCondition(descriptors=10, threads=2, limits=b"64", folder="/here")
 
 
 def test_a_process_can_be_read():
-    condition = Condition.read(os.getpid())
+    condition = ProcessCondition.read(os.getpid())
     assert condition.folder == os.getcwd()
     assert condition.descriptors > 2
     assert condition.threads > 0
@@ -24,12 +24,12 @@ def test_a_process_can_be_read():
 @for_each(
     ("later", "reason"),
     [
-        (Condition(10 + DESCRIPTORS, 2 + THREADS, b"64", "/here"), ""),
-        (Condition(11 + DESCRIPTORS, 2, b"64", "/here"), "it has 75 open descriptors, and had 10"),
-        (Condition(10, 3 + THREADS, b"64", "/here"), "it has 67 threads, and had 2"),
-        (Condition(10, 2, b"32", "/here"), "its resource limits were changed"),
-        (Condition(10, 2, b"64", "/there"), "its working directory was changed or removed"),
-        (Condition(None, None, None, "/here"), ""),
+        (ProcessCondition(10 + DESCRIPTORS, 2 + THREADS, b"64", "/here"), ""),
+        (ProcessCondition(11 + DESCRIPTORS, 2, b"64", "/here"), "it has 75 open descriptors, and had 10"),
+        (ProcessCondition(10, 3 + THREADS, b"64", "/here"), "it has 67 threads, and had 2"),
+        (ProcessCondition(10, 2, b"32", "/here"), "its resource limits were changed"),
+        (ProcessCondition(10, 2, b"64", "/there"), "its working directory was changed or removed"),
+        (ProcessCondition(None, None, None, "/here"), ""),
     ],
 )
 def test_what_makes_it_unfit(later, reason):
@@ -37,7 +37,7 @@ def test_what_makes_it_unfit(later, reason):
 
 
 def test_what_could_not_be_read_makes_nothing_unfit():
-    unknown = Condition(None, None, None, None)
+    unknown = ProcessCondition(None, None, None, None)
     assert unknown.worse(BEFORE) == ""
 
 

@@ -9,7 +9,7 @@ from itertools import count
 import pytest
 from support.clocks import SleepingClock
 
-from trialbed_server.gateway.pacing import Pace, Turn
+from trialbed_server.gateway.pacing import Pace, PacedTurn
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ class Endpoint:
         headers: Mapping[str, str] | None = None,
         asked: float | None = None,
         lasts: float = 0.0,
-    ) -> Turn:
+    ) -> PacedTurn:
         """Send one request, which ends after so many seconds."""
         arrival = next(self._arrivals)
         async with self.pace.turn(arrival, tokens, self._wait) as turn:
