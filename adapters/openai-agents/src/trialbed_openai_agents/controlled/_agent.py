@@ -63,7 +63,9 @@ class ControlledAgent(BaseAgent):
         except (MaxTurnsExceeded, ModelRefusalError, ModelBehaviorError) as error:
             if error.run_data is None or not self._is_an_end(error):
                 raise
-            return read_run(error.run_data, self._apis)
+            answer = read_run(error.run_data, self._apis)
+            # The tokens of a response that the SDK does not take are in no count of its own.
+            return answer.model_copy(update={"usage": None}) if isinstance(error, ModelBehaviorError) else answer
         return read_run(result, self._apis, text=str(result.final_output))
 
     async def close(self) -> None:
