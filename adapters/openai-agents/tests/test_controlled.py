@@ -88,6 +88,12 @@ async def test_a_locked_conversation_is_not_tried_again(harness: Harness) -> Non
     assert len(record.requests) == 1
 
 
+async def test_no_tokens_are_claimed_where_the_sdk_did_not_count_the_last_answer(harness: Harness) -> None:
+    record = await harness.run(ECHO, say("", finish_reason="length"))
+    assert record.answer is not None
+    assert (record.answer.finish, record.answer.usage, len(record.answer.calls)) == (None, None, 1)
+
+
 async def test_nothing_is_traced_even_where_tracing_is_on(harness: Harness, traces: list[Any]) -> None:
     await harness.run(ECHO, "done")
     assert traces == []
