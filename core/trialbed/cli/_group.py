@@ -35,6 +35,7 @@ SECTIONS = {
     "Vendors": ("verify", "rank", "history", "plan-verify"),
     "Data, scores and judges": (
         "data",
+        "init",
         "tools",
         "tasks",
         "adopt",

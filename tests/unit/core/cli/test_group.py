@@ -144,4 +144,4 @@ def test_every_command_has_help_with_an_example(subtests: pytest.Subtests) -> No
 def test_every_command_that_prints_a_result_can_print_json() -> None:
     options = {path: [name for option in command(path).params for name in option.opts] for path in all_commands()}
     assert {path for path, names in options.items() if "--json" in names} >= set(PRINTS_A_RESULT)
-    assert set(options) - set(PRINTS_A_RESULT) == {"export", "figure", "serve", "tasks schema", "view"}
+    assert set(options) - set(PRINTS_A_RESULT) == {"export", "figure", "init", "serve", "tasks schema", "view"}

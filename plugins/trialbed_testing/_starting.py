@@ -1,0 +1,46 @@
+"""The files from which somebody starts who tests an agent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+
+from trialbed.errors import UsageError
+from trialbed.files import replace_file
+
+REQUIREMENTS: Mapping[str, tuple[str, ...]] = {
+    "openai": ("openai",),
+    "anthropic": ("anthropic",),
+    "langgraph": ("langchain", "langchain-openai", "langgraph"),
+}
+"""Framework -> the packages that its agent imports."""
+
+
+def write_start(framework: str, folder: Path) -> list[Path]:
+    """Write the files for a framework into a folder, and return their paths.
+
+    Raises:
+        UsageError: one of them is there already, or cannot be written.
+    """
+    texts = {
+        folder / "agent.py": _template(f"{framework}.py"),
+        folder / "desk.py": _template("desk.py"),
+        folder / "test_agent.py": _template("test_agent.py"),
+        folder / "requirements.txt": "\n".join([*REQUIREMENTS[framework], "trialbed[pytest]"]) + "\n",
+        folder / ".github" / "workflows" / "agent.yml": _template("workflow.yml"),
+    }
+    for path in texts:
+        if path.exists():
+            raise UsageError(f"{path} is there already: name another folder, or remove it")
+    try:
+        for path, text in texts.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(path, text.encode())
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be written: {error}") from error
+    return list(texts)
+
+
+def _template(name: str) -> str:
+    return (files("trialbed_testing") / "templates" / f"{name}.jinja").read_text(encoding="utf-8")
