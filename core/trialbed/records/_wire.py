@@ -139,7 +139,7 @@ class ModelCall(Record):
         provoked: whether the endpoint refused it, and answered a plain request of the gateway's own in its place.
         recorded: seconds that the model took when this answer was recorded; None for an answer of now.
         translated: the dialect in which the endpoint was asked, as it does not speak that of the request. The answer
-            was translated back, and came as a whole. Empty where nothing was translated.
+            was translated back. Empty where nothing was translated.
         cache_key: of the answer in the model cache, where the log has the request or the answer in part only.
     """
 

@@ -6,6 +6,8 @@ import json
 from codecs import BOM_UTF8
 from typing import Any, NamedTuple
 
+import orjson
+
 
 class Event(NamedTuple):
     """One event: its name, empty where it has none, and its data."""
@@ -116,5 +118,14 @@ def event_bytes(document: Any, name: str = "") -> bytes:
     Args:
         name: of the event; empty for one without a name.
     """
-    data = b"data: " + json.dumps(document, separators=(",", ":")).encode("ascii") + b"\n\n"
+    data = b"data: " + _ascii(document) + b"\n\n"
     return b"event: " + name.encode("ascii") + b"\n" + data if name else data
+
+
+def _ascii(document: Any) -> bytes:
+    try:
+        written = orjson.dumps(document)
+    except TypeError:
+        written = b"\xff"
+    # Ten times as fast, but it knows no escapes of other characters.
+    return written if written.isascii() else json.dumps(document, separators=(",", ":")).encode("ascii")

@@ -6,9 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 Document = dict[str, Any]
+
+TextKind = Literal["reasoning", "text", "refusal"]
+"""The texts of an answer, in the order in which they are written."""
+
+COMPLETE = frozenset(("stop", "tool_calls"))
+"""Finish reasons of answers that are not cut."""
 
 TEXTS = frozenset(("text", "input_text", "output_text"))
 """Types of the parts of a content that count as its text; others hold the model's thoughts."""

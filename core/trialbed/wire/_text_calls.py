@@ -24,8 +24,8 @@ MOST_CODE = 100_000
 MOST = 200
 """Calls that are found in one text."""
 
-NAMES = ("name", "tool", "tool_name", "function", "function_name", "action", "recipient_name")
-ARGUMENTS = ("arguments", "parameters", "args", "input", "tool_input", "action_input", "kwargs")
+NAMES = ("name", "tool", "tool_name", "function", "function_name", "action", "recipient_name", "next_tool_name")
+ARGUMENTS = ("arguments", "parameters", "args", "input", "tool_input", "action_input", "kwargs", "next_tool_args")
 LISTS = ("tool_calls", "tool_uses", "calls", "actions")
 
 THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
@@ -35,6 +35,9 @@ NAME = r"(?P<name>[A-Za-z0-9_.-]{1,128})"
 FUNCTION = re.compile(rf"<function={NAME}>(?P<body>(?:(?!<function=|</function>).)*)", re.DOTALL)
 PARAMETER = re.compile(r"<parameter=(?P<key>[^<>]{1,128})>(?P<value>[^<]*)</parameter>")
 ACTION = re.compile(rf"^[ \t]*Action:[ \t]*{NAME}[ \t]*\n[ \t]*Action Input:[ \t]*(?P<body>[^\n]*)", re.MULTILINE)
+FIELDS = re.compile(
+    rf"\[\[ ## next_tool_name ## \]\]\s*{NAME}\s*\[\[ ## next_tool_args ## \]\](?P<body>(?:(?!\[\[ ## ).)*)", re.DOTALL
+)
 TOKENS = re.compile(
     rf"<\|tool_call_begin\|>\s*{NAME}(?::\d+)?\s*<\|tool_call_argument_begin\|>(?P<body>(?:(?!<\|tool_call).)*)",
     re.DOTALL,
@@ -49,7 +52,7 @@ def text_calls(text: str, names: Collection[str]) -> tuple[Call, ...]:
 
     Recognised are JSON objects with a name and arguments (alone, in a list, in a code fence, in ``<tool_call>`` or
     ``<tool_response>``, amid prose), ``<function=NAME>``, the tokens of Kimi's models, ``Action:`` with ``Action
-    Input:``, and calls in Python where code stands. Thoughts in ``<think>`` are left out.
+    Input:``, the marked fields of DSPy, and calls in Python where code stands. Thoughts in ``<think>`` are left out.
 
     Args:
         names: of the tools on offer.
@@ -66,7 +69,7 @@ Found = Iterator[tuple[int, Call]]
 
 
 def _in_markup(text: str, names: Collection[str]) -> Found:
-    for pattern in (FUNCTION, TOKENS, ACTION):
+    for pattern in (FUNCTION, TOKENS, ACTION, FIELDS):
         for match in pattern.finditer(text):
             name = _offered_name(match["name"], names)
             if name:

@@ -1,63 +1,54 @@
-"""Translates requests of one dialect into chat completions, for endpoints that speak nothing else."""
+"""Translates requests of one dialect into another one, for endpoints that do not speak theirs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
-from trialbed.wire._exchange import Document, GenerationConfig, ModelRequest, ToolChoice
-from trialbed.wire.dialects import dialect
+from trialbed.wire._exchange import TEXTS, Document, ModelMessage, ModelRequest
+from trialbed.wire.dialects import CHAT, Dialect, dialect
 from trialbed.wire.dialects._parts import NotWritable
+from trialbed.wire.dialects._values import list_of
 
 ROLES = frozenset(("system", "developer", "user", "assistant", "tool"))
 
+TITLES = {CHAT: "chat completions", "messages": "Messages", "responses": "Responses"}
 
-def translate_request(request: ModelRequest) -> Document:
-    """Return a request of any dialect as one for a chat completion that is not streamed.
+
+def translate_request(request: ModelRequest, goal: Dialect | None = None) -> Document:
+    """Return a request of any dialect as one of another, which streams where it does.
+
+    A seed is left out where the other dialect has none.
+
+    Args:
+        goal: the other dialect; chat completions by default.
 
     Raises:
         ValueError: something in it has no counterpart; says what.
     """
+    goal = goal or dialect()
+    title = TITLES.get(goal.NAME, goal.NAME)
     if request.foreign:
-        raise NotWritable(f"chat completions have no counterpart of {', '.join(map(repr, request.foreign))}")
-    stray = next((message for message in request.messages if message.role not in ROLES), None)
-    if stray is not None:
-        raise NotWritable(f"a message of the role {stray.role[:100]!r} cannot be written as a chat completion's")
+        raise NotWritable(f"{title} have no counterpart of {', '.join(map(repr, request.foreign))}")
+    messages = [_portable(message, title) for message in request.messages]
+    return goal.write_request(request.model, messages, goal.write_settings(request), request.tools)
+
+
+def _portable(message: ModelMessage, goal: str) -> ModelMessage:
+    """Return a message without what only its own dialect can read.
+
+    Raises:
+        NotWritable: it says something that no other can say.
+    """
+    if message.role not in ROLES:
+        raise NotWritable(f"a message of the role {message.role[:100]!r} cannot be written in {goal}")
+    if message.role == "assistant":
+        for part in list_of(message.content):
+            kind = part.get("type", "text") if isinstance(part, Mapping) else type(part).__name__
+            if kind not in TEXTS:
+                raise NotWritable(
+                    f"a part of the type {str(kind)[:100]!r} in the model's words cannot be written in {goal}"
+                )
+    calls = tuple(replace(call, source={}) for call in message.calls)
     # Most endpoints refuse the field in which a few vendors take the reasoning back.
-    messages = [replace(message, reasoning="") for message in request.messages]
-    return dialect().write_request(request.model, messages, _settings(request), request.tools)
-
-
-def _settings(request: ModelRequest) -> Mapping[str, Any]:
-    wanted, tools = request.generation, bool(request.tools)
-    own: Document = {
-        "temperature": wanted.temperature,
-        "top_p": wanted.top_p,
-        "max_tokens": wanted.max_tokens,
-        "stop": list(wanted.stop) or None,
-        "parallel_tool_calls": False if tools and not wanted.parallel_calls else None,
-        "reasoning_effort": wanted.effort or None,
-        "verbosity": wanted.verbosity or None,
-        "response_format": _reply_format(wanted),
-        "tool_choice": _choice(request.tool_choice) if tools else None,
-    }
-    return {name: value for name, value in own.items() if value is not None}
-
-
-def _reply_format(wanted: GenerationConfig) -> Document | None:
-    if wanted.reply_schema is None:
-        return None
-    if not wanted.reply_schema:
-        return {"type": "json_object"}
-    described = {"name": "reply", "strict": wanted.strict_reply, "schema": dict(wanted.reply_schema)}
-    return {"type": "json_schema", "json_schema": described}
-
-
-def _choice(choice: ToolChoice) -> Any:
-    if choice.name:
-        return {"type": "function", "function": {"name": choice.name}}
-    if choice.allowed:
-        tools = [{"type": "function", "function": {"name": name}} for name in choice.allowed]
-        return {"type": "allowed_tools", "allowed_tools": {"mode": choice.mode, "tools": tools}}
-    return None if choice.mode == "auto" else choice.mode
+    return replace(message, reasoning="", calls=calls, source=None)

@@ -238,7 +238,7 @@ def _on_wire(summary: Summary) -> Iterator[str]:
         asked, trials = _number(wire.translated.count, "request"), _number(wire.translated.trials, "trial")
         yield (
             f"{asked} in {trials} put to the model in another dialect, as its endpoint does not speak the framework's; "
-            "such answers come as a whole"
+            "calls in such answers come as a whole"
         )
     if wire.text_calls.count:
         yield (

@@ -14,6 +14,7 @@ from trialbed.wire.estimates import estimated_tokens
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted._turns import Turn
 from trialbed_scripted.policies._ending import as_demanded
+from trialbed_scripted.policies._fields import FieldForm, one_call, read_form
 from trialbed_scripted.policies._histories import TextHistories
 from trialbed_scripted.policies._policies import POLICIES, PolicyInput
 from trialbed_scripted.policies._tools import Tools
@@ -48,6 +49,9 @@ class PolicyModel:
         Args:
             histories: of the trial, for frameworks that write calls and results as text.
         """
+        form = read_form(request)
+        if form is not None:
+            return self._fill(form)
         # Like a real model: no tool calls where the request allows none.
         offered = (
             () if request.tool_choice.mode == "none" else [one for one in request.tools if one.name != self._finish]
@@ -61,6 +65,14 @@ class PolicyModel:
         if histories is not None and turn.calls:
             histories.note(request.messages, len(turn.calls))
         return turn
+
+    def _fill(self, form: FieldForm) -> Turn:
+        """Take the next turn of a conversation in which tools are offered and called in words."""
+        tools = Tools(self._tools, form.tools if form.is_step else ())
+        first, turn = (
+            self._policy(PolicyInput(self._script, tools, messages)) for messages in (form.messages[:1], form.messages)
+        )
+        return form.fill(one_call(first, turn, form))
 
 
 def policy(name: str, *calls: Call) -> PolicyModel:

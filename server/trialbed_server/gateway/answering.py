@@ -55,7 +55,9 @@ async def answer(
             await forward()
         size = exchange.size
         served = exchange.whole_answer()
-        keeper.keep(trial, question, served, size, recorded=exchange.recorded is not None)
+        if served is not None:
+            size, recorded = size + len(served.body), exchange.recorded is not None
+            keeper.keep(trial, question.request, exchange.document, size, recorded=recorded)
     finally:
         model.note_answer(question, served)
 

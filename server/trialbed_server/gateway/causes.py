@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from trialbed.records import Cause
 from trialbed.wire import TRANSIENT, ModelRequest
@@ -21,6 +22,12 @@ Not that an account has too little left (402), which is enough for a short reque
 
 NOT_SPOKEN = frozenset({404, 405, 501})
 """Statuses with which endpoints refuse a dialect that they do not speak."""
+
+_NO_MODEL = re.compile(
+    rb"model_?not_?found|no such model|unknown model|not_found_error.{0,40}model:"
+    rb"|model\W.{0,120}?(?:not exist|not found|is unknown|no access|not be found)",
+    re.IGNORECASE | re.DOTALL,
+)
 
 NOT_THERE = frozenset({404, 405, 410})
 """Statuses of a wrong address or model, which a framework can only have sent if others reach it."""
@@ -44,6 +51,11 @@ def cause_of_status(status: int, *, others_answered: bool, provoked: bool = Fals
     if status >= 500 or status in NOT_THERE:
         return "request" if others_answered else "endpoint"
     return "endpoint" if status in TRANSIENT else "request"
+
+
+def lacks_model(body: bytes) -> bool:
+    """Return whether the beginning of an error's body says that the model is missing, and not the path."""
+    return _NO_MODEL.search(body) is not None
 
 
 def blames_request(status: int) -> bool:

@@ -10,7 +10,6 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from trialbed.contracts import ModelQuestion
 from trialbed.records import Cause
 from trialbed.wire.dialects import COUNTS, Dialect, dialect_at
 from trialbed.wire.dialects import PATHS as DIALECTS
@@ -243,7 +242,8 @@ class Gateway:
         await forward(upstream, request, writer, follow)
         if trial is not None and trial.model is None and writer.exchange.translated:
             answered = writer.exchange.whole_answer()
-            self._keeper.keep(trial, ModelQuestion(read, spoken, 0), answered, len(body))
+            if answered is not None:
+                self._keeper.keep(trial, read, writer.exchange.document, len(body) + len(answered.body))
 
     async def _puts_in(self, trial: OpenTrial | None, writer: ResponseWriter) -> bool:
         """Answer a request with the fault that its plan has for it, if any; a slow answer only comes later."""

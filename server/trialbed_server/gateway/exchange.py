@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from trialbed.contracts import ServedAnswer
 from trialbed.records import Attempt, Cause, LimitName, ModelCall, SentCall, ToolSpec, Usage
@@ -53,6 +54,7 @@ class RecordedExchange:
         translated: the dialect in which the endpoint was asked, where it is another one; empty where it is not.
         uncounted: whether the tokens in its answer are no report of the endpoint's.
         recorded: seconds that the model took when its answer was recorded; None for an answer of now.
+        document: the response in its answer, between the end of the answer and that of the connection.
     """
 
     def __init__(
@@ -90,6 +92,7 @@ class RecordedExchange:
         self.translated = ""
         self.uncounted = False
         self.recorded: float | None = None
+        self.document: Mapping[str, Any] | None = None
         self._ended: ModelCall | None = None
         self._attempts: list[Attempt] = []
         self._attempted: float | None = None
@@ -166,6 +169,7 @@ class RecordedExchange:
 
     def end(self) -> None:
         """Nothing more will happen."""
+        self.document = None
         if self._ended is None:
             self._ended = self.record()
             self.cause = self._ended.cause
@@ -188,6 +192,7 @@ class RecordedExchange:
         if self._ended is not None:
             return self._ended
         seen, now = self._observation(), self._elapsed()
+        self.document = seen.document
         cause = self.cause or (seen.cause if self.done else self._cause_in_flight())
         if self.fault and self.done:
             cause = None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
 from weakref import WeakKeyDictionary
 
-from trialbed.contracts import ModelQuestion, ServedAnswer
-from trialbed.wire import ModelRequest, read_served
+from trialbed.wire import ModelRequest
 from trialbed.wire.dialects.responses import KeptResponses, ResponsesRequest
 from trialbed_server.gateway.response import ResponseWriter
 from trialbed_server.trials import OpenTrial
@@ -40,8 +41,8 @@ class ResponseKeeper:
     def keep(
         self,
         trial: OpenTrial,
-        question: ModelQuestion,
-        served: ServedAnswer | None,
+        request: ModelRequest,
+        document: Mapping[str, Any] | None,
         size: int,
         *,
         recorded: bool = False,
@@ -49,14 +50,13 @@ class ResponseKeeper:
         """Keep the answer to a request, where its dialect has such.
 
         Args:
-            size: bytes of the request.
+            document: the answer; None where there is none, or not all of it is known.
+            size: bytes of the request and the answer.
             recorded: whether the answer is one of an earlier request's.
         """
-        request = question.request
-        if served is not None and isinstance(request, ResponsesRequest) and request.keeps:
-            document = read_served(question.dialect.NAME, served.body, request, stream=served.stream).response
-            self._trial(trial).keep(request, document, size + len(served.body))
-            if recorded and document is not None:
+        if document is not None and isinstance(request, ResponsesRequest) and request.keeps:
+            self._trial(trial).keep(request, dict(document), size)
+            if recorded:
                 self._recorded.setdefault(trial, set()).add(str(document.get("id")))
 
     def holds(self, trial: OpenTrial, path: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from trialbed.records import Cause, SentCall, Usage
@@ -18,6 +18,7 @@ class Observation(NamedTuple):
     Attributes:
         problem: why it is not an answer, in words; None where it is one.
         cause: whose fault that is, where it is the endpoint's or the request's.
+        document: the response, as far as it came.
     """
 
     usage: Usage | None = None
@@ -26,6 +27,7 @@ class Observation(NamedTuple):
     text_calls: tuple[SentCall, ...] = ()
     problem: str | None = None
     cause: Cause | None = None
+    document: Mapping[str, Any] | None = None
 
 
 def observe(
@@ -47,6 +49,7 @@ def observe(
         text_calls=tuple(_sent_call(call, {call.name}) for call in written if not _among(call, answer.calls)),
         problem=_text(reading.problem.message) if reading.problem else None,
         cause=_cause(reading, body),
+        document=reading.response,
     )
 
 

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
-from uuid import uuid4
 
-from trialbed.records import Cause
-from trialbed.wire import ModelRequest, translate_request, usage_counts
-from trialbed.wire.dialects import CHAT, COUNTS, dialect
-from trialbed.wire.dialects.messages import MessagesRequest
+from trialbed.wire import ModelRequest, translate_request
+from trialbed.wire.dialects import CHAT, COUNTS, Dialect, dialect
 from trialbed.wire.estimates import estimated_tokens
-from trialbed_scripted import Response
-from trialbed_server.gateway.causes import cause_of_problem
 from trialbed_server.gateway.connection import ProxiedRequest
-from trialbed_server.gateway.exchange import READ_LIMIT
 from trialbed_server.gateway.response import Header, ResponseWriter
+from trialbed_server.gateway.translated import TranslatedAnswer
 from trialbed_server.gateway.upstream import Upstream
 
-PASSED = frozenset({b"retry-after", b"retry-after-ms", b"x-should-retry"})
-"""Headers of an answer that a translated one has, too."""
+GOALS = (CHAT, "responses", "messages")
+"""The dialects in which an endpoint is asked that does not speak a request's own, the likeliest first."""
+
+KEPT = (b"content-", b"user-agent")
+"""Beginnings of the names of headers that a translated request keeps."""
 
 
 async def forward(
     upstream: Upstream, request: ProxiedRequest, writer: ResponseWriter, follow: Callable[[ModelRequest], str]
 ) -> None:
-    """Forward a request untouched, or as a chat completion to an endpoint that does not speak its dialect.
+    """Forward a request untouched, or in another dialect to an endpoint that does not speak its own.
 
     That shows by the endpoint's refusal of the first such request; one that it has answered is never translated. Tokens
     are counted here where the endpoint does not.
@@ -39,14 +37,17 @@ async def forward(
         if not await upstream.forward(replace(request, tentative=True), writer):
             await writer.document(count_tokens(request.read))
         return
-    if name == CHAT or not request.asks:
+    if not request.asks:
         await upstream.forward(request, writer)
         return
     if name not in upstream.lacking:
-        tried = replace(request, tentative=name not in upstream.spoken)
-        if await upstream.forward(tried, writer):
+        tentative = name not in upstream.spoken and name not in upstream.sought
+        if await upstream.forward(replace(request, tentative=tentative), writer):
             return
-    await _translate(upstream, request, writer, follow)
+    if not await _translate(upstream, request, writer, follow):
+        # It speaks nothing, as far as is known: its own refusal says more than that of another dialect.
+        upstream.sought |= {CHAT} & {name}
+        await upstream.forward(request, writer)
 
 
 def count_tokens(request: ModelRequest) -> dict[str, int]:
@@ -56,83 +57,52 @@ def count_tokens(request: ModelRequest) -> dict[str, int]:
 
 async def _translate(
     upstream: Upstream, request: ProxiedRequest, writer: ResponseWriter, follow: Callable[[ModelRequest], str]
-) -> None:
-    read, chat = request.read, dialect()
+) -> bool:
+    """Ask the endpoint in the dialects that it may speak; return False if it refuses them all."""
+    read, own = request.read, request.spoken.NAME
     problem = read.problem or follow(read)
-    if not problem:
-        try:
-            document = translate_request(read)
-        except ValueError as error:
-            problem = f"{error}, and that is all that the model's endpoint speaks"
     if problem:
         await writer.error(problem, 400, "invalid_request_error", "request", code=read.problem_code or None)
-        return
+        return True
+    for goal in _goals(upstream, own):
+        try:
+            translated = _translated(request, goal)
+        except ValueError as error:
+            problem = problem or f"{error}, and the model's endpoint does not speak {own.replace('_', ' ')}"
+            continue
+        if await _ask(upstream, request, replace(translated, tentative=goal.NAME not in upstream.spoken), writer):
+            return True
+    if problem:
+        await writer.error(problem, 400, "invalid_request_error", "request")
+    return bool(problem)
+
+
+def _goals(upstream: Upstream, own: str) -> list[Dialect]:
+    """Return the dialects in which an endpoint may be asked: the first that it has answered in, else all others."""
+    others = [name for name in GOALS if name != own and name not in upstream.lacking]
+    known = [name for name in others if name in upstream.spoken]
+    return [dialect(name) for name in known[:1] or others]
+
+
+def _translated(request: ProxiedRequest, goal: Dialect) -> ProxiedRequest:
+    document = translate_request(request.read, goal)
     # The body has the model's own name already, in place of the one that the framework was told.
-    sent = {**document, "model": json.loads(request.body).get("model", read.model)}
-    written = json.dumps(sent).encode()
-    headers = [header for header in request.headers if header[0].lower().startswith((b"content-", b"user-agent"))]
-    translated = replace(
-        request, path=f"/{chat.PATH}", headers=headers, body=written, read=chat.read_request(sent), spoken=chat
-    )
-    writer.exchange.translated = CHAT
-    answer = TranslatedAnswer(writer, request)
-    await upstream.forward(translated, answer)
+    document["model"] = json.loads(request.body).get("model", request.read.model)
+    headers: list[Header] = [header for header in request.headers if header[0].lower().startswith(KEPT)]
+    headers += [(name.encode(), value.encode()) for name, value in goal.HEADERS.items()]
+    body, read = json.dumps(document).encode(), goal.read_request(document)
+    return replace(request, path=f"/{goal.PATH}", headers=headers, body=body, read=read, spoken=goal)
+
+
+async def _ask(upstream: Upstream, request: ProxiedRequest, asked: ProxiedRequest, writer: ResponseWriter) -> bool:
+    """Ask the endpoint in another dialect, and answer; return False if it does not speak that either."""
+    writer.exchange.translated = asked.spoken.NAME
+    answer = TranslatedAnswer(writer, request, asked.spoken)
+    if not await upstream.forward(asked, answer):
+        writer.exchange.translated = ""
+        return False
     if answer.complete:
         upstream.lacking.add(request.spoken.NAME)
     elif not writer.started:
         await writer.error("the model's endpoint broke its answer off", 502, "upstream_error", "endpoint")
-
-
-class TranslatedAnswer(ResponseWriter):
-    """Takes a chat completion as a whole, and writes it as the answer to a request of another dialect.
-
-    Attributes:
-        complete: whether an answer was written.
-    """
-
-    def __init__(self, writer: ResponseWriter, request: ProxiedRequest) -> None:
-        self.exchange = writer.exchange
-        self.started = False
-        self.complete = False
-        self._writer = writer
-        self._request = request
-        self._status = 0
-        self._headers: list[Header] = []
-        self._body = bytearray()
-
-    async def start(self, status: int, headers: Iterable[Header]) -> None:
-        """Note the head."""
-        self.started = True
-        self._status, self._headers = status, [header for header in headers if header[0].lower() in PASSED]
-
-    async def write(self, chunk: bytes) -> None:
-        """Note a part of the body."""
-        self._body += chunk[: READ_LIMIT - len(self._body)]
-
-    async def finish(self) -> None:
-        """Translate the answer, and send it."""
-        self.complete = self._status < 300
-        spoken, read, chat = self._request.spoken, self._request.read, dialect()
-        body = bytes(self._body)
-        if self._status >= 300:
-            words = chat.read_error(body.decode("utf-8", "replace"))
-            error = spoken.write_error(words, "upstream_error", code=str(self._status))
-            await self._writer.document(error, self._status, self._headers)
-            return
-        reading = chat.read_body(body)
-        if reading.problem is not None:
-            cause = cause_of_problem(reading.problem.kind, reading.problem.code) or "endpoint"
-            words = f"the answer of the model's endpoint cannot be translated: {reading.problem.message}"
-            await self._writer.error(words, 502, "upstream_error", cause)
-            return
-        # Some endpoints name no id, or the same each time; later requests may follow the answer by its own.
-        said = replace(reading.answer, model=read.model, id=uuid4().hex)
-        if said.usage is None and isinstance(read, MessagesRequest):
-            # Anthropic's SDK fails at a stream without it.
-            self.exchange.uncounted = True
-            said = replace(said, usage=usage_counts(0, 0))
-        await self._writer.response(Response.answer(said, read, spoken, piece=None))
-
-    async def error(self, message: str, status: int, kind: str, cause: Cause, *, code: str | None = None) -> None:
-        """Send an error of the gateway's own."""
-        await self._writer.error(message, status, kind, cause, code=code)
+    return True

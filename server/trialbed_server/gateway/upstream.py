@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from types import TracebackType
@@ -13,8 +12,10 @@ from typing import Self
 
 from trialbed.records import EndpointStatus
 from trialbed.wire import TRANSIENT, RetryWaits, retry_after
+from trialbed.wire.dialects import CHAT
 from trialbed_server._aiohttp import aiohttp
 from trialbed_server._clock import Clock
+from trialbed_server.gateway.attempts import FailedAttempt
 from trialbed_server.gateway.causes import (
     KEY_REFUSED,
     NOT_SPOKEN,
@@ -22,6 +23,7 @@ from trialbed_server.gateway.causes import (
     PLAINLY_ASKED,
     blames_request,
     cause_of_status,
+    lacks_model,
     repeats_a_broken_call,
 )
 from trialbed_server.gateway.circuit import Circuit, EndpointDown, Liveness
@@ -30,8 +32,11 @@ from trialbed_server.gateway.exchange import RecordedExchange
 from trialbed_server.gateway.pacing import Pace, PacedTurn
 from trialbed_server.gateway.plain import PlainRequests
 from trialbed_server.gateway.redaction import Redactor
-from trialbed_server.gateway.response import FINAL, Header, ResponseWriter
+from trialbed_server.gateway.response import FINAL, ResponseWriter
 from trialbed_server.gateway.retries import RetryBudget
+
+READ = 2000
+"""Bytes of an error's body that are searched for what is missing."""
 
 SHOWN = 300
 """Bytes of an error's body that its message shows."""
@@ -46,28 +51,6 @@ REMEMBERED = 10_000
 """Requests that are remembered because the endpoint failed at them."""
 
 
-@dataclass(frozen=True)
-class FailedAttempt:
-    """An attempt of which nothing was passed on.
-
-    Attributes:
-        status: the endpoint's; 0 if none came.
-        answer: status, headers and body to give back if there is no other attempt; the body is None if none came.
-        asked: the seconds of the endpoint's ``Retry-After``.
-        transient: whether another attempt may succeed.
-        absent: whether there was no connection, and never an answer before: the address is probably wrong.
-        provoked: whether the endpoint answered a plain request of the gateway's own after it.
-    """
-
-    status: int
-    message: str
-    answer: tuple[int, list[Header], bytes | None]
-    asked: float | None = None
-    transient: bool = True
-    absent: bool = False
-    provoked: bool = False
-
-
 class Upstream:
     """Forwards requests and streams the answers through; an async context manager.
 
@@ -78,6 +61,7 @@ class Upstream:
         circuit: the endpoint's circuit breaker.
         spoken: the dialects in which the endpoint has answered.
         lacking: those that it does not speak.
+        sought: those of requests for which another dialect was sought in vain.
         pace: when requests are sent.
     """
 
@@ -102,6 +86,7 @@ class Upstream:
         self.circuit = Circuit(clock, policy.patience)
         self.spoken: set[str] = set()
         self.lacking: set[str] = set()
+        self.sought: set[str] = set()
         self.pace = pace or Pace(clock, patience=policy.patience)
         self._plain = PlainRequests(connection, self.pace)
 
@@ -145,7 +130,7 @@ class Upstream:
         """
         with ExitStack() as waiting:
             failure = await self._repeatedly(request, writer, waiting)
-        if failure is not None and request.tentative and failure.status in NOT_SPOKEN:
+        if failure is not None and failure.unspoken:
             return False
         if failure is not None:
             await self._give_up(request, writer, failure)
@@ -167,7 +152,7 @@ class Upstream:
             try:
                 found, held = await self._in_turn(request, writer, arrival, patience)
             except EndpointDown as error:
-                return failure or _held_back(error)
+                return failure or FailedAttempt.held_back(error)
             # Its patience is for failures, not for its turn.
             since += held
             if found is None:
@@ -290,19 +275,26 @@ class Upstream:
         if not request.asks and (400 <= answer.status < 500 or answer.status == 501):
             # An endpoint need not have what is beside its models, and that it has not says nothing of them.
             again = answer.status in TRANSIENT and answer.headers.get("x-should-retry") != "false"
-            asked = retry_after(answer.headers)
-            return FailedAttempt(answer.status, said, (answer.status, headers, body), asked, transient=again)
-        if request.tentative and answer.status in NOT_SPOKEN:
+            asked, whole = retry_after(answer.headers), (answer.status, headers, body)
+            vain = request.tentative and answer.status in NOT_SPOKEN
+            return FailedAttempt(answer.status, said, whole, asked, transient=again, unspoken=vain)
+        maybe_unspoken = request.tentative and answer.status in NOT_SPOKEN and not lacks_model(body[:READ])
+        # All others are asked in chat completions next, which shows as much as a plain request.
+        provoked = not (maybe_unspoken and request.spoken.NAME != CHAT) and await self._is_provoked(
+            request, answer.status, exchange
+        )
+        if maybe_unspoken and not provoked:
             # It is asked in another dialect before anybody is blamed.
             self.circuit.completed(answered=False)
-            return FailedAttempt(answer.status, said, (answer.status, headers, body), transient=False)
+            whole = answer.status, headers, body
+            return FailedAttempt(answer.status, said, whole, transient=False, unspoken=True)
         failure = FailedAttempt(
             status=answer.status,
             message=f"the upstream endpoint {self.url} answered with status {answer.status}: {said}",
             answer=(answer.status, headers, body),
             asked=retry_after(answer.headers),
             transient=answer.status in TRANSIENT and answer.headers.get("x-should-retry") != "false",
-            provoked=await self._is_provoked(request, answer.status, exchange),
+            provoked=provoked,
         )
         self._count(request, failure)
         return failure
@@ -389,7 +381,3 @@ class Upstream:
         await writer.start(status, headers)
         await writer.write(body)
         await writer.finish()
-
-
-def _held_back(error: EndpointDown) -> FailedAttempt:
-    return FailedAttempt(0, f"the request was not sent, as the endpoint keeps failing: {error}", (503, [], None))

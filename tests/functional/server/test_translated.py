@@ -1,10 +1,12 @@
-"""Agents of other dialects at an endpoint that speaks chat completions only."""
+"""Agents of each dialect at an endpoint that speaks another one only."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 import httpx
@@ -12,60 +14,205 @@ import pytest
 from openai import AsyncOpenAI, BadRequestError
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from support.servers import SCHEMA, TOOL, TRIAL, Serve, closed, listening, registration
 
 from trialbed.records import WireLog
-from trialbed.wire.dialects import dialect
-from trialbed_scripted import ReceivedRequest, call, policy
+from trialbed.wire import ChatClient, ModelMessage, OfferedTool, Reading
+from trialbed.wire.dialects import CHAT, PATHS, dialect
+from trialbed_scripted import ReceivedRequest, call, policy, say
 
 RESULT = '{"temperature": 48213}'
+PAIRS = [pytest.param(*pair, id="-at-".join(pair)) for pair in permutations(sorted({*PATHS.values()}), 2)]
+OFFERED = OfferedTool(TOOL["name"], "d", SCHEMA)
 
 
-class ChatOnly:
-    """An endpoint of a model that calls the tool; knows no other path."""
+class OneDialect:
+    """An endpoint of a model that calls the tool; it knows no path but that of its dialect."""
 
-    def __init__(self) -> None:
+    def __init__(self, spoken: str) -> None:
         self.url = ""
+        self.spoken = dialect(spoken)
         self.asked: list[dict[str, Any]] = []
         self.paths: list[str] = []
+        self.refusal = (404, {"detail": "Not Found"})
         self.status = 200
         self.identity = "1"
         self.counts = True
+        self.streams = True
+        self.events: list[bytes] | None = None
+        self.gate = asyncio.Event()
+        self.gate.set()
         self.app = Starlette(routes=[Route("/v1/{path:path}", self.serve, methods=["GET", "POST", "DELETE"])])
-        self._model = policy("gold", call(TOOL["name"], city="Oslo"))
+        self.model: Any = policy("gold", call(TOOL["name"], city="Oslo"))
 
     async def serve(self, request: Request) -> Response:
         self.paths.append(request.path_params["path"])
-        if request.path_params["path"] != "chat/completions":
-            return JSONResponse({"detail": "Not Found"}, 404)
+        if request.path_params["path"] != self.spoken.PATH:
+            return JSONResponse(self.refusal[1], self.refusal[0])
         if self.status != 200:
             return JSONResponse({"error": {"message": "too much", "type": "rate_limit_error"}}, self.status)
         document = await request.json()
         self.asked.append(document)
-        turn = self._model(ReceivedRequest(len(self.asked), document))
+        turn = self.model(ReceivedRequest(len(self.asked), document, dialect=self.spoken.NAME))
         turn = turn if self.counts else replace(turn, usage=None)
         answer = turn.answer(model=document["model"], id=self.identity)
-        (body,) = dialect().write_answer(answer, dialect().read_request(document))
-        return Response(body, media_type="application/json")
+        asked = document if self.streams else {**document, "stream": False}
+        parts = self.spoken.write_answer(answer, self.spoken.read_request(asked))
+        if not asked.get("stream"):
+            return Response(parts[0], media_type="application/json")
+        return StreamingResponse(self.sent(self.events or list(parts)), media_type="text/event-stream")
+
+    async def sent(self, parts: list[bytes]) -> AsyncIterator[bytes]:
+        """All but the last two at once, the rest when the gate is open."""
+        yield b"".join(parts[:-2])
+        await self.gate.wait()
+        yield b"".join(parts[-2:])
 
 
 @pytest.fixture
-async def endpoint() -> AsyncIterator[ChatOnly]:
-    found = ChatOnly()
+async def endpoint(request: pytest.FixtureRequest) -> AsyncIterator[OneDialect]:
+    found = OneDialect(getattr(request, "param", CHAT))
     async with listening(found.app, lifespan="off") as url:
         found.url = f"{url}/v1"
         yield found
 
 
-async def opened(serve: Serve, endpoint: ChatOnly) -> httpx.AsyncClient:
+async def opened(serve: Serve, endpoint: OneDialect) -> httpx.AsyncClient:
     client = await serve(upstream=endpoint.url, upstream_key="key-of-the-endpoint")
     await client.post("/control/trials", json=registration(model="real", model_name="told"))
     return client
 
 
-async def test_messages_are_translated_and_marked(serve: Serve, endpoint: ChatOnly) -> None:
+def speaking(client: httpx.AsyncClient, own: str) -> ChatClient:
+    return ChatClient(f"{client.base_url}/t/{TRIAL}/v1", spoken=own, attempts=1)
+
+
+async def ask(client: httpx.AsyncClient, own: str, messages: list[ModelMessage], **settings: Any) -> Reading:
+    more = {"stream_options": {"include_usage": True}} if own == CHAT and settings.get("stream") else {}
+    written = dialect(own).write_request("told", messages, {"max_tokens": 99, **settings, **more}, [OFFERED])
+    async with speaking(client, own) as agent:
+        return await agent.complete(written)
+
+
+USER = ModelMessage(role="user", content="Oslo?")
+
+
+@pytest.mark.parametrize(("own", "endpoint"), PAIRS, indirect=["endpoint"])
+async def test_every_dialect_is_translated_into_every_other(serve: Serve, own: str, endpoint: OneDialect) -> None:
+    client = await opened(serve, endpoint)
+    seen = []
+    for stream in (False, True):
+        first = await ask(client, own, [USER], stream=stream)
+        (made,) = first.answer.calls
+        said = ModelMessage(role="assistant", calls=(made,))
+        result = ModelMessage(role="tool", content=RESULT, call_id=made.id, is_error=False)
+        second = await ask(client, own, [USER, said, result], stream=stream)
+        seen.append((first.finish_reason, made.name, made.arguments, second.finish_reason, second.answer.text))
+        assert "48213" in second.answer.text
+        assert first.answer.model == "told"
+    assert seen[0] == seen[1]
+    assert seen[0][:4] == ("tool_calls", TOOL["name"], '{"city": "Oslo"}', "stop")
+    assert [asked.get("stream", False) for asked in endpoint.asked] == [False, False, True, True]
+    # Once it is known which one the endpoint speaks, it is not asked in vain.
+    assert len(endpoint.paths) - len(endpoint.asked) <= 3
+    assert endpoint.paths[-3:] == [endpoint.spoken.PATH] * 3
+    calls = WireLog.model_validate(await closed(client)).model_calls
+    assert [(call.status, call.translated) for call in calls] == [(200, endpoint.spoken.NAME)] * 4
+    assert all(call.usage and call.usage.prompt_tokens for call in calls)
+
+
+@pytest.mark.parametrize(("own", "endpoint"), PAIRS, indirect=["endpoint"])
+async def test_a_translated_stream_comes_as_it_is_made(serve: Serve, own: str, endpoint: OneDialect) -> None:
+    client = await opened(serve, endpoint)
+    endpoint.model = lambda _: say("It is as warm as one could wish today.", reasoning="They ask for Oslo.")
+    endpoint.gate.clear()
+    written = dialect(own).write_request("told", [USER], {"max_tokens": 99, "stream": True}, [OFFERED])
+    reader = dialect(own).open_stream(())
+    reader.pieces = []
+    async with client.stream("POST", f"/t/{TRIAL}/v1/{dialect(own).PATH}", json=written) as answer:
+        async for chunk in answer.aiter_bytes():
+            reader.feed(chunk)
+            if "text" in {kind for kind, _ in reader.pieces}:
+                # The rest has not been sent yet.
+                endpoint.gate.set()
+    reading = reader.end()
+    assert (reading.problem, reading.finish_reason, reading.answer.id != "1") == (None, "stop", True)
+    assert (reading.answer.text, reading.answer.reasoning) == (
+        "It is as warm as one could wish today.",
+        "They ask for Oslo.",
+    )
+
+
+@pytest.mark.parametrize(("own", "endpoint"), PAIRS, indirect=["endpoint"])
+async def test_a_stream_that_breaks_ends_with_an_error_in_the_dialects_form(
+    serve: Serve, own: str, endpoint: OneDialect
+) -> None:
+    client = await opened(serve, endpoint)
+    endpoint.model = lambda _: say("It is as warm as one could wish today.")
+    spoken, goal = dialect(own), endpoint.spoken
+    asked = goal.read_request({"stream": True, "messages": [], "input": []})
+    whole = say("It is as warm as one could wish today.").answer(id="1", model="m")
+    endpoint.events = list(goal.write_answer(whole, asked, "error_event"))
+    broken = await ask(client, own, [USER], stream=True)
+    assert broken.problem is not None
+    assert broken.problem.kind == "error_event"
+    assert "cannot be translated" in broken.problem.message
+    assert broken.answer.text.startswith("It is")
+    endpoint.events = [b": nothing but a comment\n\n"]
+    written = spoken.write_request("told", [USER], {"max_tokens": 99, "stream": True}, [OFFERED])
+    nothing = await client.post(f"/t/{TRIAL}/v1/{spoken.PATH}", json=written)
+    assert nothing.status_code == 502
+    assert "cannot be translated" in spoken.read_error(nothing.text)
+    calls = WireLog.model_validate(await closed(client)).model_calls
+    assert [(call.status, call.cause) for call in calls] == [(200, "endpoint"), (502, "endpoint")]
+
+
+@pytest.mark.parametrize("endpoint", sorted({*PATHS.values()} - {"responses"}), indirect=True)
+async def test_an_endpoint_that_does_not_stream_is_streamed_from_all_the_same(
+    serve: Serve, endpoint: OneDialect
+) -> None:
+    client = await opened(serve, endpoint)
+    endpoint.streams = False
+    reading = await ask(client, "responses", [USER], stream=True)
+    assert (reading.problem, reading.answer.calls[0].name) == (None, TOOL["name"])
+
+
+@pytest.mark.parametrize("endpoint", ["messages"], indirect=True)
+async def test_what_the_endpoints_dialect_lacks_is_an_error_that_names_it(serve: Serve, endpoint: OneDialect) -> None:
+    client = await opened(serve, endpoint)
+    await ask(client, CHAT, [USER], seed=7)
+    refused = await ask(client, CHAT, [USER], logprobs=True, top_logprobs=2)
+    assert refused.problem is not None
+    assert refused.problem.kind == "http_400"
+    assert "Messages have no counterpart of 'top_logprobs'" in refused.problem.message
+    assert len(endpoint.asked) == 1
+
+
+async def test_a_model_that_is_missing_is_not_sought_in_another_dialect(serve: Serve, endpoint: OneDialect) -> None:
+    client = await opened(serve, endpoint)
+    endpoint.spoken = dialect("messages")
+    endpoint.refusal = (404, {"error": {"message": "The model `real` does not exist", "code": "model_not_found"}})
+    missing = await client.post(f"/t/{TRIAL}/v1/responses", json={"model": "told", "input": "?"})
+    assert (missing.status_code, missing.json()) == endpoint.refusal
+    assert {*endpoint.paths} == {"responses"}
+
+
+async def test_an_endpoint_that_speaks_nothing_is_told_of_by_its_own_refusal(
+    serve: Serve, endpoint: OneDialect
+) -> None:
+    client = await opened(serve, endpoint)
+    endpoint.spoken = type("Nothing", (), {"PATH": "nothing", "NAME": "nothing"})()
+    for _ in range(2):
+        answer = await client.post(f"/t/{TRIAL}/v1/chat/completions", json={"model": "told", "messages": []})
+        assert (answer.status_code, answer.json()) == (404, {"detail": "Not Found"})
+    assert endpoint.paths.count("responses") == endpoint.paths.count("messages") == 1
+    calls = WireLog.model_validate(await closed(client)).model_calls
+    assert [(call.translated, call.cause) for call in calls] == [("", "endpoint")] * 2
+
+
+async def test_messages_are_translated_and_marked(serve: Serve, endpoint: OneDialect) -> None:
     # To import it takes seconds: only who runs this test does.
     from anthropic import AsyncAnthropic
 
@@ -102,7 +249,7 @@ async def test_messages_are_translated_and_marked(serve: Serve, endpoint: ChatOn
     assert all(call.usage for call in calls)
 
 
-async def test_messages_have_tokens_where_the_endpoint_reports_none(serve: Serve, endpoint: ChatOnly) -> None:
+async def test_messages_have_tokens_where_the_endpoint_reports_none(serve: Serve, endpoint: OneDialect) -> None:
     from anthropic import AsyncAnthropic
 
     client = await opened(serve, endpoint)
@@ -120,7 +267,7 @@ async def test_messages_have_tokens_where_the_endpoint_reports_none(serve: Serve
 
 @pytest.mark.parametrize("identity", ["", "the-same"])
 async def test_responses_are_translated_with_their_earlier_conversation(
-    serve: Serve, endpoint: ChatOnly, identity: str
+    serve: Serve, endpoint: OneDialect, identity: str
 ) -> None:
     client = await opened(serve, endpoint)
     endpoint.identity = identity
@@ -144,7 +291,7 @@ async def test_responses_are_translated_with_their_earlier_conversation(
     assert [(call.status, call.cause) for call in calls[3:]] == [(400, "request")] * 2
 
 
-async def test_errors_of_the_endpoint_have_the_form_of_the_request(serve: Serve, endpoint: ChatOnly) -> None:
+async def test_errors_of_the_endpoint_have_the_form_of_the_request(serve: Serve, endpoint: OneDialect) -> None:
     client = await serve(upstream=endpoint.url, model_retries=0, endpoint_patience=0)
     await client.post("/control/trials", json=registration(model="real"))
     endpoint.status = 413
@@ -157,7 +304,9 @@ async def test_errors_of_the_endpoint_have_the_form_of_the_request(serve: Serve,
     assert json.loads(call.response)["type"] == "error"
 
 
-async def test_what_an_endpoint_lacks_beside_its_models_says_nothing_of_them(serve: Serve, endpoint: ChatOnly) -> None:
+async def test_what_an_endpoint_lacks_beside_its_models_says_nothing_of_them(
+    serve: Serve, endpoint: OneDialect
+) -> None:
     client = await opened(serve, endpoint)
     for number in range(6):
         messages = [{"role": "user", "content": f"hi {number}"}]

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
-from trialbed.wire._exchange import Document, ModelAnswer, ModelMessage, ModelRequest, OfferedTool
+from trialbed.wire._exchange import Document, ModelAnswer, ModelMessage, ModelRequest, OfferedTool, TextKind
 from trialbed.wire._readings import Reading
+from trialbed.wire.dialects._written import AnswerWriter
 
 
 class EventStream(Protocol):
-    """Reads one streamed answer from bytes that may be cut anywhere."""
+    """Reads one streamed answer from bytes that may be cut anywhere.
+
+    Attributes:
+        pieces: those of its texts that have come since the list was emptied, each with its kind; None collects none.
+    """
 
     first_token: float | None
+    pieces: list[tuple[TextKind, str]] | None
 
     @property
     def over(self) -> bool:
@@ -62,6 +68,13 @@ class Dialect(Protocol):
             settings: ``temperature``, ``seed``, ``max_tokens``, and further fields by the dialect's own names.
         """
 
+    def write_settings(self, request: ModelRequest) -> Document:
+        """Return the further fields of a request of any dialect, as this one has them.
+
+        Raises:
+            ValueError: one of them has no counterpart; says which.
+        """
+
     def reply_formats(self, schema: Mapping[str, Any]) -> Sequence[Document]:
         """Return the settings that ask for a reply of this JSON Schema, the strictest first."""
 
@@ -91,6 +104,13 @@ class Dialect(Protocol):
 
         Raises:
             LookupError: the dialect has no such flaw.
+        """
+
+    def open_writer(self, head: ModelAnswer, request: ModelRequest) -> AnswerWriter:
+        """Return a writer of a streamed answer to a request, for one that becomes known piece by piece.
+
+        Args:
+            head: the id, the model and the time of the answer, and the usage with which its stream begins.
         """
 
     def write_error(self, message: str, kind: str, *, code: str | None = None, param: str | None = None) -> Document:

@@ -5,15 +5,48 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from trialbed.wire._exchange import Document, ToolChoice
+from trialbed.wire._exchange import Document, GenerationConfig, ModelMessage, ToolChoice
 from trialbed.wire.dialects._values import mapping_of, text_of
 
 FIRST = frozenset(("system", "developer"))
 """Roles of the messages that instruct."""
 
 
+ERROR = "Error:"
+"""Begins a result that another dialect marks as an error."""
+
+
 class NotWritable(ValueError):
     """A request, or a part of one, cannot be written in a dialect; the text says which and why."""
+
+
+def result_content(message: ModelMessage) -> Any:
+    """Return the content of a message; a result that is marked as an error becomes a text that says so."""
+    if message.is_error and not message.text.startswith(ERROR):
+        return f"{ERROR} {message.text}"
+    return message.content
+
+
+def refuse_settings(wanted: GenerationConfig, goal: str, *names: str) -> None:
+    """Refuse those of the settings that a dialect does not have.
+
+    Args:
+        goal: the dialect, for the message.
+        names: of the settings.
+
+    Raises:
+        NotWritable: one of them asks for something.
+    """
+    usual = GenerationConfig()
+    asked = [name for name in names if getattr(wanted, name) != getattr(usual, name)]
+    if asked:
+        raise NotWritable(
+            f"{goal} have no counterpart of {', '.join(repr(OWN_WORDS.get(name, name)) for name in asked)}"
+        )
+
+
+OWN_WORDS = {"choices": "n"}
+"""Name of a setting -> the one by which the only dialect that has it knows it."""
 
 
 def image_of(part: Mapping[str, Any]) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from trialbed.wire._bodies import excerpt
 from trialbed.wire._events import Event, EventReader
-from trialbed.wire._exchange import Document, ModelAnswer
+from trialbed.wire._exchange import Document, ModelAnswer, TextKind
 from trialbed.wire._json import parse_json_fast
 from trialbed.wire._readings import Problem, Reading, outcome_of
 from trialbed.wire.dialects._values import mapping_of
@@ -34,12 +34,14 @@ class AnswerStream(ABC):
     Attributes:
         LAST: the event that ends a stream, for messages.
         first_token: when the first token with text, arguments or reasoning came; None if none has come yet.
+        pieces: those of its texts that have come since the list was emptied, each with its kind; None collects none.
     """
 
     LAST = "its last event"
 
     def __init__(self) -> None:
         self.first_token: float | None = None
+        self.pieces: list[tuple[TextKind, str]] | None = None
         self._phase = Phase.WAITING
         self._finished = False
         self._events = EventReader()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -90,6 +91,63 @@ INPUT: dict[str, Any] = {"model": "m", "input": "hi"}
 def test_what_has_no_counterpart_is_refused_by_name(name: str, document: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         translate_request(dialect(name).read_request(document))
+
+
+CHAT_ASKED: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+
+
+@pytest.mark.parametrize(
+    ("goal", "more", "words"),
+    [
+        ("messages", {"n": 2}, "Messages have no counterpart of 'n'"),
+        ("messages", {"logprobs": True}, "'top_logprobs'"),
+        ("messages", {"verbosity": "low"}, "'verbosity'"),
+        ("messages", {"response_format": {"type": "json_object"}}, "JSON of any kind"),
+        ("messages", {"messages": [{"role": "user", "content": [{"type": "input_audio"}]}]}, "'input_audio'"),
+        ("responses", {"stop": "END"}, "Responses have no counterpart of 'stop'"),
+        ("responses", {"logit_bias": {"5": 1}}, "'logit_bias'"),
+        ("responses", {"tools": [{"type": "custom", "custom": {"name": "x"}}]}, r"'tools\[0\]'"),
+        ("responses", {"response_format": {"type": "grammar"}}, "'response_format'"),
+        ("responses", {"messages": [{"role": "assistant", "content": [{"type": "refusal"}]}]}, "'refusal'"),
+    ],
+)
+def test_what_another_dialect_lacks_is_refused_by_name(goal: str, more: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        translate_request(dialect(CHAT).read_request({**CHAT_ASKED, **more}), dialect(goal))
+
+
+@pytest.mark.parametrize("goal", ["messages", "responses"])
+def test_all_that_is_asked_in_a_chat_is_translated(goal: str) -> None:
+    schema = {"type": "object", "properties": {}}
+    asked = {
+        **CHAT_ASKED,
+        "temperature": 0.5,
+        "top_p": 0.5,
+        "max_completion_tokens": 9,
+        "seed": 7,
+        "n": 1,
+        "frequency_penalty": 0,
+        "user": "1",
+        "stream": True,
+        "reasoning_effort": "low",
+        "parallel_tool_calls": False,
+        "tools": [{"type": "function", "function": {"name": "find", "parameters": schema, "strict": True}}],
+        "tool_choice": {"type": "function", "function": {"name": "find"}},
+        "response_format": {"type": "json_schema", "json_schema": {"name": "r", "strict": True, "schema": schema}},
+    }
+    read = dialect(CHAT).read_request(asked)
+    found = dialect(goal).read_request(translate_request(read, dialect(goal)))
+    assert (found.problem, found.conflict, found.stream) == ("", "", True)
+    assert found.generation == replace(read.generation, seed=None)
+    assert (found.tool_choice, found.tools[0].source["strict"]) == (read.tool_choice, True)
+
+
+def test_what_only_its_own_dialect_can_read_does_not_pass() -> None:
+    # A field of a careless framework that another dialect would take for its own items.
+    message = {"role": "assistant", "content": "Yes.", "items": [{"type": "message", "content": "No."}]}
+    asked = dialect(CHAT).read_request({**CHAT_ASKED, "messages": [message]})
+    (item,) = translate_request(asked, dialect("responses"))["input"]
+    assert item["content"][0]["text"] == "Yes."
 
 
 def test_all_that_is_asked_of_a_model_is_translated() -> None:

@@ -9,12 +9,13 @@ from trialbed.wire.dialects.chat_completions._answers import (
     read_body,
 )
 from trialbed.wire.dialects.chat_completions._completions import (
+    open_writer,
     write_answer,
     write_chunks,
     write_document,
-    write_error,
     write_message,
 )
+from trialbed.wire.dialects.chat_completions._errors import write_error
 from trialbed.wire.dialects.chat_completions._flaws import DONE_EVENT, FLAWS
 from trialbed.wire.dialects.chat_completions._requests import (
     HEADERS,
@@ -29,6 +30,7 @@ from trialbed.wire.dialects.chat_completions._requests import (
     wants_usage,
     write_request,
 )
+from trialbed.wire.dialects.chat_completions._settings import write_settings
 from trialbed.wire.dialects.chat_completions._streams import StreamReader, open_stream, read_stream
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "first_message",
     "offered_functions",
     "open_stream",
+    "open_writer",
     "read_answer",
     "read_body",
     "read_error",
@@ -59,4 +62,5 @@ __all__ = [
     "write_error",
     "write_message",
     "write_request",
+    "write_settings",
 ]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
+from trialbed.wire._exchange import TextKind
 from trialbed.wire.dialects._values import list_of, objects_of, text_of
 from trialbed.wire.dialects.chat_completions._requests import REASONING
 
@@ -96,6 +97,11 @@ class Assembly:
                 self._note("choice_not_object")
         return token
 
+    def new_texts(self) -> Iterator[tuple[TextKind, str]]:
+        """Yield the pieces of the texts of choice 0 that have come since this was asked last."""
+        if (first := self._choices.get(0)) is not None:
+            yield from first.new_texts()
+
     def completion(self) -> dict[str, Any]:
         """The chunks so far, as a response that was not streamed."""
         choices = [self._choices[number].document(number) for number in sorted(self._choices)]
@@ -126,6 +132,21 @@ class _Choice:
         self._function: _Call | None = None
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
+        self._told: dict[TextKind, int] = {}
+
+    def new_texts(self) -> Iterator[tuple[TextKind, str]]:
+        # Of reasoning that comes under two keys, the second is the same once more.
+        reasoning = next((parts for key in REASONING if (parts := self._texts.get(key))), [])
+        kinds: tuple[tuple[TextKind, list[str]], ...] = (
+            ("reasoning", reasoning),
+            ("text", self._content),
+            ("refusal", self._texts.get("refusal", [])),
+        )
+        for kind, parts in kinds:
+            told = self._told.get(kind, 0)
+            if told < len(parts):
+                self._told[kind] = len(parts)
+                yield kind, "".join(parts[told:])
 
     def add(self, choice: Chunk) -> bool:
         reason = choice.get("finish_reason")

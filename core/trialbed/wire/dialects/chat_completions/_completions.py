@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 from trialbed.wire._events import event_bytes
-from trialbed.wire._exchange import Document, ModelAnswer, ModelRequest, TokenLogprob
+from trialbed.wire._exchange import Document, ModelAnswer, ModelRequest
 from trialbed.wire.dialects._values import PIECE, pieces
+from trialbed.wire.dialects.chat_completions._chunks import ChunkWriter, write_call, write_choice, write_head
 from trialbed.wire.dialects.chat_completions._flaws import DONE_EVENT, OWN_FLAWS, repeat_choices
 from trialbed.wire.dialects.chat_completions._requests import is_raw
 
@@ -22,7 +23,7 @@ def write_message(answer: ModelAnswer) -> Document:
     if answer.reasoning:
         message["reasoning_content"] = answer.reasoning
     if answer.calls:
-        message["tool_calls"] = [_call(answer, number, call.arguments) for number, call in enumerate(answer.calls)]
+        message["tool_calls"] = [write_call(answer, number, call.arguments) for number, call in enumerate(answer.calls)]
     return message
 
 
@@ -54,7 +55,7 @@ def write_document(answer: ModelAnswer, *, raw: bool = False, choices: int = 1) 
         raw: whether it answers a raw prompt: its choice has a text instead of a message.
     """
     said = {"text": _raw_text(answer)} if raw else {"message": write_message(answer)}
-    document = {**_head(answer, "chat.completion"), "choices": [_choice(answer, said, answer.finish_reason)]}
+    document = {**write_head(answer, "chat.completion"), "choices": [write_choice(answer, said, answer.finish_reason)]}
     if answer.usage is not None:
         document["usage"] = dict(answer.usage)
     return repeat_choices([document], choices)[0]
@@ -70,43 +71,21 @@ def write_chunks(
         piece: characters of text or arguments in one chunk; None sends the whole message in one.
         with_usage: whether the usage, where it is reported, comes in a last chunk without choices.
     """
-    said: list[Document]
+    writer = ChunkWriter(answer, with_usage=with_usage)
+    if not raw and piece is not None:
+        return list(writer.rest(answer, piece))
+    said = [{"delta": _whole_delta(answer)}]
+    last: Document = {"delta": {}}
     if raw:
         text = _raw_text(answer)
-        said = [{"text": text}] if piece is None else [{"text": part} for part in pieces(text, piece)]
-    else:
-        deltas = [_whole_delta(answer)] if piece is None else _deltas(answer, piece)
-        said = [{"delta": delta} for delta in deltas]
-    last: Document = {"text": ""} if raw else {"delta": {}}
-    choices = [*(_choice(answer, part, None) for part in said), _choice(answer, last, answer.finish_reason)]
-    head = _head(answer, "chat.completion.chunk")
-    chunks: list[Document] = [{**head, "choices": [choice]} for choice in choices]
-    if with_usage and answer.usage is not None:
-        chunks.append({**head, "choices": [], "usage": dict(answer.usage)})
-    return chunks
+        said = [{"text": part} for part in ([text] if piece is None else pieces(text, piece))]
+        last = {"text": ""}
+    return [*map(writer.chunk, said), *writer.ends(answer, last)]
 
 
-def write_error(message: str, kind: str, *, code: str | None = None, param: str | None = None) -> Document:
-    """Return an error as OpenAI's clients read it.
-
-    Args:
-        kind: the error's ``type``, such as ``invalid_request_error``.
-    """
-    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
-
-
-def _deltas(answer: ModelAnswer, piece: int) -> list[Document]:
-    deltas: list[Document] = [{"role": "assistant", "content": None if answer.content is None else ""}]
-    deltas += [{"reasoning_content": part} for part in pieces(answer.reasoning, piece)]
-    deltas += [{"content": part} for part in pieces(answer.content or "", piece)]
-    deltas += [{"refusal": part} for part in pieces(answer.refusal, piece)]
-    for number, call in enumerate(answer.calls):
-        deltas.append({"tool_calls": [{"index": number, **_call(answer, number, "")}]})
-        deltas += [
-            {"tool_calls": [{"index": number, "function": {"arguments": part}}]}
-            for part in pieces(call.arguments, piece)
-        ]
-    return deltas
+def open_writer(head: ModelAnswer, request: ModelRequest) -> ChunkWriter:
+    """Return a writer of the answer to a request, piece by piece."""
+    return ChunkWriter(head, with_usage=request.wants_usage)
 
 
 def _whole_delta(answer: ModelAnswer) -> Document:
@@ -126,32 +105,3 @@ def _raw_text(answer: ModelAnswer) -> str:
         for place, call in enumerate(answer.calls)
     )
     return f"{text}<|tool_calls_section_begin|>{written}<|tool_calls_section_end|>"
-
-
-def _call(answer: ModelAnswer, number: int, arguments: str) -> Document:
-    call = answer.calls[number]
-    function = {"name": call.name, "arguments": arguments}
-    return {"id": call.id or f"call_{number}", "type": "function", "function": function}
-
-
-def _choice(answer: ModelAnswer, said: Document, finish_reason: str | None) -> Document:
-    return {"index": 0, **said, "logprobs": _logprobs(answer.logprobs), "finish_reason": finish_reason}
-
-
-def _logprobs(tokens: tuple[TokenLogprob, ...] | None) -> Document | None:
-    if tokens is None:
-        return None
-    written = [
-        {**_token(each.token, each.logprob), "top_logprobs": [_token(*other) for other in each.alternatives]}
-        for each in tokens
-    ]
-    return {"content": written}
-
-
-def _token(token: str, logprob: float) -> Document:
-    return {"token": token, "logprob": logprob, "bytes": None}
-
-
-def _head(answer: ModelAnswer, kind: str) -> Document:
-    head = {"id": f"chatcmpl-{answer.id}", "object": kind, "created": answer.created, "model": answer.model}
-    return {**head, "system_fingerprint": answer.fingerprint} if answer.fingerprint else head

@@ -1,12 +1,23 @@
-"""Errors that an endpoint reports, with a status of failure or of success."""
+"""Errors, with a status of failure or of success."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from trialbed.wire._exchange import Document
+
 FAILED = "error"
 """The finish reason with which routers say that a provider failed."""
+
+
+def write_error(message: str, kind: str, *, code: str | None = None, param: str | None = None) -> Document:
+    """Return an error as OpenAI's clients read it.
+
+    Args:
+        kind: the error's ``type``, such as ``invalid_request_error``.
+    """
+    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
 
 
 def reports_error(document: Mapping[str, Any]) -> bool:

@@ -17,8 +17,8 @@ from trialbed.wire._exchange import (
     OfferedTool,
     ToolChoice,
 )
-from trialbed.wire.dialects._parts import allowed_choice, write_part
-from trialbed.wire.dialects._values import list_of, mapping_of, text_of, whole_number
+from trialbed.wire.dialects._parts import allowed_choice, result_content, write_part
+from trialbed.wire.dialects._values import asked_beyond, list_of, mapping_of, text_of, whole_number
 
 NAME = "chat_completions"
 PATH = "chat/completions"
@@ -27,6 +27,16 @@ HEADERS: Mapping[str, str] = MappingProxyType({})
 REASONING = ("reasoning_content", "reasoning")
 """Keys under which endpoints give the reasoning of a model."""
 
+SHARED = (
+    *("temperature", "top_p", "seed", "stop", "n", "logprobs", "top_logprobs", "max_completion_tokens", "max_tokens"),
+    *("parallel_tool_calls", "response_format", "reasoning_effort", "verbosity"),
+    *("metadata", "prompt_cache_key", "safety_identifier", "service_tier", "store", "user"),
+)
+"""Settings that other dialects have, too, or say that they have not, or that do not change an answer."""
+
+FORMATS = (None, "text", "json_object", "json_schema")
+"""Types of a wanted form of the answer that other dialects have, too."""
+
 READ = frozenset(("model", "messages", "tools", "tool_choice", "stream", "stream_options"))
 """Fields of a request that are not settings."""
 
@@ -34,9 +44,6 @@ READ = frozenset(("model", "messages", "tools", "tool_choice", "stream", "stream
 LIMITS = ("max_completion_tokens", "max_tokens")
 
 MOST_CHOICES = 128
-
-ERROR = "Error:"
-"""Begins a result that another dialect marks as an error."""
 
 OWN = frozenset(("image_url", "input_audio", "file", "refusal"))
 """Types of parts that are passed on as they are."""
@@ -101,6 +108,16 @@ class ChatRequest(ModelRequest):
         """Return whether a last chunk with the usage is asked for."""
         return wants_usage(self.document)
 
+    @property
+    def foreign(self) -> tuple[str, ...]:
+        """The fields that no other dialect has, and that change the answer."""
+        found = self.document
+        wanted = mapping_of(found.get("response_format")).get("type")
+        form = () if wanted in FORMATS else ("response_format",)
+        tools = list_of(found.get("tools"))
+        own = (f"tools[{place}]" for place, tool in enumerate(tools) if not list(offered_functions({"tools": [tool]})))
+        return (*asked_beyond(self.settings, SHARED), *form, *own)
+
     def _problem(self) -> str:
         return "" if isinstance(self.document.get("messages"), list) else "'messages' must be a list"
 
@@ -163,9 +180,7 @@ def _write_call(call: Call) -> Document:
 
 def _write_content(message: ModelMessage) -> Any:
     """Return a content: parts of other dialects in the own words, a result that is an error as a text that says so."""
-    content = message.content
-    if message.is_error and not message.text.startswith(ERROR):
-        return f"{ERROR} {message.text}"
+    content = result_content(message)
     return [_write_part(part) for part in content] if isinstance(content, list) else content
 
 

@@ -48,6 +48,8 @@ class StreamReader(AnswerStream):
             return
         self._phase = Phase.OPEN
         token = self._assembly.add(found)
+        if token and self.pieces is not None:
+            self.pieces += self._assembly.new_texts()
         if token and self.first_token is None:
             self.first_token = now
         if token and self._finished:

@@ -13,8 +13,15 @@ from trialbed.wire.dialects.messages._requests import (
     reply_formats,
     write_request,
 )
+from trialbed.wire.dialects.messages._settings import write_settings
 from trialbed.wire.dialects.messages._streams import StreamReader, open_stream, read_stream
-from trialbed.wire.dialects.messages._writing import write_answer, write_document, write_events, write_message
+from trialbed.wire.dialects.messages._writing import (
+    open_writer,
+    write_answer,
+    write_document,
+    write_events,
+    write_message,
+)
 
 __all__ = [
     "FLAWS",
@@ -24,6 +31,7 @@ __all__ = [
     "MessagesRequest",
     "StreamReader",
     "open_stream",
+    "open_writer",
     "read_answer",
     "read_body",
     "read_error",
@@ -36,4 +44,5 @@ __all__ = [
     "write_events",
     "write_message",
     "write_request",
+    "write_settings",
 ]

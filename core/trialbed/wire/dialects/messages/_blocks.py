@@ -124,7 +124,8 @@ def _assistant_content(message: ModelMessage) -> Any:
         block.get("type") in THOUGHTS for block in objects_of(source.get("content"))
     ):
         return list_of(source.get("content"))
-    return write_blocks(message)
+    # The words of a refusal have no place of their own here.
+    return write_blocks(replace(message, content=message.text + message.refusal))
 
 
 THOUGHTS = frozenset(("thinking", "redacted_thinking"))

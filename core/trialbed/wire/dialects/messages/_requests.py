@@ -198,7 +198,8 @@ def _read_tool(tool: Mapping[str, Any]) -> OfferedTool:
 
 def _write_tool(tool: OfferedTool) -> Document:
     schema = tool.parameters if isinstance(tool.parameters, Mapping) else {}
-    return {"name": tool.name, "description": tool.description, "input_schema": {"type": "object", **schema}}
+    written = {"name": tool.name, "description": tool.description, "input_schema": {"type": "object", **schema}}
+    return {**written, "strict": True} if tool.source.get("strict") is True else written
 
 
 def _reply_schema(wanted: Any) -> Mapping[str, Any] | None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from trialbed.wire._exchange import Call, Document, ModelAnswer
+from trialbed.wire._exchange import Call, Document, ModelAnswer, TextKind
 from trialbed.wire._readings import Problem, Reading
 from trialbed.wire.dialects._streamed import TypedStream
 from trialbed.wire.dialects._values import mapping_of, text_of
@@ -30,6 +30,9 @@ TEXTS = {
 """Type of a delta -> its field, and the field of the block that it adds to."""
 
 PARTIAL = "partial_json"
+
+KINDS: dict[str, TextKind] = {"text": "text", "thinking": "reasoning"}
+"""Field of a block -> the kind of its text."""
 
 
 class StreamReader(TypedStream):
@@ -61,6 +64,8 @@ class StreamReader(TypedStream):
     def _begin(self, event: Mapping[str, Any]) -> bool:
         block = _Block(mapping_of(event.get("content_block")))
         self._blocks[self._place(event, "index", len(self._blocks))] = block
+        if self.pieces is not None:
+            self.pieces += [(kind, text) for field, kind in KINDS.items() if (text := text_of(block.first.get(field)))]
         return bool(block.first.get("text") or block.first.get("input"))
 
     def _extend(self, event: Mapping[str, Any]) -> bool:
@@ -69,7 +74,10 @@ class StreamReader(TypedStream):
         if block is None:
             self._note("call_index_wrong")
             block = self._blocks[place] = _Block({"type": "text"})
-        return block.add(mapping_of(event.get("delta")))
+        delta = mapping_of(event.get("delta"))
+        if self.pieces is not None:
+            self.pieces += [(kind, text) for field, kind in KINDS.items() if (text := text_of(delta.get(field)))]
+        return block.add(delta)
 
     def _problem_at_end(self) -> Problem | None:
         return problem_of(self._document())

@@ -14,8 +14,15 @@ from trialbed.wire.dialects.responses._requests import (
     reply_formats,
     write_request,
 )
+from trialbed.wire.dialects.responses._settings import write_settings
 from trialbed.wire.dialects.responses._streams import StreamReader, open_stream, read_stream
-from trialbed.wire.dialects.responses._writing import write_answer, write_document, write_events, write_message
+from trialbed.wire.dialects.responses._writing import (
+    open_writer,
+    write_answer,
+    write_document,
+    write_events,
+    write_message,
+)
 
 __all__ = [
     "FLAWS",
@@ -26,6 +33,7 @@ __all__ = [
     "ResponsesRequest",
     "StreamReader",
     "open_stream",
+    "open_writer",
     "read_answer",
     "read_body",
     "read_error",
@@ -38,4 +46,5 @@ __all__ = [
     "write_events",
     "write_message",
     "write_request",
+    "write_settings",
 ]

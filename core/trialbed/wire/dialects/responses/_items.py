@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from trialbed.wire._exchange import Call, Document, ModelMessage
-from trialbed.wire.dialects._parts import FIRST, write_part
+from trialbed.wire.dialects._parts import FIRST, result_content, write_part
 from trialbed.wire.dialects._values import list_of, mapping_of, objects_of, text_of
 
 OWN = frozenset(("input_text", "input_image", "input_file", "output_text", "refusal"))
@@ -78,7 +78,8 @@ def write_conversation(messages: Sequence[ModelMessage]) -> Document:
 
 def _write_message(message: ModelMessage, place: int) -> Iterator[Document]:
     if message.role == "tool":
-        output = message.content if isinstance(message.content, str) else _input_parts(message.content)
+        said = result_content(message)
+        output = said if isinstance(said, str) else _input_parts(said)
         yield {"type": "function_call_output", "call_id": message.call_id, "output": output}
     elif message.role == "assistant":
         items = mapping_of(message.source).get("items")

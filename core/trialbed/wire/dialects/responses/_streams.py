@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from trialbed.wire._exchange import Document, ModelAnswer
+from trialbed.wire._exchange import Document, ModelAnswer, TextKind
 from trialbed.wire._readings import Problem, Reading
 from trialbed.wire.dialects._streamed import TypedStream
 from trialbed.wire.dialects._values import list_of, mapping_of, text_of
@@ -29,6 +29,8 @@ DELTAS = {
     "response.reasoning_text.delta": "thought",
 }
 """Type of an event -> the text of an item that it adds to."""
+
+KINDS: dict[str, TextKind] = {"text": "text", "refusal": "refusal", "thought": "reasoning"}
 
 
 class StreamReader(TypedStream):
@@ -64,6 +66,8 @@ class StreamReader(TypedStream):
         text = text_of(event.get("delta"))
         if text:
             self._items[place].texts.setdefault(field, []).append(text)
+            if self.pieces is not None and field in KINDS:
+                self.pieces.append((KINDS[field], text))
         return bool(text)
 
     def _problem_at_end(self) -> Problem | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pytest
@@ -11,7 +12,7 @@ from support.cases import for_each
 from support.dialects import ANSWERS, answer_to, odd_events, said
 from support.examples import examples
 
-from trialbed.wire import ModelAnswer
+from trialbed.wire import ModelAnswer, usage_counts
 from trialbed.wire.dialects import dialect, messages, responses
 
 ITEMS = ["created", "output_item.added", "output_item.done", "output_text.delta", "completed", "incomplete", "failed"]
@@ -57,6 +58,45 @@ def test_what_is_written_is_read_again(name: str, answer: ModelAnswer, piece: in
     for reading, loosely in ((streamed, False), (whole, spoken.objects)):
         assert (reading.problem, reading.notes) == (None, ())
         assert said(reading.answer, loosely=loosely) == said(answer, loosely=loosely)
+
+
+@for_each("name", ["chat_completions", *DIALECTS])
+@given(ANSWERS, st.sampled_from([1, 8, None]), st.sampled_from(["chat_completions", *DIALECTS]))
+@settings(max_examples=examples(0.5))
+def test_an_answer_that_is_written_as_it_is_read_is_the_same(
+    name: str, answer: ModelAnswer, piece: int | None, source: str
+) -> None:
+    asked = {"stream": True, "messages": [], "input": [], "stream_options": {"include_usage": True}}
+    reader = dialect(source).open_stream(())
+    reader.pieces = pieces = []
+    head = ModelAnswer(model="m", id="1", usage=usage_counts(0, 0))
+    writer = dialect(name).open_writer(head, dialect(name).read_request(asked))
+    body = b""
+    for part in dialect(source).write_answer(answer, dialect(source).read_request(asked), piece=piece):
+        reader.feed(part)
+        body += b"".join(writer.add(kind, text) for kind, text in pieces)
+        pieces.clear()
+    read = reader.end().answer
+    body += writer.end(replace(read, id="1"))
+    stream = dialect(name).open_stream(())
+    stream.feed(body)
+    reading = stream.end()
+    assert (reading.problem, reading.notes) == (None, ())
+    assert said(replace(reading.answer, id="1")) == said(replace(read, id="1"))
+
+
+@for_each("name", ["chat_completions", *DIALECTS])
+def test_an_answer_that_ends_as_another_is_not_written(name: str) -> None:
+    asked = dialect(name).read_request({"stream": True, "messages": [], "input": []})
+    writer = dialect(name).open_writer(ModelAnswer(model="m", id="1"), asked)
+    body = writer.add("text", "Hot")
+    with pytest.raises(ValueError, match="another one than it began"):
+        writer.end(ModelAnswer(content="Cold"))
+    stream = dialect(name).open_stream(())
+    stream.feed(body + writer.fail("it changed its mind", "server_error"))
+    problem = stream.end().problem
+    assert problem is not None
+    assert (problem.kind, "changed its mind" in problem.message) == ("error_event", True)
 
 
 @for_each("name", DIALECTS)

@@ -1,0 +1,117 @@
+"""The common part of writers of streams."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+
+from trialbed.wire._events import event_bytes
+from trialbed.wire._exchange import COMPLETE, Document, ModelAnswer, TextKind
+from trialbed.wire.dialects._parts import NotWritable
+from trialbed.wire.dialects._values import pieces
+
+
+class AnswerWriter(ABC):
+    """Writes one answer as a stream: its texts as they come, its calls and its end once all of it is known.
+
+    Args:
+        head: the id, the model and the time of the answer, and the usage with which its stream begins.
+    """
+
+    def __init__(self, head: ModelAnswer) -> None:
+        self._head = head
+        self._begun = False
+        self._said: dict[TextKind, list[str]] = {}
+
+    def add(self, kind: TextKind, text: str) -> bytes:
+        """Return the events of a further piece of a text."""
+        self._said.setdefault(kind, []).append(text)
+        return self._encode([*self._first(kind), *self._part(kind, (text,))])
+
+    def end(self, answer: ModelAnswer) -> bytes:
+        """Return the events of all that is not written yet, and of the end.
+
+        Args:
+            answer: the whole.
+
+        Raises:
+            NotWritable: what has been written is not the beginning of it.
+        """
+        return self._encode(self.rest(answer, None)) + self._after()
+
+    def fail(self, message: str, kind: str, *, code: str | None = None) -> bytes:
+        """Return the events with which a stream ends that cannot go on; ``kind``: the error's type."""
+        return self._encode(self._failure(message, kind, code)) + self._after()
+
+    def rest(self, answer: ModelAnswer, piece: int | None) -> Iterator[Document]:
+        """Yield the events of all that is not written yet, and of the end; ``piece``: characters of one event."""
+        cut = answer.finish_reason is not None and answer.finish_reason not in COMPLETE
+        yield from self._first("" if answer.content is None else "text")
+        for kind, text in _texts(answer):
+            left = self._left(kind, text)
+            if left is not None:
+                yield from self._part(kind, pieces(left, piece))
+        yield from self._close(cut=cut and not answer.calls)
+        for place in range(len(answer.calls)):
+            yield from self._call(answer, place, piece, cut=cut and place == len(answer.calls) - 1)
+        yield from self._last(answer)
+
+    def _left(self, kind: TextKind, text: str) -> str | None:
+        """Return the part of a text that is not written yet; None where all of it is."""
+        said = self._said.get(kind)
+        if said is None:
+            return text
+        if kind == "reasoning":
+            # Several thoughts are joined in the whole in another way.
+            return None
+        written = "".join(said)
+        if not text.startswith(written):
+            raise NotWritable("the answer ends as another one than it began")
+        return text[len(written) :] or None
+
+    def _first(self, kind: str) -> Iterable[Document]:
+        """Return the events of the beginning, where it is not written yet."""
+        if self._begun:
+            return ()
+        self._begun = True
+        return self._begin(kind)
+
+    def _encode(self, events: Iterable[Document]) -> bytes:
+        return b"".join(event_bytes(event, event["type"]) for event in events)
+
+    def _after(self) -> bytes:
+        """Return what follows the last event."""
+        return b""
+
+    @abstractmethod
+    def _begin(self, kind: str) -> Iterable[Document]:
+        """Return the events of the beginning; ``kind``: of the first text, empty where there is none."""
+
+    @abstractmethod
+    def _part(self, kind: TextKind, texts: Iterable[str]) -> Iterable[Document]:
+        """Return the events of pieces of a text, and of its beginning where another one came before."""
+
+    @abstractmethod
+    def _close(self, *, cut: bool) -> Iterable[Document]:
+        """Return the events of the end of the text that was written last; ``cut``: whether the answer ends with it."""
+
+    @abstractmethod
+    def _call(self, answer: ModelAnswer, place: int, piece: int | None, *, cut: bool) -> Iterable[Document]:
+        """Return the events of a call."""
+
+    @abstractmethod
+    def _last(self, answer: ModelAnswer) -> Iterable[Document]:
+        """Return the events of the end."""
+
+    @abstractmethod
+    def _failure(self, message: str, kind: str, code: str | None) -> Iterable[Document]:
+        """Return the events of an error."""
+
+
+def _texts(answer: ModelAnswer) -> Iterator[tuple[TextKind, str]]:
+    if answer.reasoning:
+        yield "reasoning", answer.reasoning
+    if answer.content is not None:
+        yield "text", answer.text
+    if answer.refusal:
+        yield "refusal", answer.refusal

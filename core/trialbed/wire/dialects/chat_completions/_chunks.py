@@ -1,0 +1,99 @@
+"""Writes the chunks of a streamed completion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from trialbed.wire._events import event_bytes
+from trialbed.wire._exchange import Document, ModelAnswer, TextKind, TokenLogprob
+from trialbed.wire.dialects._values import pieces
+from trialbed.wire.dialects._written import AnswerWriter
+from trialbed.wire.dialects.chat_completions._errors import write_error
+from trialbed.wire.dialects.chat_completions._flaws import DONE_EVENT
+
+FIELDS: dict[TextKind, str] = {"reasoning": "reasoning_content", "text": "content", "refusal": "refusal"}
+"""Kind of a text -> its field."""
+
+
+class ChunkWriter(AnswerWriter):
+    """Writes one completion, chunk by chunk.
+
+    Args:
+        with_usage: whether the usage, where it is reported, comes in a last chunk without choices.
+    """
+
+    def __init__(self, head: ModelAnswer, *, with_usage: bool) -> None:
+        super().__init__(head)
+        self._with_usage = with_usage
+        self._fixed = write_head(head, "chat.completion.chunk")
+
+    def chunk(self, said: Document, finish_reason: str | None = None) -> Document:
+        """Return the chunk that says this."""
+        return {**self._fixed, "choices": [write_choice(self._head, said, finish_reason)]}
+
+    def ends(self, answer: ModelAnswer, said: Document) -> Iterator[Document]:
+        """Yield the chunk with the finish reason, and the one with the usage."""
+        yield self.chunk(said, answer.finish_reason)
+        if self._with_usage and answer.usage is not None:
+            yield {**self._fixed, "choices": [], "usage": dict(answer.usage)}
+
+    def _encode(self, events: Iterable[Document]) -> bytes:
+        return b"".join(map(event_bytes, events))
+
+    def _after(self) -> bytes:
+        return DONE_EVENT
+
+    def _begin(self, kind: str) -> list[Document]:
+        return [self.chunk({"delta": {"role": "assistant", "content": "" if kind == "text" else None}})]
+
+    def _part(self, kind: TextKind, texts: Iterable[str]) -> Iterator[Document]:
+        field = FIELDS[kind]
+        return (self.chunk({"delta": {field: text}}) for text in texts)
+
+    def _close(self, *, cut: bool) -> tuple[Document, ...]:
+        del cut
+        return ()
+
+    def _call(self, answer: ModelAnswer, place: int, piece: int | None, *, cut: bool) -> Iterator[Document]:
+        del cut
+        yield self.chunk({"delta": {"tool_calls": [{"index": place, **write_call(answer, place, "")}]}})
+        for part in pieces(answer.calls[place].arguments, piece):
+            yield self.chunk({"delta": {"tool_calls": [{"index": place, "function": {"arguments": part}}]}})
+
+    def _last(self, answer: ModelAnswer) -> Iterator[Document]:
+        return self.ends(answer, {"delta": {}})
+
+    def _failure(self, message: str, kind: str, code: str | None) -> list[Document]:
+        return [write_error(message, kind, code=code)]
+
+
+def write_call(answer: ModelAnswer, number: int, arguments: str) -> Document:
+    """Return a call; one without an id gets one."""
+    call = answer.calls[number]
+    function = {"name": call.name, "arguments": arguments}
+    return {"id": call.id or f"call_{number}", "type": "function", "function": function}
+
+
+def write_choice(answer: ModelAnswer, said: Document, finish_reason: str | None) -> Document:
+    """Return the choice that says this."""
+    return {"index": 0, **said, "logprobs": _logprobs(answer.logprobs), "finish_reason": finish_reason}
+
+
+def _logprobs(tokens: tuple[TokenLogprob, ...] | None) -> Document | None:
+    if tokens is None:
+        return None
+    written = [
+        {**_token(each.token, each.logprob), "top_logprobs": [_token(*other) for other in each.alternatives]}
+        for each in tokens
+    ]
+    return {"content": written}
+
+
+def _token(token: str, logprob: float) -> Document:
+    return {"token": token, "logprob": logprob, "bytes": None}
+
+
+def write_head(answer: ModelAnswer, kind: str) -> Document:
+    """Return the fields beside the choices; ``kind``: of the object."""
+    head = {"id": f"chatcmpl-{answer.id}", "object": kind, "created": answer.created, "model": answer.model}
+    return {**head, "system_fingerprint": answer.fingerprint} if answer.fingerprint else head

@@ -1,0 +1,189 @@
+"""Requests that offer tools in words and want an answer in marked fields, as DSPy's ReAct writes them."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from trialbed.wire import Call, ModelMessage, ModelRequest, OfferedTool
+from trialbed_scripted._turns import Turn
+from trialbed_scripted.schemas import filled_json
+
+LONGEST = 400_000
+"""Characters of a message that are read."""
+
+LONGEST_ARGUMENTS = 20_000
+"""Characters of the description of a tool's arguments that are read."""
+
+THOUGHT, NAME, ARGUMENTS = "next_thought", "next_tool_name", "next_tool_args"
+"""The fields of a step: why, which tool, and its arguments."""
+
+FINISH = "finish"
+"""The tool with which a step ends the steps."""
+
+FAILED = "Execution error in "
+"""Begins what came of a call that failed."""
+
+TRAJECTORY = "trajectory"
+"""The field with the steps before, which are fields of their own."""
+
+AGAIN = "\n\nRespond with "
+HEAD = "Your output fields are:\n"
+INTERACTIONS = "All interactions will be structured in the following way"
+JSON = "Outputs will be a JSON object with the following fields."
+MARK = re.compile(r"^\[\[ ## (\w{1,100}) ## \]\][ \t]*", re.MULTILINE)
+OUTPUT = re.compile(r"^\d{1,3}\. `(\w{1,100})` \(", re.MULTILINE)
+NOTE = re.compile(r"\{(\w{1,100})\} {8}# note: the value you produce ([^\n]{1,20000})")
+TOOL = re.compile(
+    r"^\s*\(\d{1,4}\) (?P<name>[^\s,]{1,128}?)(?:, whose description is <desc>(?P<text>[^\n]*?)</desc>)?\."
+    r" It takes arguments (?P<args>\{[^\n]*\})\.[ \t]*$",
+    re.MULTILINE,
+)
+STEP = re.compile(r"(tool_name|tool_args|observation)_(\d{1,6})")
+NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?")
+
+
+@dataclass(frozen=True)
+class FieldForm:
+    """The form in which a request wants its answer.
+
+    Attributes:
+        outputs: the fields, each with what its value must be; empty for any text.
+        as_json: whether they shall be those of a JSON object.
+        tools: those of which a step may call one.
+        messages: the question, and each earlier step as the call and the result that it is.
+    """
+
+    outputs: Mapping[str, str]
+    as_json: bool
+    tools: tuple[OfferedTool, ...]
+    messages: tuple[ModelMessage, ...]
+
+    @property
+    def is_step(self) -> bool:
+        """Return whether the answer is to be a step."""
+        return NAME in self.outputs
+
+    @property
+    def steps(self) -> int:
+        """The number of the steps before."""
+        return sum(len(message.calls) for message in self.messages)
+
+    def fill(self, turn: Turn) -> Turn:
+        """Return a turn as an answer in this form: of a call the step, of a text the fields or the end of the steps."""
+        text = turn.text or ""
+        call = turn.calls[0] if turn.calls else Call(FINISH, "{}")
+        if self.is_step:
+            thought = f"I call {call.name}." if turn.calls else "I have all that I need."
+            values = {**dict.fromkeys(self.outputs, thought), NAME: call.name, ARGUMENTS: call.arguments}
+        else:
+            values = {name: _value(text, wanted) for name, wanted in self.outputs.items()}
+        return replace(turn, text=self._write(values), calls=())
+
+    def _write(self, values: Mapping[str, str]) -> str:
+        if self.as_json:
+            written = {name: _parsed(value) if self.outputs[name] else value for name, value in values.items()}
+            return json.dumps(written, ensure_ascii=False)
+        parts = [f"[[ ## {name} ## ]]\n{value}" for name, value in values.items()]
+        return "\n\n".join([*parts, "[[ ## completed ## ]]"])
+
+
+def read_form(request: ModelRequest) -> FieldForm | None:
+    """Return the form in which a request wants its answer; None where it wants none."""
+    system = next((one.text[:LONGEST] for one in request.messages if one.role in ("system", "developer")), "")
+    before, _, after = system.partition(HEAD)
+    fields, found, structure = after.partition(INTERACTIONS)
+    if not before or not found or request.tools:
+        return None
+    notes = dict(NOTE.findall(structure.replace('\\"', '"')))
+    outputs = {name: notes.get(name, "").rstrip('",') for name in OUTPUT.findall(fields)}
+    asked = request.messages[-1].text
+    if not outputs:
+        return None
+    return FieldForm(
+        outputs=outputs,
+        as_json=JSON in structure,
+        tools=tuple(_read_tools(structure)),
+        messages=tuple(_read_steps(asked[:LONGEST])),
+    )
+
+
+def one_call(first: Turn, turn: Turn, form: FieldForm) -> Turn:
+    """Return the next call alone of a turn that made several at once, as a step has one.
+
+    Args:
+        first: the policy's turn before any step.
+        turn: its turn after those of the form.
+    """
+    done = form.steps
+    if not form.is_step or len(first.calls) < 2 or done >= len(first.calls):
+        return turn
+    return replace(first, calls=first.calls[done : done + 1], played=first.played[done : done + 1])
+
+
+def _read_tools(text: str) -> Iterator[OfferedTool]:
+    for match in TOOL.finditer(text):
+        if match["name"] != FINISH:
+            yield OfferedTool(match["name"], match["text"] or "", _schema(match["args"]))
+
+
+def _schema(written: str) -> Mapping[str, Any]:
+    """Return the JSON Schema of arguments written as Python writes a mapping; one that allows all otherwise."""
+    try:
+        found = ast.literal_eval(written) if len(written) <= LONGEST_ARGUMENTS else None
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        return {}
+    required = [name for name, one in found.items() if not (isinstance(one, dict) and "default" in one)]
+    return {"type": "object", "properties": found, "required": required}
+
+
+def _read_steps(text: str) -> Iterator[ModelMessage]:
+    """Yield the question, and the call and the result of each step, without the one that ends."""
+    marks = list(MARK.finditer(text))
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    sections = [(mark[1], text[mark.end() : end].strip()) for mark, end in zip(marks, ends, strict=True)]
+    if sections:
+        # The form of the answer is said once more at the end.
+        name, last = sections[-1]
+        sections[-1] = name, last.rpartition(AGAIN)[0] or last
+    steps: dict[str, dict[str, str]] = {}
+    question = []
+    for name, said in sections:
+        if step := STEP.fullmatch(name):
+            steps.setdefault(step[2], {})[step[1]] = said
+        elif name != TRAJECTORY:
+            question.append(said)
+    yield ModelMessage(role="user", content="\n".join(question))
+    for place, step in steps.items():
+        name = step.get("tool_name", "")
+        if name != FINISH:
+            result = step.get("observation", "")
+            yield ModelMessage(calls=(Call(name, step.get("tool_args", ""), place),))
+            yield ModelMessage(role="tool", content=result, call_id=place, is_error=result.startswith(FAILED))
+
+
+def _value(text: str, wanted: str) -> str:
+    """Return a value for a field that says what a text says, as far as it may."""
+    _, has_schema, schema = wanted.partition("JSON schema: ")
+    if has_schema:
+        return filled_json(_parsed(schema), text)
+    if "float" in wanted or "int" in wanted:
+        found = NUMBER.search(text)
+        return found[0].partition("." if "int" in wanted else " ")[0] if found else "0"
+    if "True or False" in wanted:
+        return "True"
+    _, several, values = wanted.partition("one of: ")
+    return next((one for one in values.split("; ") if one in text), values.split("; ")[0]) if several else text
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
