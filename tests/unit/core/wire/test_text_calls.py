@@ -33,6 +33,8 @@ OSLO = '{"city": "Oslo"}'
         "<function=look_up>\n<parameter=city>\nOslo\n</parameter>\n</function>",
         'Thought: I need it.\nAction: look_up\nAction Input: {"city": "Oslo"}\n',
         '<|tool_call_begin|>functions.look_up:0<|tool_call_argument_begin|>{"city": "Oslo"}<|tool_call_end|>',
+        '[[ ## next_tool_name ## ]]\nlook_up\n\n[[ ## next_tool_args ## ]]\n{"city": "Oslo"}\n\n[[ ## completed ## ]]',
+        '{"next_thought": "hm", "next_tool_name": "look_up", "next_tool_args": {"city": "Oslo"}}',
         '[look_up(city="Oslo")]',
         '```python\nprint(look_up(city="Oslo"))\n```',
         '<think>maybe {"name": "add", "arguments": {}}</think>{"name": "look_up", "arguments": {"city": "Oslo"}}',
@@ -109,6 +111,7 @@ def test_an_answer_that_names_no_tool_has_no_call(value: object, before: str, af
 pieces = st.sampled_from(
     ["{", "}", "[", "]", '"', "\\", ":", ",", "name", '"name"', '"arguments"', "look_up", "<function=", ">",
      "</function>", "<tool_call>", "<|tool_call_begin|>", "<think>", "Action:", "\nAction Input:", "```python", "```",
+     "[[ ## next_tool_name ## ]]", "[[ ## next_tool_args ## ]]",
      "(", ")", "=", "1", "\ud800", "\0", " "]
 )  # fmt: skip
 
