@@ -155,8 +155,8 @@ def _read_steps(text: str) -> Iterator[ModelMessage]:
     steps: dict[str, dict[str, str]] = {}
     question = []
     for name, said in sections:
-        if step := STEP.fullmatch(name):
-            steps.setdefault(step[2], {})[step[1]] = said
+        if match := STEP.fullmatch(name):
+            steps.setdefault(match[2], {})[match[1]] = said
         elif name != TRAJECTORY:
             question.append(said)
     yield ModelMessage(role="user", content="\n".join(question))

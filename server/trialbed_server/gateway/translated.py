@@ -73,7 +73,7 @@ class TranslatedAnswer(ResponseWriter):
             self._stream.refuse("too_long", f"it has more than {READ_LIMIT} bytes")
         self._stream.feed(chunk)
         for kind, text in self._stream.pieces or ():
-            await self._send(self._events.add(kind, text))
+            await self._pass_on(self._events.add(kind, text))
         if self._stream.pieces:
             self._stream.pieces.clear()
 
@@ -112,7 +112,7 @@ class TranslatedAnswer(ResponseWriter):
         except ValueError as error:
             await self._break(str(error), "endpoint")
             return
-        await self._send(rest)
+        await self._pass_on(rest)
         await self._writer.finish()
 
     async def _fail(self, reading: Reading) -> None:
@@ -128,10 +128,10 @@ class TranslatedAnswer(ResponseWriter):
             await self._writer.error(words, 502, KIND, cause)
             return
         self.exchange.failed(words, cause)
-        await self._send(self._events.fail(words, "server_error"))
+        await self._pass_on(self._events.fail(words, "server_error"))
         await self._writer.finish()
 
-    async def _send(self, events: bytes) -> None:
+    async def _pass_on(self, events: bytes) -> None:
         if not self._writer.started:
             await self._writer.start(200, [EVENTS_TYPE, NOT_CACHED])
         await self._writer.write(events)

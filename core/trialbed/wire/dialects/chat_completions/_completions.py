@@ -74,7 +74,7 @@ def write_chunks(
     writer = ChunkWriter(answer, with_usage=with_usage)
     if not raw and piece is not None:
         return list(writer.rest(answer, piece))
-    said = [{"delta": _whole_delta(answer)}]
+    said: list[Document] = [{"delta": _whole_delta(answer)}]
     last: Document = {"delta": {}}
     if raw:
         text = _raw_text(answer)

@@ -16,8 +16,17 @@ from trialbed.wire._exchange import (
     OfferedTool,
     ToolChoice,
 )
-from trialbed.wire.dialects._pairs import open_call, stray_result
-from trialbed.wire.dialects._values import asked_beyond, list_of, mapping_of, number, schema_of, text_of, whole_number
+from trialbed.wire.dialects._pairs import SHOWN, open_call, stray_result
+from trialbed.wire.dialects._values import (
+    asked_beyond,
+    list_of,
+    mapping_of,
+    number,
+    objects_of,
+    schema_of,
+    text_of,
+    whole_number,
+)
 from trialbed.wire.dialects.messages._blocks import read_message, write_messages
 
 NAME = "messages"
@@ -128,7 +137,11 @@ class MessagesRequest(ModelRequest):
                 f"messages: unexpected `tool_use_id` found in `tool_result` blocks: {stray}. Each `tool_result` block "
                 "must have a corresponding `tool_use` block in the previous message."
             )
-        left = open_call(messages, at_once=True)
+        twice = _twice(self.document)
+        if twice is not None:
+            why = "each tool_use must have a single result. Found multiple `tool_result` blocks with id:"
+            return f"messages: {why} {twice}"
+        left = open_call(messages, at_once=True) or _late_result(self.document)
         if left is not None:
             return (
                 f"messages: `tool_use` ids were found without `tool_result` blocks immediately after: {left}. Each "
@@ -180,6 +193,42 @@ def _joined(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
         else:
             joined.append(message)
     return joined
+
+
+def _answers(document: Mapping[str, Any]) -> Iterator[list[Any]]:
+    """Yield the blocks of what is said to the model between its messages, as the vendor takes them for one message."""
+    blocks: list[Any] = []
+    for message in objects_of(document.get("messages")):
+        if message.get("role") == "user":
+            content = message.get("content")
+            blocks += [content] if isinstance(content, str) else list_of(content)
+        elif blocks:
+            yield blocks
+            blocks = []
+    yield blocks
+
+
+def _twice(document: Mapping[str, Any]) -> str | None:
+    """Return the id of a call that has two results at once; None where none has."""
+    for blocks in _answers(document):
+        made = [text_of(block.get("tool_use_id")) for block in blocks if _is_result(block)]
+        if len(made) > len({*made}):
+            return next(one for one in made if made.count(one) > 1)[:SHOWN]
+    return None
+
+
+def _late_result(document: Mapping[str, Any]) -> str | None:
+    """Return the id of the call of the first result that does not come before all else; None if each does."""
+    for blocks in _answers(document):
+        first = next((place for place, block in enumerate(blocks) if not _is_result(block)), len(blocks))
+        late = next((block for block in blocks[first:] if _is_result(block)), None)
+        if late is not None:
+            return text_of(late.get("tool_use_id"))[:SHOWN]
+    return None
+
+
+def _is_result(block: Any) -> bool:
+    return isinstance(block, Mapping) and block.get("type") == "tool_result"
 
 
 def _client_tools(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

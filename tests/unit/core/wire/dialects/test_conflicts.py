@@ -13,6 +13,10 @@ USE: dict[str, Any] = {"role": "assistant", "content": [{"type": "tool_use", "id
 RESULT: dict[str, Any] = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]}
 USE_TOO: dict[str, Any] = {"role": "assistant", "content": [{**USE["content"][0], "id": "u"}]}
 BOTH: dict[str, Any] = {"role": "user", "content": [*RESULT["content"], {**RESULT["content"][0], "tool_use_id": "u"}]}
+TEXT: dict[str, Any] = {"type": "text", "text": "there"}
+LATE: dict[str, Any] = {"role": "user", "content": [TEXT, *RESULT["content"]]}
+EARLY: dict[str, Any] = {"role": "user", "content": [*RESULT["content"], TEXT]}
+TWICE: dict[str, Any] = {"role": "user", "content": [*RESULT["content"], *RESULT["content"]]}
 CALL: dict[str, Any] = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
 REFERENCE: dict[str, Any] = {"type": "item_reference", "id": "fc_1"}
 OUTPUT: dict[str, Any] = {"type": "function_call_output", "call_id": "c", "output": "x"}
@@ -26,9 +30,15 @@ OUTPUT: dict[str, Any] = {"type": "function_call_output", "call_id": "c", "outpu
         ([USER, USE, RESULT], ""),
         ([USER, USE, RESULT, USE, RESULT, USER], ""),
         ([USER, USE], "without `tool_result` blocks immediately after: t"),
-        ([USER, USE, USER, RESULT], "unexpected `tool_use_id`|without `tool_result`"),
         ([USER, RESULT], "unexpected `tool_use_id` found in `tool_result` blocks: t"),
-        ([USER, USE, RESULT, USER, RESULT], ""),
+        ([USER, USE, RESULT, USER], ""),
+        ([USER, USE, RESULT, USER, RESULT], "multiple `tool_result` blocks with id: t"),
+        ([USER, USE, TWICE], "multiple `tool_result` blocks with id: t"),
+        ([USER, USE, RESULT, USE, RESULT], ""),
+        # Of what is said to the model, results come first.
+        ([USER, USE, LATE], "without `tool_result` blocks immediately after: t"),
+        ([USER, USE, USER, RESULT], "without `tool_result` blocks immediately after: t"),
+        ([USER, USE, EARLY], ""),
         # Messages of one role that follow one another are one.
         ([USER, USE, USE_TOO, BOTH], ""),
         ([USER, USE, USE_TOO, RESULT], "without `tool_result` blocks immediately after: u"),
