@@ -52,7 +52,7 @@ class FieldForm:
     """The form in which a request wants its answer.
 
     Attributes:
-        outputs: the fields, each with what its value must be; empty for any text.
+        outputs: the fields, each with the demand on its value; empty for any text.
         as_json: whether they shall be those of a JSON object.
         tools: those of which a step may call one.
         messages: the question, and each earlier step as the call and the result that it is.
@@ -86,7 +86,7 @@ class FieldForm:
 
     def _write(self, values: Mapping[str, str]) -> str:
         if self.as_json:
-            written = {name: _parsed(value) if self.outputs[name] else value for name, value in values.items()}
+            written = {name: _parse(value) if self.outputs[name] else value for name, value in values.items()}
             return json.dumps(written, ensure_ascii=False)
         parts = [f"[[ ## {name} ## ]]\n{value}" for name, value in values.items()]
         return "\n\n".join([*parts, "[[ ## completed ## ]]"])
@@ -172,7 +172,7 @@ def _value(text: str, wanted: str) -> str:
     """Return a value for a field that says what a text says, as far as it may."""
     _, has_schema, schema = wanted.partition("JSON schema: ")
     if has_schema:
-        return filled_json(_parsed(schema), text)
+        return filled_json(_parse(schema), text)
     if "float" in wanted or "int" in wanted:
         found = NUMBER.search(text)
         return found[0].partition("." if "int" in wanted else " ")[0] if found else "0"
@@ -182,7 +182,7 @@ def _value(text: str, wanted: str) -> str:
     return next((one for one in values.split("; ") if one in text), values.split("; ")[0]) if several else text
 
 
-def _parsed(text: str) -> Any:
+def _parse(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

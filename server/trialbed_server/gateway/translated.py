@@ -27,7 +27,7 @@ class TranslatedAnswer(ResponseWriter):
     """Takes an answer of another dialect, and writes it as the answer to a request.
 
     Texts of a stream are passed on as they come; calls once the answer is whole, as vendors send their pieces in many
-    ways, and only the whole tells what they mean.
+    ways, and only the whole shows their meaning.
 
     Args:
         asked: the dialect of the answer.
@@ -99,7 +99,7 @@ class TranslatedAnswer(ResponseWriter):
         read, head = self._request.read, self._head
         said = replace(found, model=head.model, id=head.id, created=found.created or head.created)
         if said.calls and not said.text:
-            # A stream of chat completions does not tell no text from an empty one.
+            # In a stream of chat completions, no text and an empty one are the same.
             said = replace(said, content=None)
         if said.usage is None and head.usage is not None:
             self.exchange.uncounted = True

@@ -66,7 +66,7 @@ async def _translate(
         return True
     for goal in _goals(upstream, own):
         try:
-            translated = _translated(request, goal)
+            translated = _translate_for(request, goal)
         except ValueError as error:
             problem = problem or f"{error}, and the model's endpoint does not speak {own.replace('_', ' ')}"
             continue
@@ -84,7 +84,7 @@ def _goals(upstream: Upstream, own: str) -> list[Dialect]:
     return [dialect(name) for name in known[:1] or others]
 
 
-def _translated(request: ProxiedRequest, goal: Dialect) -> ProxiedRequest:
+def _translate_for(request: ProxiedRequest, goal: Dialect) -> ProxiedRequest:
     document = translate_request(request.read, goal)
     # The body has the model's own name already, in place of the one that the framework was told.
     document["model"] = json.loads(request.body).get("model", request.read.model)

@@ -36,7 +36,7 @@ from trialbed_server.gateway.response import FINAL, ResponseWriter
 from trialbed_server.gateway.retries import RetryBudget
 
 READ = 2000
-"""Bytes of an error's body that are searched for what is missing."""
+"""Bytes of an error's body that may say that a model is missing."""
 
 SHOWN = 300
 """Bytes of an error's body that its message shows."""

@@ -35,7 +35,7 @@ class AnswerWriter(ABC):
             answer: the whole.
 
         Raises:
-            NotWritable: what has been written is not the beginning of it.
+            NotWritable: it does not begin with the texts that have been written.
         """
         return self._encode(self.rest(answer, None)) + self._after()
 

@@ -196,7 +196,7 @@ def _joined(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
 
 
 def _answers(document: Mapping[str, Any]) -> Iterator[list[Any]]:
-    """Yield the blocks of what is said to the model between its messages, as the vendor takes them for one message."""
+    """Yield the blocks between two messages of the model, which the vendor takes for one message."""
     blocks: list[Any] = []
     for message in objects_of(document.get("messages")):
         if message.get("role") == "user":
