@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from trialbed.wire import parse_object, read_served
-from trialbed.wire.dialects.responses import KeptResponses, ResponsesRequest
+from trialbed.wire.dialects import dialect
+from trialbed.wire.dialects.responses import KeptResponses, ResponsesRequest, not_found
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted._responses import Response, fail
 from trialbed_scripted._scripts import Model, ask_model
@@ -19,9 +20,6 @@ from trialbed_scripted.vendor import SimulatedVendor
 
 PIECE = 8
 """Characters of a text, or of arguments, in one event of a stream."""
-
-UNKNOWN_RESPONSE = "previous_response_not_found"
-"""The code of an error about a response that a request follows, and that was not given."""
 
 REFUSED = "invalid_request_error"
 
@@ -69,7 +67,8 @@ class ScriptedEndpoint:
         request = ReceivedRequest(self._received, document, body, lowered, attempt, repeats, spoken, problem)
         self._received += 1
         self.requests.append(request)
-        self._follow(request)
+        if isinstance(request.asked, ResponsesRequest):
+            self._responses.follow(request.asked)
         return request
 
     async def respond(self, request: ReceivedRequest) -> Response:
@@ -98,16 +97,15 @@ class ScriptedEndpoint:
 
     def _refusal(self, request: ReceivedRequest) -> Response | None:
         """Return the answer to a request that vendors refuse, as the gateway does; None if they do not."""
-        if earlier := self._follow(request):
-            return _refuse(request, f"Previous response with id '{earlier[:100]}' not found.", UNKNOWN_RESPONSE)
-        return _refuse(request, request.asked.conflict) if request.asked.conflict else None
+        why, code = self._responses.refusal(request.asked, strict=True)
+        return _refuse(request, why, code or None) if why else None
 
-    def _follow(self, request: ReceivedRequest) -> str:
-        """Give a request its earlier conversation; return the id of the response where that is not known."""
-        asked = request.asked
-        if not isinstance(asked, ResponsesRequest) or self._responses.follow(asked):
-            return ""
-        return asked.follows
+    def serve_kept(self, method: str, path: str) -> Response:
+        """Answer a request for a response that was given, or for its end."""
+        document = self._responses.serve(method, path)
+        if document is None:
+            return fail(404, not_found(path), REFUSED, spoken=dialect("responses"))
+        return Response.document(document)
 
     def _keep(self, request: ReceivedRequest, response: Response) -> None:
         """Keep a response, where its dialect lets another request follow it."""

@@ -8,6 +8,7 @@ from typing import Any
 from aiohttp import web
 
 from trialbed.wire.dialects import CHAT, PATHS, dialect
+from trialbed.wire.dialects.responses import FOLDER
 from trialbed_scripted._endpoint import ScriptedEndpoint
 from trialbed_scripted._http import Guard, HttpServer, send
 from trialbed_scripted._responses import fail
@@ -20,7 +21,10 @@ NO_TOKEN = "this server needs a bearer token: send the one of TRIALBED_SERVER_TO
 class ScriptedServer(ScriptedEndpoint, HttpServer):
     """Serves a model: in a thread of its own (``with``), or on the running event loop (``async with``)."""
 
-    ROUTES = tuple(("POST", f"/v1/{path}") for path in (*PATHS, "completions"))
+    ROUTES = (
+        *(("POST", f"/v1/{path}") for path in (*PATHS, "completions")),
+        *((method, f"/v1/{FOLDER}{{rest:.+}}") for method in ("GET", "DELETE")),
+    )
 
     def __init__(
         self,
@@ -48,6 +52,8 @@ class ScriptedServer(ScriptedEndpoint, HttpServer):
         if self._expected is not None and not hmac.compare_digest(_key_in(request), self._expected):
             refusal = fail(401, NO_TOKEN, "authentication_error", spoken=dialect(spoken))
             return await send(request, refusal, self.ended)
+        if request.method != "POST":
+            return await send(request, self.serve_kept(request.method, request.path.removeprefix("/v1/")), self.ended)
         response = await self.respond(self.receive(await request.read(), request.headers, spoken))
         try:
             return await send(request, response, self.ended)

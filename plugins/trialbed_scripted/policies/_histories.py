@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from trialbed.wire import Call, ModelMessage
+
+MOST = 1000
+"""Answers with calls that are remembered, the latest ones; each makes further requests a little slower."""
 
 
 @dataclass
@@ -19,7 +23,7 @@ class TextHistories:
     earlier one in which it sent calls goes on after these, even if no message has them.
     """
 
-    _sent: list[tuple[int, str, int, int]] = field(default_factory=list)
+    _sent: deque[tuple[int, str, int, int]] = field(default_factory=lambda: deque(maxlen=MOST))
 
     def note(self, messages: Sequence[ModelMessage], calls: int) -> None:
         """Calls are sent in answer to a conversation."""

@@ -21,7 +21,9 @@ from trialbed_scripted.policies._tools import Tools
 
 
 class PolicyModel:
-    """Plays a policy; knows nothing but its script and the conversation it is sent.
+    """Plays a policy; knows nothing but its script and the conversations it is sent.
+
+    A server of one refuses the requests that vendors refuse.
 
     Args:
         name: of a policy.
@@ -37,10 +39,11 @@ class PolicyModel:
         self._script = script
         self._tools = tools
         self._finish = finish
+        self._histories = TextHistories()
 
     def __call__(self, request: ReceivedRequest) -> Turn:
         """Take the next turn, with an estimate of its usage."""
-        turn = self.turn(request.asked)
+        turn = self.turn(request.asked, self._histories)
         return replace(turn, usage=estimate_usage(request.asked, turn.answer(), request.spoken))
 
     def turn(self, request: ModelRequest, histories: TextHistories | None = None) -> Turn:

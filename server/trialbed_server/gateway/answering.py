@@ -35,11 +35,7 @@ async def answer(
         forward: has the endpoint answer, where the model leaves that to it.
     """
     exchange = writer.exchange
-    problem, code = exchange.request.problem, exchange.request.problem_code
-    if not problem and (problem := keeper.follow(trial, exchange.request)):
-        code = "previous_response_not_found"
-    if not problem and model.is_strict:
-        problem = exchange.request.conflict
+    problem, code = keeper.refusal(trial, exchange.request, strict=model.is_strict)
     if problem and trial.registration.cached_as and model.asks:
         # The endpoint may know better.
         await forward()

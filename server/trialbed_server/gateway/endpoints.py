@@ -13,6 +13,7 @@ from starlette.types import Receive, Scope, Send
 from trialbed.records import Cause
 from trialbed.wire.dialects import COUNTS, Dialect, dialect_at
 from trialbed.wire.dialects import PATHS as DIALECTS
+from trialbed.wire.dialects.responses import is_kept
 from trialbed.wire_log import estimated_usage
 from trialbed_scripted import Response
 from trialbed_scripted.faults import put_in
@@ -23,7 +24,7 @@ from trialbed_server.gateway import embeddings
 from trialbed_server.gateway.answering import answer
 from trialbed_server.gateway.connection import ProxiedRequest
 from trialbed_server.gateway.exchange import LONGEST_NAME, RecordedExchange
-from trialbed_server.gateway.kept import ResponseKeeper, is_kept
+from trialbed_server.gateway.kept import ResponseKeeper
 from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.renaming import foreign_model, with_model
 from trialbed_server.gateway.response import ResponseWriter, while_connected

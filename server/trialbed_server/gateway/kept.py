@@ -7,14 +7,9 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from trialbed.wire import ModelRequest
-from trialbed.wire.dialects.responses import KeptResponses, ResponsesRequest
+from trialbed.wire.dialects.responses import KeptResponses, ResponsesRequest, not_found
 from trialbed_server.gateway.response import ResponseWriter
 from trialbed_server.trials import OpenTrial
-
-FOLDER = "responses/"
-"""The beginning of the paths of responses that are kept."""
-
-ITEMS = "input_items"
 
 KIND = "invalid_request_error"
 
@@ -28,11 +23,16 @@ class ResponseKeeper:
 
     def follow(self, trial: OpenTrial | None, request: ModelRequest) -> str:
         """Give a request its earlier conversation; return why that is not possible, empty if it is."""
-        if not isinstance(request, ResponsesRequest) or not request.follows:
-            return ""
-        if trial is not None and self._trial(trial).follow(request):
-            return ""
-        return f"Previous response with id '{request.follows[:100]}' not found."
+        return self.refusal(trial, request)[0]
+
+    def refusal(self, trial: OpenTrial | None, request: ModelRequest, *, strict: bool = False) -> tuple[str, str]:
+        """Return why a request is not answered, and the error's code; both are empty if it is.
+
+        Args:
+            strict: whether it is refused where vendors refuse it though it has the right form.
+        """
+        kept = KeptResponses() if trial is None else self._trial(trial)
+        return kept.refusal(request, strict=strict)
 
     def follows_recorded(self, trial: OpenTrial, request: ModelRequest) -> bool:
         """Return whether a request follows a recorded response, which its endpoint may never have given."""
@@ -61,27 +61,15 @@ class ResponseKeeper:
 
     def holds(self, trial: OpenTrial, path: str) -> bool:
         """Return whether the gateway has the response at a path."""
-        return self._trial(trial).document(path.removeprefix(FOLDER).partition("/")[0]) is not None
+        return self._trial(trial).serve("GET", path) is not None
 
     async def serve(self, trial: OpenTrial, method: str, path: str, writer: ResponseWriter) -> None:
         """Answer a request for a response that may be kept."""
-        identity, _, rest = path.removeprefix(FOLDER).partition("/")
-        kept = self._trial(trial)
-        if method == "DELETE" and not rest and kept.delete(identity):
-            await writer.document({"id": identity, "object": "response", "deleted": True})
-        elif method == "GET" and not rest and (document := kept.document(identity)) is not None:
+        document = self._trial(trial).serve(method, path)
+        if document is not None:
             await writer.document(document)
-        elif method == "GET" and rest == ITEMS and (items := kept.items(identity)) is not None:
-            await writer.document({"object": "list", "data": items, "has_more": False})
         else:
-            await writer.error(f"Response with id '{identity[:100]}' not found.", 404, KIND, "request")
+            await writer.error(not_found(path), 404, KIND, "request")
 
     def _trial(self, trial: OpenTrial) -> KeptResponses:
         return self._of.setdefault(trial, KeptResponses())
-
-
-def is_kept(method: str, path: str) -> bool:
-    """Return whether a request asks for a response that may be kept, or for its end."""
-    identity, _, rest = path.removeprefix(FOLDER).partition("/")
-    of_items = rest == ITEMS and method == "GET"
-    return path.startswith(FOLDER) and bool(identity) and ((not rest and method in ("GET", "DELETE")) or of_items)

@@ -60,7 +60,7 @@ async def _translate(
 ) -> bool:
     """Ask the endpoint in the dialects that it may speak; return False if it refuses them all."""
     read, own = request.read, request.spoken.NAME
-    problem = read.problem or follow(read)
+    problem = follow(read)
     if problem:
         await writer.error(problem, 400, "invalid_request_error", "request", code=read.problem_code or None)
         return True

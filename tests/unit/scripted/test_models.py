@@ -31,7 +31,7 @@ def test_a_stream_says_the_same_as_the_document(turn: Turn) -> None:
     built = answer(turn, usage=usage_counts(5, 7))
     whole = observe(dialect(), b"".join(write_answer(built, WHOLE)), {"one"}, stream=False)
     streamed = observe(dialect(), b"".join(write_answer(built, STREAMED)), {"one"}, stream=True)
-    assert whole == streamed
+    assert whole._replace(document=None) == streamed._replace(document=None)
     assert whole.usage is not None
     assert (whole.usage.prompt_tokens, whole.usage.completion_tokens) == (5, 7)
 

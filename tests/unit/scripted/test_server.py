@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from openai import AsyncOpenAI, BadRequestError, OpenAI, RateLimitError
+from openai import AsyncOpenAI, BadRequestError, NotFoundError, OpenAI, RateLimitError
 
 from trialbed.errors import ServerUnavailable, UsageError
 from trialbed_scripted import (
@@ -146,6 +146,40 @@ def test_a_policy_plays_over_known_calls() -> None:
         policy("golden")
     with pytest.raises(UsageError, match="find are not a JSON object"):
         policy("gold", call("find", "["))
+
+
+def test_a_served_policy_is_as_strict_as_that_of_a_run_and_keeps_responses() -> None:
+    tools: Any = [{"type": "function", "name": "find", "parameters": FIND, "strict": False}]
+    with (
+        serve(policy("gold", call("find", id=7))) as model,
+        OpenAI(base_url=model.url, api_key="-", max_retries=0) as client,
+    ):
+        first = client.responses.create(model="m", input="q", tools=tools)
+        made: Any = first.output[0]
+        output: Any = {"type": "function_call_output", "call_id": made.call_id, "output": '{"place": "kxqzvv"}'}
+        second = client.responses.create(model="m", input=[output], tools=tools, previous_response_id=first.id)
+        assert second.output_text == "Here is what I found: kxqzvv."
+        assert client.responses.retrieve(first.id).output[0] == first.output[0]
+        client.responses.delete(first.id)
+        with pytest.raises(NotFoundError, match="not found"):
+            client.responses.retrieve(first.id)
+        with pytest.raises(BadRequestError, match="not found"):
+            client.responses.create(model="m", input=[output], tools=tools, previous_response_id=first.id)
+        with pytest.raises(BadRequestError, match="No tool call found"):
+            client.responses.create(model="m", input=[output], tools=tools)
+
+
+def test_a_served_policy_goes_on_where_calls_and_results_come_as_text() -> None:
+    with serve(policy("gold", call("find", id=7))) as model:
+        post(model.url, tools=TOOLS)
+        told: Any = [
+            *QUESTION,
+            {"role": "assistant", "content": "find"},
+            {"role": "user", "content": '{"a": "kxqzvv"}'},
+        ]
+        with OpenAI(base_url=model.url, api_key="-", max_retries=0) as client:
+            answer = client.chat.completions.create(model="m", messages=told, tools=TOOLS)
+        assert "kxqzvv" in str(said(answer))
 
 
 def test_without_a_model_any_request_is_answered_rightly() -> None:

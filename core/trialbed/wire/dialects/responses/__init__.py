@@ -4,7 +4,7 @@ from trialbed.wire._bodies import read_error
 from trialbed.wire.dialects.chat_completions import write_error
 from trialbed.wire.dialects.responses._answers import read_answer, read_body
 from trialbed.wire.dialects.responses._flaws import FLAWS
-from trialbed.wire.dialects.responses._kept import KeptResponses
+from trialbed.wire.dialects.responses._kept import FOLDER, KeptResponses, is_kept, not_found
 from trialbed.wire.dialects.responses._requests import (
     HEADERS,
     NAME,
@@ -26,12 +26,15 @@ from trialbed.wire.dialects.responses._writing import (
 
 __all__ = [
     "FLAWS",
+    "FOLDER",
     "HEADERS",
     "NAME",
     "PATH",
     "KeptResponses",
     "ResponsesRequest",
     "StreamReader",
+    "is_kept",
+    "not_found",
     "open_stream",
     "open_writer",
     "read_answer",

@@ -6,8 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trialbed.wire._exchange import Document
+from trialbed.wire._exchange import Document, ModelRequest
 from trialbed.wire.dialects.responses._requests import ResponsesRequest
+
+FOLDER = "responses/"
+"""The beginning of the paths of responses that are kept."""
+
+ITEMS = "input_items"
+
+SHOWN = 100
+"""Characters of an id that an error shows."""
+
+NOT_KEPT = "previous_response_not_found"
+"""The code of the error with which a request is refused that follows a response which is not kept."""
 
 MOST_BYTES = 64 * 2**20
 """Bytes of requests and responses that are kept for a trial; what goes beyond drops the oldest."""
@@ -58,6 +69,28 @@ class KeptResponses:
         while self._size > MOST_BYTES and self._kept:
             self.delete(next(iter(self._kept)))
 
+    def refusal(self, request: ModelRequest, *, strict: bool) -> tuple[str, str]:
+        """Give a request its conversation; return why it is not answered, and the error's code, both empty if it is.
+
+        Args:
+            strict: whether it is refused where vendors refuse it though it has the right form.
+        """
+        if request.problem:
+            return request.problem, request.problem_code
+        if isinstance(request, ResponsesRequest) and not self.follow(request):
+            return f"Previous response with id '{request.follows[:SHOWN]}' not found.", NOT_KEPT
+        return request.conflict if strict else "", ""
+
+    def serve(self, method: str, path: str) -> Document | None:
+        """Return the answer to a request for a response, or for its end; None if there is none of this id."""
+        identity, rest = kept_path(path)
+        if method == "DELETE" and not rest and self.delete(identity):
+            return {"id": identity, "object": "response", "deleted": True}
+        if method == "GET" and not rest:
+            return self.document(identity)
+        items = self.items(identity) if (method, rest) == ("GET", ITEMS) else None
+        return None if items is None else {"object": "list", "data": items, "has_more": False}
+
     def document(self, identity: str) -> Document | None:
         """Return a response; None if there is none of this id."""
         kept = self._kept.get(identity)
@@ -73,3 +106,21 @@ class KeptResponses:
         kept = self._kept.pop(identity, None)
         self._size -= 0 if kept is None else kept.size
         return kept is not None
+
+
+def kept_path(path: str) -> tuple[str, str]:
+    """Return the id in the path of a response, and what follows it."""
+    identity, _, rest = path.removeprefix(FOLDER).partition("/")
+    return identity, rest
+
+
+def is_kept(method: str, path: str) -> bool:
+    """Return whether a request asks for a response that may be kept, or for its end."""
+    identity, rest = kept_path(path)
+    of_items = rest == ITEMS and method == "GET"
+    return path.startswith(FOLDER) and bool(identity) and ((not rest and method in ("GET", "DELETE")) or of_items)
+
+
+def not_found(path: str) -> str:
+    """Return the words of an error: the response at a path is not kept."""
+    return f"Response with id '{kept_path(path)[0][:SHOWN]}' not found."
