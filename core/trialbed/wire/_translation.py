@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from trialbed.wire._exchange import TEXTS, Document, ModelMessage, ModelRequest
-from trialbed.wire.dialects import CHAT, Dialect, dialect
+from trialbed.wire.dialects import CHAT, dialect
 from trialbed.wire.dialects._parts import NotWritable
 from trialbed.wire.dialects._values import list_of
 
@@ -15,23 +15,22 @@ ROLES = frozenset(("system", "developer", "user", "assistant", "tool"))
 TITLES = {CHAT: "chat completions", "messages": "Messages", "responses": "Responses"}
 
 
-def translate_request(request: ModelRequest, goal: Dialect | None = None) -> Document:
+def translate_request(request: ModelRequest, goal: str = CHAT) -> Document:
     """Return a request of any dialect as one of another, which streams where it does.
 
     A seed is left out where the other dialect has none.
 
     Args:
-        goal: the other dialect; chat completions by default.
+        goal: the name of the other dialect.
 
     Raises:
         ValueError: something in it has no counterpart; says what.
     """
-    goal = goal or dialect()
-    title = TITLES.get(goal.NAME, goal.NAME)
+    spoken, title = dialect(goal), TITLES.get(goal, goal)
     if request.foreign:
         raise NotWritable(f"{title} have no counterpart of {', '.join(map(repr, request.foreign))}")
     messages = [_portable(message, title) for message in request.messages]
-    return goal.write_request(request.model, messages, goal.write_settings(request), request.tools)
+    return spoken.write_request(request.model, messages, spoken.write_settings(request), request.tools)
 
 
 def _portable(message: ModelMessage, goal: str) -> ModelMessage:

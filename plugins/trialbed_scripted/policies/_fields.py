@@ -38,11 +38,9 @@ JSON = "Outputs will be a JSON object with the following fields."
 MARK = re.compile(r"^\[\[ ## (\w{1,100}) ## \]\][ \t]*", re.MULTILINE)
 OUTPUT = re.compile(r"^\d{1,3}\. `(\w{1,100})` \(", re.MULTILINE)
 NOTE = re.compile(r"\{(\w{1,100})\} {8}# note: the value you produce ([^\n]{1,20000})")
-TOOL = re.compile(
-    r"^\s*\(\d{1,4}\) (?P<name>[^\s,]{1,128}?)(?:, whose description is <desc>(?P<text>[^\n]*?)</desc>)?\."
-    r" It takes arguments (?P<args>\{[^\n]*\})\.[ \t]*$",
-    re.MULTILINE,
-)
+TOOL = re.compile(r"[ \t]{0,40}\(\d{1,4}\) ([^\s,]{0,127}[^\s,.])(?=[,.])")
+TAKES = ". It takes arguments "
+DESCRIBED = ", whose description is <desc>"
 STEP = re.compile(r"(tool_name|tool_args|observation)_(\d{1,6})")
 NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?")
 
@@ -126,9 +124,12 @@ def one_call(first: Turn, turn: Turn, form: FieldForm) -> Turn:
 
 
 def _read_tools(text: str) -> Iterator[OfferedTool]:
-    for match in TOOL.finditer(text):
-        if match["name"] != FINISH:
-            yield OfferedTool(match["name"], match["text"] or "", _schema(match["args"]))
+    for line in text.splitlines():
+        match = TOOL.match(line)
+        described, takes, arguments = line.rstrip().rpartition(TAKES)
+        if match is not None and takes and match[1] != FINISH:
+            about = described[match.end() :].removeprefix(DESCRIBED).removesuffix("</desc>")
+            yield OfferedTool(match[1], about, _schema(arguments.removesuffix(".")))
 
 
 def _schema(written: str) -> Mapping[str, Any]:

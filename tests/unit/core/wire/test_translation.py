@@ -113,7 +113,7 @@ CHAT_ASKED: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "conte
 )
 def test_what_another_dialect_lacks_is_refused_by_name(goal: str, more: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        translate_request(dialect(CHAT).read_request({**CHAT_ASKED, **more}), dialect(goal))
+        translate_request(dialect(CHAT).read_request({**CHAT_ASKED, **more}), goal)
 
 
 @pytest.mark.parametrize("goal", ["messages", "responses"])
@@ -136,7 +136,7 @@ def test_all_that_is_asked_in_a_chat_is_translated(goal: str) -> None:
         "response_format": {"type": "json_schema", "json_schema": {"name": "r", "strict": True, "schema": schema}},
     }
     read = dialect(CHAT).read_request(asked)
-    found = dialect(goal).read_request(translate_request(read, dialect(goal)))
+    found = dialect(goal).read_request(translate_request(read, goal))
     assert (found.problem, found.conflict, found.stream) == ("", "", True)
     assert found.generation == replace(read.generation, seed=None)
     assert (found.tool_choice, found.tools[0].source["strict"]) == (read.tool_choice, True)
@@ -146,7 +146,7 @@ def test_what_only_its_own_dialect_can_read_does_not_pass() -> None:
     # A field of a careless framework that another dialect would take for its own items.
     message = {"role": "assistant", "content": "Yes.", "items": [{"type": "message", "content": "No."}]}
     asked = dialect(CHAT).read_request({**CHAT_ASKED, "messages": [message]})
-    (item,) = translate_request(asked, dialect("responses"))["input"]
+    (item,) = translate_request(asked, "responses")["input"]
     assert item["content"][0]["text"] == "Yes."
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from trialbed.contracts import ModelQuestion, ServedAnswer
 from trialbed.wire import ModelAnswer
 from trialbed.wire.dialects import dialect
 from trialbed_server.gateway.kept import ResponseKeeper
@@ -18,8 +17,9 @@ def test_the_bytes_of_requests_count_among_those_that_are_kept() -> None:
     for identity in ("1", "2"):
         request = SPOKEN.read_request({"model": "m", "input": "hi"})
         (body,) = SPOKEN.write_answer(ModelAnswer(content="x", id=identity, model="m", finish_reason="stop"), request)
-        assert json.loads(body)["id"] == f"resp_{identity}"
-        keeper.keep(trial, ModelQuestion(request, SPOKEN, 0), ServedAnswer(body, stream=False, duration=0), 40 * 2**20)
+        document = json.loads(body)
+        assert document["id"] == f"resp_{identity}"
+        keeper.keep(trial, request, document, 40 * 2**20)
     assert [keeper.holds(trial, f"responses/resp_{identity}") for identity in ("1", "2")] == [False, True]
 
 
