@@ -23,8 +23,6 @@ from trialbed_scripted.policies._tools import Tools
 class PolicyModel:
     """Plays a policy; knows nothing but its script and the conversations it is sent.
 
-    A server of one refuses the requests that vendors refuse.
-
     Args:
         name: of a policy.
         script: the right calls, in order.
