@@ -16,6 +16,7 @@ from trialbed_scripted._responses import Response, fail
 from trialbed_scripted._scripts import Model, ask_model
 from trialbed_scripted._turns import Turn
 from trialbed_scripted.faults import Fault, FaultScript
+from trialbed_scripted.policies import PolicyModel
 from trialbed_scripted.vendor import SimulatedVendor
 
 PIECE = 8
@@ -97,6 +98,9 @@ class ScriptedEndpoint:
 
     def _refusal(self, request: ReceivedRequest) -> Response | None:
         """Return the answer to a request that vendors refuse, as the gateway does; None if they do not."""
+        if request.asked.problem and not isinstance(self._model, PolicyModel):
+            # Scripts and functions say whatever they like, and a simulated vendor completes raw prompts.
+            return None
         why, code = self._responses.refusal(request.asked, strict=True)
         return _refuse(request, why, code or None) if why else None
 

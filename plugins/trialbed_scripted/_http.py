@@ -89,7 +89,7 @@ class HttpServer(ABC):
 
     async def __aenter__(self) -> Self:
         application = web.Application(client_max_size=self.MAX_BODY)
-        for method, path in self.ROUTES:
+        for method, path in self._routes():
             application.router.add_route(method, path, self.handle)
         self.ended = asyncio.Event()
         self._runner = web.AppRunner(
@@ -115,6 +115,9 @@ class HttpServer(ABC):
         self.ended.set()
         self._listener.close()
         await self._runner.cleanup()
+
+    def _routes(self) -> Sequence[tuple[str, str]]:
+        return self.ROUTES
 
     def _connect(self) -> asyncio.Protocol:
         connect = self._runner.server

@@ -21,11 +21,6 @@ NO_TOKEN = "this server needs a bearer token: send the one of TRIALBED_SERVER_TO
 class ScriptedServer(ScriptedEndpoint, HttpServer):
     """Serves a model: in a thread of its own (``with``), or on the running event loop (``async with``)."""
 
-    ROUTES = (
-        *(("POST", f"/v1/{path}") for path in (*PATHS, "completions")),
-        *((method, f"/v1/{FOLDER}{{rest:.+}}") for method in ("GET", "DELETE")),
-    )
-
     def __init__(
         self,
         model: Model | None = None,
@@ -45,6 +40,10 @@ class ScriptedServer(ScriptedEndpoint, HttpServer):
     def url(self) -> str:
         """The base URL for clients; ends in ``/v1``."""
         return f"{self.origin}/v1"
+
+    def _routes(self) -> list[tuple[str, str]]:
+        kept = [(method, f"/v1/{FOLDER}{{rest:.+}}") for method in ("GET", "DELETE")]
+        return [*(("POST", f"/v1/{path}") for path in (*PATHS, "completions")), *kept]
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer a request to the model."""
