@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trialbed.cli.options import json_option
+from trialbed.cli.options import FILE, json_option, option
 from trialbed.cli.setting_options import data_dir_option
 
 if TYPE_CHECKING:
@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 EPILOG = """\b
 Examples:
   bench tasks check desk.yaml
+  bench tasks draft --from traces.jsonl -o tasks.yaml
   bench tasks schema > tasks.schema.json
 """
 
 
 @click.group("tasks", epilog=EPILOG)
 def command() -> None:
-    """Check files of tasks, and print the schema that editors use for them."""
+    """Check and draft files of tasks, and print their schema for editors."""
 
 
 @command.command("check", epilog="Example: bench tasks check desk.yaml")
@@ -53,6 +54,49 @@ def schema() -> None:
     from trialbed_tasks.forms import file_schema
 
     click.echo(json.dumps(file_schema(), indent=2))
+
+
+@command.command("draft", epilog="Example: bench tasks draft --from traces.jsonl -o tasks.yaml")
+@option(
+    "--from",
+    "sources",
+    type=FILE,
+    multiple=True,
+    required=True,
+    metavar="FILE|FOLDER",
+    help="Recorded conversations, as bench metrics reads them; repeatable.",
+)
+@option("-o", "--output", type=FILE, required=True, help="The file to write, which must not be there yet: NAME.yaml.")
+@json_option
+def draft(sources: tuple[Path, ...], output: Path, as_json: bool) -> None:
+    """Draft tasks of recorded conversations, for you to confirm.
+
+    The conversations are lists of OpenAI's or LangChain's messages, spans of OpenTelemetry or OpenInference (Phoenix),
+    traces of Langfuse, or samples of Ragas. Each new query is a task: the calls that were made are expected, and the
+    last answer is the answer. The tools have the results in the conversations as examples.
+    """
+    from trialbed.conversations import read_samples
+    from trialbed.errors import NothingMeasured, UsageError
+    from trialbed.files import write_text
+    from trialbed.views import printable
+    from trialbed_tasks._drafting import draft_tasks
+
+    if output.suffix not in (".yaml", ".yml"):
+        raise UsageError(f"-o {output}: give it a name that ends with .yaml")
+    if output.exists():
+        raise UsageError(f"-o {output}: the file is there already; drafts replace no tasks")
+    samples = [sample for source in sources for sample in read_samples(source)]
+    found = draft_tasks(samples, ", ".join(str(source) for source in sources))
+    if not found.tasks:
+        raise NothingMeasured(f"no task could be drafted: {found.left_out[0]}")
+    write_text(output, found.text, "-o")
+    if as_json:
+        click.echo(json.dumps({"file": str(output), "tasks": found.tasks, "left_out": found.left_out}, indent=2))
+        return
+    click.echo(printable(f"{output}: {found.tasks} {'task' if found.tasks == 1 else 'tasks'} to confirm"))
+    for line in found.left_out:
+        click.echo(printable(f"left out: {line}"))
+    click.echo(printable(f"Next, read them, then: bench tasks check {output}"))
 
 
 def _print(file: str, count: int, findings: list[TaskFinding]) -> None:

@@ -65,6 +65,7 @@ PRINTS_A_RESULT = (
     "select",
     "show",
     "tasks check",
+    "tasks draft",
     "tools import",
     "verify",
 )

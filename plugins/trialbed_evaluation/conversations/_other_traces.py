@@ -1,0 +1,165 @@
+"""Reads OpenInference's spans, which Phoenix exports, and Langfuse's observations as spans of OpenTelemetry's form.
+
+OpenInference: https://arize-ai.github.io/openinference/spec/. Langfuse: the traces that its pages download, and the
+observations that its API and its tables export.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from trialbed.errors import DataError
+from trialbed.wire import finite_float, parse_json
+from trialbed_evaluation.conversations._calls import items
+from trialbed_evaluation.conversations._spans import Span
+
+KIND = "openinference.span.kind"
+OPERATIONS = {"LLM": "chat", "GENERATION": "chat", "TOOL": "execute_tool"}
+"""Kind of a span or an observation -> operation of OpenTelemetry's conventions."""
+
+DEEPEST = 20
+"""Parts of an attribute's name."""
+
+ARGUMENTS = ("gen_ai.tool.name", "gen_ai.tool.call.arguments")
+
+
+def with_conventions(span: Span) -> Span:
+    """Return a span with the attributes of OpenTelemetry's conventions, where it has OpenInference's."""
+    operation = OPERATIONS.get(str(span.attributes.get(KIND, "")).upper())
+    if operation is None:
+        return span
+    found = _nested(span.attributes, span.place)
+    model = found.get("llm") or {}
+    if operation == "execute_tool":
+        given = (found.get("tool") or {}).get("parameters") or (found.get("input") or {}).get("value")
+        named = dict(zip(ARGUMENTS, ((found.get("tool") or {}).get("name"), given), strict=True))
+    else:
+        named = {
+            "gen_ai.input.messages": [_message(one) for one in _list(model.get("input_messages"))],
+            "gen_ai.output.messages": [_message(one) for one in _list(model.get("output_messages"))],
+            "gen_ai.tool.definitions": [_definition(one) for one in _list(model.get("tools"))],
+        }
+    return replace(span, attributes={"gen_ai.operation.name": operation, **named})
+
+
+def is_langfuse(value: Mapping[str, Any]) -> bool:
+    """Return whether an object is a trace of Langfuse, or one of its observations."""
+    return isinstance(value.get("observations"), list) or ("traceId" in value and "type" in value)
+
+
+def read_langfuse(value: Mapping[str, Any], place: str) -> Iterator[Span]:
+    """Yield the spans of a trace, or of one observation.
+
+    Raises:
+        DataError: it is malformed; names the key.
+    """
+    listed = value.get("observations")
+    if listed is None:
+        yield _observation(value, str(value["traceId"]), place)
+        return
+    trace = value.get("trace") if isinstance(value.get("trace"), Mapping) else value
+    for index, one in enumerate(items(listed, f"{place}: observations")):
+        at = f"{place}: observations[{index}]"
+        if not isinstance(one, Mapping):
+            raise DataError(f"{at}: must be an observation")
+        yield _observation(one, str(one.get("traceId") or (trace or {}).get("id") or place), at)
+
+
+def _observation(one: Mapping[str, Any], trace: str, place: str) -> Span:
+    operation = OPERATIONS.get(str(one.get("type", "")).upper(), "")
+    given, answer = _read(one.get("input"), f"{place}: input"), _read(one.get("output"), f"{place}: output")
+    named: dict[str, Any] = {}
+    if operation == "execute_tool":
+        named = dict(zip(ARGUMENTS, (one.get("name"), given), strict=True))
+    elif operation:
+        asked = given.get("messages", given) if isinstance(given, Mapping) else given
+        named = {
+            "gen_ai.input.messages": _said(asked, "user"),
+            "gen_ai.output.messages": _said(answer, "assistant"),
+            "gen_ai.tool.definitions": given.get("tools") if isinstance(given, Mapping) else None,
+        }
+    start = str(one.get("startTime") or one.get("start_time") or "").rjust(32, "0")
+    return Span(place, trace, start, {"gen_ai.operation.name": operation, **named} if operation else {}, ())
+
+
+def _said(value: Any, role: str) -> list[Any]:
+    """Return the messages of an input or output, which may be a list, one message, an answer of an API, or a text."""
+    if isinstance(value, Mapping) and isinstance(value.get("choices"), Sequence):
+        value = [choice.get("message") for choice in value["choices"] if isinstance(choice, Mapping)]
+    if value is None:
+        return []
+    if isinstance(value, list):
+        return value
+    if isinstance(value, Mapping):
+        return [{"role": role, **value}]
+    return [{"role": role, "content": str(value)}]
+
+
+def _read(value: Any, place: str) -> Any:
+    """Return a value that may have been exported as the text of its JSON."""
+    if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
+        return value
+    try:
+        return parse_json(value, finite_float, unique=True)
+    except ValueError as error:
+        if place.endswith("output"):
+            return value
+        raise DataError(f"{place}: is not JSON: {error}") from None
+
+
+def _message(one: Any) -> dict[str, Any]:
+    given = one.get("message", one) if isinstance(one, Mapping) else {}
+    parts = [part.get("message_content", part) for part in _list(given.get("contents")) if isinstance(part, Mapping)]
+    content = given.get("content")
+    calls = [call.get("tool_call", call) for call in _list(given.get("tool_calls")) if isinstance(call, Mapping)]
+    found = {"role": given.get("role"), "content": content if content is not None else parts or None}
+    if calls:
+        found["tool_calls"] = [{"id": call.get("id"), "function": call.get("function", {})} for call in calls]
+    if given.get("tool_call_id"):
+        found["tool_call_id"] = given["tool_call_id"]
+    return found
+
+
+def _definition(one: Any) -> Any:
+    """Return the definition of a tool; where it has only a schema, with the name beside it."""
+    given = one.get("tool", one) if isinstance(one, Mapping) else {}
+    schema = _read(given.get("json_schema"), "llm.tools")
+    schema = schema if isinstance(schema, Mapping) else {}
+    if "function" in schema or "name" in schema:
+        return schema
+    return {"name": given.get("name"), "description": given.get("description") or "", "parameters": schema}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _nested(value: Any, place: str, depth: int = 0) -> Any:
+    """Return flattened names as objects and lists: ``{"a.0.b": 1}`` as ``{"a": [{"b": 1}]}``."""
+    if isinstance(value, list):
+        return [_nested(item, place, depth + 1) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    found: dict[str, Any] = {}
+    for name, item in value.items():
+        *parts, last = str(name).split(".")
+        if depth + len(parts) > DEEPEST:
+            raise DataError(f"{place}: {name!r:.80}: the name has too many parts")
+        inner = found
+        for part in parts:
+            inner = inner.setdefault(part, {})
+            if not isinstance(inner, dict):
+                raise DataError(f"{place}: {name!r:.80}: a part of it is a value of its own")
+        inner[last] = _nested(item, place, depth + 1)
+    return _with_lists(found)
+
+
+def _with_lists(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    found = {name: _with_lists(item) for name, item in value.items()}
+    if found and all(name.isdecimal() and len(name) < 7 for name in found):
+        return [item for _, item in sorted(found.items(), key=lambda pair: int(pair[0]))]
+    return found

@@ -1,0 +1,114 @@
+"""OpenInference's spans and Langfuse's observations."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.conversations import only, written
+
+from trialbed.errors import DataError
+from trialbed_evaluation.conversations import Sample, read_samples
+
+ARGUMENTS = '{"city": "Rome"}'
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
+DEFINITION = {"type": "function", "function": {"name": "weather", "parameters": SCHEMA}}
+CALL = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": ARGUMENTS}}
+ASKED = [{"role": "user", "content": "How warm is it in Rome?"}]
+TOLD = [*ASKED, {"role": "assistant", "tool_calls": [CALL]}, {"role": "tool", "tool_call_id": "c1", "content": "21"}]
+
+OUT = "llm.output_messages.0.message"
+FLAT = {
+    "openinference.span.kind": "LLM",
+    "llm.input_messages.0.message.role": "user",
+    "llm.input_messages.0.message.contents.0.message_content.type": "text",
+    "llm.input_messages.0.message.contents.0.message_content.text": "How warm is it in Rome?",
+    f"{OUT}.role": "assistant",
+    f"{OUT}.tool_calls.0.tool_call.id": "c1",
+    f"{OUT}.tool_calls.0.tool_call.function.name": "weather",
+    f"{OUT}.tool_calls.0.tool_call.function.arguments": ARGUMENTS,
+    "llm.tools.0.tool.json_schema": json.dumps(DEFINITION),
+}
+RUN = {"openinference.span.kind": "TOOL", "tool.name": "weather", "input.value": ARGUMENTS, "output.value": "21"}
+NESTED = {
+    "openinference": {"span": {"kind": "LLM"}},
+    "openinference.span.kind": "LLM",
+    "llm.input_messages": [
+        {"message.role": message["role"], "message.content": message.get("content")} for message in TOLD
+    ],
+    "llm.output_messages": [{"message.role": "assistant", "message.content": "It is 21 degrees."}],
+    "llm.tools": [{"tool.name": "weather", "tool.json_schema": json.dumps(SCHEMA)}],
+}
+
+
+def span(attributes: dict[str, Any], number: int) -> dict[str, Any]:
+    return {"name": "s", "context": {"trace_id": "t1"}, "start_time": f"2026-01-0{number}", "attributes": attributes}
+
+
+def is_as_meant(sample: Sample) -> None:
+    assert sample.id == "t1"
+    assert sample.messages is not None
+    assert (sample.messages[0].role, sample.messages[0].content) == ("user", "How warm is it in Rome?")
+    assert [(call.name, call.args) for call in sample.calls] == [("weather", {"city": "Rome"})]
+    assert sample.tools == {"weather": SCHEMA}
+
+
+def test_spans_of_openinference_are_one_sample(tmp_path: Path) -> None:
+    is_as_meant(only(written(tmp_path, [span(FLAT, 1), span(RUN, 2)])))
+
+
+def test_attributes_may_be_nested_in_part(tmp_path: Path) -> None:
+    sample = only(written(tmp_path, [span(FLAT, 1), span(RUN, 2), span(NESTED, 3)]))
+    is_as_meant(sample)
+    assert sample.messages is not None
+    assert sample.messages[-1].content == "It is 21 degrees."
+
+
+GENERATION = {"id": "o1", "traceId": "t1", "type": "GENERATION", "startTime": "2026-01-01T00:00:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("given", "answer"),
+    [
+        ({"messages": ASKED, "tools": [DEFINITION]}, {"role": "assistant", "content": None, "tool_calls": [CALL]}),
+        (
+            json.dumps({"messages": ASKED, "tools": [DEFINITION]}),
+            json.dumps([{"role": "assistant", "tool_calls": [CALL]}]),
+        ),
+        (
+            {"messages": ASKED, "tools": [DEFINITION]},
+            {"choices": [{"message": {"role": "assistant", "tool_calls": [CALL]}}]},
+        ),
+    ],
+)
+def test_observations_of_langfuse_are_one_sample(given: Any, answer: Any, tmp_path: Path) -> None:
+    one = GENERATION | {"input": given, "output": answer}
+    step = {"id": "o2", "traceId": "t1", "type": "SPAN", "startTime": "2026-01-01", "input": {"a": 1}, "output": None}
+    run = {
+        "id": "o3",
+        "traceId": "t1",
+        "type": "TOOL",
+        "name": "weather",
+        "input": ARGUMENTS,
+        "startTime": "2026-01-02",
+    }
+    is_as_meant(only(written(tmp_path, [step, one, run])))
+    is_as_meant(only(written(tmp_path, {"id": "t1", "name": "trace", "observations": [step, one]})))
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ({"observations": [3], "id": "t"}, "observations[0]: must be an observation"),
+        (GENERATION | {"input": "{broken"}, "input: is not JSON"),
+        (span({"openinference.span.kind": "LLM", "llm": 3, "llm.tools.0": 1}, 1), "a part of it is a value of its own"),
+        (span({"openinference.span.kind": "LLM", ".".join("a" * 30): 1}, 1), "has too many parts"),
+        (span({"openinference.span.kind": "TOOL"}, 1), "gen_ai.tool.name: must be"),
+    ],
+)
+def test_a_faulty_trace_is_named(value: Any, says: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError) as raised:
+        read_samples(written(tmp_path, value))
+    assert says in str(raised.value)

@@ -1,0 +1,84 @@
+"""Drafts of tasks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.examples import examples
+
+from trialbed.conversations import Message, Sample, ToolCall, read_samples
+from trialbed_tasks._drafting import draft_tasks
+from trialbed_tasks._reading import read_tasks
+
+KEY = "sk-" + "a1B2" * 12
+
+
+def conversation(query: str, arguments: dict[str, Any], answer: str = "It is done.") -> dict[str, Any]:
+    call = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": json.dumps(arguments)}}
+    return {
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": query},
+            {"role": "assistant", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "content": '{"price": 12.5}'},
+            {"role": "assistant", "content": answer},
+        ]
+    }
+
+
+def drafted(folder: Path, *values: Any) -> tuple[Path, tuple[str, ...]]:
+    source, target = folder / "traces.jsonl", folder / "tasks.yaml"
+    source.write_text("\n".join(map(json.dumps, values)), encoding="utf-8")
+    found = draft_tasks(read_samples(source), "traces.jsonl")
+    target.write_text(found.text, encoding="utf-8")
+    return target, found.left_out
+
+
+def test_a_conversation_becomes_a_task_that_can_be_run(tmp_path: Path) -> None:
+    later = conversation("And then?", {"id": 8})
+    later["messages"].append({"role": "user", "content": "Thanks"})
+    path, left_out = drafted(
+        tmp_path,
+        conversation("What did order 7 cost?", {"id": 7, "note": "a: b # c"}, "It cost 12.50."),
+        conversation("What did order 7 cost?", {"id": 9}),
+        later,
+        {"messages": [{"role": "assistant", "content": "Hello"}]},
+    )
+    first, second = read_tasks(path).queries()
+    assert (first.text, first.reference_answer) == ("What did order 7 cost?", "It cost 12.50.")
+    assert [(call.api.api_name, call.arguments) for call in first.gold_calls] == [
+        ("find", {"id": 7, "note": "a: b # c"})
+    ]
+    assert [call.arguments for call in second.gold_calls] == [{"id": 8}]
+    text = path.read_text(encoding="utf-8")
+    assert "its user wrote 2 messages, of which this is the first" in text
+    assert '"required": ["id"]' in text
+    assert '"example": {"price": 12.5}' in text
+    assert [line.partition(": ")[2] for line in left_out] == [
+        "its query is that of task 1",
+        "it has no message of a user",
+    ]
+
+
+def test_keys_are_masked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_API_KEY", KEY)
+    path, _ = drafted(tmp_path, conversation(f"Use {KEY}, please", {"key": KEY}, f"Used {KEY}"))
+    assert KEY not in path.read_text(encoding="utf-8")
+    assert len(read_tasks(path).queries()) == 1
+
+
+@given(st.text(min_size=1), st.dictionaries(st.text(), st.one_of(st.text(), st.integers(), st.booleans(), st.none())))
+@settings(max_examples=examples(0.5))
+def test_any_text_is_drafted_as_it_was(tmp_path_factory: Any, text: str, arguments: dict[str, Any]) -> None:
+    query = "?" + text.replace("\r", " ").strip()
+    said = (Message("user", query),)
+    found = draft_tasks([Sample(id="1", place="f:1", messages=said, calls=(ToolCall("find", arguments),))], "f")
+    path = tmp_path_factory.mktemp("drafts") / "tasks.yaml"
+    path.write_text(found.text, encoding="utf-8")
+    (task,) = read_tasks(path).queries()
+    assert task.text == query.strip()
