@@ -30,7 +30,7 @@ def with_conventions(span: Span) -> Span:
     operation = OPERATIONS.get(str(span.attributes.get(KIND, "")).upper())
     if operation is None:
         return span
-    found = _nested(span.attributes, span.place)
+    found = _nest(span.attributes, span.place)
     model = found.get("llm") or {}
     if operation == "execute_tool":
         given = (found.get("tool") or {}).get("parameters") or (found.get("input") or {}).get("value")
@@ -76,15 +76,15 @@ def _observation(one: Mapping[str, Any], trace: str, place: str) -> Span:
     elif operation:
         asked = given.get("messages", given) if isinstance(given, Mapping) else given
         named = {
-            "gen_ai.input.messages": _said(asked, "user"),
-            "gen_ai.output.messages": _said(answer, "assistant"),
+            "gen_ai.input.messages": _to_messages(asked, "user"),
+            "gen_ai.output.messages": _to_messages(answer, "assistant"),
             "gen_ai.tool.definitions": given.get("tools") if isinstance(given, Mapping) else None,
         }
     start = str(one.get("startTime") or one.get("start_time") or "").rjust(32, "0")
     return Span(place, trace, start, {"gen_ai.operation.name": operation, **named} if operation else {}, ())
 
 
-def _said(value: Any, role: str) -> list[Any]:
+def _to_messages(value: Any, role: str) -> list[Any]:
     """Return the messages of an input or output, which may be a list, one message, an answer of an API, or a text."""
     if isinstance(value, Mapping) and isinstance(value.get("choices"), Sequence):
         value = [choice.get("message") for choice in value["choices"] if isinstance(choice, Mapping)]
@@ -136,10 +136,10 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _nested(value: Any, place: str, depth: int = 0) -> Any:
+def _nest(value: Any, place: str, depth: int = 0) -> Any:
     """Return flattened names as objects and lists: ``{"a.0.b": 1}`` as ``{"a": [{"b": 1}]}``."""
     if isinstance(value, list):
-        return [_nested(item, place, depth + 1) for item in value]
+        return [_nest(item, place, depth + 1) for item in value]
     if not isinstance(value, Mapping):
         return value
     found: dict[str, Any] = {}
@@ -152,7 +152,7 @@ def _nested(value: Any, place: str, depth: int = 0) -> Any:
             inner = inner.setdefault(part, {})
             if not isinstance(inner, dict):
                 raise DataError(f"{place}: {name!r:.80}: a part of it is a value of its own")
-        inner[last] = _nested(item, place, depth + 1)
+        inner[last] = _nest(item, place, depth + 1)
     return _with_lists(found)
 
 

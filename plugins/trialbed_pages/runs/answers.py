@@ -50,7 +50,7 @@ class AnswersPage:
 def answers_page(grid: GridPage) -> AnswersPage:
     """Return the answers to the queries of a page."""
     cells = {
-        (cell.framework, row.query): _shown(grid, cell, row.query)
+        (cell.framework, row.query): _show(grid, cell, row.query)
         for row in grid.rows
         for cell in row.cells
         if cell.trials
@@ -58,7 +58,7 @@ def answers_page(grid: GridPage) -> AnswersPage:
     return AnswersPage(grid, cells)
 
 
-def _shown(grid: GridPage, cell: Cell, query: QueryId) -> ShownAnswer:
+def _show(grid: GridPage, cell: Cell, query: QueryId) -> ShownAnswer:
     run, queries = grid.run, grid.figures.queries
     chosen = next((trial for trial in cell.trials if trial.failure), cell.trials[0])
     trial = run.trial(cell.framework, query, chosen.key.repeat)
