@@ -21,17 +21,22 @@ class Recorded(NamedTuple):
     note: str = ""
 
 
-def recorded_queries(options: RunOptions, queries: tuple[Query, ...], models: Mapping[str, ModelInfo]) -> Recorded:
+def recorded_queries(
+    options: RunOptions, queries: tuple[Query, ...], models: Mapping[str, ModelInfo], *, own: bool = False
+) -> Recorded:
     """Leave out queries that a recorded model has no answers for, where the user has not chosen queries.
 
     A recording that has answers for none leaves all: each trial says in what it differs.
+
+    Args:
+        own: whether the dataset is an object of the calling program, which has chosen its tasks.
     """
     recorded = {name: info.answers_seed for name, info in models.items() if info.answers_seed is not None}
     known = tuple(query for query in queries if _is_known(query, options, [*recorded.values()]))
     if not known or len(known) == len(queries):
         return Recorded(queries)
     names, total = " and ".join(recorded), len(queries)
-    if options.limit or options.query_ids or options.categories or options.shuffle is not None:
+    if own or options.limit or options.query_ids or options.categories or options.shuffle is not None:
         missing = total - len(known)
         note = f"{names}: no answers are recorded for {missing} of the {total} queries, whose trials are not measured"
         return Recorded(queries, f"{note}; recorded are {_ids(known)}")

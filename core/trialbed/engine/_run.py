@@ -86,7 +86,8 @@ def prepare(
     queries = choose_queries(dataset, options.limit, options.query_ids, options.categories, options.shuffle)
     model = model_info(options, objects.model)
     others = {name: model_info(replace(options, model=name)) for name in options.models[1:]}
-    queries, note = recorded_queries(options, queries, {options.model: model, **others})
+    infos = {options.model: model, **others}
+    queries, note = recorded_queries(options, queries, infos, own=objects.dataset is not None)
     config = run_config(
         options,
         dataset,

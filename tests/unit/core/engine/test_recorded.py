@@ -20,8 +20,8 @@ def recorded(*ids: int, seed: int = 0, repeat: int = 0) -> ModelInfo:
     return ModelInfo(answers_seed=frozenset(trial_seed(seed, key) for key in keys).__contains__)
 
 
-def of(models: dict[str, ModelInfo], **options: Any) -> tuple[list[Any], str]:
-    found = recorded_queries(RunOptions(**options), QUERIES, models)
+def of(models: dict[str, ModelInfo], *, own: bool = False, **options: Any) -> tuple[list[Any], str]:
+    found = recorded_queries(RunOptions(**options), QUERIES, models, own=own)
     return [query.query_id for query in found.queries], found.note
 
 
@@ -31,7 +31,7 @@ def test_only_the_recorded_queries_are_run_where_none_are_chosen() -> None:
     assert note == "replay:a: answers are recorded for 3 of 6 queries, and these are run: 1, 2, 3; --limit 6 runs all"
 
 
-@for_each("options", [{"limit": 6}, {"query_ids": ("1-6",)}, {"categories": ("x",)}, {"shuffle": 0}])
+@for_each("options", [{"own": True}, {"limit": 6}, {"query_ids": ("1-6",)}, {"categories": ("x",)}, {"shuffle": 0}])
 def test_queries_that_were_chosen_are_run_all_the_same(options: dict[str, Any]) -> None:
     ids, note = of({"replay:a": recorded(2)}, **options)
     assert len(ids) == 6
