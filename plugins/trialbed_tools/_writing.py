@@ -29,7 +29,7 @@ def file_content(
 
     Raises:
         DataError: the schema of a tool's arguments is none.
-        UsageError: no tool has such a name.
+        UsageError: no tool has such a name, or the tools cannot be called for real as the answers need it.
     """
     names = unique_names(tool.name for tool in found.tools)
     chosen = [(name, tool) for name, tool in zip(names, found.tools, strict=True) if _is_named(name, list(only))]
@@ -46,6 +46,10 @@ def file_content(
         if mcp is not None and name != tool.name:
             beside["original"] = tool.name
         tools.append({"function": function} | {key: value for key, value in beside.items() if value is not None})
+    paths = [str(tool["request"]["path"]) for tool in tools if "request" in tool]
+    can_be_called = mcp or (paths and (found.url or all("://" in path for path in paths)))
+    if answers in ("live", "recorded") and not can_be_called:
+        raise UsageError(f"--answers {answers}: {source} names no server that could be called; leave it out")
     head = {"source": f"{found.title}: {source}", "answers": answers, "url": found.url, "mcp": mcp}
     return {**{key: value for key, value in head.items() if value is not None}, "tools": tools}
 

@@ -88,6 +88,7 @@ def test_files_of_tools_that_are_answered_otherwise_do_not_go_together(definitio
     [
         (["tools.json", "-o", "shop.txt"], "give it a name that ends with .yaml"),
         (["tools.json", "-o", "shop.yaml", "--only", "pay"], "no tool has such a name; there are find_order, find_"),
+        (["tools.json", "-o", "shop.yaml", "--answers", "live"], "tools.json names no server that could be called"),
         (["none.json", "-o", "shop.yaml"], "none.json: there is no such file"),
         (["bad.json", "-o", "shop.yaml"], "the schema of a cannot be used: "),
         (["tools.json", "-o", "no/shop.yaml"], "no/shop.yaml"),
