@@ -119,7 +119,9 @@ def hostile_trial(framework: str, query_id: str, repeat: int, text: str) -> Tria
     first = model_call(
         0.1, asked, {"content": text, "tool_calls": [call]}, (SentCall(name=text[:300], arguments=text),)
     )
-    refused = first.model_copy(update={"status": 500, "error": text, "started": 0.4, "response": text})
+    refused = first.model_copy(
+        update={"status": 500, "error": text, "started": 0.4, "response": text, "translated": text}
+    )
     calls = (
         ApiCall(started=0.2, duration=0.1, api=api, offered=False, arguments={text: text}, response={text: [text]}),
         ApiCall(started=0.3, duration=0.1, api=api, offered=True, arguments={}, error=text, response=text),
@@ -214,7 +216,9 @@ def wire(*, wrong: bool) -> WireLog:
         opened_at=datetime(2026, 1, 1, tzinfo=UTC),
         model_calls=(
             model_call(0.1, asked, {"tool_calls": [call]}, (SentCall(name="weather_now", arguments="{}"),)),
-            model_call(0.5, told, {"content": "long " * 200}, ()),
+            model_call(0.5, told, {"content": "long " * 200}, ()).model_copy(
+                update={"translated": "messages" if wrong else ""}
+            ),
         ),
         api_calls=(
             ApiCall(

@@ -51,6 +51,12 @@ async def test_every_page_is_shown_and_may_load_its_own_files_only(get: Any, pat
         assert not [name for name in attributes if name.startswith("on")]
 
 
+async def test_a_translated_request_is_marked(get: Any) -> None:
+    marked = "put to the model's endpoint in another dialect: messages"
+    paths = TRIAL, TRIAL.replace("langgraph%3Anative", "reference")
+    assert [(await get(path)).text.count(marked) for path in paths] == [1, 0]
+
+
 async def test_every_link_leads_somewhere(get: Any) -> None:
     todo, seen = ["/"], set()
     while todo:

@@ -31,6 +31,8 @@ def _model_call(one: ModelExchange) -> Iterator[Line]:
     ended = f", {call.finish_reason}" if call.finish_reason else ""
     what = f"request {one.place}: status {call.status} in {call.duration:.3f} s{usage}{ended}"
     yield Line(f"+{one.at:.3f} s  {what}", 1)
+    if call.translated:
+        yield Line(f"put to the model's endpoint in another dialect: {call.translated}", 2)
     for attempt in call.attempts:
         yield Line(f"repeated by the gateway after: {attempt.error or f'status {attempt.status}'}", 2)
     yield from _request(one)

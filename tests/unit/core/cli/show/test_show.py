@@ -44,6 +44,11 @@ def test_a_run_shows_its_settings_scores_failures_and_worst_queries(bench: Any, 
     assert "hidden-password" not in shown
 
 
+def test_a_translated_request_is_marked(bench: Any) -> None:
+    shown = bench("show", NEW, "langgraph:native/1").output
+    assert shown.count("put to the model's endpoint in another dialect: messages") == 1
+
+
 def test_a_run_that_was_killed_says_when_its_last_trial_ended(bench: Any, stored: Path) -> None:
     with Store.open(str(stored)) as store:
         store.update_run(NEW, status="running", overall_time=0.0)
