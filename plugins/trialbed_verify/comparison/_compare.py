@@ -62,7 +62,7 @@ def _comparison(pairing: Pairing, options: CompareOptions) -> VendorComparison:
         k2=k2_figures(pairing),
         baseline=_compared_file(pairing.baseline),
         vendor=_compared_file(pairing.vendor),
-        panel=judge_pairs(pairs, options.gate_margins, options.seed),
+        panel=judge_pairs(pairs, options.gate_margins, options.seed, times=options.times),
         pairing=pairing.counts(forced=options.force),
         verdict=f1_verdict(baseline, vendor, bootstrap, options.margin),
         similarity=BothScopes(
@@ -83,13 +83,13 @@ def _comparison(pairing: Pairing, options: CompareOptions) -> VendorComparison:
     )
 
 
-def judge_pairs(pairs: Sequence[Pair], margins: Mapping[str, float], seed: int) -> Panel:
+def judge_pairs(pairs: Sequence[Pair], margins: Mapping[str, float], seed: int, *, times: bool = False) -> Panel:
     """Return the panel's verdict on the vendor of some pairs."""
     sides = [
         ([row.measured for row in one.baseline.values()], [row.measured for row in one.vendor.values()])
         for one in pairs
     ]
-    return judge(sides, PanelOptions(margins, seed=seed))
+    return judge(sides, PanelOptions(margins, seed=seed, times=times))
 
 
 def _compared_file(side: Results) -> ComparedFile:

@@ -25,6 +25,7 @@ class CompareOptions:
         margin: the largest difference in F1 that counts as equivalent; choose it before looking at the results.
         force: compare the common cases of files that differ.
         gate_margins: gate of the panel -> its margin, where it is not the usual one.
+        times: whether the panel compares the times of answers; only for one vendor's own.
     """
 
     resamples: int = RESAMPLES
@@ -32,6 +33,7 @@ class CompareOptions:
     margin: float = MARGIN
     force: bool = False
     gate_margins: Mapping[str, float] = field(default_factory=dict)
+    times: bool = False
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,20 @@ from trialbed_verify.panel._copies import without_copies
 from trialbed_verify.panel._counts import with_settled_counts
 from trialbed_verify.panel._distances import DTYPES, Distances, distances
 from trialbed_verify.panel._examples import example
-from trialbed_verify.panel._gates import GATES, WHOLE, PanelGate, parameter_gates, suite_gates, with_margins
+from trialbed_verify.panel._gates import (
+    GATES,
+    TIMES,
+    UNLIKE,
+    WHOLE,
+    PanelGate,
+    parameter_gates,
+    suite_gates,
+    with_margins,
+)
 from trialbed_verify.panel._planning import FEWEST, cases_for_difference, cases_for_equivalence, fewest_cases
 from trialbed_verify.panel._results import GateFinding, GateResult, Panel
 from trialbed_verify.panel._samples import Samples, Trials
+from trialbed_verify.panel._times import with_settled_times
 from trialbed_verify.panel._verdict import conclude
 
 PERMUTATIONS = 999
@@ -47,11 +57,13 @@ class PanelOptions:
         margins: gate -> its margin, where it is not the usual one; choose them before looking at the results.
         permutations: of the trials' labels; ten times as many where few of them are as unusual as the answers.
         seed: of all random draws.
+        times: whether the times of answers are compared, which only one vendor's own can be.
     """
 
     margins: Mapping[str, float] = field(default_factory=dict)
     permutations: int = PERMUTATIONS
     seed: int = 0
+    times: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,10 +91,13 @@ def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel
     chosen = options or PanelOptions()
     kept, copies = without_copies(sides)
     kept, prompts = with_settled_counts(with_settled_arguments(kept))
+    if chosen.times:
+        kept = with_settled_times(kept)
     samples = Samples.of(kept)
     suites = sorted({trial.suite[0] for trial in samples.trials if trial.suite is not None})
     asked = sorted(set[str]().union(*(trial.asked for trial in samples.trials)))
-    gates = with_margins([*GATES, *suite_gates(suites), *parameter_gates(asked)], chosen.margins)
+    own = [TIMES] if chosen.times else []
+    gates = with_margins([*GATES, *suite_gates(suites), *parameter_gates(asked), *own], chosen.margins)
     compared = [_compare_at(gate, samples, chosen, number) for number, gate in enumerate(gates)]
     corrected = holm({one.gate.name: one.p for one in compared if one.excess is not None})
     results = [settle(one, corrected.get(one.gate.name, 1.0), samples.cases) for one in compared]
@@ -244,8 +259,8 @@ def _whole(samples: Samples, results: Sequence[GateResult], options: PanelOption
     found = _compare_at(WHOLE, samples, options, len(GATES))
     if found.excess is None:
         return None
-    # A bill differs by any constant that a template adds; what it is worth is said beside the verdict.
-    single = [result.p_holm for result in results if result.gate.name != "bill"]
+    # What they are worth is said beside the verdict.
+    single = [result.p_holm for result in results if result.gate.name not in UNLIKE]
     return replace(found, p=min(1.0, 2 * min(found.p, *single)))
 
 

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from trialbed_verify.panel._bounds import ALPHA, Mean
+from trialbed_verify.panel._gates import TIMES
 from trialbed_verify.panel._planning import FEWEST, fewest_cases
 from trialbed_verify.panel._results import Conclusion, GateResult
+from trialbed_verify.panel._times import time_sentence
 
 NARROW = 0.002
 """Width of an interval of costs below which they are given with two decimals of a percent."""
@@ -31,7 +33,7 @@ def conclude(
         whole: the p-value of all gates together.
     """
     found = _conclusion(results, cases, trials, whole)
-    leading = ", and ".join([*_damage(results), *_cost(results)])
+    leading = ", and ".join(filter(None, [*_damage(results), *_cost(results), time_sentence(results)]))
     return found if cases < FEWEST or not leading else found._replace(reason=f"{leading}; {found.reason}")
 
 
@@ -101,7 +103,7 @@ def _greatest(results: Sequence[GateResult]) -> Iterator[str]:
     bounds = [
         (result.excess.at_most(directed=result.gate.is_directed), result.gate.name)
         for result in results
-        if result.excess is not None and result.excess.n >= FEWEST
+        if result.excess is not None and result.excess.n >= FEWEST and result.gate.name != TIMES.name
     ]
     if bounds:
         most, name = max(bounds)

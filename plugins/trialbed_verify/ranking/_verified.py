@@ -91,11 +91,11 @@ def compare_and_rank(files: Sequence[VerifiedFile]) -> VerifiedVendors:
 
 def _under_load(file: VerifiedFile, usual: Sequence[VerifiedFile]) -> ModelComparison:
     own = next(one for one in usual if (one.model, one.vendor) == (file.model, file.load_of))
-    found, _ = _model([replace(own, is_baseline=True), file])
+    found, _ = _model([replace(own, is_baseline=True), file], times=True)
     return replace(found, under_load=True)
 
 
-def _model(files: Sequence[VerifiedFile]) -> tuple[ModelComparison, list[VendorMetrics]]:
+def _model(files: Sequence[VerifiedFile], *, times: bool = False) -> tuple[ModelComparison, list[VendorMetrics]]:
     marked = next((file for file in files if file.is_baseline), None)
     comparisons, ranked, notes = list[VendorComparison](), list[VendorMetrics](), list[str]()
     if marked is None:
@@ -107,7 +107,9 @@ def _model(files: Sequence[VerifiedFile]) -> tuple[ModelComparison, list[VendorM
     else:
         vendors: list[Results] = []
         others = [file for file in files if file is not marked]
-        comparisons = compare(baseline, _each(others, baseline, vendors, notes), CompareOptions(force=True))
+        comparisons = compare(
+            baseline, _each(others, baseline, vendors, notes), CompareOptions(force=True, times=times)
+        )
         ranked = _candidates(baseline, vendors, {one.vendor.vendor: one.panel for one in comparisons}, notes)
     name = marked.vendor if marked else None
     return ModelComparison(files[0].model, name, tuple(comparisons), tuple(notes)), ranked

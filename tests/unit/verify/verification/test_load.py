@@ -59,6 +59,7 @@ async def test_what_a_vendor_does_under_load_only_is_found(tmp_path: Path, capsy
     (comparison,) = model.comparisons
     assert comparison.panel.finding == "different"
     assert "decision" in comparison.panel.different
+    assert "time" in {result.gate.name for result in comparison.panel.gates}
     (table,) = verified_tables(found)
     assert table.notes[0].startswith(f"{loaded['vendor']}: the first token after ")
     assert "a success rate of 1.000" in table.notes[0]
