@@ -34,10 +34,10 @@ def _settle(ours: Sequence[Measures], theirs: Sequence[Measures]) -> Trials:
     logs = [math.log(trial.duration) for trial in (*ours, *theirs) if trial.answered and trial.duration > 0]
     usual = sum(logs) / len(logs) if logs else 0.0
 
-    def settled(trial: Measures) -> Measures:
+    def rescale(trial: Measures) -> Measures:
         if not (trial.answered and trial.duration > 0):
             return replace(trial, duration=math.nan)
         share = (math.log(trial.duration) - usual) / LOG_RANGE
         return replace(trial, duration=min(1.0, max(0.0, 0.5 + share)))
 
-    return [settled(trial) for trial in ours], [settled(trial) for trial in theirs]
+    return [rescale(trial) for trial in ours], [rescale(trial) for trial in theirs]
