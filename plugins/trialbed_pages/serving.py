@@ -50,7 +50,7 @@ def serve(
         webbrowser.open(address)
     # Beyond loopback, the pages are asked for under addresses too.
     names = HostNames((host, *allow_hosts), addresses=not is_loopback(host))
-    app = HostCheck(create_app(store, data_dir, files, writable=is_loopback(host)), names)
+    app = HostCheck(create_app(store, data_dir, files, writable=is_loopback(host) and not allow_hosts), names)
     settings = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=1)
     uvicorn.Server(settings).run(sockets=[listening])
 

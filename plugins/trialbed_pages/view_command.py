@@ -52,8 +52,8 @@ def command(
     Files are results of bench verify and bench fidelity, or folders of them; they get pages of their own: the answers
     of each vendor, its differences from the baseline, the ranks, and the changes that frameworks make to the traffic.
 
-    The pages need nothing from the network. They write nothing but what you say of an answer, and beyond loopback not
-    even that.
+    The pages need nothing from the network. They write nothing but what you say of an answer; beyond loopback, and
+    with --allow-host, not even that.
     """
     from trialbed_pages.serving import serve
 

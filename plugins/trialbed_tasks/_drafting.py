@@ -99,13 +99,23 @@ def _tools(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
 def _schema_of(calls: Sequence[ToolCall]) -> dict[str, Any]:
     """Return the schema that the arguments of some calls have, whose required ones are in all of them."""
     given = [call.args or {} for call in calls]
-    values = {name: value for arguments in given for name, value in arguments.items()}
-    properties = {name: {"type": TYPES[type(value)]} if type(value) in TYPES else {} for name, value in values.items()}
+    values: dict[str, list[Any]] = {}
+    for arguments in given:
+        for name, value in arguments.items():
+            values.setdefault(name, []).append(value)
     return {
         "type": "object",
-        "properties": properties,
-        "required": [name for name in values if all(name in arguments for arguments in given)],
+        "properties": {name: _schema_of_values(seen) for name, seen in values.items()},
+        "required": [name for name, seen in values.items() if len(seen) == len(given)],
     }
+
+
+def _schema_of_values(values: Sequence[Any]) -> dict[str, Any]:
+    """Return the schema of the one type that all values have; that of any value where they differ."""
+    types = {TYPES.get(type(value), "") for value in values}
+    if types == {"integer", "number"}:
+        return {"type": "number"}
+    return {"type": types.pop()} if len(types) == 1 and "" not in types else {}
 
 
 def _value(text: str) -> Any:

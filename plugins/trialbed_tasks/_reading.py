@@ -43,7 +43,9 @@ def _of_python(path: Path, reader: NamedFiles, mcp: Sequence[str]) -> TaskDatase
     with naming(str(path)):
         tools = [*found.tools, *reader.server_tools(path, mcp)]
         files = [*found.files, *reader.files]
-        return TaskDataset(found.tasks, _name(path, None), tools=tools, scorers=found.scorers, files=files)
+        dataset = TaskDataset(found.tasks, _name(path, None), tools=tools, scorers=found.scorers, files=files)
+        dataset.simulator = reader.simulator(dataset.simulator)
+        return dataset
 
 
 def _with_head(lines: Located) -> Located:

@@ -13,7 +13,7 @@ from typing import Any
 from trialbed.errors import DataError
 from trialbed.wire import finite_float, parse_json
 from trialbed_evaluation.conversations._calls import items
-from trialbed_evaluation.conversations._spans import Span
+from trialbed_evaluation.conversations._spans import Span, begin_of
 
 KIND = "openinference.span.kind"
 OPERATIONS = {"LLM": "chat", "GENERATION": "chat", "TOOL": "execute_tool"}
@@ -21,6 +21,9 @@ OPERATIONS = {"LLM": "chat", "GENERATION": "chat", "TOOL": "execute_tool"}
 
 DEEPEST = 20
 """Parts of an attribute's name."""
+
+ROOTS = ("llm", "tool", "input")
+"""Beginnings of the names that are read."""
 
 ARGUMENTS = ("gen_ai.tool.name", "gen_ai.tool.call.arguments")
 
@@ -30,16 +33,18 @@ def with_conventions(span: Span) -> Span:
     operation = OPERATIONS.get(str(span.attributes.get(KIND, "")).upper())
     if operation is None:
         return span
-    found = _nest(span.attributes, span.place)
-    model = found.get("llm") or {}
+    own = {name: value for name, value in span.attributes.items() if name.partition(".")[0] in ROOTS}
+    found = _nest(own, span.place)
+    model = _mapping(found.get("llm"))
     if operation == "execute_tool":
-        given = (found.get("tool") or {}).get("parameters") or (found.get("input") or {}).get("value")
-        named = dict(zip(ARGUMENTS, ((found.get("tool") or {}).get("name"), given), strict=True))
+        # ``tool.parameters`` is the schema of the arguments, which are the input.
+        given = _mapping(found.get("input")).get("value")
+        named = dict(zip(ARGUMENTS, (_mapping(found.get("tool")).get("name"), given), strict=True))
     else:
         named = {
             "gen_ai.input.messages": [_message(one) for one in _list(model.get("input_messages"))],
             "gen_ai.output.messages": [_message(one) for one in _list(model.get("output_messages"))],
-            "gen_ai.tool.definitions": [_definition(one) for one in _list(model.get("tools"))],
+            "gen_ai.tool.definitions": [_definition(one) for one in _list(model.get("tools")) if _mapping(one)],
         }
     return replace(span, attributes={"gen_ai.operation.name": operation, **named})
 
@@ -69,7 +74,7 @@ def read_langfuse(value: Mapping[str, Any], place: str) -> Iterator[Span]:
 
 def _observation(one: Mapping[str, Any], trace: str, place: str) -> Span:
     operation = OPERATIONS.get(str(one.get("type", "")).upper(), "")
-    given, answer = _read(one.get("input"), f"{place}: input"), _read(one.get("output"), f"{place}: output")
+    given, answer = _read(one.get("input")), _read(one.get("output"))
     named: dict[str, Any] = {}
     if operation == "execute_tool":
         named = dict(zip(ARGUMENTS, (one.get("name"), given), strict=True))
@@ -80,8 +85,13 @@ def _observation(one: Mapping[str, Any], trace: str, place: str) -> Span:
             "gen_ai.output.messages": _to_messages(answer, "assistant"),
             "gen_ai.tool.definitions": given.get("tools") if isinstance(given, Mapping) else None,
         }
-    start = str(one.get("startTime") or one.get("start_time") or "").rjust(32, "0")
-    return Span(place, trace, start, {"gen_ai.operation.name": operation, **named} if operation else {}, ())
+    return Span(
+        place,
+        trace,
+        begin_of(one.get("startTime") or one.get("start_time")),
+        {"gen_ai.operation.name": operation, **named} if operation else {},
+        (),
+    )
 
 
 def _to_messages(value: Any, role: str) -> list[Any]:
@@ -97,23 +107,21 @@ def _to_messages(value: Any, role: str) -> list[Any]:
     return [{"role": role, "content": str(value)}]
 
 
-def _read(value: Any, place: str) -> Any:
-    """Return a value that may have been exported as the text of its JSON."""
+def _read(value: Any) -> Any:
+    """Return a value that may have been exported as the text of its JSON; any other text as it is."""
     if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
         return value
     try:
         return parse_json(value, finite_float, unique=True)
-    except ValueError as error:
-        if place.endswith("output"):
-            return value
-        raise DataError(f"{place}: is not JSON: {error}") from None
+    except ValueError:
+        return value
 
 
 def _message(one: Any) -> dict[str, Any]:
-    given = one.get("message", one) if isinstance(one, Mapping) else {}
+    given = _mapping(_mapping(one).get("message", one))
     parts = [part.get("message_content", part) for part in _list(given.get("contents")) if isinstance(part, Mapping)]
     content = given.get("content")
-    calls = [call.get("tool_call", call) for call in _list(given.get("tool_calls")) if isinstance(call, Mapping)]
+    calls = [_mapping(_mapping(call).get("tool_call", call)) for call in _list(given.get("tool_calls"))]
     found = {"role": given.get("role"), "content": content if content is not None else parts or None}
     if calls:
         found["tool_calls"] = [{"id": call.get("id"), "function": call.get("function", {})} for call in calls]
@@ -124,12 +132,15 @@ def _message(one: Any) -> dict[str, Any]:
 
 def _definition(one: Any) -> Any:
     """Return the definition of a tool; where it has only a schema, with the name beside it."""
-    given = one.get("tool", one) if isinstance(one, Mapping) else {}
-    schema = _read(given.get("json_schema"), "llm.tools")
-    schema = schema if isinstance(schema, Mapping) else {}
+    given = _mapping(_mapping(one).get("tool", one))
+    schema = _mapping(_read(given.get("json_schema")))
     if "function" in schema or "name" in schema:
         return schema
-    return {"name": given.get("name"), "description": given.get("description") or "", "parameters": schema}
+    return {"name": str(given.get("name") or ""), "description": given.get("description") or "", "parameters": schema}
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _list(value: Any) -> list[Any]:

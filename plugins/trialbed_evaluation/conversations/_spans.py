@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from trialbed.errors import DataError
@@ -93,13 +94,22 @@ def read_span(value: Any, place: str) -> Span:
     return Span(
         place=place,
         trace=trace,
-        start=str(start).rjust(32, "0"),
+        start=begin_of(start),
         attributes=_attributes(value.get("attributes"), f"{place}: attributes"),
         events=tuple(
             (str(event.get("name", "")), _attributes(event.get("attributes"), f"{place}: events[{index}].attributes"))
             for index, event in enumerate(items(value.get("events") or [], f"{place}: events"))
         ),
     )
+
+
+def begin_of(value: Any) -> str:
+    """Return a time as a text that sorts: of ISO 8601 in UTC, of nanoseconds since 1970 with zeros in front."""
+    text = str(value or "")
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC).isoformat(timespec="microseconds")
+    except (ValueError, OverflowError):
+        return text.rjust(32, "0")
 
 
 def samples_of(spans: Iterable[Span]) -> Iterator[Sample]:

@@ -56,6 +56,27 @@ def test_the_command_checks_hosts(monkeypatch: pytest.MonkeyPatch, stored: Path,
     assert ("10.0.0.1" in app._names) == (host == "0.0.0.0")
 
 
+@pytest.mark.parametrize(
+    ("host", "allowed", "writable"),
+    [("127.0.0.1", (), True), ("127.0.0.1", ("bench.example",), False), ("0.0.0.0", (), False)],
+)
+def test_only_pages_of_this_machine_alone_take_annotations(
+    monkeypatch: pytest.MonkeyPatch, host: str, allowed: tuple[str, ...], writable: bool
+) -> None:
+    made: dict[str, Any] = {}
+
+    def make(*_: Any, **given: Any) -> None:
+        made.update(given)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("trialbed_pages.serving._place", lambda *_: "here")
+    monkeypatch.setattr("trialbed_pages.serving.create_app", make)
+    monkeypatch.setattr("trialbed_pages.serving._listening_socket", lambda *_: socket.socket())
+    with pytest.raises(KeyboardInterrupt):
+        serve(host, 0, None, None, in_browser=False, allow_hosts=allowed)
+    assert made["writable"] is writable
+
+
 def test_a_port_is_taken_from_the_moment_it_is_said_to_be_served() -> None:
     """Two that were started at the same moment both said that their pages are there, and one of them hung."""
     with _listening_socket("127.0.0.1", 0) as first:

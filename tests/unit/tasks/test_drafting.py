@@ -82,3 +82,10 @@ def test_any_text_is_drafted_as_it_was(tmp_path_factory: Any, text: str, argumen
     path.write_text(found.text, encoding="utf-8")
     (task,) = read_tasks(path).queries()
     assert task.text == query.strip()
+    assert [call.arguments for call in task.gold_calls] == [arguments]
+
+
+def test_a_drafted_schema_fits_all_calls(tmp_path: Path) -> None:
+    seen = ({"id": 7, "price": 7.5}, {"id": "8", "price": 8})
+    path, _ = drafted(tmp_path, *(conversation(f"What of {place}?", given) for place, given in enumerate(seen)))
+    assert '"properties": {"id": {}, "price": {"type": "number"}}' in path.read_text(encoding="utf-8")
