@@ -71,9 +71,10 @@ def test_only_pages_of_this_machine_alone_take_annotations(
 
     monkeypatch.setattr("trialbed_pages.serving._place", lambda *_: "here")
     monkeypatch.setattr("trialbed_pages.serving.create_app", make)
-    monkeypatch.setattr("trialbed_pages.serving._listening_socket", lambda *_: socket.socket())
-    with pytest.raises(KeyboardInterrupt):
-        serve(host, 0, None, None, in_browser=False, allow_hosts=allowed)
+    with socket.socket() as unused:
+        monkeypatch.setattr("trialbed_pages.serving._listening_socket", lambda *_: unused)
+        with pytest.raises(KeyboardInterrupt):
+            serve(host, 0, None, None, in_browser=False, allow_hosts=allowed)
     assert made["writable"] is writable
 
 
