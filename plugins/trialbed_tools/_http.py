@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from trialbed_tools._addresses import origin
 from trialbed_tools._kept import KeptAnswer
 from trialbed_tools._live import LARGEST, ToolsUnreachable
 from trialbed_tools.forms import RequestForm
@@ -28,7 +29,8 @@ class HttpConnection:
     Args:
         url: below which the paths are.
         requests: name of a tool -> the form of its request.
-        headers: of every request.
+        headers: of requests to the host of ``url``, and to no other that a document names. Without ``url``, all
+            requests have one host.
     """
 
     def __init__(self, url: str, requests: Mapping[str, RequestForm], headers: Mapping[str, str]) -> None:
@@ -50,7 +52,12 @@ class HttpConnection:
         parts = request_parts(self._requests[name], arguments, self._url)
         if isinstance(parts, str):
             return KeptAnswer(error=parts)
-        headers = {**self._headers, **parts.pop("headers")}
+        try:
+            # They may hold keys, and a document may name any host in a path.
+            own = self._headers if origin(parts["url"]) == origin(self._url or parts["url"]) else {}
+        except ValueError as error:
+            raise ToolsUnreachable(f"the address cannot be used: {error}") from error
+        headers = {**own, **parts.pop("headers")}
         try:
             async with self._client.stream(headers=headers, **parts) as answer:
                 body = bytearray()

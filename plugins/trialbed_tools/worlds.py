@@ -16,6 +16,7 @@ from trialbed_tools.forms import NAME, DefinitionForm, ToolForm, ToolsForm
 from trialbed_tools.located import naming, read_document, validated
 
 if TYPE_CHECKING:
+    from trialbed_tools._addresses import Origin
     from trialbed_tools._live import LiveTools
 
 ENDINGS = (".yaml", ".yml", ".json")
@@ -106,8 +107,21 @@ def _live_tools(form: ToolsForm, path: Path) -> LiveTools:
     url = form.url
     if not requests or (url is None and any("://" not in request.path for request in requests.values())):
         raise DataError(f"{form.answers} needs mcp, or a url and tools with a request")
+    if headers and url is None and len({_origin(request.path) for request in requests.values()}) > 1:
+        raise DataError(
+            "headers, which may be keys, go to one host, and requests to several: write the url of that host"
+        )
     connect_http = partial(HttpConnection, url or "", requests, headers)
     return LiveTools(kept, connect_http if is_live else None, identity, has_state=False, readers=readers)
+
+
+def _origin(address: str) -> Origin:
+    from trialbed_tools._addresses import origin
+
+    try:
+        return origin(address)
+    except ValueError as error:
+        raise DataError(f"{address}: is no address: {error}") from error
 
 
 def _check(tools: Iterable[ToolForm], path: Path) -> None:
