@@ -28,6 +28,10 @@ def find_tools(source: str) -> FoundTools:
         DataError: it is malformed; names the line and the key.
     """
     if is_url(source):
+        try:
+            urlsplit(source)
+        except ValueError as error:
+            raise UsageError(f"{source.rpartition('@')[2]}: is no address") from error
         return _tools(parse_document(_fetch(source), shown_url(source)), source)
     if not Path(source).is_file():
         raise UsageError(f"{source}: there is no such file")
@@ -36,7 +40,7 @@ def find_tools(source: str) -> FoundTools:
 
 def is_url(source: str) -> bool:
     """Return whether a source is a URL, and not a file."""
-    return urlsplit(source).scheme in ("http", "https")
+    return source.lower().startswith(("http:", "https:"))
 
 
 def _tools(located: Located, source: str) -> FoundTools:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urljoin
 
+from trialbed_tools._addresses import without_user
 from trialbed_tools._imported import FoundTool, FoundTools
 from trialbed_tools._references import References, Schemas
 from trialbed_tools._skeletons import Skeletons
@@ -46,7 +47,7 @@ class _Document:
     def __init__(self, located: Located, address: str) -> None:
         self._root = located.value
         self._references = References(located)
-        self._address = address
+        self._address = address.partition("?")[0]
 
     def read(self) -> FoundTools:
         version = self._root["openapi"]
@@ -150,7 +151,10 @@ class _Document:
             if not isinstance(default, str):
                 raise self._references.fault((*place, "variables"), f"{name!r:.60} has no default")
             url = url.replace(f"{{{name}}}", default)
-        joined = urljoin(self._address, url).rstrip("/")
+        try:
+            joined = without_user(urljoin(self._address, url)).rstrip("/")
+        except ValueError as error:
+            raise self._references.fault((*place, "url"), f"{url!r:.80} is no address: {error}") from error
         return joined if joined.startswith(("http://", "https://")) else None
 
     def _example(self, operation: Mapping[str, Any], key: Key) -> Any:

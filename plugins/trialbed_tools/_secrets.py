@@ -6,11 +6,12 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 from trialbed.errors import DataError, UsageError
 from trialbed.settings import MIN_SECRET, secret_values
 from trialbed.wire.redaction import Redaction, redaction_of
-from trialbed_tools.forms import ToolsForm
+from trialbed_tools.forms import ServerForm, ToolsForm
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]{0,100})\}")
 KEY = re.compile(r"authorization|cookie|key|token|secret|password", re.IGNORECASE)
@@ -46,6 +47,26 @@ def expand(texts: Mapping[str, str], key: str, folder: Path | None = None) -> di
     return {name: VARIABLE.sub(value, text) for name, text in texts.items()}
 
 
+def expand_url(url: str, key: str) -> str:
+    """Return an address with the values of the variables that it names as ``${NAME}``.
+
+    Args:
+        key: of the address in the file.
+
+    Raises:
+        DataError: it is none, or a key stands in it.
+        UsageError: a variable is not set.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise DataError(f"{key}: is no address") from error
+    user = parts.netloc.rpartition("@")[0]
+    for name, text in [*parse_qsl(parts.query), *([("password", user)] if user else [])]:
+        expand({name: text}, key)
+    return expand({"": url}, key)[""]
+
+
 def needs_folder(texts: Mapping[str, str]) -> bool:
     """Return whether a text names the new folder."""
     return any(FOLDER in VARIABLE.findall(text) for text in texts.values())
@@ -53,7 +74,12 @@ def needs_folder(texts: Mapping[str, str]) -> bool:
 
 def redaction_for(form: ToolsForm) -> Redaction:
     """Return what masks this program's secrets, and the values of the variables that the tools get."""
-    return redaction_of(secrets_of([*form.headers.values(), *(form.mcp.environment.values() if form.mcp else ())]))
+    return redaction_of(secrets_of([*form.headers.values(), *(server_texts(form.mcp) if form.mcp else ())]))
+
+
+def server_texts(form: ServerForm) -> list[str]:
+    """Return the texts of a server that may name variables."""
+    return [*form.environment.values(), form.url or ""]
 
 
 def secrets_of(texts: Iterable[str]) -> tuple[str, ...]:

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.errors import UsageError
-from trialbed.wire.redaction import redaction_of
+from trialbed.wire.redaction import redaction_of, shown_url
 from trialbed_tools._definitions import read_definitions
 from trialbed_tools._imported import FoundTools
 from trialbed_tools._loading import is_url
-from trialbed_tools._secrets import secrets_of
+from trialbed_tools._secrets import expand, expand_url, secrets_of, server_texts
 from trialbed_tools._writing import file_content, write_tools
 from trialbed_tools.forms import ServerForm, ToolsForm
-from trialbed_tools.located import read_document, validated
+from trialbed_tools.located import Located, read_document, validated
 from trialbed_tools.servers import list_server
 
 
@@ -42,11 +42,14 @@ def import_server(
 
     Raises:
         ToolsUnreachable: it does not list its tools.
-        DataError: a definition is malformed.
+        DataError: a definition is malformed, or a key stands in the address or a variable.
+        UsageError: a variable is not set.
     """
-    form = ServerForm.model_validate(server)
-    found = read_definitions(list_server(form, folder, {}, redaction_of(secrets_of(form.environment.values()))))
-    return found, file_content(found, str(form.command or form.url), answers, only, server)
+    form = validated(ServerForm, Located("--mcp", server))
+    expand(form.environment, "mcp.environment")
+    expand_url(form.url or "", "mcp.url")
+    found = read_definitions(list_server(form, folder, {}, redaction_of(secrets_of(server_texts(form)))))
+    return found, file_content(found, form.command or shown_url(str(form.url)), answers, only, server)
 
 
 def kept_import(tasks: Path, address: str, number: int) -> Path:

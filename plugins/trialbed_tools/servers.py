@@ -18,7 +18,7 @@ from trialbed.files import temporary_folder
 from trialbed.wire.redaction import Redaction, shown_url
 from trialbed_tools._live import LARGEST, ToolsUnreachable
 from trialbed_tools._rpc import McpConnection
-from trialbed_tools._secrets import expand, needs_folder
+from trialbed_tools._secrets import expand, expand_url, needs_folder
 from trialbed_tools.forms import ServerForm
 from trialbed_tools.located import Located
 
@@ -78,8 +78,11 @@ class ProgramChannel:
         own = resources.enter_context(temporary_folder()) if needs_folder(environment) else None
         given = {name: os.environ[name] for name in GIVEN if name in os.environ}
         try:
+            words = shlex.split(command)
+            if not words:
+                raise ValueError("it names no program")
             process = await asyncio.create_subprocess_exec(
-                *shlex.split(command),
+                *words,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
@@ -179,7 +182,7 @@ def server_connection(
 ) -> McpConnection:
     """Return a connection to a server, which is started with the first request."""
     if form.command is None:
-        url = str(form.url)
+        url = expand_url(str(form.url), "mcp.url")
         return McpConnection(lambda: _at_once(UrlChannel(url, headers)))
     memory = form.memory * 2**20
     return McpConnection(partial(ProgramChannel.start, form.command, folder, form.environment, memory, redaction))

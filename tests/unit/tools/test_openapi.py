@@ -17,6 +17,8 @@ from trialbed.errors import DataError, UsageError
 from trialbed.wire.json_schemas import JsonSchema
 from trialbed_tools._imported import FoundTool, FoundTools
 from trialbed_tools._loading import find_tools
+from trialbed_tools._openapi import read_openapi
+from trialbed_tools.located import Located
 
 SHOP: dict[str, Any] = {
     "openapi": "3.0.3",
@@ -149,6 +151,14 @@ def test_an_answer_has_the_form_of_its_schema(tmp_path: Path) -> None:
     }
 
 
+@for_each("url", ["/v1", "", "https://me:secret@shop.example/v1"])
+def test_the_address_of_a_document_gives_no_keys_to_the_file(url: str) -> None:
+    document = Located("shop.json", changed("servers", 0, "url", value=url))
+    found = read_openapi(document, "https://me:secret@shop.example/openapi.json?key=secret")
+    assert str(found.url).startswith("https://shop.example/")
+    assert "secret" not in str(found)
+
+
 def test_a_document_in_yaml_is_the_same(tmp_path: Path) -> None:
     import yaml
 
@@ -230,6 +240,7 @@ FAULTS: list[tuple[Any, str]] = [
     (changed("components", "schemas", "Order", "allOf", value={}), "Order.allOf: must be a list, and is {}"),
     (changed("components", "requestBodies", "Order", value={}), "requestBodies.Order.content: a body has a content"),
     (changed("servers", 0, "variables", value={}), "servers[0].variables: 'host' has no default"),
+    (changed("servers", 0, "url", value="http://[x"), "servers[0].url: 'http://[x' is no address"),
     (changed("servers", 0, "url", value=7), "servers[0].url: a server has a url"),
 ]
 
@@ -275,9 +286,6 @@ PLACES: list[tuple[str | int, ...]] = [
 @given(st.sampled_from(PLACES), VALUES)
 @settings(max_examples=examples(0.5), deadline=None)
 def test_any_document_is_read_or_refused(place: tuple[str | int, ...], value: Any) -> None:
-    from trialbed_tools._openapi import read_openapi
-    from trialbed_tools.located import Located
-
     try:
         found = read_openapi(Located("shop.json", changed(*place, value=value)), "")
     except DataError as error:

@@ -92,6 +92,7 @@ def test_files_of_tools_that_are_answered_otherwise_do_not_go_together(definitio
         (["none.json", "-o", "shop.yaml"], "none.json: there is no such file"),
         (["bad.json", "-o", "shop.yaml"], "the schema of a cannot be used: "),
         (["tools.json", "-o", "no/shop.yaml"], "no/shop.yaml"),
+        (["http://[x", "-o", "shop.yaml"], "http://[x: is no address"),
         (["http://127.0.0.1:1/x?key=a", "-o", "shop.yaml"], "cannot be got: ConnectError"),
     ],
 )
