@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from trialbed_tools._addresses import origin
+from trialbed_tools._bodies import PLAIN, PlainBody, UnusableBody
 from trialbed_tools._kept import KeptAnswer
 from trialbed_tools._live import LARGEST, ToolsUnreachable
 from trialbed_tools.forms import RequestForm
@@ -57,17 +58,17 @@ class HttpConnection:
             own = self._headers if origin(parts["url"]) == origin(self._url or parts["url"]) else {}
         except ValueError as error:
             raise ToolsUnreachable(f"the address cannot be used: {error}") from error
-        headers = {**own, **parts.pop("headers")}
+        headers = {**own, **parts.pop("headers"), **PLAIN}
         try:
             async with self._client.stream(headers=headers, **parts) as answer:
-                body = bytearray()
-                async for piece in answer.aiter_bytes():
-                    body += piece
-                    if len(body) > LARGEST:
-                        raise ToolsUnreachable(f"the answer is larger than {LARGEST:,} bytes")
+                body = PlainBody(answer.headers, LARGEST)
+                async for piece in answer.aiter_raw():
+                    body.add(piece)
+        except UnusableBody as error:
+            raise ToolsUnreachable(str(error)) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise ToolsUnreachable(f"{type(error).__name__}: {error}") from error
-        return _answer(answer.status_code, bytes(body))
+        return _answer(answer.status_code, body.content())
 
     async def close(self) -> None:
         """Close the connections."""

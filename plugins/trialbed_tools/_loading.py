@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from trialbed.errors import DataError, UsageError
 from trialbed.wire.redaction import shown_url
+from trialbed_tools._bodies import PLAIN, PlainBody, UnusableBody
 from trialbed_tools._imported import FoundTools
 from trialbed_tools.located import LARGEST, Located, parse_document, read_document
 
@@ -67,17 +68,20 @@ def _tools(located: Located, source: str) -> FoundTools:
 def _fetch(url: str) -> str:
     from trialbed.wire._httpx import httpx
 
-    deadline, body = time.monotonic() + SECONDS, bytearray()
+    deadline = time.monotonic() + SECONDS
     shown = shown_url(url)
     try:
-        with httpx.stream("GET", url, follow_redirects=True, timeout=SECONDS / 2) as answer:
+        with httpx.stream("GET", url, headers=PLAIN, follow_redirects=True, timeout=SECONDS / 2) as answer:
             if answer.status_code != 200:
                 raise UsageError(f"{shown}: the server answers {answer.status_code} {answer.reason_phrase}".rstrip())
-            for part in answer.iter_bytes():
-                body += part
-                if len(body) > LARGEST or time.monotonic() > deadline:
-                    raise UsageError(f"{shown}: is larger than {LARGEST:,} bytes, or takes longer than {SECONDS:g} s")
-        return body.decode("utf-8-sig")
+            body = PlainBody(answer.headers, LARGEST)
+            for part in answer.iter_raw():
+                body.add(part)
+                if time.monotonic() > deadline:
+                    raise UsageError(f"{shown}: takes longer than {SECONDS:g} s")
+        return body.content().decode("utf-8-sig")
+    except UnusableBody as error:
+        raise UsageError(f"{shown}: {error}") from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise UsageError(f"{shown}: cannot be got: {type(error).__name__}: {error}") from error
     except UnicodeDecodeError as error:

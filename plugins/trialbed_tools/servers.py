@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from trialbed.files import temporary_folder
 from trialbed.wire.redaction import Redaction, shown_url
+from trialbed_tools._bodies import PLAIN, PlainBody, UnusableBody
 from trialbed_tools._live import LARGEST, ToolsUnreachable
 from trialbed_tools._rpc import McpConnection
 from trialbed_tools._secrets import expand, expand_url, needs_folder
@@ -219,7 +220,7 @@ class UrlChannel:
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
         self._url = url
-        self._headers = {**headers, "accept": "application/json, text/event-stream"}
+        self._headers = {**headers, **PLAIN, "accept": "application/json, text/event-stream"}
         self._messages: deque[dict[str, Any]] = deque()
         self._client: httpx.AsyncClient | None = None
 
@@ -231,13 +232,14 @@ class UrlChannel:
             self._client = httpx.AsyncClient(timeout=SECONDS)
         try:
             async with self._client.stream("POST", self._url, json=message, headers=self._headers) as answer:
-                body = bytearray()
-                async for piece in answer.aiter_bytes():
-                    body += piece
-                    if len(body) > LARGEST:
-                        raise ToolsUnreachable(f"the answer is larger than {LARGEST:,} bytes")
+                pieces = PlainBody(answer.headers, LARGEST)
+                async for piece in answer.aiter_raw():
+                    pieces.add(piece)
+        except UnusableBody as error:
+            raise ToolsUnreachable(str(error)) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise ToolsUnreachable(f"{type(error).__name__}: {error}") from error
+        body = pieces.content()
         if not answer.is_success:
             raise ToolsUnreachable(f"status {answer.status_code}: {body[:200].decode(errors='replace')}")
         session = answer.headers.get("mcp-session-id")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import anyio.to_thread
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -13,9 +15,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from support.servers import listening
 
-from trialbed.errors import DataError
+from trialbed.errors import DataError, UsageError
 from trialbed.tasks import AnsweredApi
+from trialbed.wire.redaction import Redaction
+from trialbed_tools._live import ToolsUnreachable
+from trialbed_tools._loading import find_tools
 from trialbed_tools._writing import write_tools
+from trialbed_tools.forms import ServerForm
+from trialbed_tools.servers import server_connection
 from trialbed_tools.worlds import open_world
 
 KEY = "sk-0123456789abcdef"
@@ -52,9 +59,14 @@ async def shop() -> AsyncIterator[str]:
     """An API that says what it was asked."""
 
     async def api(request: Request) -> Response:
-        return JSONResponse({"path": request.url.path, "keys": len(request.headers.getlist("x-key"))})
+        if request.url.path == "/packed":
+            return Response(gzip.compress(b"a" * 2**23), headers={"content-encoding": "gzip"})
+        if request.url.path == "/large":
+            return Response(b"a" * (2**22 + 1))
+        seen = {"keys": len(request.headers.getlist("x-key")), "encoding": request.headers.get("accept-encoding")}
+        return JSONResponse({"path": request.url.path, **seen})
 
-    async with listening(Starlette(routes=[Route("/{rest:path}", api)])) as url:
+    async with listening(Starlette(routes=[Route("/{rest:path}", api, methods=["GET", "POST"])])) as url:
         yield url
 
 
@@ -84,3 +96,18 @@ async def test_a_path_that_changes_the_host_gets_no_headers(
     tools = tool("far", f"@{shop.partition('//')[2]}/c")
     path = written(tmp_path, tools, url="http://nowhere.example", headers={"X-Key": "${SHOP_KEY}"})
     assert (await called(path, "far"))["keys"] == 0
+
+
+async def test_an_answer_that_is_compressed_or_large_is_not_read(tmp_path: Path, shop: str) -> None:
+    path = written(tmp_path, tool("find", "/find"), tool("packed", "/packed"), tool("large", "/large"), url=shop)
+    assert (await called(path, "find"))["encoding"] == "identity"
+    with pytest.raises(ToolsUnreachable, match=r"the answer is compressed \('gzip'\), which was not asked for"):
+        await called(path, "packed")
+    with pytest.raises(ToolsUnreachable, match="the answer is larger than 4,194,304 bytes"):
+        await called(path, "large")
+    server = server_connection(ServerForm(url=f"{shop}/packed"), tmp_path, {}, Redaction(()))
+    with pytest.raises(ToolsUnreachable, match="the answer is compressed"):
+        await server.list_tools()
+    await server.close()
+    with pytest.raises(UsageError, match="/packed: the answer is compressed"):
+        await anyio.to_thread.run_sync(find_tools, f"{shop}/packed")
