@@ -23,8 +23,12 @@ from trialbed.settings import make_folder
 
 KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
 KEYS_VARIABLE = "TRIALBED_UPSTREAM_KEYS"
+SIMULATOR_KEY_VARIABLE = "TRIALBED_SIMULATOR_KEY"
 CONTROL_VARIABLE = "TRIALBED_CONTROL_TOKEN"
 CALLBACK_VARIABLE = "TRIALBED_CALLBACK_URL"
+FOR_OWN_SERVERS = frozenset({TOKEN_VARIABLE, KEY_VARIABLE, KEYS_VARIABLE, SIMULATOR_KEY_VARIABLE})
+"""Variables of servers that users start themselves. A run's server has others: these keys are for other endpoints."""
+
 OPEN_SERVER = (
     "--server-url: the server at {url} asks for no token, so agents could close trials there, open their own, and ask "
     f"the model outside of them, unseen. Set {TOKEN_VARIABLE} (at least 16 characters) for the server and for this "
@@ -193,8 +197,8 @@ def _simulator_model(options: RunOptions) -> list[str]:
 
 
 def _environment(token: str, callback_url: str | None, upstreams: Upstreams) -> dict[str, str]:
-    # The user's own token is for servers of theirs; in this one, only the engine controls trials.
-    environment = {name: value for name, value in os.environ.items() if name != TOKEN_VARIABLE}
+    # In this server, only the engine controls trials, whatever token the user's own servers have.
+    environment = {name: value for name, value in os.environ.items() if name not in FOR_OWN_SERVERS}
     environment[CONTROL_VARIABLE] = token
     if callback_url is not None:
         environment[CALLBACK_VARIABLE] = callback_url

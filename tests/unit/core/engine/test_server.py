@@ -59,6 +59,13 @@ def test_each_endpoint_has_its_own_key_and_none_stands_on_the_command_line(monke
     assert (environment[KEY_VARIABLE], environment[KEYS_VARIABLE]) == ("key-1", '{"http://b/v1": "key-2"}')
 
 
+def test_keys_of_servers_that_the_user_starts_reach_no_endpoint_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (KEY_VARIABLE, KEYS_VARIABLE, "TRIALBED_SIMULATOR_KEY"):
+        monkeypatch.setenv(name, '{"http://a/v1": "key-of-another-server"}')
+    environment = _environment("token", None, {"http://a/v1": None, "http://b/v1": None})
+    assert "key-of-another-server" not in str(environment)
+
+
 def test_a_trial_that_waits_for_its_turn_is_never_closed_however_slow_the_others_are() -> None:
     assert float(settings()["--trial-expiry"]) > 365 * 86_400
 
