@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from trialbed.errors import UsageError
 from trialbed.settings import state_dir
 from trialbed.wire.addresses import is_loopback
+from trialbed.wire.redaction import shown_url
 
 if TYPE_CHECKING:
     from trialbed.records import Budget, FaultPlan, Prices
@@ -230,7 +231,7 @@ def checked_upstream(url: str, option: str = "--upstream") -> str:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         example = "http://localhost:8080/rapidapi" if option == "--real-url" else "https://api.openai.com/v1"
-        raise UsageError(f"{option} {url!r} is not an http(s) URL; give one such as {example}")
+        raise UsageError(f"{option} {shown_url(url)!r} is not an http(s) URL; give one such as {example}")
     return url.rstrip("/")
 
 

@@ -15,6 +15,7 @@ from trialbed.models import FoundModel, close_scheme, find_model
 from trialbed.settings import RunSettings, is_secret
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.wire.addresses import is_loopback, split_address
+from trialbed.wire.redaction import shown_url
 
 MODEL_JUDGE = "llm"
 """The judge driver that a model's name stands for."""
@@ -124,7 +125,9 @@ def _refuse_address(option: str, model: str, instead: str) -> None:
     """Refuse ``NAME@URL`` for a helper, whose endpoint has an option of its own."""
     name, url = split_address(model)
     if url is not None:
-        raise UsageError(f"{option}: give the name of the model, {name}, and its endpoint as {instead} {url}")
+        raise UsageError(
+            f"{option}: give the name of the model, {name}, and its endpoint as {instead} {shown_url(url)}"
+        )
 
 
 def run_model(settings: RunSettings, own: ModelDriver | None = None) -> FoundModel:
@@ -190,7 +193,7 @@ def _check_address(url: str | None, option: str) -> None:
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"{option} {url!r} is not an http(s) URL; give one such as {OPENAI_URL}")
+        raise UsageError(f"{option} {shown_url(url)!r} is not an http(s) URL; give one such as {OPENAI_URL}")
 
 
 def _openai(option: str, model: str, settings: RunSettings) -> str:
@@ -199,8 +202,8 @@ def _openai(option: str, model: str, settings: RunSettings) -> str:
         _check_address(named, OPENAI_BASE_URL)
         if _is_own_server(named, settings):
             raise UsageError(
-                f"{option}: {OPENAI_BASE_URL} is {named}, the server of this run, which answers agents; say where the "
-                f"model {model!r} is with --base-url URL (base_url=URL in Python)"
+                f"{option}: {OPENAI_BASE_URL} is {shown_url(named)}, the server of this run, which answers agents; say "
+                f"where the model {model!r} is with --base-url URL (base_url=URL in Python)"
             )
         return named
     if os.environ.get(OPENAI_KEY):

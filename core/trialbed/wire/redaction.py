@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache
 from html.entities import html5
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import unquote
 
 from pydantic import BaseModel
 
@@ -38,6 +38,7 @@ _CODED_WIDE = tuple(map(re.compile, (r"\\[ux]", r"%[0-9A-Fa-f]{2}", r"&(?:#|[A-Z
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
 _UNFINISHED = re.compile(r"(?:\\(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?)?|%[0-9A-Fa-f]?|&#?[0-9A-Za-z]{0,8})$")
 _EVENT = re.compile(r"^data:", re.MULTILINE)
+_USER = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*://|//|)[^/?#]*@")
 
 R = TypeVar("R", bound=BaseModel)
 Field = tuple[Any, ...]
@@ -338,6 +339,8 @@ def redact(text: str, secrets: Iterable[str] | None = None) -> str:
 
 
 def shown_url(url: str) -> str:
-    """A URL as it may be shown: without its user and password, and with secrets masked."""
-    parts = urlsplit(url)
-    return redact(urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])))
+    """A URL as it may be shown: without its user and password, and with secrets masked.
+
+    It may also be a text that only should be a URL.
+    """
+    return redact(_USER.sub(r"\1", url))

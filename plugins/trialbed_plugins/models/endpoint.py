@@ -12,6 +12,7 @@ from trialbed.contracts import ModelDriver, ModelInfo, OpenedModel
 from trialbed.errors import TrialbedError, UsageError
 from trialbed.settings import RunSettings
 from trialbed.wire.addresses import is_loopback, split_address
+from trialbed.wire.redaction import shown_url
 from trialbed_plugins.models._listing import list_names
 from trialbed_plugins.models._probe import probe
 
@@ -66,7 +67,8 @@ def _checked(name: str, url: str) -> SplitResult:
     except ValueError:
         parts = urlsplit("")
     if not parts.hostname:
-        raise UsageError(f"{name!r:.200} does not end in an http(s) URL; give one such as https://{OPENAI}/v1")
+        shown = f"{split_address(name)[0]}@{shown_url(url)}"
+        raise UsageError(f"{shown!r:.200} does not end in an http(s) URL; give one such as https://{OPENAI}/v1")
     if parts.username is not None or parts.query or parts.fragment:
         raise UsageError(
             f"the endpoint at {parts.hostname} is given with a password, a query or a fragment, which would be stored; "

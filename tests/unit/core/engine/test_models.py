@@ -56,6 +56,24 @@ def test_what_cannot_work_is_refused(settings: dict[str, str], message: str) -> 
     assert message in str(error.value)
 
 
+@for_each(
+    "settings",
+    [
+        {"judge": "gpt@https://user:sekret@host/v1"},
+        {"model": "gpt@https://user:sekret@/v1"},
+        {"model": "gpt@https://user:sekret@host:port/v1"},
+        {"model": "m", "base_url": "htp://user:sekret@host/v1"},
+        {"model": "m", "base_url": "user:sekret@host/v1"},
+        {"model": "m", "base_url": "http://user:sekret@[::1/v1"},
+        {"judge": "m", "judge_base_url": "//user:sekret@host"},
+    ],
+)
+def test_a_password_in_an_address_is_not_said(settings: dict[str, str]) -> None:
+    with pytest.raises(UsageError) as error:
+        with_endpoint(RunSettings(**settings))  # type: ignore[arg-type]
+    assert "sekret" not in str(error.value)
+
+
 def test_openais_key_means_openais_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1234567890")
     assert with_endpoint(RunSettings(model="gpt-4o")).base_url == OPENAI_URL
