@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -12,7 +12,7 @@ from trialbed.engine._options import RunOptions
 from trialbed.errors import UsageError
 from trialbed.records import SETTINGS, Variation
 from trialbed.texts import decimal_text
-from trialbed.wire.addresses import short_address
+from trialbed.wire.addresses import short_address, split_address
 
 
 def with_factors(options: RunOptions, own_model: object = None, own_judge: object = None) -> RunOptions:
@@ -62,11 +62,11 @@ def variations_of(
     Args:
         told_as: gives the name under which frameworks know a model, where it is not the usual one.
     """
-    found = {}
+    found, names = {}, _names(options.models[1:])
     for own in _combinations(options):
         info = model_info(own)
         for framework in frameworks:
-            found[f"{framework}{SETTINGS}{_label(own, options)}"] = Variation(
+            found[f"{framework}{SETTINGS}{_label(own, options, names)}"] = Variation(
                 framework=framework,
                 model=own.model,
                 model_identity=info.identity,
@@ -85,9 +85,18 @@ def _combinations(options: RunOptions) -> Iterator[RunOptions]:
         yield replace(options, model=model, temperature=temperature, max_tools=most)
 
 
-def _label(own: RunOptions, run: RunOptions) -> str:
+def _names(models: Sequence[str]) -> dict[str, str]:
+    """Return the names of models in columns: with the host of their endpoint alone, unless another has that name."""
+    names = {model: model for model in models if split_address(model)[1] is None}
+    for model in models:
+        short = short_address(model)
+        names.setdefault(model, model if short in names.values() else short)
+    return names
+
+
+def _label(own: RunOptions, run: RunOptions, names: Mapping[str, str]) -> str:
     """Return the settings that are not the run's, in words."""
-    parts = [short_address(own.model)] if own.model != run.model else []
+    parts = [names[own.model]] if own.model != run.model else []
     parts += [f"temperature={decimal_text(own.temperature)}"] if own.temperature not in (run.temperature, None) else []
     parts += [f"max_tools={own.max_tools}"] if own.max_tools != run.max_tools else []
     return ",".join(parts)

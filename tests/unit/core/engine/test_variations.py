@@ -42,6 +42,17 @@ def test_temperatures_that_differ_little_have_columns_of_their_own() -> None:
     }
 
 
+def test_models_whose_endpoints_differ_in_more_than_the_host_have_columns_of_their_own() -> None:
+    models = ("a@http://h:1/v1", "b@http://h:2/v1", "b@http://h:2", "b@https://h:2/v1", "c@http://h:3/v1", "c@h:3")
+    assert columns(frameworks=("r",), models=models, base_url="http://h:4/v1") == {
+        "r@b@h:2": ("b@http://h:2/v1", None),
+        "r@b@http://h:2": ("b@http://h:2", None),
+        "r@b@https://h:2/v1": ("b@https://h:2/v1", None),
+        "r@c@http://h:3/v1": ("c@http://h:3/v1", None),
+        "r@c@h:3": ("c@h:3", None),
+    }
+
+
 def test_numbers_of_tools_have_columns_and_the_runs_own_is_in_none() -> None:
     options = with_factors(
         RunOptions(frameworks=("a",), models=("scripted:gold", "scripted:partial"), tool_limits=(8, 2))
