@@ -9,16 +9,16 @@ from typing import Literal
 from trialbed.records import HelperRole, HelperUse, Prices, Usage
 from trialbed.report.comparison import Side
 
-Unit = Literal["trial", "query"]
+Unit = Literal["trial", "query", "run"]
 
 
 @dataclass(frozen=True)
 class PlannedHelper:
-    """The tokens that a helper takes for one trial, or for one query whatever number of trials it has.
+    """The tokens that a helper takes for one trial, for one query whatever number of trials it has, or for a run.
 
     Attributes:
         per: ``trial`` for judges; ``query`` for selectors and simulators, whose choices and answers are kept for all
-            trials of a query.
+            trials of a query; ``run`` for embeddings, nearly all of which are the catalog's, whatever is asked.
         columns: of the pilot's run, whose trials are judged.
         tokens: None where that is not known: all replies of the pilot came from the cache, or it is a document.
         cost: in US dollars; None where that, or the price, is not known.
@@ -33,7 +33,7 @@ class PlannedHelper:
 
     def times(self, queries: int, repeats: int) -> int:
         """Return how often a run of so many queries and repeats takes this."""
-        return queries * (self.columns * repeats if self.per == "trial" else 1)
+        return {"trial": queries * self.columns * repeats, "query": queries, "run": 1}[self.per]
 
 
 def planned_helpers(sides: Sequence[Side], prices: Mapping[str, Prices]) -> tuple[PlannedHelper, ...]:
@@ -50,11 +50,11 @@ def _planned(sides: Sequence[Side], prices: Mapping[str, Prices]) -> Iterator[Pl
     for side in sides:
         runs.setdefault(side.about.run_id or side.source, []).append(side)
     for own in runs.values():
-        totals = own[0].about.helpers
+        totals, embedding = own[0].about.helpers, own[0].about.settings["embedding_model"]
+        counts: dict[Unit, int] = {"trial": totals.trials, "query": totals.queries, "run": min(1, totals.queries)}
         for use in totals.uses:
-            per: Unit = "trial" if use.role == "judge" else "query"
-            count = totals.trials if per == "trial" else totals.queries
-            share = _share(use, count)
+            per = _unit(use, embedding)
+            share = _share(use, counts[per])
             yield PlannedHelper(
                 role=use.role,
                 model=use.model,
@@ -63,6 +63,12 @@ def _planned(sides: Sequence[Side], prices: Mapping[str, Prices]) -> Iterator[Pl
                 tokens=None if share is None else use.tokens * share,
                 cost=None if share is None else _cost(use, share, prices.get(use.model)),
             )
+
+
+def _unit(use: HelperUse, embedding: object) -> Unit:
+    if use.role == "judge":
+        return "trial"
+    return "run" if (use.role, use.model) == ("selector", embedding) else "query"
 
 
 def _share(use: HelperUse, count: int) -> float | None:

@@ -44,6 +44,18 @@ def test_a_judge_is_asked_for_each_trial_and_others_for_each_query(sides: list[S
     assert found.tokens(20, 3) == 20 * 3 * (2 * 50 + 2 * 100) + 20 * 100
 
 
+def test_embeddings_of_the_catalog_are_made_once_for_any_number_of_queries(sides: list[Side]) -> None:
+    embedded = [
+        replace(side, about=replace(side.about, settings={**side.about.settings, "embedding_model": "embedder"}))
+        for side in sides
+    ]
+    found = planned(embedded, used("selector", "embedder", requests=40, cost=3.0), used("selector", "chooser"))
+    embedder, chooser = found.helpers
+    assert (embedder.per, embedder.tokens, embedder.cost, chooser.per) == ("run", 4000, 3.0, "query")
+    assert found.tokens(20, 3) == 20 * 3 * 2 * 50 + 20 * 200 + 4000
+    assert found.cost(20, 3) == 3.0
+
+
 def test_replies_that_were_kept_are_asked_for_in_a_new_run(sides: list[Side]) -> None:
     (judge,) = planned(sides, used("judge", "grader", requests=40, cached=40)).helpers
     assert judge.tokens == 100
