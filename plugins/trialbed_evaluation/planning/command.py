@@ -227,6 +227,9 @@ def _last_notes(found: QueryPlan) -> Iterator[str]:
     if costs:
         each = ", ".join(f"{name} {compact(value)}" for name, value in costs.items())
         yield f"US dollars per trial: {each}. USD: what a run of all of them costs."
+    elif found.cost(1, 1) is not None:
+        names = ", ".join(found.cost_per_trial)
+        yield f"USD: without the models of {names}, whose prices are not known; give them as --price IN,OUT."
     yield from map(_helper, found.helpers)
 
 

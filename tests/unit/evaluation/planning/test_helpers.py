@@ -12,6 +12,7 @@ from trialbed.prices import read_prices
 from trialbed.records import HelperUse, Usage
 from trialbed.report.comparison import HelperTotals, Side, run_pairs
 from trialbed_evaluation.planning import EVERY, QueryPlan, QueryPlanOptions, plan, plan_sides
+from trialbed_evaluation.planning.command import _print
 
 TRIALS, QUERIES = 80, 40
 
@@ -71,6 +72,14 @@ def test_helpers_cost_what_they_did_or_at_the_price_that_is_given(sides: list[Si
     assert found.cost(10, 1) == pytest.approx(10 * 2 * (50 + 90 * 10 + 10 * 100) / 1e6)
     with pytest.raises(UsageError, match="the pilot has no model 'other'"):
         planned(sides, judge, prices={"other": read_prices("1,1")})
+
+
+def test_costs_of_helpers_alone_are_said_to_be_that(sides: list[Side], capsys: pytest.CaptureFixture[str]) -> None:
+    judge, left_out = used("judge", "grader", cost=8.0), "USD: without the models of a, b, whose prices are not known"
+    _print(planned(sides, judge))
+    assert left_out in capsys.readouterr().out
+    _print(planned(sides, judge, prices={EVERY: read_prices("1,1")}))
+    assert left_out not in capsys.readouterr().out
 
 
 def test_a_plan_without_known_costs_has_none(sides: list[Side]) -> None:
