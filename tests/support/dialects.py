@@ -33,7 +33,7 @@ def _answers(draw: st.DrawFn) -> ModelAnswer:
         refusal=refusal,
         # The one with which a refusal ends in every dialect.
         finish_reason="content_filter" if refusal else draw(st.sampled_from(["length", _end(calls)])),
-        usage=usage_counts(draw(st.integers(0, 99)), draw(st.integers(0, 99))),
+        usage=usage_counts(draw(st.integers(1, 99)), draw(st.integers(0, 99))),
         model="m",
         id="1",
     )

@@ -52,7 +52,6 @@ class RecordedExchange:
         other_model: the model that it names, where that is not the trial's; empty where it is.
         provoked: whether the endpoint, which refused it, answers plain requests.
         translated: the dialect in which the endpoint was asked, where it is another one; empty where it is not.
-        uncounted: whether the tokens in its answer are no report of the endpoint's.
         recorded: seconds that the model took when its answer was recorded; None for an answer of now.
         document: the response in its answer, between the end of the answer and that of the connection.
     """
@@ -90,7 +89,6 @@ class RecordedExchange:
         self.other_model = ""
         self.provoked = False
         self.translated = ""
-        self.uncounted = False
         self.recorded: float | None = None
         self.document: Mapping[str, Any] | None = None
         self._ended: ModelCall | None = None
@@ -273,8 +271,7 @@ class RecordedExchange:
             return Observation()
         names = {tool.name for tool in self._tools}
         body, offered = bytes(self._response), self.request.names
-        seen = observe(self.dialect, body, offered, stream=self._events, described=names)
-        return seen._replace(usage=None) if self.uncounted else seen
+        return observe(self.dialect, body, offered, stream=self._events, described=names)
 
     def _with_tool(self, call: SentCall) -> SentCall:
         """The call with the trial's tool that its name stands for, where that is another name."""

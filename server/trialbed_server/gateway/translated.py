@@ -50,7 +50,7 @@ class TranslatedAnswer(ResponseWriter):
         self._stream: EventStream | None = None
         # Some endpoints name no id, or the same each time; later requests may follow the answer by its own.
         head = ModelAnswer(model=request.read.model, id=uuid4().hex, created=int(time.time()))
-        # Anthropic's SDK fails at a stream without usage.
+        # Anthropic's SDK fails at a stream without usage. Readers take zeros for none, so that the log estimates it.
         self._head = replace(head, usage=usage_counts(0, 0)) if isinstance(request.read, MessagesRequest) else head
         self._events = request.spoken.open_writer(self._head, request.read)
 
@@ -102,7 +102,6 @@ class TranslatedAnswer(ResponseWriter):
             # In a stream of chat completions, no text and an empty one are the same.
             said = replace(said, content=None)
         if said.usage is None and head.usage is not None:
-            self.exchange.uncounted = True
             said = replace(said, usage=head.usage)
         if not read.stream:
             await self._writer.response(Response.answer(said, read, self._request.spoken))

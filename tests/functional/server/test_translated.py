@@ -265,6 +265,22 @@ async def test_messages_have_tokens_where_the_endpoint_reports_none(serve: Serve
     assert [call.usage for call in calls] == [None, None]
 
 
+async def test_the_tokens_of_messages_that_are_left_in_flight_are_not_taken_for_none(
+    serve: Serve, endpoint: OneDialect
+) -> None:
+    client = await opened(serve, endpoint)
+    endpoint.model = lambda _: say("It is as warm as one could wish today.")
+    endpoint.gate.clear()
+    written = dialect("messages").write_request("told", [USER], {"max_tokens": 99, "stream": True}, [OFFERED])
+    async with client.stream("POST", f"/t/{TRIAL}/v1/messages", json=written) as answer:
+        async for chunk in answer.aiter_bytes():
+            if b"text_delta" in chunk:
+                break
+    (call,) = WireLog.model_validate(await closed(client)).model_calls
+    assert "message_start" in call.response
+    assert call.usage is None
+
+
 @pytest.mark.parametrize("identity", ["", "the-same"])
 async def test_responses_are_translated_with_their_earlier_conversation(
     serve: Serve, endpoint: OneDialect, identity: str

@@ -52,7 +52,10 @@ def canonical_reason(reason: Any) -> str | None:
 
 
 def read_usage(usage: Any) -> dict[str, int] | None:
-    """Return the tokens of a message by their canonical names, among which those of the prompt have the cached ones."""
+    """Return the tokens of a message by their canonical names, among which those of the prompt have the cached ones.
+
+    A message needs a usage, so that all zeros, which no prompt has, stand for none.
+    """
     found = mapping_of(usage)
     counts = counts_of(found)
     tokens: dict[str, int] = {}
@@ -65,7 +68,7 @@ def read_usage(usage: Any) -> dict[str, int] | None:
         tokens["total_tokens"] = sum(tokens.values())
     if "cache_read_input_tokens" in counts:
         tokens["cached_tokens"] = counts["cache_read_input_tokens"]
-    return tokens or None
+    return tokens if any(tokens.values()) else None
 
 
 def problem_of(document: Document) -> Problem | None:

@@ -85,6 +85,13 @@ def test_cached_tokens_are_among_those_of_the_prompt() -> None:
     assert again.usage == answer.usage
 
 
+def test_zeros_stand_for_a_usage_that_is_not_known() -> None:
+    begun = {"id": "msg_1", "content": [], "usage": {"input_tokens": 0, "output_tokens": 0}}
+    start = event("message_start", message=begun)
+    assert messages.read_stream(start).answer.usage is None
+    assert messages.read_stream(b"".join([start, BLOCK, DELTA, END, STOP])).answer.usage == usage_counts(0, 2)
+
+
 def test_arguments_that_do_not_parse_stay_as_they_are() -> None:
     answer = ModelAnswer(calls=(Call("find", '{"id": ', "t"),), finish_reason="tool_calls")
     (block,) = messages.write_document(answer)["content"]
