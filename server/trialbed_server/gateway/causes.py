@@ -25,7 +25,7 @@ NOT_SPOKEN = frozenset({404, 405, 501})
 
 _NO_MODEL = re.compile(
     rb"model_?not_?found|no such model|unknown model|not_found_error.{0,40}model:"
-    rb"|model\W.{0,120}?(?:not exist|not found|is unknown|no access|not be found)",
+    rb"|models?\W.{0,120}?(?:not exist|not found|is unknown|no access|not be found)",
     re.IGNORECASE | re.DOTALL,
 )
 

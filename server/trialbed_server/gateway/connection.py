@@ -49,6 +49,7 @@ class ProxiedRequest:
         spoken: its dialect.
         tentative: whether the endpoint has answered none of this dialect yet: its refusal may be that of the dialect.
         model: that a plain request asks for in its place; empty where none is known.
+        named: the model in its body; empty where it names none.
     """
 
     method: str
@@ -59,6 +60,7 @@ class ProxiedRequest:
     read: ModelRequest
     spoken: Dialect
     model: str = ""
+    named: str = ""
     tentative: bool = False
 
     @property

@@ -11,6 +11,7 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 
 from trialbed.records import Cause
+from trialbed.wire import ModelRequest
 from trialbed.wire.dialects import COUNTS, Dialect, dialect_at
 from trialbed.wire.dialects import PATHS as DIALECTS
 from trialbed.wire.dialects.responses import is_kept
@@ -212,7 +213,9 @@ class Gateway:
     def _counts(self, trial: OpenTrial | None, exchange: RecordedExchange) -> bool:
         """Return whether the gateway counts the tokens of a request, as no endpoint does."""
         upstream = self._upstream_of(trial)
-        return self._answers_here(trial) or (upstream is not None and exchange.dialect.NAME in upstream.lacking)
+        if upstream is None or self._answers_here(trial):
+            return self._answers_here(trial)
+        return upstream.lacks(_named(trial, exchange.request), exchange.dialect.NAME)
 
     def _answers_here(self, trial: OpenTrial | None) -> bool:
         """Return whether a trial's model answers in the gateway, which does more than keep the endpoint's answers."""
@@ -238,7 +241,9 @@ class Gateway:
             body = json.dumps(read.whole).encode()
         sent = body if trial is None else with_model(body, trial.model_name, trial.own_model)
         model = "" if trial is None else trial.own_model
-        request = ProxiedRequest(scope["method"], target, scope["headers"], sent, silence, read, spoken, model)
+        request = ProxiedRequest(
+            scope["method"], target, scope["headers"], sent, silence, read, spoken, model, _named(trial, read)
+        )
         follow = partial(self._keeper.follow, trial)
         await forward(upstream, request, writer, follow)
         if trial is not None and trial.model is None and writer.exchange.translated:
@@ -265,6 +270,11 @@ class Gateway:
         exchange.limit = trial.take_step()
         exchange.step = exchange.limit is None
         return exchange.step
+
+
+def _named(trial: OpenTrial | None, read: ModelRequest) -> str:
+    """Return the model for which the endpoint is asked, by its own name."""
+    return read.model if trial is None or read.model != trial.model_name else trial.own_model
 
 
 def _is_beside(scope: Scope) -> bool:

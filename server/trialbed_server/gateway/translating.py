@@ -33,6 +33,7 @@ async def forward(
         follow: gives the request its earlier conversation, or says why that is not known.
     """
     name = request.spoken.NAME
+    key = request.named, name
     if request.path.partition("?")[0].removeprefix("/") in COUNTS:
         if not await upstream.forward(replace(request, tentative=True), writer):
             await writer.document(count_tokens(request.read))
@@ -40,13 +41,12 @@ async def forward(
     if not request.asks:
         await upstream.forward(request, writer)
         return
-    if name not in upstream.lacking:
-        tentative = name not in upstream.spoken and name not in upstream.sought
+    if not upstream.lacks(*key):
+        tentative = key not in upstream.spoken and key not in upstream.sought
         if await upstream.forward(replace(request, tentative=tentative), writer):
             return
     if not await _translate(upstream, request, writer, follow):
         # It speaks nothing, as far as is known: its own refusal says more than that of another dialect.
-        upstream.sought |= {CHAT} & {name}
         await upstream.forward(request, writer)
 
 
@@ -58,29 +58,35 @@ def count_tokens(request: ModelRequest) -> dict[str, int]:
 async def _translate(
     upstream: Upstream, request: ProxiedRequest, writer: ResponseWriter, follow: Callable[[ModelRequest], str]
 ) -> bool:
-    """Ask the endpoint in the dialects that it may speak; return False if it refuses them all."""
-    read, own = request.read, request.spoken.NAME
+    """Ask the endpoint in the dialects that it may speak; return False if it refuses all in which it can be asked."""
+    read, own, model = request.read, request.spoken.NAME, request.named
     problem = follow(read)
     if problem:
         await writer.error(problem, 400, "invalid_request_error", "request", code=read.problem_code or None)
         return True
-    for goal in _goals(upstream, own):
+    goals = _goals(upstream, model, own)
+    for goal in goals:
         try:
             translated = _translate_for(request, goal)
         except ValueError as error:
             problem = problem or f"{error}, and the model's endpoint does not speak {own.replace('_', ' ')}"
             continue
-        if await _ask(upstream, request, replace(translated, tentative=goal.NAME not in upstream.spoken), writer):
+        tentative = (model, goal.NAME) not in upstream.spoken
+        if await _ask(upstream, request, replace(translated, tentative=tentative), writer):
             return True
-    if problem:
+    if problem and any((model, goal.NAME) in upstream.spoken for goal in goals):
         await writer.error(problem, 400, "invalid_request_error", "request")
-    return bool(problem)
+        return True
+    # Where the endpoint has answered nothing, the address or the model may as well be wrong as the dialect.
+    if own == CHAT and not problem:
+        upstream.sought.add((model, own))
+    return False
 
 
-def _goals(upstream: Upstream, own: str) -> list[Dialect]:
-    """Return the dialects in which an endpoint may be asked: the first that it has answered in, else all others."""
-    others = [name for name in GOALS if name != own and name not in upstream.lacking]
-    known = [name for name in others if name in upstream.spoken]
+def _goals(upstream: Upstream, model: str, own: str) -> list[Dialect]:
+    """Return the dialects in which a model may be asked: the first that it has answered in, else all others."""
+    others = [name for name in GOALS if name != own and not upstream.lacks(model, name)]
+    known = [name for name in others if (model, name) in upstream.spoken]
     return [dialect(name) for name in known[:1] or others]
 
 
@@ -102,7 +108,7 @@ async def _ask(upstream: Upstream, request: ProxiedRequest, asked: ProxiedReques
         writer.exchange.translated = ""
         return False
     if answer.complete:
-        upstream.lacking.add(request.spoken.NAME)
+        upstream.lacking.add((request.named, request.spoken.NAME))
     elif not writer.started:
         await writer.error("the model's endpoint broke its answer off", 502, "upstream_error", "endpoint")
     return True

@@ -50,6 +50,9 @@ REFUSALS = 3
 REMEMBERED = 10_000
 """Requests that are remembered because the endpoint failed at them."""
 
+Spoken = tuple[str, str]
+"""A model and the name of a dialect."""
+
 
 class Upstream:
     """Forwards requests and streams the answers through; an async context manager.
@@ -59,9 +62,9 @@ class Upstream:
 
     Attributes:
         circuit: the endpoint's circuit breaker.
-        spoken: the dialects in which the endpoint has answered.
-        lacking: those that it does not speak.
-        sought: those of requests for which another dialect was sought in vain.
+        spoken: the models that have answered, each with the dialect; an endpoint may serve several in different ones.
+        lacking: those that do not answer in a dialect.
+        sought: those for which another dialect was sought in vain, with that of the request.
         pace: when requests are sent.
     """
 
@@ -84,9 +87,9 @@ class Upstream:
         self._waiting = 0
         self._arrivals = count(1)
         self.circuit = Circuit(clock, policy.patience)
-        self.spoken: set[str] = set()
-        self.lacking: set[str] = set()
-        self.sought: set[str] = set()
+        self.spoken: set[Spoken] = set()
+        self.lacking: set[Spoken] = set()
+        self.sought: set[Spoken] = set()
         self.pace = pace or Pace(clock, patience=policy.patience)
         self._plain = PlainRequests(connection, self.pace)
 
@@ -120,6 +123,11 @@ class Upstream:
             held=self.pace.in_line,
             at_a_time=self.pace.limit,
         )
+
+    def lacks(self, model: str, name: str) -> bool:
+        """Return whether a model is known not to answer in a dialect."""
+        # Of two requests at the same time, one may be refused in a dialect in which the other is answered.
+        return (model, name) in self.lacking and (model, name) not in self.spoken
 
     async def forward(self, request: ProxiedRequest, writer: ResponseWriter) -> bool:
         """Send a request on and its answer back, piece by piece; return False if a dialect was tried in vain.
@@ -229,7 +237,7 @@ class Upstream:
         self._blamed.pop(request.digest, None)
         self._budget.answered()
         self._continued += continued
-        self.spoken.add(request.spoken.NAME)
+        self.spoken.add((request.named, request.spoken.NAME))
         self._count_tokens(request, turn, writer)
         self.circuit.completed(answered=True)
         return None

@@ -85,14 +85,16 @@ async def opened(serve: Serve, endpoint: OneDialect) -> httpx.AsyncClient:
     return client
 
 
-def speaking(client: httpx.AsyncClient, own: str) -> ChatClient:
-    return ChatClient(f"{client.base_url}/t/{TRIAL}/v1", spoken=own, attempts=1)
+def speaking(client: httpx.AsyncClient, own: str, trial: str = TRIAL) -> ChatClient:
+    return ChatClient(f"{client.base_url}/t/{trial}/v1", spoken=own, attempts=1)
 
 
-async def ask(client: httpx.AsyncClient, own: str, messages: list[ModelMessage], **settings: Any) -> Reading:
+async def ask(
+    client: httpx.AsyncClient, own: str, messages: list[ModelMessage], trial: str = TRIAL, **settings: Any
+) -> Reading:
     more = {"stream_options": {"include_usage": True}} if own == CHAT and settings.get("stream") else {}
     written = dialect(own).write_request("told", messages, {"max_tokens": 99, **settings, **more}, [OFFERED])
-    async with speaking(client, own) as agent:
+    async with speaking(client, own, trial) as agent:
         return await agent.complete(written)
 
 
@@ -210,6 +212,45 @@ async def test_an_endpoint_that_speaks_nothing_is_told_of_by_its_own_refusal(
     assert endpoint.paths.count("responses") == endpoint.paths.count("messages") == 1
     calls = WireLog.model_validate(await closed(client)).model_calls
     assert [(call.translated, call.cause) for call in calls] == [("", "endpoint")] * 2
+
+
+async def test_a_wrong_address_is_not_the_fault_of_a_request_that_no_other_dialect_can_express(
+    serve: Serve, endpoint: OneDialect
+) -> None:
+    client = await opened(serve, endpoint)
+    endpoint.spoken = type("Nothing", (), {"PATH": "nothing", "NAME": "nothing"})()
+    asked = {"model": "told", "messages": [], "logprobs": True, "stop": "END"}
+    answer = await client.post(f"/t/{TRIAL}/v1/chat/completions", json=asked)
+    assert (answer.status_code, answer.json()) == (404, {"detail": "Not Found"})
+    (call,) = WireLog.model_validate(await closed(client)).model_calls
+    assert (call.translated, call.cause) == ("", "endpoint")
+
+
+class TwoModels(OneDialect):
+    """An endpoint with two models, each of which speaks another dialect."""
+
+    async def serve(self, request: Request) -> Response:
+        self.spoken = dialect({"first": CHAT, "second": "responses"}[(await request.json())["model"]])
+        return await super().serve(request)
+
+
+@pytest.mark.parametrize("own", [CHAT, "responses"])
+@pytest.mark.parametrize("order", [("first", "second"), ("second", "first")])
+async def test_models_at_one_endpoint_may_speak_different_dialects(
+    serve: Serve, own: str, order: tuple[str, ...]
+) -> None:
+    endpoint = TwoModels(CHAT)
+    async with listening(endpoint.app, lifespan="off") as url:
+        endpoint.url = f"{url}/v1"
+        client = await serve(upstream=endpoint.url)
+        for model in order:
+            trial = f"trial-of-{model}"
+            await client.post("/control/trials", json=registration(trial=trial, model=model, model_name="told"))
+            for _ in range(2):
+                assert (await ask(client, own, [USER], trial)).problem is None
+            calls = WireLog.model_validate(await closed(client, trial)).model_calls
+            spoken = CHAT if model == "first" else "responses"
+            assert [call.translated for call in calls] == ["" if spoken == own else spoken] * 2
 
 
 async def test_messages_are_translated_and_marked(serve: Serve, endpoint: OneDialect) -> None:

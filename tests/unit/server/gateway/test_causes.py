@@ -13,6 +13,7 @@ from trialbed_server.gateway.causes import (
     blames_request,
     cause_of_problem,
     cause_of_status,
+    lacks_model,
     repeats_a_broken_call,
 )
 
@@ -50,6 +51,18 @@ def test_every_status_has_a_cause() -> None:
             assert cause_of_status(status, others_answered=others) in ("request", "endpoint")
     assert {status for status in range(600) if blames_request(status)} == set(range(500, 600)) - {503, 529}
     assert {400, 401, 404, 422, 501, 505} & TRANSIENT == set()
+
+
+@for_each(
+    ("body", "lacks"),
+    [
+        (b'{"error": {"message": "The model `m` does not exist", "code": "model_not_found"}}', True),
+        (b'{"error": {"code": 404, "message": "models/m is not found for API version v1beta"}}', True),
+        (b'{"detail": "Not Found"}', False),
+    ],
+)
+def test_a_refusal_may_say_that_the_model_is_missing(body: bytes, lacks: bool) -> None:
+    assert lacks_model(body) == lacks
 
 
 @for_each(
