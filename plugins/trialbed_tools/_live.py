@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from trialbed.contracts import ApiRefused
@@ -60,8 +61,9 @@ class LiveTools:
         self.provenance = "live" if connect else "recorded"
         self._connect = connect
         self._shared: Connection | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
 
-    def connection(self) -> Connection:
+    async def connection(self) -> Connection:
         """Return a connection: a new one, or the one of all trials where calls change nothing.
 
         Raises:
@@ -71,15 +73,19 @@ class LiveTools:
             raise ApiRefused("no answer to this call is recorded")
         if self.has_state:
             return self._connect()
+        if self._loop is not asyncio.get_running_loop():
+            # The loop of the last one was given up, as a tool in Python held it: nothing comes through it any more.
+            await self.close()
         if self._shared is None:
-            self._shared = self._connect()
+            self._shared, self._loop = self._connect(), asyncio.get_running_loop()
         return self._shared
 
     async def close(self) -> None:
         """Close the connection of all trials."""
         shared, self._shared = self._shared, None
         if shared is not None:
-            await shared.close()
+            with _outliving(self._loop):
+                await shared.close()
 
 
 class TrialCalls:
@@ -89,7 +95,9 @@ class TrialCalls:
         self._tools = tools
         self._before: list[Call] = []
         self._connection: Connection | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._reached = 0
+        self._is_broken = False
         self._turn = asyncio.Lock()
 
     async def call(self, name: str, arguments: dict[str, Any]) -> Any:
@@ -102,7 +110,16 @@ class TrialCalls:
         if not self._tools.has_state:
             return _unpack(await self._answer((name, arguments)))
         async with self._turn:
-            answer = await self._answer((name, arguments))
+            if self._is_broken or (self._connection and self._loop is not asyncio.get_running_loop()):
+                raise ToolsUnreachable("an earlier call got no answer, so that the state of the tools is not known")
+            try:
+                answer = await self._answer((name, arguments))
+            except ApiRefused:
+                raise
+            except BaseException:
+                # The server may have done what it did not answer, and a new one would be in another state.
+                self._is_broken = True
+                raise
             if name not in self._tools.readers:
                 self._before.append((name, arguments))
             return _unpack(answer)
@@ -112,21 +129,34 @@ class TrialCalls:
         found = kept.find(call, self._before)
         if found is not None:
             return found
+        if not self._tools.has_state:
+            return kept.add(call, (), await (await self._tools.connection()).call(*call))
         if self._connection is None:
-            self._connection = self._tools.connection()
+            self._connection, self._loop = await self._tools.connection(), asyncio.get_running_loop()
         # Calls that were answered from the file did not reach the server, which has to be in the same state.
         for earlier in self._before[self._reached :]:
             await self._connection.call(*earlier)
             self._reached += 1
         answer = kept.add(call, self._before, await self._connection.call(*call))
-        self._reached += self._tools.has_state and call[0] not in self._tools.readers
+        self._reached += call[0] not in self._tools.readers
         return answer
 
     async def close(self) -> None:
         """Close the connection, if it is the trial's own."""
         connection, self._connection = self._connection, None
-        if connection is not None and self._tools.has_state:
-            await connection.close()
+        if connection is not None:
+            with _outliving(self._loop):
+                await connection.close()
+
+
+@contextmanager
+def _outliving(loop: asyncio.AbstractEventLoop | None) -> Iterator[None]:
+    """Close what belongs to a loop, which is over in another one: what it held went with it."""
+    try:
+        yield
+    except RuntimeError:
+        if loop is asyncio.get_running_loop():
+            raise
 
 
 def _unpack(answer: KeptAnswer) -> Any:

@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import shlex
-import signal
 from collections import deque
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
@@ -53,7 +52,11 @@ class ProgramChannel:
     def __init__(
         self, process: asyncio.subprocess.Process, memory: int, redaction: Redaction, resources: ExitStack
     ) -> None:
+        from trialbed_tools._family import Family
+
         self._process = process
+        self._family = Family(process.pid)
+        self._loop = asyncio.get_running_loop()
         self._resources = resources
         self._memory = memory
         self._redaction = redaction
@@ -95,6 +98,9 @@ class ProgramChannel:
         except (OSError, ValueError) as error:
             resources.close()
             raise ToolsUnreachable(f"{command}: cannot be started: {error}") from error
+        except BaseException:
+            resources.close()
+            raise
         return cls(process, memory, redaction, resources)
 
     async def send(self, message: dict[str, Any]) -> None:
@@ -127,22 +133,25 @@ class ProgramChannel:
         raise self._ending()
 
     async def close(self) -> None:
-        """End the program and its children."""
+        """End the program and its children, also where this is cancelled."""
+        if self._loop is not asyncio.get_running_loop():
+            # Its loop was given up: nothing of the program can be awaited.
+            with self._resources:
+                self._family.kill()
+            return
         for task in self._tasks:
             task.cancel()
-        stdin = self._process.stdin
-        if stdin is not None:
-            stdin.close()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(ENDING_SECONDS):
+        try:
+            await asyncio.to_thread(self._family.look)
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(ENDING_SECONDS):
+                    await self._process.wait()
+        finally:
+            with self._resources:
+                self._family.kill()
                 await self._process.wait()
-        self._kill()
-        await self._process.wait()
-        self._resources.close()
-
-    def _kill(self) -> None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
 
     async def _listen(self) -> None:
         stderr = self._process.stderr
@@ -151,9 +160,9 @@ class ProgramChannel:
 
     async def _watch(self) -> None:
         while self._process.returncode is None:
-            if await asyncio.to_thread(_memory_of, self._process.pid) > self._memory:
+            if await asyncio.to_thread(self._family.look) > self._memory:
                 self._problem = f"it used more than {self._memory // 2**20} MiB"
-                self._kill()
+                self._family.kill()
                 return
             await asyncio.sleep(LOOK_SECONDS)
 
@@ -163,19 +172,6 @@ class ProgramChannel:
     def _tail(self) -> str:
         text = self._redaction.text("".join(self._errors))[-TAIL:].strip()
         return f"; it wrote: {text}" if text else ""
-
-
-def _memory_of(pid: int) -> int:
-    """Return the bytes of memory that a process and its children use."""
-    import psutil
-
-    used = 0
-    with suppress(psutil.Error):
-        process = psutil.Process(pid)
-        for one in [process, *process.children(recursive=True)]:
-            with suppress(psutil.Error):
-                used += one.memory_info().rss
-    return used
 
 
 def server_connection(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -52,14 +53,14 @@ def answer(message: dict[str, Any]) -> None:
         more = {"nextCursor": str(place + 2)} if place + 2 < len(TOOLS) else {}
         send({"id": message["id"], "result": {"tools": TOOLS[place : place + 2], **more}})
     elif method == "tools/call":
-        misbehave()
+        misbehave(params["name"])
         if params["name"] in [tool["name"] for tool in TOOLS]:
             send({"id": message["id"], "result": call(params["name"], params["arguments"])})
         else:
             send({"id": message["id"], "error": {"code": -32602, "message": "no such tool"}})
 
 
-def misbehave() -> None:
+def misbehave(name: str) -> None:
     """Do what foreign servers do before their answer."""
     if HABIT == "talks":
         sys.stdout.write("a line for people\n[]\n")
@@ -79,6 +80,8 @@ def misbehave() -> None:
     elif HABIT == "ends":
         sys.stderr.write(f"no more of {os.environ.get('SHOP_KEY')}\n")
         sys.exit(3)
+    elif HABIT == "crashes" and name == "fail":
+        sys.exit(3)
     elif HABIT == "errs":
         send({"id": 2, "error": {"code": -32603, "message": "broken"}})
 
@@ -86,8 +89,14 @@ def misbehave() -> None:
 if __name__ == "__main__":
     with Path("started").open("a") as started:
         started.write(f"{os.getpid()}\n")
+    if HABIT == "stays":
+        with Path("started").open("a") as started:
+            sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
+            started.write(f"{subprocess.Popen(sleep, start_new_session=True).pid}\n")
     if HABIT == "refuses":
         send({"id": 1, "error": {"code": -32600, "message": "not today"}})
     for line in sys.stdin:
         if "method" in json.loads(line):
             answer(json.loads(line))
+    if HABIT == "stays":
+        time.sleep(600)

@@ -58,6 +58,7 @@ class CallbackServer:
         self._bodies = objects.bodies
         self._simulator = objects.simulator if isinstance(objects.simulator, Simulator) else None
         self._trials: dict[str, _Trial] = {}
+        self._not_ended: dict[str, _Trial] = {}
         self._to_end: dict[Any, ApiBody] = {}
         self._loop = OwnLoop()
         self._runner: web.AppRunner | None = None
@@ -80,17 +81,22 @@ class CallbackServer:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._runner is not None:
-            await self._runner.cleanup()
-        for body in self._to_end.values():
-            await _end(self._loop, body.end_run)
-        self._loop.end()
+        try:
+            if self._runner is not None:
+                await self._runner.cleanup()
+        finally:
+            try:
+                await asyncio.gather(*(trial.let_go() for trial in self._not_ended.values()))
+                for body in self._to_end.values():
+                    await _end(self._loop, body.end_run)
+            finally:
+                self._loop.end()
 
     def of(self, objects: RunObjects, seconds: float) -> CallbackServer:
         """Return one for the trials of other objects that answers at the same address, as long as this one is open."""
         other = CallbackServer(objects, seconds)
         other._trials, other._loop, other.url = self._trials, self._loop, self.url
-        other._to_end = self._to_end
+        other._not_ended, other._to_end = self._not_ended, self._to_end
         return other
 
     def apis(self, query: Query) -> tuple[ApiRef, ...]:
@@ -101,12 +107,18 @@ class CallbackServer:
         """Make the objects that the calls of a trial act on."""
         if self.url is not None:
             self._to_end |= {body.owner: body for body in self._bodies.values() if body.has_to_end}
-            self._trials[trial] = _Trial(query, self._bodies, self._simulator, self._loop, self._seconds)
+            opened = _Trial(query, self._bodies, self._simulator, self._loop, self._seconds)
+            self._trials[trial] = self._not_ended[trial] = opened
 
     async def close(self, trial: str) -> tuple[Json, Failure | None]:
         """Return the state in which a trial ended, and the failure of a tool, which is not the agent's fault."""
         ended = self._trials.pop(trial, None)
-        return (None, None) if ended is None else (await ended.end(), ended.failure)
+        if ended is None:
+            return None, None
+        state = await ended.end()
+        # Where this is cancelled, it ends with the run.
+        self._not_ended.pop(trial, None)
+        return state, ended.failure
 
     async def _serve(self, request: web.Request) -> web.Response:
         from aiohttp import web
@@ -209,13 +221,17 @@ class _Trial:
 
     async def end(self) -> Json:
         """Return the state of the world, or of the objects whose methods are tools, after the calls."""
-        await self._make()
         try:
+            await self._make()
             return await self._read_state()
         finally:
-            self._thread.end()
-            for body, owner in self._to_end:
-                await _end(self._loop, partial(body.end_trial, owner))
+            await self.let_go()
+
+    async def let_go(self) -> None:
+        """End what the tools hold for the trial; again does nothing."""
+        self._thread.end()
+        for body, owner in self._to_end:
+            await _end(self._loop, partial(body.end_trial, owner))
 
     async def _read_state(self) -> Json:
         holders = [owner for owner in self._owners.values() if hasattr(owner, "state")]

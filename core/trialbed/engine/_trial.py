@@ -150,8 +150,10 @@ class TrialRunner:
                 await asyncio.sleep(0)
         finally:
             self.working.pop(spec.trial, None)
-            wire, loss = await (closing or self._close(spec.trial))
-            state, broken = await self.callbacks.close(spec.trial)
+            try:
+                wire, loss = await (closing or self._close(spec.trial))
+            finally:
+                state, broken = await self.callbacks.close(spec.trial)
         if broken or wire.failure:
             outcome = outcome.model_copy(update={"failure": broken or wire.failure})
         # The agent may repeat the endpoint's words; from here on, they are shown and stored.

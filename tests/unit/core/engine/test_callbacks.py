@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import threading
 from collections.abc import Iterator
@@ -217,6 +218,55 @@ async def test_an_async_function_that_is_late_has_raised_nothing() -> None:
         _, failure = await callbacks.close("one")
     assert failure is not None
     assert failure.message == "wait did not return within 0.05 s"
+
+
+class Held:
+    """Answers for all Apis, and notes what of it is ended."""
+
+    provenance, has_to_end, code = "held", True, None
+
+    def __init__(self) -> None:
+        self.owner = self
+        self.ended: list[str] = []
+
+    def source(self) -> str:
+        return "held"
+
+    def make_owner(self, state: Any) -> str:
+        return json.dumps(state)
+
+    async def end_trial(self, owner: str) -> None:
+        self.ended.append(owner)
+
+    async def end_run(self) -> None:
+        self.ended.append("run")
+
+    async def call(self, arguments: Any, owner: str, blocking: Any, waiting: Any) -> Any:
+        return owner
+
+
+@pytest.mark.parametrize("closes", [False, True])
+async def test_a_trial_that_is_not_closed_in_full_is_ended_with_the_run(
+    monkeypatch: pytest.MonkeyPatch, *, closes: bool
+) -> None:
+    held, reading = Held(), asyncio.Event()
+
+    async def read_state(_: Any) -> None:
+        reading.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr("trialbed.engine._callbacks._Trial._read_state", read_state)
+    async with CallbackServer(RunObjects(bodies=dict.fromkeys(BODIES, held))) as callbacks:
+        callbacks.open("one", QUERIES[0])
+        assert (await ask(callbacks, "double", number=1))["response"] == '["a"]'
+        if closes:
+            closing = asyncio.create_task(callbacks.close("one"))
+            await reading.wait()
+            closing.cancel()
+            await asyncio.wait([closing])
+            assert held.ended == ['["a"]']
+    assert held.ended[:1] == ['["a"]']
+    assert held.ended[-1] == "run"
 
 
 def test_code_is_told_from_its_other_versions() -> None:

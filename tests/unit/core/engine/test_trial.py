@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
@@ -198,6 +199,31 @@ async def test_trials_that_are_broken_off_are_closed_whether_they_have_begun_or_
     assert all(trial.cancelled() for trial in trials)
     assert len(control.opened) == 2
     assert sorted(control.closed) == sorted(control.opened)
+
+
+async def test_the_tools_of_a_trial_are_ended_also_where_its_log_cannot_be_had():
+    ended = []
+
+    class Callbacks:
+        def open(self, trial, query):
+            """Nothing is made."""
+
+        def apis(self, query):
+            return ()
+
+        async def close(self, trial):
+            ended.append(trial)
+            return None, None
+
+    class Broken(Control):
+        async def close_trial(self, trial):
+            raise RuntimeError("no such log")
+
+    executor = Workers()
+    runner = replace(runner_of(executor, Broken()), callbacks=Callbacks())
+    with pytest.raises(RuntimeError, match="no such log"):
+        await runner(TrialKey(framework="f", query_id=1))
+    assert ended == [spec.trial for spec in executor.specs]
 
 
 async def test_a_failure_before_the_model_was_asked_is_repeated_in_a_fresh_worker_and_kept():

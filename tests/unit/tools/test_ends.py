@@ -1,0 +1,111 @@
+"""The ends of live tools: what follows on calls without an answer, and that no server is left."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from support.live_tools import ADD, FAIL, LIST, Trial, written
+from support.processes import is_alive
+from support.servers import until
+
+from trialbed.wire.redaction import Redaction
+from trialbed_tools._kept import KeptAnswer, KeptAnswers
+from trialbed_tools._live import LiveTools, ToolsUnreachable, TrialCalls
+
+
+async def test_a_trial_whose_server_fails_has_no_more_answers(tmp_path: Path) -> None:
+    trial = Trial(written(tmp_path, "crashes"))
+    assert await trial.call(ADD, item="lamp") == "1 items"
+    with pytest.raises(ToolsUnreachable, match="the server has ended"):
+        await trial.call(FAIL)
+    # A new server would say that the cart is empty.
+    with pytest.raises(ToolsUnreachable, match="an earlier call got no answer"):
+        await trial.call(LIST)
+    await trial.end()
+    assert len((tmp_path / "shop.answers.jsonl").read_text(encoding="utf-8").splitlines()) == 1
+
+
+class Slow:
+    """Answers no call but the first."""
+
+    def __init__(self) -> None:
+        self.reached = asyncio.Event()
+        self.calls = 0
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> KeptAnswer:
+        self.calls += 1
+        self.reached.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+async def test_a_call_that_is_given_up_leaves_the_tools_in_an_unknown_state(tmp_path: Path) -> None:
+    slow = Slow()
+    kept = KeptAnswers(tmp_path / "shop.answers.jsonl", Redaction(()))
+    calls = TrialCalls(LiveTools(kept, lambda: slow, "shop", has_state=True))
+    first = asyncio.create_task(calls.call("add", {}))
+    await slow.reached.wait()
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    with pytest.raises(ToolsUnreachable, match="an earlier call got no answer"):
+        await calls.call("list", {})
+    assert slow.calls == 1
+
+
+def family(folder: Path) -> list[psutil.Process]:
+    """The server, and its child in a session of its own."""
+    processes = [psutil.Process(int(pid)) for pid in (folder / "started").read_text().split()]
+    assert len(processes) == 2
+    return processes
+
+
+async def until_ended(processes: list[psutil.Process]) -> None:
+    await until(lambda: not any(map(is_alive, processes)))
+
+
+async def test_a_server_that_does_not_end_is_ended_with_its_children(tmp_path: Path) -> None:
+    trial = Trial(written(tmp_path, "stays", environment={"PLACE": "${TRIAL_FOLDER}"}))
+    place = (await trial.call("variable", name="PLACE"))["value"]
+    processes = family(tmp_path)
+    ending = asyncio.create_task(trial.end())
+    await asyncio.sleep(0)
+    ending.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await ending
+    await until_ended(processes)
+    assert not await asyncio.to_thread(os.path.lexists, place)
+
+
+async def test_a_server_can_be_ended_without_its_event_loop(tmp_path: Path) -> None:
+    trial = Trial(written(tmp_path, "stays"))
+    await trial.call(LIST)
+    processes = family(tmp_path)
+
+    async def elsewhere() -> None:
+        with pytest.raises(ToolsUnreachable, match="an earlier call got no answer"):
+            await trial.call(ADD, item="lamp")
+        await trial.end()
+
+    await asyncio.to_thread(asyncio.run, elsewhere())
+    await until_ended(processes)
+
+
+async def test_a_shared_server_is_replaced_with_its_event_loop(tmp_path: Path) -> None:
+    trial = Trial(written(tmp_path, state=False))
+    process = psutil.Process((await trial.call(LIST))["process"])
+
+    async def elsewhere() -> None:
+        assert await trial.call(ADD, item="lamp") == "1 items"
+        await trial.end_run()
+
+    await asyncio.to_thread(asyncio.run, elsewhere())
+    await until_ended([process])
