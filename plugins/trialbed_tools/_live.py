@@ -130,16 +130,23 @@ class TrialCalls:
         if found is not None:
             return found
         if not self._tools.has_state:
-            return kept.add(call, (), await (await self._tools.connection()).call(*call))
+            return kept.add(call, (), await self._reach(await self._tools.connection(), call))
         if self._connection is None:
             self._connection, self._loop = await self._tools.connection(), asyncio.get_running_loop()
         # Calls that were answered from the file did not reach the server, which has to be in the same state.
         for earlier in self._before[self._reached :]:
-            await self._connection.call(*earlier)
+            await self._reach(self._connection, earlier)
             self._reached += 1
-        answer = kept.add(call, self._before, await self._connection.call(*call))
+        answer = kept.add(call, self._before, await self._reach(self._connection, call))
         self._reached += call[0] not in self._tools.readers
         return answer
+
+    async def _reach(self, connection: Connection, call: Call) -> KeptAnswer:
+        try:
+            return await connection.call(*call)
+        except ToolsUnreachable as error:
+            # Servers repeat keys, and so do exceptions of which it was made: their tracebacks are shown too.
+            raise ToolsUnreachable(self._tools.kept.redaction.text(str(error))) from None
 
     async def close(self) -> None:
         """Close the connection, if it is the trial's own."""

@@ -36,7 +36,7 @@ def expand(texts: Mapping[str, str], key: str, folder: Path | None = None) -> di
     def value(match: re.Match[str]) -> str:
         if match[1] == FOLDER:
             return match[0] if folder is None else str(folder)
-        found = os.environ.get(match[1])
+        found = _variable(match[1])
         if not found:
             raise UsageError(f"{key}: the variable {match[1]} is not set")
         return found
@@ -44,7 +44,17 @@ def expand(texts: Mapping[str, str], key: str, folder: Path | None = None) -> di
     for name, text in texts.items():
         if KEY.search(name) and not VARIABLE.search(text):
             raise DataError(f"{key}.{name}: keys do not stand in files; write ${{NAME}} of a variable that has it")
-    return {name: VARIABLE.sub(value, text) for name, text in texts.items()}
+    made = {name: VARIABLE.sub(value, text) for name, text in texts.items()}
+    for name, text in made.items():
+        # Else each call would fail, with the key in the words of the failure.
+        if key == "headers" and not (text.isascii() and text.isprintable()):
+            raise UsageError(f"{key}.{name}: a header is one line in ASCII")
+    return made
+
+
+def _variable(name: str) -> str:
+    """Return the value of a variable without the end of a line, which no key has and no header may have."""
+    return os.environ.get(name, "").strip()
 
 
 def expand_url(url: str, key: str) -> str:
@@ -85,5 +95,5 @@ def server_texts(form: ServerForm) -> list[str]:
 def secrets_of(texts: Iterable[str]) -> tuple[str, ...]:
     """Return this program's secrets, and the values of the variables that texts name, longest first."""
     names = [name for text in texts for name in VARIABLE.findall(text)]
-    own = {value for name in names if len(value := os.environ.get(name, "")) >= MIN_SECRET}
+    own = {value for name in names if len(value := _variable(name)) >= MIN_SECRET}
     return tuple(sorted({*secret_values(), *own}, key=lambda value: (-len(value), value)))

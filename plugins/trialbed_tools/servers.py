@@ -204,7 +204,7 @@ def list_server(form: ServerForm, folder: Path, headers: Mapping[str, str], reda
     try:
         return Located(name, {"tools": redaction.value(asyncio.run(ask()))})
     except ToolsUnreachable as error:
-        raise ToolsUnreachable(f"{name}: {error}") from error
+        raise ToolsUnreachable(f"{name}: {redaction.text(str(error))}") from None
 
 
 async def _at_once(channel: UrlChannel) -> UrlChannel:

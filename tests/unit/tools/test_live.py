@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import traceback
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -143,6 +144,8 @@ def test_a_server_lists_its_tools(tmp_path: Path) -> None:
     assert [tool["name"] for tool in found.value["tools"]] == ["cart.add", "list", "variable", "fail", "image"]
     with pytest.raises(ToolsUnreachable, match=r"true: the server has ended"):
         list_server(ServerForm(command="true"), tmp_path, {}, Redaction(()))
+    with pytest.raises(ToolsUnreachable, match=r"the server refuses to begin: .*\[redacted\]"):
+        list_server(ServerForm(command=f"{sys.executable} -I {SERVER} refuses"), tmp_path, {}, Redaction(["not today"]))
 
 
 @pytest.fixture
@@ -213,6 +216,21 @@ async def test_calls_of_an_api_pass_through_once(tmp_path: Path, monkeypatch: py
     monkeypatch.delenv("SHOP_KEY")
     trial = Trial(http_file(tmp_path, "http://127.0.0.1:1", "recorded"))
     assert await trial.call("find", id="a/b", fields=["x", "y"]) == found
+
+
+async def test_failures_of_live_tools_are_masked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shop: str) -> None:
+    # Nothing but the file says that this is a key, and it ends as a file's content does.
+    monkeypatch.setenv("SHOP_LOGIN", f"{KEY}\n")
+    headers = {"X-Key": "Bearer ${SHOP_LOGIN}"}
+    trial = Trial(http_file(tmp_path, shop, headers=headers))
+    with pytest.raises(ToolsUnreachable) as raised:
+        await trial.call("find", id=7, status=500)
+    assert "status 500: no: Bearer " in str(raised.value)
+    assert KEY not in "".join(traceback.format_exception(raised.value))
+    await trial.end_run()
+    monkeypatch.setenv("SHOP_LOGIN", f"{KEY}\nmore")
+    with pytest.raises(DataError, match=r"headers\.X-Key: a header is one line in ASCII"):
+        open_world(http_file(tmp_path, shop, headers=headers))
 
 
 async def test_a_server_at_a_url_answers_in_documents_and_in_events(tmp_path: Path, shop: str) -> None:
