@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,11 @@ from trialbed.files import write_text
 from trialbed.wire.json_schemas import JsonSchema, UnusableSchema
 from trialbed_tools._imported import FoundTools
 from trialbed_tools._names import unique_names
-from trialbed_tools.located import plain_value
+from trialbed_tools.forms import ToolsForm
+from trialbed_tools.located import DEEPEST, LARGEST, MOST_NODES, Located, plain_value, validated
 from trialbed_tools.worlds import ENDINGS
+
+LARGEST_INTEGER = 10**300
 
 
 def file_content(
@@ -64,14 +68,51 @@ def write_tools(content: Mapping[str, Any], path: Path) -> None:
     """Write a file of tools as a whole.
 
     Raises:
+        DataError: it could not be read as the same; names a tool.
         UsageError: its name is of no such file, or it cannot be written.
     """
     if path.suffix not in ENDINGS:
         raise UsageError(f"-o {path}: give it a name that ends with .yaml, or .json, which is read faster")
-    if path.suffix == ".json":
-        write_text(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n", "-o")
-    else:
-        write_text(path, yaml_text(content), "-o")
+    _check(content, path)
+    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n" if path.suffix == ".json" else yaml_text(content)
+    if len(text) > LARGEST:
+        raise DataError(f"{path}: would have more than {LARGEST:,} characters; choose tools with --only")
+    write_text(path, text, "-o")
+
+
+def _check(content: Mapping[str, Any], path: Path) -> None:
+    """Check that a file of the content can be read; reading it, in YAML, would take longer than making it."""
+    validated(ToolsForm, Located(str(path), content))
+    count = 0
+    for tool in content["tools"]:
+        try:
+            count += _count(tool)
+        except ValueError as error:
+            raise DataError(f"{path}: {tool['function']['name']}: no file holds it: {error}; see --only") from error
+    if count > MOST_NODES - 100 and path.suffix != ".json":
+        raise DataError(f"{path}: would be more than can be read; write a .json file, or choose tools with --only")
+
+
+def _count(value: Any, depth: int = 5) -> int:
+    """Return the number of values within a value.
+
+    Raises:
+        ValueError: a file holds no such value.
+    """
+    if depth > DEEPEST:
+        raise ValueError("it is nested too deeply")
+    if isinstance(value, dict):
+        "".join(value).encode()
+        return 1 + sum(_count(part, depth + 1) for part in value.values())
+    if isinstance(value, list):
+        return 1 + sum(_count(part, depth + 1) for part in value)
+    if isinstance(value, str):
+        value.encode()
+    elif isinstance(value, float) and not isfinite(value):
+        raise ValueError(f"{value} is not JSON")
+    elif isinstance(value, int) and abs(value) >= LARGEST_INTEGER:
+        raise ValueError("an integer has more than 300 digits")
+    return 1
 
 
 def yaml_text(content: Any) -> str:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -215,7 +216,7 @@ class _Loader(yaml.SafeLoader):
 
 TEXT = "tag:yaml.org,2002:str"
 INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,300})")
-NUMBER = re.compile(r"[-+]?(?:\.[0-9]{1,30}|(?:0|[1-9][0-9]{0,30})(?:\.[0-9]{0,30})?)(?:[eE][-+]?[0-9]{1,2})?")
+NUMBER = re.compile(r"[-+]?(?:\.[0-9]{1,30}|(?:0|[1-9][0-9]{0,30})(?:\.[0-9]{0,30})?)(?:[eE][-+]?[0-9]{1,3})?")
 """Numbers in plain words; with zeros in front, a word is a text, such as an article's number."""
 
 CONSTANTS = {"true": True, "false": False, "null": None, "~": None, "": None}
@@ -275,4 +276,6 @@ def plain_value(text: str) -> Any:
         return CONSTANTS[text.lower()]
     if INTEGER.fullmatch(text):
         return int(text)
-    return float(text) if NUMBER.fullmatch(text) else text
+    if NUMBER.fullmatch(text) and isfinite(number := float(text)):
+        return number
+    return text

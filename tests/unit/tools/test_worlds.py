@@ -21,7 +21,7 @@ from trialbed.wire.json_schemas import JsonSchema
 from trialbed_server.simulators.template import TemplateSimulator
 from trialbed_tools._names import unique_names
 from trialbed_tools._skeletons import Skeletons
-from trialbed_tools._writing import yaml_text
+from trialbed_tools._writing import write_tools, yaml_text
 from trialbed_tools.command import command
 from trialbed_tools.located import parse_yaml
 from trialbed_tools.worlds import open_world
@@ -172,13 +172,45 @@ def test_answers_by_schema_fit_it(tmp_path: Path) -> None:
         assert JsonSchema(schema).problems(answer.response) == ()
 
 
+DEEP: list[Any] = []
+for _ in range(200):
+    DEEP = [DEEP]
+NO_FILE = [
+    ("shop.yaml", float("nan"), "find: no file holds it: nan is not JSON"),
+    ("shop.json", float("inf"), "find: no file holds it: inf is not JSON"),
+    ("shop.yaml", "\ud800", "surrogates not allowed"),
+    ("shop.json", {"\ud800": 1}, "surrogates not allowed"),
+    ("shop.yaml", 10**400, "an integer has more than 300 digits"),
+    ("shop.yaml", DEEP, "it is nested too deeply"),
+]
+
+
+@for_each(("name", "value", "says"), NO_FILE)
+def test_tools_that_no_file_holds_are_not_written(tmp_path: Path, name: str, value: Any, says: str) -> None:
+    parameters = {"type": "object", "properties": {"a": {"default": value}}}
+    with pytest.raises(DataError) as raised:
+        write_tools({"tools": [{"function": {"name": "find", "parameters": parameters}}]}, tmp_path / name)
+    assert says in str(raised.value)
+    assert str(raised.value).startswith(str(tmp_path / name))
+    assert not list(tmp_path.iterdir())
+
+
+@for_each("name", ["shop.yaml", "shop.json"])
+def test_numbers_of_any_size_are_read_as_they_were_written(tmp_path: Path, name: str) -> None:
+    numbers = [1.7976931348623157e308, 5e-324, -1e-300, 1e22, "1e300", "1e999"]
+    write_tools({"tools": [{"function": {"name": "find"}, "example": numbers}]}, tmp_path / name)
+    (api,) = open_world(tmp_path / name).tools
+    assert isinstance(api, Api)
+    assert api.template_response == numbers
+
+
 TEXTS = st.text(alphabet=st.sampled_from("a1e-+.:0 #\n\t~'\"&*[]{}|>%@`!,?yesnulltrue\u2028\x85é"), max_size=12)
 TREES = st.recursive(
     TEXTS
     | st.booleans()
     | st.none()
     | st.integers(-(10**20), 10**20)
-    | st.floats(-1e6, 1e6).map(lambda x: round(x, 3)),
+    | st.floats(allow_nan=False, allow_infinity=False),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
     max_leaves=8,
 )
