@@ -23,11 +23,12 @@ def valid_name(text: str) -> str:
 def unique_names(wanted: Iterable[str]) -> list[str]:
     """Return a valid name for each text; where two meet, the later one gets a number."""
     found: dict[str, None] = {}
+    last: dict[str, int] = {}
     for text in wanted:
-        name, number = valid_name(text), 1
+        plain = name = valid_name(text)
         while name in found:
-            number += 1
-            ending = f"_{number}"
-            name = valid_name(text)[: LONGEST - len(ending)] + ending
+            last[plain] = last.get(plain, 1) + 1
+            ending = f"_{last[plain]}"
+            name = plain[: LONGEST - len(ending)] + ending
         found[name] = None
     return list(found)

@@ -229,3 +229,10 @@ def test_names_are_valid_and_unique(texts: list[str]) -> None:
     assert len(set(names)) == len(texts)
     schema = JsonSchema({"type": "string", "pattern": "^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$"})
     assert all(schema.is_valid(name) for name in names)
+
+
+def test_texts_that_are_all_the_same_get_numbers_in_order() -> None:
+    count = 20_000
+    names = unique_names(["find order"] * count + ["find_order_2"])
+    assert names[:3] == ["find_order", "find_order_2", "find_order_3"]
+    assert names[-2:] == [f"find_order_{count}", "find_order_2_2"]
