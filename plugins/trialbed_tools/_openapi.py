@@ -9,9 +9,12 @@ from urllib.parse import urljoin
 
 from trialbed_tools._addresses import without_user
 from trialbed_tools._imported import FoundTool, FoundTools
-from trialbed_tools._references import References, Schemas
+from trialbed_tools._references import NODE, References, Schemas
 from trialbed_tools._skeletons import Skeletons
 from trialbed_tools.located import Key, Located
+
+MOST = 5_000
+"""Operations."""
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 PLACES = ("path", "query", "header", "cookie")
@@ -58,7 +61,9 @@ class _Document:
         info = self._root.get("info")
         words = [info.get(key) for key in ("title", "version")] if isinstance(info, dict) else []
         tools, left_out = [], []
-        for key, method, operation, item in self._operations():
+        for number, (key, method, operation, item) in enumerate(self._operations()):
+            if number == MOST:
+                raise self._references.fault(("paths",), f"more than {MOST:,} operations")
             try:
                 tools.append(self._tool(key, method, operation, item))
             except _LeftOut as error:
@@ -117,6 +122,8 @@ class _Document:
                 raise self._references.fault((*place, "parameters"), f"must be a list, and is {given!r:.40}")
             for number, one in enumerate(given):
                 parameter, where = self._references.mapping(one, (*place, "parameters", number))
+                if not self._references.spend("readOnly", len(str(parameter.get("description", ""))[:LONGEST]) + NODE):
+                    raise _LeftOut("the parameters before it are more than can be read")
                 name, kind = parameter.get("name"), parameter.get("in")
                 if not isinstance(name, str) or not name:
                     raise self._references.fault(where, "the parameter has no name")

@@ -9,6 +9,15 @@ from urllib.parse import unquote
 from trialbed.errors import DataError
 from trialbed_tools.located import Key, Located, title
 
+LONGEST = 2_000
+"""Characters of a description within a schema."""
+
+MOST_TEXT: Mapping[str, int] = {"readOnly": 8 * 2**20, "writeOnly": 64 * 2**20}
+"""Characters of all schemas of a document's requests, and of its answers; beyond, only the type is kept."""
+
+NODE = 20
+"""Characters that a schema has beside its texts."""
+
 MOST_STEPS = 20
 """References that lead to each other."""
 
@@ -29,6 +38,18 @@ class References:
 
     def __init__(self, located: Located) -> None:
         self._located = located
+        self._left = dict(MOST_TEXT)
+
+    def spend(self, hidden: str, characters: int) -> bool:
+        """Take characters of those that all schemas of a kind may have; return whether there were enough.
+
+        A short document can stand for a very large one, as many parts may refer to the same.
+
+        Args:
+            hidden: as for ``Schemas``.
+        """
+        self._left[hidden] -= characters
+        return self._left[hidden] > 0
 
     def place(self, key: Key) -> str:
         """Return the file, the line and the key of a part, for messages."""
@@ -92,12 +113,22 @@ class Schemas:
         """
         if isinstance(value, bool):
             return {} if value else {"not": {}}
-        beside = {name: value[name] for name in ("description", "default") if isinstance(value, dict) and name in value}
+        beside = {
+            name: self._plain(name, value[name])
+            for name in ("description", "default")
+            if isinstance(value, dict) and name in value
+        }
         is_reference = isinstance(value, dict) and isinstance(value.get("$ref"), str)
         found, place = self._references.mapping(value, key)
         self._count += 1
+        if not self._references.spend(self._hidden, NODE + len(str(key[-1:]))):
+            return {"type": found["type"]} if isinstance(found.get("type"), str) else {}
         if place in within or len(within) > DEEPEST or self._count > MOST_NODES:
-            return {name: found[name] for name in ("type", "description") if isinstance(found.get(name), str)}
+            return {
+                name: self._plain(name, found[name])
+                for name in ("type", "description")
+                if isinstance(found.get(name), str)
+            }
         if is_reference:
             within = (*within, place)
         made: dict[str, Any] = {}
@@ -124,7 +155,15 @@ class Schemas:
             return [self.schema(schema, (*key, number), within) for number, schema in enumerate(part)]
         if name in ONE and (name != "additionalProperties" or not isinstance(part, bool)):
             return self.schema(part, key, within)
-        return part
+        return self._plain(name, part)
+
+    def _plain(self, name: str, part: Any) -> Any:
+        """Return a keyword's value that is no schema; a description only where one is read."""
+        if name == "description" and isinstance(part, str):
+            part = part[:LONGEST] if self._hidden == "readOnly" else ""
+        size = len(part) if isinstance(part, str) else len(repr(part))
+        enough = self._references.spend(self._hidden, size)
+        return "" if name == "description" and not enough else part
 
 
 def _shed(schema: dict[str, Any], names: set[str]) -> None:

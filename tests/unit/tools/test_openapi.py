@@ -292,3 +292,28 @@ def test_any_document_is_read_or_refused(place: tuple[str | int, ...], value: An
         assert str(error).startswith("shop.json")  # noqa: PT017 - some are refused
     else:
         assert all(isinstance(tool, FoundTool) for tool in found.tools)
+
+
+def test_a_document_whose_texts_multiply_is_cut(tmp_path: Path) -> None:
+    many = {f"p{number}": {"$ref": "#/components/schemas/Long"} for number in range(3000)}
+    schemas = {"Long": {"type": "string", "description": "a" * 10_000}, "Many": {"type": "object", "properties": many}}
+    body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Many"}}}}
+    document = changed("components", "schemas", value={**SHOP["components"]["schemas"], **schemas})
+    document["paths"] = {f"/{number}": {"post": {"requestBody": body}} for number in range(20)}
+    found = imported(tmp_path, document)
+    assert len(found.tools) == 20
+    first, *_, last = [tool.parameters["properties"] for tool in found.tools]
+    assert first["p0"] == {"type": "string", "description": "a" * 2_000}
+    assert last == {"body": {"type": "object"}}
+    assert len(json.dumps([tool.parameters for tool in found.tools])) < 10 * 2**20
+
+
+def test_operations_have_a_bound(tmp_path: Path) -> None:
+    # Paths that refer to one another are short.
+    one: dict[str, Any] = {"get": {"parameters": [{"name": "a", "in": "query", "description": "a" * 2_000}]}}
+    paths = {"/a": one, **{f"/{number}": {"$ref": "#/paths/~1a"} for number in range(4_999)}}
+    found = imported(tmp_path, changed("paths", value=paths))
+    assert found.left_out[-1].endswith("the parameters before it are more than can be read")
+    assert len(found.tools) + len(found.left_out) == 5_000
+    with pytest.raises(DataError, match="paths: more than 5,000 operations"):
+        imported(tmp_path, changed("paths", value={**paths, "/b": one}))
