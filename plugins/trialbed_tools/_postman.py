@@ -40,9 +40,10 @@ def read_postman(located: Located) -> FoundTools:
     info, _ = references.mapping(root.get("info"), ("info",))
     if "v2.1" not in str(info.get("schema", "")):
         raise references.fault(("info", "schema"), "is not a collection of version 2.1; export it as that")
+    given = _list(root.get("variable"), ("variable",), references)
     variables = {
         str(one.get("key")): str(one.get("value", ""))
-        for one in root.get("variable") or ()
+        for one in given
         if isinstance(one, dict) and one.get("value") and not KEY.search(str(one.get("key")))
     }
     tools, left_out = [], []
@@ -58,6 +59,12 @@ def read_postman(located: Located) -> FoundTools:
 
 class _LeftOut(Exception):
     """A request cannot be a tool; says why."""
+
+
+def _list(given: Any, key: Key, references: References) -> list[Any]:
+    if not isinstance(given, list | None):
+        raise references.fault(key, f"must be a list, and is {given!r:.40}")
+    return given or []
 
 
 def _requests(holder: Mapping[str, Any], key: Key, references: References) -> Iterator[tuple[Mapping[str, Any], Key]]:
@@ -111,7 +118,10 @@ class _Request:
             raise self._references.fault((*self._key, "url"), "the request has no address")
         whole = VARIABLE.sub(lambda match: self._variables.get(match[1], match[0]), raw.partition("?")[0])
         whole = whole if "://" in whole else f"https://{whole}"
-        parts = urlsplit(VARIABLE.sub(lambda match: f"{BEGIN}{match[1]}{END}", whole))
+        try:
+            parts = urlsplit(VARIABLE.sub(lambda match: f"{BEGIN}{match[1]}{END}", whole))
+        except ValueError as error:
+            raise _LeftOut(f"its address is {raw!r:.80}, which is none") from error
         if parts.scheme not in ("http", "https") or BEGIN in parts.netloc:
             raise _LeftOut(f"its address is {raw!r:.80}, in which a variable has no value")
         # Variables without a value, and :names, are for the model to give.
@@ -133,7 +143,7 @@ class _Request:
     def _fields(self, given: Any, key: Key) -> list[str]:
         """Make parameters of entries with a key and a value; keys of the API are not the model's to give."""
         names: list[str] = []
-        for number, one in enumerate(given or ()):
+        for number, one in enumerate(_list(given, key, self._references)):
             entry, place = self._references.mapping(one, (*key, number))
             name = entry.get("key")
             if not isinstance(name, str) or not name:

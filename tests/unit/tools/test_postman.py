@@ -64,6 +64,7 @@ SHOP: dict[str, Any] = {
         },
         {"name": "Upload", "request": {"method": "POST", "url": "{{base}}/files", "body": {"mode": "formdata"}}},
         {"name": "Elsewhere", "request": "{{other}}/orders"},
+        {"name": "Nowhere", "request": "http://[x"},
     ],
 }
 
@@ -101,6 +102,7 @@ def test_a_request_is_a_tool(tmp_path: Path) -> None:
     assert found.left_out == (
         "Upload: its body is 'formdata'",
         "Elsewhere: its address is '{{other}}/orders', in which a variable has no value",
+        "Nowhere: its address is 'http://[x', which is none",
     )
     assert "secret" not in str(found)
 
@@ -126,6 +128,9 @@ FAULTS = [
     (changed("info", value=3), "info: must be an object, and is 3"),
     (changed("info", value={}), "info.schema: is not a collection of version 2.1"),
     (changed("info", "schema", value="https://…/v1.0.0/"), "info.schema: is not a collection of version 2.1"),
+    (changed("variable", value=5), "variable: must be a list, and is 5"),
+    (changed(*FIND, "request", "url", "query", value=5), "request.url.query: must be a list, and is 5"),
+    (changed("item", 2, "request", "body", "urlencoded", value=5), "urlencoded: must be a list, and is 5"),
     (changed("item", value={}), "item: must be a list, and is {}"),
     (changed("item", value=[]), "item: no request that can be a tool"),
     (changed("item", value=SHOP["item"][3:]), "item: no request that can be a tool: Upload: its body is 'formdata'"),
