@@ -78,6 +78,10 @@ class HttpConnection:
 
 def request_parts(form: RequestForm, arguments: Mapping[str, Any], url: str) -> dict[str, Any] | str:
     """Return the parts of the request that a call is, as httpx takes them; a text if it can be none."""
+    try:
+        json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError) as error:
+        return f"the arguments cannot be sent: {error}"
     left = dict(arguments)
     path = form.path
     for name in re.findall(r"\{([^{}]+)\}", path):

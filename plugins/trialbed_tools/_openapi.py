@@ -11,6 +11,7 @@ from trialbed_tools._addresses import without_user
 from trialbed_tools._imported import FoundTool, FoundTools
 from trialbed_tools._references import NODE, References, Schemas
 from trialbed_tools._skeletons import Skeletons
+from trialbed_tools.forms import HEADER
 from trialbed_tools.located import Key, Located
 
 MOST = 5_000
@@ -204,6 +205,10 @@ class _Arguments:
         if place == "cookie":
             if required:
                 raise _LeftOut(f"it needs the cookie {name!r:.60}")
+            return
+        if place == "header" and HEADER.match(name) is None:
+            if required:
+                raise _LeftOut(f"it needs the header {name!r:.60}, which is no name of one")
             return
         if name in self._properties:
             raise _LeftOut(f"two of its parameters are called {name!r:.60}")

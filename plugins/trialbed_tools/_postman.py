@@ -12,6 +12,7 @@ from trialbed_tools._imported import FoundTool, FoundTools
 from trialbed_tools._references import References
 from trialbed_tools._secrets import KEY
 from trialbed_tools._skeletons import Skeletons
+from trialbed_tools.forms import HEADER
 from trialbed_tools.located import Key, Located, parse_json
 
 DEEPEST, MOST = 20, 5_000
@@ -137,7 +138,7 @@ class _Request:
     def _headers(self) -> list[str]:
         given = self._request.get("header")
         named = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
-        own = [one for one in named if str(one.get("key")).lower() not in SET_ELSEWHERE]
+        own = [one for one in named if str(one.get("key")).lower() not in SET_ELSEWHERE and _can_be_sent(one)]
         return self._fields(own, (*self._key, "header"))
 
     def _fields(self, given: Any, key: Key) -> list[str]:
@@ -193,6 +194,11 @@ class _Request:
                 if isinstance(value, dict | list) and value:
                     return Skeletons().of_value(value)
         return None
+
+
+def _can_be_sent(header: Mapping[str, Any]) -> bool:
+    name = header.get("key")
+    return not isinstance(name, str) or not name or HEADER.match(name) is not None
 
 
 def _described(entry: Mapping[str, Any]) -> dict[str, str]:

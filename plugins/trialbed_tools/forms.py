@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._ -]*$")
 """Names go into file names of results, so they have no separators."""
+
+HEADER = re.compile(r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+"""Names of headers, as HTTP has them."""
+
+HeaderName = Annotated[str, Field(pattern=HEADER.pattern)]
 
 Answers = Literal["schema", "model", "live", "recorded"]
 """The answers to calls: made of the schema, by the simulator's model, for real and kept, or those that were kept."""
@@ -49,7 +54,7 @@ class RequestForm(_Form):
         description="With {name} for each parameter in it; after the file's url, unless it is a whole URL."
     )
     query: list[str] = Field(default=[], description="Names of parameters that go into the query.")
-    headers: list[str] = Field(default=[], description="Names of parameters that are headers.")
+    headers: list[HeaderName] = Field(default=[], description="Names of parameters that are headers.")
     commas: list[str] = Field(default=[], description="Names of lists that are written as one text with commas.")
     body: Literal["json", "form"] | None = Field(None, description="How the other parameters are written.")
     whole_body: str | None = Field(None, description="The parameter that is the whole body.")
@@ -92,7 +97,9 @@ class ToolsForm(_Form):
     source: str | None = Field(None, description="The document of which the file was made.")
     answers: Answers = Field("schema", description="The source of the answers to calls.")
     url: str | None = Field(None, pattern=r"^https?://", description="The address below which requests go.")
-    headers: dict[str, str] = Field(default={}, description="Of every request; ${NAME} is the value of a variable.")
+    headers: dict[HeaderName, str] = Field(
+        default={}, description="Of every request to url, or mcp.url; ${NAME} is the value of a variable."
+    )
     methods: list[str] = Field(default=["GET", "HEAD"], description="Of requests that are made for real.")
     mcp: ServerForm | None = None
     tools: list[ToolForm] = Field(min_length=1)

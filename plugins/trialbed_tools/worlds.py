@@ -72,7 +72,7 @@ def open_world(path: Path, answers: str | None = None) -> World:
     with naming(located.place(("answers",)), "answers"):
         live = _live_tools(form, path)
     names = {
-        tool.function.name: tool.original or tool.function.name
+        tool.function.name: (tool.original if form.mcp else None) or tool.function.name
         for tool in form.tools
         if form.mcp or _is_made(tool, form)
     }

@@ -36,6 +36,7 @@ SHOP: dict[str, Any] = {
                     {"name": "key", "in": "query", "schema": {"type": "string"}},
                     {"name": "X-Shop", "in": "header", "schema": {"type": "string", "nullable": True}},
                     {"name": "Authorization", "in": "header", "schema": {"type": "string"}},
+                    {"name": "Größe", "in": "header", "schema": {"type": "string"}},
                     {"name": "seen", "in": "cookie", "schema": {"type": "string"}},
                 ],
                 "responses": {
@@ -54,6 +55,7 @@ SHOP: dict[str, Any] = {
                     "content": {"application/x-www-form-urlencoded": {"schema": {"$ref": "#/components/schemas/Order"}}}
                 },
             },
+            "get": {"parameters": [{"name": "Größe", "in": "header", "required": True}]},
             "patch": {"requestBody": {"required": True, "content": {"application/octet-stream": {}}}},
             "x-note": "no operation",
         },
@@ -121,7 +123,10 @@ def test_an_operation_is_a_tool(tmp_path: Path) -> None:
         {"method": "POST", "path": "/orders", "body": "form", "whole_body": "body"},
         {"body"},
     )
-    assert found.left_out == ("PATCH /orders: its body is 'application/octet-stream'",)
+    assert found.left_out == (
+        "GET /orders: it needs the header 'Größe', which is no name of one",
+        "PATCH /orders: its body is 'application/octet-stream'",
+    )
 
 
 def test_the_fields_of_a_body_stand_beside_parameters_and_end_where_they_repeat_themselves(tmp_path: Path) -> None:

@@ -29,7 +29,11 @@ SHOP: dict[str, Any] = {
                     "request": {
                         "method": "GET",
                         "description": {"content": "With its lines."},
-                        "header": [{"key": "X-Shop", "value": "a"}, {"key": "Authorization", "value": "Bearer secret"}],
+                        "header": [
+                            {"key": "X-Shop", "value": "a"},
+                            {"key": "Größe", "value": "a"},
+                            {"key": "Authorization", "value": "Bearer secret"},
+                        ],
                         "url": {
                             "raw": "{{base}}/orders/:id/({{part_key}})?fields=item&api_key=secret",
                             "query": [

@@ -18,10 +18,11 @@ from support.servers import listening
 from trialbed.errors import DataError, UsageError
 from trialbed.tasks import AnsweredApi
 from trialbed.wire.redaction import Redaction
+from trialbed_tools._http import request_parts
 from trialbed_tools._live import ToolsUnreachable
 from trialbed_tools._loading import find_tools
 from trialbed_tools._writing import write_tools
-from trialbed_tools.forms import ServerForm
+from trialbed_tools.forms import RequestForm, ServerForm
 from trialbed_tools.servers import server_connection
 from trialbed_tools.worlds import open_world
 
@@ -111,3 +112,20 @@ async def test_an_answer_that_is_compressed_or_large_is_not_read(tmp_path: Path,
     await server.close()
     with pytest.raises(UsageError, match="/packed: the answer is compressed"):
         await anyio.to_thread.run_sync(find_tools, f"{shop}/packed")
+
+
+def test_arguments_that_cannot_be_sent_are_refused() -> None:
+    form = RequestForm(path="/find/{id}", query=["a"], headers=["X-A"], body="json")
+    for arguments in ({"id": "\ud800"}, {"id": 1, "a": "\ud800"}, {"id": 1, "b": "\ud800"}, {"id": float("nan")}):
+        assert str(request_parts(form, arguments, "")).startswith("the arguments cannot be sent: ")
+
+
+async def test_the_name_at_a_server_means_nothing_to_requests(tmp_path: Path, shop: str) -> None:
+    path = written(tmp_path, {**tool("find", "/find"), "original": "search"}, url=shop)
+    assert (await called(path, "find"))["path"] == "/find"
+
+
+def test_names_of_headers_are_those_of_http(tmp_path: Path) -> None:
+    for fields, request in (({"headers": {"Größe": "7"}}, {}), ({}, {"headers": ["Größe"]})):
+        with pytest.raises(DataError, match=r"headers.*: string should match pattern"):
+            written(tmp_path, tool("find", "/find", **request), url="http://shop.example", **fields)
