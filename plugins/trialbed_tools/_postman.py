@@ -22,7 +22,8 @@ LONGEST = 2_000
 """Characters of a description, and of a URL."""
 
 VARIABLE = re.compile(r"\{\{\s{0,20}([^{}\s]{1,100})\s{0,20}\}\}")
-IN_PATH = re.compile(r":([A-Za-z_][A-Za-z0-9_]{0,100})")
+IN_PATH = re.compile(r"(?<=/):([A-Za-z_][A-Za-z0-9_]{0,100})")
+"""Parameters begin a segment; others, such as ``models:predict``, have a colon in them."""
 BEGIN, END = "\ue000", "\ue001"
 """Marks of a variable in an address while it is taken apart."""
 

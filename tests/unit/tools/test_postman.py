@@ -35,7 +35,7 @@ SHOP: dict[str, Any] = {
                             {"key": "Authorization", "value": "Bearer secret"},
                         ],
                         "url": {
-                            "raw": "{{base}}/orders/:id/({{part_key}})?fields=item&api_key=secret",
+                            "raw": "{{base}}/orders:find/:id/({{part_key}})?fields=item&api_key=secret",
                             "query": [
                                 {"key": "fields", "value": "item", "description": "Which."},
                                 {"key": "api_key", "value": "secret"},
@@ -91,7 +91,7 @@ def test_a_request_is_a_tool(tmp_path: Path) -> None:
     }
     assert find.request == {
         "method": "GET",
-        "path": "https://shop.example/v1/orders/{id}/({part_key})",
+        "path": "https://shop.example/v1/orders:find/{id}/({part_key})",
         "query": ["fields"],
         "headers": ["X-Shop"],
     }
