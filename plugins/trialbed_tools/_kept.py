@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from trialbed.errors import DataError, UsageError
+from trialbed.files import read_lines
 from trialbed.wire.redaction import Redaction
-from trialbed_tools.located import naming, read_json_lines
+from trialbed_tools.located import naming, read_json_line
 
 Call = tuple[str, dict[str, Any]]
 
@@ -25,6 +28,10 @@ class KeptAnswer(NamedTuple):
     error: str = ""
 
 
+class UnkeptAnswer(Exception):
+    """A call or its answer that no file can have."""
+
+
 def answers_path(tools: Path) -> Path:
     """Return the file with the answers of a file of tools."""
     return tools.with_name(tools.stem + ENDING)
@@ -33,6 +40,8 @@ def answers_path(tools: Path) -> Path:
 class KeptAnswers:
     """The answers in a file, read when the first is asked for; each new one is written at once.
 
+    Other programs may write to the file at the same time.
+
     Args:
         redaction: masks secrets in calls and answers.
     """
@@ -40,7 +49,9 @@ class KeptAnswers:
     def __init__(self, path: Path, redaction: Redaction) -> None:
         self.path = path
         self.redaction = redaction
-        self._found: dict[str, KeptAnswer] | None = None
+        self._found: dict[str, KeptAnswer] = {}
+        self._is_read = False
+        self._lines = self._bytes = 0
         self._writing = threading.Lock()
 
     def find(self, call: Call, after: Sequence[Call]) -> KeptAnswer | None:
@@ -48,32 +59,42 @@ class KeptAnswers:
 
         Raises:
             DataError: the file is malformed; names the line.
+            UnkeptAnswer: the call has what no file can have.
         """
-        return self._answers().get(_key(*self._mask(call), _digest(after)))
+        name, arguments = self._mask(call)
+        _line({"arguments": arguments})
+        return self._answers().get(_key(name, arguments, _digest(after)))
 
     def add(self, call: Call, after: Sequence[Call], answer: KeptAnswer) -> KeptAnswer:
         """Keep an answer, and return it as it is kept; the first of a call stays.
 
         Raises:
+            DataError: the file is malformed; names the line.
+            UnkeptAnswer: the answer has what no file can have.
             UsageError: the file cannot be written.
         """
         name, arguments = self._mask(call)
-        answer = KeptAnswer(*self.redaction.value(list(answer)))
-        line: dict[str, Any] = {"tool": name, "arguments": arguments}
+        try:
+            answer = KeptAnswer(*self.redaction.value(list(answer)))
+        except RecursionError:
+            raise UnkeptAnswer("it is nested too deeply") from None
+        fields: dict[str, Any] = {"tool": name, "arguments": arguments}
         if after:
-            line["after"] = _digest(after)
-        line |= {"error": answer.error} if answer.error else {"response": answer.response}
+            fields["after"] = _digest(after)
+        line = _line(fields | ({"error": answer.error} if answer.error else {"response": answer.response}))
         with self._writing:
             key = _key(name, arguments, _digest(after))
-            if key in self._answers():
-                return self._answers()[key]
             try:
-                with self.path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(line, ensure_ascii=False) + "\n")
-            except (OSError, UnicodeEncodeError) as error:
+                with self.path.open("a+b") as file:
+                    _lock(file, shared=False)
+                    self._read(file)
+                    if key not in self._found:
+                        written = _append(file, line)
+                        self._take(line, str(self.path))
+                        self._lines, self._bytes = self._lines + written.count(b"\n"), self._bytes + len(written)
+            except OSError as error:
                 raise UsageError(f"{self.path}: the answer cannot be kept: {error}") from error
-            self._answers()[key] = answer
-        return answer
+        return self._found[key]
 
     def digest(self) -> str:
         """Return a text that is another where other answers are given."""
@@ -82,25 +103,87 @@ class KeptAnswers:
 
     def _mask(self, call: Call) -> Call:
         name, arguments = call
-        return name, self.redaction.value(arguments)
+        try:
+            return name, self.redaction.value(arguments)
+        except RecursionError:
+            raise UnkeptAnswer("it is nested too deeply") from None
 
     def _answers(self) -> dict[str, KeptAnswer]:
-        if self._found is None:
-            self._found = _read(self.path) if self.path.is_file() else {}
+        with self._writing:
+            if not self._is_read and self.path.is_file():
+                try:
+                    with self.path.open("rb") as file:
+                        _lock(file, shared=True)
+                        self._read(file)
+                except OSError as error:
+                    raise DataError(f"{self.path}: cannot be read: {error.strerror or error}") from error
+            self._is_read = True
         return self._found
 
+    def _read(self, file: BinaryIO) -> None:
+        """Read what is new in the file."""
+        if os.fstat(file.fileno()).st_size < self._bytes:  # it is another one
+            self._lines = self._bytes = 0
+        file.seek(self._bytes)
+        for line in read_lines(file):
+            place = f"{self.path}:{self._lines + 1}"
+            if line.strip():
+                self._take(line, place)
+            self._lines += line.endswith(b"\n")
+            self._bytes += len(line)
 
-def _read(path: Path) -> dict[str, KeptAnswer]:
-    found: dict[str, KeptAnswer] = {}
-    located = read_json_lines(path)
-    for number, line in enumerate(located.value):
-        with naming(located.place((number,))):
-            error, arguments = line.get("error", ""), line.get("arguments")
-            if not isinstance(line.get("tool"), str) or not isinstance(arguments, dict) or not isinstance(error, str):
+    def _take(self, line: bytes, place: str) -> None:
+        value = read_json_line(line.decode("utf-8-sig", "surrogateescape"), place)
+        error, arguments = value.get("error", ""), value.get("arguments")
+        with naming(place):
+            if not isinstance(value.get("tool"), str) or not isinstance(arguments, dict) or not isinstance(error, str):
                 raise DataError("an answer has a tool, its arguments, and a response or an error")
-            key = _key(line["tool"], arguments, line.get("after", ""))
-            found.setdefault(key, KeptAnswer(line.get("response", ""), error))
-    return found
+            key = _key(value["tool"], arguments, value.get("after", ""))
+        self._found.setdefault(key, KeptAnswer(value.get("response", ""), error))
+
+
+def _line(fields: dict[str, Any]) -> bytes:
+    """Return a line of the file, which is read as it was.
+
+    Raises:
+        UnkeptAnswer: it would not be.
+    """
+    try:
+        text = json.dumps(fields, ensure_ascii=False, allow_nan=False) + "\n"
+        line = text.encode()
+        read_json_line(text, "")
+    except UnicodeEncodeError:
+        raise UnkeptAnswer("it has a character that no file in UTF-8 can have") from None
+    except (ValueError, RecursionError, DataError):
+        raise UnkeptAnswer("it has a number, or a depth, that no file in JSON can have") from None
+    return line
+
+
+def _append(file: BinaryIO, line: bytes) -> bytes:
+    """Append a line as a whole, or nothing; return what was written, which ends a last line that has no end."""
+    size = file.seek(0, os.SEEK_END)
+    if size:
+        file.seek(size - 1)
+        line = line if file.read(1) == b"\n" else b"\n" + line
+    rest = memoryview(line)
+    try:
+        while rest:
+            rest = rest[os.write(file.fileno(), rest) :]
+    except OSError:
+        with suppress(OSError):
+            os.truncate(file.fileno(), size)
+        raise
+    return line
+
+
+def _lock(file: BinaryIO, *, shared: bool) -> None:
+    """Let no other program write, or also none read, until the file is closed."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return
+    with suppress(OSError):  # some file systems have no locks
+        fcntl.flock(file, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
 
 
 def _key(name: str, arguments: dict[str, Any], after: str) -> str:

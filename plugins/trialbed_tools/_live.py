@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from trialbed.contracts import ApiRefused
 from trialbed.errors import TrialbedError
-from trialbed_tools._kept import Call, KeptAnswer, KeptAnswers
+from trialbed_tools._kept import Call, KeptAnswer, KeptAnswers, UnkeptAnswer
 
 Way = Callable[[Callable[[], Any]], Awaitable[Any]]
 
@@ -125,19 +125,21 @@ class TrialCalls:
             return _unpack(answer)
 
     async def _answer(self, call: Call) -> KeptAnswer:
-        kept = self._tools.kept
-        found = kept.find(call, self._before)
+        try:
+            found = self._tools.kept.find(call, self._before)
+        except UnkeptAnswer as error:
+            raise ApiRefused(f"the call cannot be made: {error}") from error
         if found is not None:
             return found
         if not self._tools.has_state:
-            return kept.add(call, (), await self._reach(await self._tools.connection(), call))
+            return self._keep(call, await self._reach(await self._tools.connection(), call))
         if self._connection is None:
             self._connection, self._loop = await self._tools.connection(), asyncio.get_running_loop()
         # Calls that were answered from the file did not reach the server, which has to be in the same state.
         for earlier in self._before[self._reached :]:
             await self._reach(self._connection, earlier)
             self._reached += 1
-        answer = kept.add(call, self._before, await self._reach(self._connection, call))
+        answer = self._keep(call, await self._reach(self._connection, call))
         self._reached += call[0] not in self._tools.readers
         return answer
 
@@ -147,6 +149,12 @@ class TrialCalls:
         except ToolsUnreachable as error:
             # Servers repeat keys, and so do exceptions of which it was made: their tracebacks are shown too.
             raise ToolsUnreachable(self._tools.kept.redaction.text(str(error))) from None
+
+    def _keep(self, call: Call, answer: KeptAnswer) -> KeptAnswer:
+        try:
+            return self._tools.kept.add(call, self._before, answer)
+        except UnkeptAnswer as error:
+            raise ToolsUnreachable(f"the answer cannot be kept: {error}") from error
 
     async def close(self) -> None:
         """Close the connection, if it is the trial's own."""

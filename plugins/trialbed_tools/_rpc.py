@@ -160,6 +160,22 @@ def _reply(message: dict[str, Any]) -> dict[str, Any]:
     return {**head, "error": {"code": METHOD_NOT_FOUND, "message": "this client does not offer it"}}
 
 
+def read_message(text: bytes) -> Any:
+    """Return the value of a text that a server sends; None if it is none in JSON.
+
+    Raises:
+        ToolsUnreachable: it is a message, and not in strict JSON, or nested too deeply.
+    """
+    from trialbed.wire import finite_float, parse_json
+
+    try:
+        return parse_json(text, finite_float)
+    except ValueError as error:
+        if b'"jsonrpc"' in text:
+            raise ToolsUnreachable(f"the server sends a message that is not valid JSON: {error}") from error
+        return None
+
+
 def tool_answer(result: dict[str, Any]) -> KeptAnswer:
     """Return the result of a call as an answer: its structured content, else its content as text."""
     from trialbed_tools._http import read_value

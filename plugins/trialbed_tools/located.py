@@ -142,17 +142,25 @@ def read_json_lines(path: Path) -> Located:
     values: list[Any] = []
     lines: dict[Key, int] = {}
     for number, line in enumerate(_text(path).split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            value = _json(line)
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"{path}:{number}: is not valid JSON: {error}") from error
-        if not isinstance(value, dict):
-            raise DataError(f"{path}:{number}: each line is a JSON object")
-        lines[(len(values),)] = number
-        values.append(value)
+        if line.strip():
+            lines[(len(values),)] = number
+            values.append(read_json_line(line, f"{path}:{number}"))
     return Located(str(path), values, lines)
+
+
+def read_json_line(line: str, place: str) -> dict[str, Any]:
+    """Return the object in a line of JSON.
+
+    Raises:
+        DataError: it has none; names the place.
+    """
+    try:
+        value = _json(line)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{place}: is not valid JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise DataError(f"{place}: each line is a JSON object")
+    return value
 
 
 def validated(form: type[F], located: Located) -> F:

@@ -17,7 +17,7 @@ from trialbed.files import temporary_folder
 from trialbed.wire.redaction import Redaction, shown_url
 from trialbed_tools._bodies import PLAIN, PlainBody, UnusableBody
 from trialbed_tools._live import LARGEST, ToolsUnreachable
-from trialbed_tools._rpc import McpConnection
+from trialbed_tools._rpc import McpConnection, read_message
 from trialbed_tools._secrets import expand, expand_url, needs_folder
 from trialbed_tools.forms import ServerForm
 from trialbed_tools.located import Located
@@ -122,10 +122,9 @@ class ProgramChannel:
         try:
             async with asyncio.timeout(seconds):
                 while line := await stdout.readline():
-                    with suppress(ValueError, RecursionError):
-                        message = json.loads(line)
-                        if isinstance(message, dict):
-                            return message
+                    message = read_message(line)
+                    if isinstance(message, dict):
+                        return message
         except TimeoutError:
             raise ToolsUnreachable(f"the server sends nothing for {seconds:g} s{self._tail()}") from None
         except ValueError as error:
@@ -272,9 +271,8 @@ def _messages(body: str, kind: str) -> list[dict[str, Any]]:
         texts = ["\n".join(_data(event)) for event in events]
     found = []
     for text in texts:
-        with suppress(ValueError, RecursionError):
-            value = json.loads(text)
-            found += [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)]
+        value = read_message(text.encode())
+        found += [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)]
     return found
 
 

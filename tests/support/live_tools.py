@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
 
 from trialbed.tasks import AnsweredApi
-from trialbed_tools._writing import write_tools
 from trialbed_tools.worlds import open_world
 
 SERVER = Path(__file__).with_name("mcp_server.py")
@@ -24,7 +24,7 @@ def written(folder: Path, habit: str = "", answers: str = "live", **mcp: Any) ->
     tools[1]["reads"] = True
     path = folder / "shop.yaml"
     server = {"command": f"{sys.executable} -I {SERVER} {habit}", **mcp}
-    write_tools({"answers": answers, "mcp": server, "tools": tools}, path)
+    path.write_text(json.dumps({"answers": answers, "mcp": server, "tools": tools}), encoding="utf-8")
     return path
 
 

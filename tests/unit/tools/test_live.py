@@ -24,7 +24,7 @@ from trialbed.errors import DataError, UsageError
 from trialbed.tasks import AnsweredApi
 from trialbed.wire.redaction import Redaction
 from trialbed_tools._http import request_parts
-from trialbed_tools._kept import KeptAnswer, KeptAnswers
+from trialbed_tools._kept import KeptAnswer
 from trialbed_tools._live import LiveBody, ToolsUnreachable, TrialCalls
 from trialbed_tools._rpc import tool_answer
 from trialbed_tools._writing import write_tools
@@ -284,33 +284,6 @@ def test_a_call_is_a_request(form: dict[str, Any], arguments: dict[str, Any], pa
 )
 def test_a_result_is_an_answer(result: dict[str, Any], answer: KeptAnswer) -> None:
     assert tool_answer(result) == answer
-
-
-@for_each(
-    ("text", "says"),
-    [
-        ("{", "shop.answers.jsonl:1: is not valid JSON"),
-        ("[]", "shop.answers.jsonl:1: each line is a JSON object"),
-        (
-            '{"tool": "a", "arguments": {}}\n\n{"tool": "a"}',
-            "shop.answers.jsonl:3: an answer has a tool, its arguments",
-        ),
-        ('{"tool": 3, "arguments": {}}', "shop.answers.jsonl:1: an answer has a tool"),
-        ('{"tool": "a", "arguments": {}, "error": null}', "shop.answers.jsonl:1: an answer has a tool"),
-    ],
-)
-def test_a_fault_of_kept_answers_is_named_with_its_line(tmp_path: Path, text: str, says: str) -> None:
-    path = tmp_path / "shop.answers.jsonl"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(DataError) as raised:
-        KeptAnswers(path, Redaction(())).find(("a", {}), ())
-    assert says in str(raised.value)
-
-
-def test_answers_that_cannot_be_kept_are_said_so(tmp_path: Path) -> None:
-    kept = KeptAnswers(tmp_path / "no" / "shop.answers.jsonl", Redaction(()))
-    with pytest.raises(UsageError, match="the answer cannot be kept"):
-        kept.add(("a", {}), (), KeptAnswer("b"))
 
 
 FAULTS = [
