@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -85,15 +85,15 @@ def request_parts(form: RequestForm, arguments: Mapping[str, Any], url: str) -> 
     left = dict(arguments)
     path = form.path
     for name in re.findall(r"\{([^{}]+)\}", path):
-        value = quote(_text(left.pop(name, "")), safe="")
+        value = _joined(left.pop(name, ""), form.styles.get(name), lambda text: quote(text, safe=""))
         if value in ("", ".", ".."):
             return f"{name}: must not be empty"
         path = path.replace(f"{{{name}}}", value)
     query: list[tuple[str, str]] = []
     for name in form.query:
         if name in left:
-            query += _pairs(name, left.pop(name), joined=name in form.commas)
-    headers = {name: _text(left.pop(name)) for name in form.headers if name in left}
+            query += _pairs(name, left.pop(name), "commas" if name in form.commas else form.styles.get(name))
+    headers = {name: _joined(left.pop(name), form.styles.get(name), str) for name in form.headers if name in left}
     if any(not value.isprintable() or not value.isascii() for value in headers.values()):
         return "a header is one line in ASCII"
     made: dict[str, Any] = {"method": form.method, "url": path if "://" in path else url + path, "headers": headers}
@@ -103,15 +103,26 @@ def request_parts(form: RequestForm, arguments: Mapping[str, Any], url: str) -> 
     if form.body == "json" and (body is not None and (left or not form.whole_body)):
         made["json"] = body
     elif form.body == "form" and isinstance(body, dict):
-        made["data"] = {name: [text for _, text in _pairs(name, value, joined=False)] for name, value in body.items()}
+        fields: dict[str, list[str]] = {}
+        for key, text in (pair for name, value in body.items() for pair in _pairs(name, value, "deep")):
+            fields.setdefault(key, []).append(text)
+        made["data"] = fields
     return made
 
 
-def _pairs(name: str, value: Any, *, joined: bool) -> list[tuple[str, str]]:
+def _joined(value: Any, style: str | None, write: Callable[[str], str]) -> str:
+    """Return a value as one text: lists, and objects by turns of key and value, with commas, as OpenAPI has it."""
+    if style == "json":
+        return write(json.dumps(value, ensure_ascii=False))
+    parts = [part for pair in value.items() for part in pair] if isinstance(value, dict) else value
+    return ",".join(write(_text(part)) for part in (parts if isinstance(parts, list) else [parts]))
+
+
+def _pairs(name: str, value: Any, style: str | None) -> list[tuple[str, str]]:
+    if style in ("commas", "json"):
+        return [(name, _joined(value, style, str))]
     if isinstance(value, dict):
-        return [(f"{name}[{key}]", _text(part)) for key, part in value.items()]
-    if isinstance(value, list) and joined:
-        return [(name, ",".join(map(_text, value)))]
+        return [(f"{name}[{key}]" if style == "deep" else key, _text(part)) for key, part in value.items()]
     return [(name, _text(part)) for part in (value if isinstance(value, list) else [value])]
 
 

@@ -22,6 +22,11 @@ PLACES = ("path", "query", "header", "cookie")
 SET_ELSEWHERE = ("accept", "content-type", "authorization")
 """Headers that are no parameters, as OpenAPI says."""
 
+UNKNOWN_STYLES = {
+    ("query", "spaceDelimited"), ("query", "pipeDelimited"), ("path", "label"), ("path", "matrix"),
+}  # fmt: skip
+"""Place and style of parameters that no request here can have."""
+
 LONGEST = 2_000
 """Characters of a description."""
 
@@ -196,6 +201,7 @@ class _Arguments:
         self._properties: dict[str, Any] = {}
         self._required: list[str] = []
         self._commas: list[str] = []
+        self._styles: dict[str, str] = {}
         self._body: dict[str, str] = {}
         self.places: dict[str, list[str]] = {}
 
@@ -210,6 +216,11 @@ class _Arguments:
             if required:
                 raise _LeftOut(f"it needs the header {name!r:.60}, which is no name of one")
             return
+        style = parameter.get("style")
+        if (place, style) in UNKNOWN_STYLES:
+            if required:
+                raise _LeftOut(f"its parameter {name!r:.60} has the style {style}")
+            return
         if name in self._properties:
             raise _LeftOut(f"two of its parameters are called {name!r:.60}")
         given, where = parameter.get("schema", {}), (*key, "schema")
@@ -217,6 +228,8 @@ class _Arguments:
         if "schema" not in parameter and isinstance(content, dict) and content:
             kind, media = next(iter(content.items()))
             given, where = media.get("schema", {}) if isinstance(media, dict) else {}, (*key, "content", kind, "schema")
+            if JSON_TYPE.fullmatch(kind):
+                self._styles[name] = "json"
         schema = schemas.schema(given, where)
         if isinstance(parameter.get("description"), str):
             schema["description"] = parameter["description"][:LONGEST]
@@ -224,6 +237,8 @@ class _Arguments:
         self.places.setdefault(place, []).append(name)
         if place == "query" and parameter.get("explode") is False:
             self._commas.append(name)
+        if place == "query" and style == "deepObject":
+            self._styles[name] = "deep"
 
     def add_body(self, body: Mapping[str, Any], key: Key, schemas: Schemas) -> None:
         content = body.get("content")
@@ -267,6 +282,7 @@ class _Arguments:
             "query": self.places.get("query"),
             "headers": self.places.get("header"),
             "commas": self._commas,
+            "styles": self._styles,
             **self._body,
         }
         return {name: value for name, value in found.items() if value}

@@ -55,7 +55,13 @@ class RequestForm(_Form):
     )
     query: list[str] = Field(default=[], description="Names of parameters that go into the query.")
     headers: list[HeaderName] = Field(default=[], description="Names of parameters that are headers.")
-    commas: list[str] = Field(default=[], description="Names of lists that are written as one text with commas.")
+    commas: list[str] = Field(
+        default=[], description="Names of lists and objects that are written as one text with commas."
+    )
+    styles: dict[str, Literal["deep", "json"]] = Field(
+        default={},
+        description="Parameter -> how it is written: an object as name[key]=value, or any value as JSON.",
+    )
     body: Literal["json", "form"] | None = Field(None, description="How the other parameters are written.")
     whole_body: str | None = Field(None, description="The parameter that is the whole body.")
 

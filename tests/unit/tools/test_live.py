@@ -248,7 +248,7 @@ REQUESTS: list[tuple[dict[str, Any], dict[str, Any], Any]] = [
     (
         {"path": "/", "query": ["a", "b", "c"], "commas": ["b"]},
         {"a": {"x": 1}, "b": [1, 2], "c": True},
-        {"params": [("a[x]", "1"), ("b", "1,2"), ("c", "true")]},
+        {"params": [("x", "1"), ("b", "1,2"), ("c", "true")]},
     ),
     ({"path": "/", "headers": ["X-A"]}, {"X-A": "b"}, {"headers": {"X-A": "b"}}),
     ({"path": "/", "headers": ["X-A"]}, {"X-A": "b\r\nc: d"}, "a header is one line in ASCII"),

@@ -35,6 +35,9 @@ SHOP: dict[str, Any] = {
                     {"name": "fields", "in": "query", "explode": False, "schema": {"type": "array", "items": {}}},
                     {"name": "key", "in": "query", "schema": {"type": "string"}},
                     {"name": "X-Shop", "in": "header", "schema": {"type": "string", "nullable": True}},
+                    {"name": "color", "in": "query", "style": "deepObject", "schema": {"type": "object"}},
+                    {"name": "filter", "in": "query", "content": {"application/json": {"schema": {"type": "object"}}}},
+                    {"name": "tags", "in": "query", "style": "pipeDelimited", "schema": {"type": "array"}},
                     {"name": "Authorization", "in": "header", "schema": {"type": "string"}},
                     {"name": "Größe", "in": "header", "schema": {"type": "string"}},
                     {"name": "seen", "in": "cookie", "schema": {"type": "string"}},
@@ -56,6 +59,7 @@ SHOP: dict[str, Any] = {
                 },
             },
             "get": {"parameters": [{"name": "Größe", "in": "header", "required": True}]},
+            "head": {"parameters": [{"name": "tags", "in": "query", "style": "pipeDelimited", "required": True}]},
             "patch": {"requestBody": {"required": True, "content": {"application/octet-stream": {}}}},
             "x-note": "no operation",
         },
@@ -107,15 +111,18 @@ def test_an_operation_is_a_tool(tmp_path: Path) -> None:
             "id": {"type": "integer"},
             "fields": {"type": "array", "items": {}},
             "X-Shop": {"type": ["string", "null"]},
+            "color": {"type": "object"},
+            "filter": {"type": "object"},
         },
         "required": ["id"],
     }
     assert find.request == {
         "method": "GET",
         "path": "/orders/{id}",
-        "query": ["fields"],
+        "query": ["fields", "color", "filter"],
         "headers": ["X-Shop"],
         "commas": ["fields"],
+        "styles": {"color": "deep", "filter": "json"},
     }
     assert (put.name, put.request) == ("put /orders/{id}", {"method": "PUT", "path": "/orders/{id}", "body": "json"})
     # A form that need not be sent may not be sent in part.
@@ -125,6 +132,7 @@ def test_an_operation_is_a_tool(tmp_path: Path) -> None:
     )
     assert found.left_out == (
         "GET /orders: it needs the header 'Größe', which is no name of one",
+        "HEAD /orders: its parameter 'tags' has the style pipeDelimited",
         "PATCH /orders: its body is 'application/octet-stream'",
     )
 

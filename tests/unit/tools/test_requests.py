@@ -13,6 +13,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from support.cases import for_each
 from support.servers import listening
 
 from trialbed.errors import DataError, UsageError
@@ -129,3 +130,24 @@ def test_names_of_headers_are_those_of_http(tmp_path: Path) -> None:
     for fields, request in (({"headers": {"Größe": "7"}}, {}), ({}, {"headers": ["Größe"]})):
         with pytest.raises(DataError, match=r"headers.*: string should match pattern"):
             written(tmp_path, tool("find", "/find", **request), url="http://shop.example", **fields)
+
+
+OBJECT = {"R": 1, "G": [2]}
+STYLES: list[tuple[dict[str, Any], Any, dict[str, Any]]] = [
+    ({"path": "/", "query": ["a"]}, OBJECT, {"params": [("R", "1"), ("G", "[2]")]}),
+    ({"path": "/", "query": ["a"], "commas": ["a"]}, OBJECT, {"params": [("a", "R,1,G,[2]")]}),
+    ({"path": "/", "query": ["a"], "styles": {"a": "deep"}}, OBJECT, {"params": [("a[R]", "1"), ("a[G]", "[2]")]}),
+    ({"path": "/", "query": ["a"], "styles": {"a": "json"}}, OBJECT, {"params": [("a", '{"R": 1, "G": [2]}')]}),
+    ({"path": "/{a}"}, [1, "b,/"], {"url": "/1,b%2C%2F"}),
+    ({"path": "/{a}"}, OBJECT, {"url": "/R,1,G,%5B2%5D"}),
+    ({"path": "/", "headers": ["a"]}, [1, 2], {"headers": {"a": "1,2"}}),
+    ({"path": "/", "body": "form"}, OBJECT, {"data": {"a[R]": ["1"], "a[G]": ["[2]"]}}),
+]
+
+
+@for_each(("form", "value", "parts"), STYLES)
+def test_lists_and_objects_are_written_as_openapi_has_them(
+    form: dict[str, Any], value: Any, parts: dict[str, Any]
+) -> None:
+    found = request_parts(RequestForm.model_validate(form), {"a": value}, "")
+    assert found == {"method": "GET", "url": "/", "headers": {}, **parts}
