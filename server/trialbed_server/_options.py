@@ -207,16 +207,34 @@ def options_from(argv: Sequence[str] | None) -> ServerOptions:
 
 
 def secrets_from(environ: Mapping[str, str]) -> dict[str, Any]:
-    """The options that come from the environment, so that they do not appear in process lists."""
+    """The options that come from the environment, so that they do not appear in process lists.
+
+    Raises:
+        UsageError: the keys of further endpoints are not a JSON object of texts.
+    """
     return {
         "upstream_key": environ.get(UPSTREAM_KEY_VARIABLE) or None,
-        "upstream_keys": json.loads(environ.get(UPSTREAM_KEYS_VARIABLE) or "{}"),
+        "upstream_keys": _upstream_keys(environ.get(UPSTREAM_KEYS_VARIABLE) or "{}"),
         "simulator_key": environ.get(SIMULATOR_KEY_VARIABLE) or None,
         "real_key": environ.get(REAL_KEY_VARIABLE) or None,
         "token": environ.get(TOKEN_VARIABLE) or None,
         "control_token": environ.get(CONTROL_VARIABLE) or None,
         "callback_url": environ.get(CALLBACK_VARIABLE) or None,
     }
+
+
+def _upstream_keys(text: str) -> dict[str, str]:
+    try:
+        keys = json.loads(text)
+    except (ValueError, RecursionError):
+        keys = None
+    if not isinstance(keys, dict) or not all(isinstance(key, str) for key in keys.values()):
+        # Not the value, which has keys in it.
+        raise UsageError(
+            f"{UPSTREAM_KEYS_VARIABLE} is not a JSON object of keys by address; give one such as "
+            '{"https://api.openai.com/v1": "KEY"}'
+        )
+    return keys
 
 
 def checked_upstream(url: str, option: str = "--upstream") -> str:

@@ -67,3 +67,19 @@ def test_secrets_come_from_the_environment_and_are_not_shown(monkeypatch: pytest
 def test_an_upstream_that_is_no_url_is_named(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--upstream", url]) == 2
     assert repr(url) in capsys.readouterr().err
+
+
+def test_a_refused_upstream_is_named_without_its_password(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--upstream", "ftp://user:very-secret@models/v1"]) == 2
+    assert "--upstream 'ftp://models/v1' is not" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("keys", ["very-secret", '["very-secret"]', '{"https://others/v1": ["very-secret"]}', "null"])
+def test_keys_of_upstreams_that_cannot_be_read_are_refused_without_being_shown(
+    keys: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TRIALBED_UPSTREAM_KEYS", keys)
+    assert main([]) == 2
+    error = capsys.readouterr().err
+    assert "TRIALBED_UPSTREAM_KEYS is not a JSON object" in error
+    assert "very-secret" not in error
