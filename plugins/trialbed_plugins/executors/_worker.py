@@ -195,9 +195,11 @@ class Worker:
         Args:
             most_trials: number of trials that a worker runs; None for a hundred, or more if they are very short.
         """
+        if self._spent:
+            return self._spent
         if self._trials >= (most_trials or trials_worth_a_start(self._start_seconds, self._trial_seconds)):
             return f"it ran {self._trials} trials"
-        return self._spent or self._condition.worse(ProcessCondition.read(self._process))
+        return self._condition.worse(ProcessCondition.read(self._process))
 
     async def run(self, spec: TrialSpec, time_waited: TimeWaited) -> Outcome:
         """Run one trial.

@@ -69,3 +69,11 @@ async def test_an_adapter_that_never_loads_in_time_has_failed(monkeypatch: pytes
         outcome = await executor.execute(spec())
     assert outcome.failure is not None
     assert (outcome.failure.kind, outcome.failure.message) == ("adapter", "loading the adapter took more than 0 s")
+
+
+def test_a_fault_of_the_agent_is_the_reason_also_in_a_workers_last_trial() -> None:
+    worker = _worker.Worker("reference", 2**30)
+    worker._trials, worker._spent = 3, "close() raised RuntimeError"
+    assert (worker.is_at_fault, worker.spent(3)) == (True, "close() raised RuntimeError")
+    worker._spent = ""
+    assert (worker.is_at_fault, worker.spent(3)) == (False, "it ran 3 trials")
