@@ -29,8 +29,8 @@ THEMES = (
     conditions,
     claims,
     isolation,
-    invariants,
     hygiene,
+    invariants,
 )
 
 
@@ -40,7 +40,11 @@ def checks_of(theme: ModuleType) -> tuple[Check, ...]:
     return tuple(check for item in items for check in item if isinstance(check, Check))
 
 
-CHECKS: tuple[Check, ...] = tuple(check for theme in THEMES for check in checks_of(theme))
-"""Every check, in the order in which they are run; contacts with other servers are checked last."""
+LAST = "only_the_rig_is_talked_to"
+
+CHECKS: tuple[Check, ...] = tuple(
+    sorted((check for theme in THEMES for check in checks_of(theme)), key=lambda check: check.name == LAST)
+)
+"""Every check, in the order in which they are run: invariants after all whose trials they look at, contacts last."""
 
 __all__ = ["CHECKS", "THEMES", "checks_of"]

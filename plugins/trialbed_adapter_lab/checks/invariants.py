@@ -34,7 +34,14 @@ async def _holds(invariant: Invariant, harness: Harness) -> None:
 
 
 EVERYWHERE = tuple(
-    Check(name, "should", f"{summary} This holds in every trial of all checks.", reason, hint, partial(_holds, holds))
+    Check(
+        name,
+        "should",
+        f"{summary} This holds in every trial of the checks before.",
+        reason,
+        hint,
+        partial(_holds, holds),
+    )
     for name, holds, summary, reason, hint in (
         (
             "prompt_and_query_stay",
@@ -94,4 +101,4 @@ EVERYWHERE = tuple(
         ),
     )
 )
-"""The checks that look at the trials of all others."""
+"""The checks that look at the trials of those before them."""

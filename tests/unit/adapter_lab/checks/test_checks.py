@@ -8,6 +8,7 @@ from typing import get_args
 
 from trialbed_adapter_lab import CHECKS, LEVELS, Level
 from trialbed_adapter_lab.checks import THEMES, checks_of
+from trialbed_adapter_lab.checks.invariants import EVERYWHERE
 
 
 def test_there_are_enough_and_each_has_its_own_name():
@@ -31,3 +32,7 @@ def test_every_theme_has_checks_and_every_level_is_used():
 
 def test_who_was_talked_to_is_looked_at_last():
     assert CHECKS[-1].name == "only_the_rig_is_talked_to"
+
+
+def test_invariants_are_looked_at_after_all_other_trials() -> None:
+    assert [check.name for check in CHECKS[-1 - len(EVERYWHERE) : -1]] == [check.name for check in EVERYWHERE]
