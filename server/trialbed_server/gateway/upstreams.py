@@ -49,15 +49,18 @@ class Upstreams:
         return max((upstream.circuit.state for upstream in self._each), key=_STATES.index, default="closed")
 
     def status(self) -> EndpointStatus:
-        """Return whether they work: the state and the failure of the worst, and the requests of all."""
+        """Return whether they work: the state, the failure and the answers of the worst, and what waits at all.
+
+        Answers of the others would hide that it gives none.
+        """
         found = [upstream.status() for upstream in self._each]
         if not found:
             return EndpointStatus()
-        worst = max(found, key=lambda one: (_STATES.index(one.state), one.waiting))
+        worst = max(found, key=lambda one: (_STATES.index(one.state), one.waiting, one.held))
         limits = [one.at_a_time for one in found if one.at_a_time is not None]
         return EndpointStatus(
             state=worst.state,
-            answered=sum(one.answered for one in found),
+            answered=worst.answered,
             reason=worst.reason,
             waiting=sum(one.waiting for one in found),
             held=sum(one.held for one in found),
