@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from trialbed.conversations import Sample, ToolCall
 from trialbed.wire.redaction import redact
+from trialbed_tasks._masking import mask
 
 HEAD = """\
-# Drafts of {count} tasks, of {source}. Read each one: is the query whole, are the calls right and all that is
+# Drafts of {many}, of {source}. Read each one: is the query whole, are the calls right and all that is
 # needed, is the answer true? Add facts that a right answer must say, take out what is wrong, then: bench tasks check
 """
 
@@ -36,60 +37,88 @@ class Draft:
 def draft_tasks(samples: Sequence[Sample], source: str) -> Draft:
     """Return a task for each conversation whose user asks for something that no earlier one asks for.
 
-    Its calls are expected as they were made, its last answer is the answer, and each tool has the schema that the
-    conversations have, or else that of the arguments in them. Keys are masked.
+    Of its first turn, the calls that did not fail are expected, and the last answer is the answer. Each tool has the
+    schema that the conversations have, or else that of the arguments in them. What looks like a key is masked.
     """
-    queries: dict[str, int] = {}
+    drafts: dict[str, _Turn] = {}
     left_out: list[str] = []
-    used: list[Sample] = []
-    blocks: list[str] = []
     for sample in samples:
-        query = _first_request(sample)
-        broken = next((call for call in sample.calls if call.args is None), None)
-        if not query:
+        turn = _first_turn(sample)
+        if not turn.query:
             left_out.append(f"{sample.place}: it has no message of a user")
-        elif query in queries:
-            left_out.append(f"{sample.place}: its query is that of task {queries[query]}")
-        elif broken is not None:
-            left_out.append(f"{sample.place}: the arguments of {broken.name} are not known: {broken.problem}")
+        elif turn.query in drafts:
+            left_out.append(f"{sample.place}: its query is that of task {list(drafts).index(turn.query) + 1}")
         else:
-            queries[query] = len(queries) + 1
-            used.append(sample)
-            blocks.append("\n".join(_lines(sample, query)))
-    tools = "".join(f"  - {_json(tool)}\n" for tool in _tools(used))
-    head = HEAD.format(count=len(blocks), source=_json(source)[1:-1])
+            drafts[turn.query] = turn
+    many = f"{len(drafts)} {'task' if len(drafts) == 1 else 'tasks'}"
+    head = HEAD.format(many=many, source=_json(source)[1:-1])
+    tools = "".join(f"  - {_json(tool)}\n" for tool in _tools(drafts.values()))
+    blocks = "\n".join("\n".join(_lines(turn)) for turn in drafts.values())
     body = f"tools:\n{tools}" if tools else ""
-    return Draft(redact(f"{head}{body}tasks:\n" + "\n".join(blocks) + "\n"), len(blocks), tuple(left_out))
+    return Draft(redact(f"{head}{body}tasks:\n{blocks}\n"), len(drafts), tuple(left_out))
 
 
-def _first_request(sample: Sample) -> str:
-    return next(
-        (one.content.strip() for one in sample.messages or () if one.role == "user" and one.content.strip()), ""
-    )
+@dataclass(frozen=True)
+class _Turn:
+    """The first turn of a conversation: the request of its user, and what followed until the next one.
+
+    Attributes:
+        calls: those that can be expected, with the results of those that have some.
+        failed: names of the tools whose calls failed, or could not be read.
+    """
+
+    sample: Sample
+    query: str
+    calls: tuple[tuple[ToolCall, Any], ...]
+    failed: tuple[str, ...]
+    answer: str
+    turns: int
 
 
-def _lines(sample: Sample, query: str) -> Iterator[str]:
-    users = sum(one.role == "user" for one in sample.messages or ())
-    more = f"; its user wrote {users} messages, of which this is the first" if users > 1 else ""
-    yield f"  # {_json(sample.place)[1:-1]}{more}"
-    yield f"  - query: {_json(query)}"
-    yield f"    expect: {_json({'calls': [{call.name: call.args} for call in sample.calls]})}"
-    answers = [one.content.strip() for one in sample.messages or () if one.role == "assistant" and not one.calls]
-    if answers and answers[-1]:
-        yield f"    answer: {_json(answers[-1])}"
+def _first_turn(sample: Sample) -> _Turn:
+    messages = list(sample.messages or ())
+    places = [place for place, one in enumerate(messages) if one.role == "user" and one.content.strip()]
+    first = messages[places[0] : places[1] if len(places) > 1 else None] if places else []
+    made = sample.calls if len(places) < 2 else [call for one in first for call in one.calls or ()]
+    results = {one.call_id: _value(one.content) for one in first if one.role == "tool" and one.call_id}
+    good = [(call, results.get(call.id)) for call in made if not _has_failed(call, results.get(call.id))]
+    failed = [call.name for call in made if _has_failed(call, results.get(call.id))]
+    answers = [one.content.strip() for one in first if one.role == "assistant" and not one.calls]
+    query = first[0].content.strip() if first else ""
+    return _Turn(sample, query, tuple(good), tuple(failed), answers[-1] if answers else "", len(places))
 
 
-def _tools(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
+def _has_failed(call: ToolCall, result: Any) -> bool:
+    """Return whether a call could not be read, or was answered with an error as tools usually write one."""
+    if call.args is None or call.problem:
+        return True
+    if isinstance(result, Mapping):
+        return bool(result.get("error"))
+    return isinstance(result, str) and result.lstrip().lower().startswith("error")
+
+
+def _lines(turn: _Turn) -> Iterator[str]:
+    notes = [_json(turn.sample.place)[1:-1]]
+    if turn.turns > 1:
+        notes.append(f"its user wrote {turn.turns} messages, of which this is the first")
+    notes += [f"a failed call of {_json(name)[1:-1]} is left out" for name in turn.failed]
+    yield f"  # {'; '.join(notes)}"
+    yield f"  - query: {_json(turn.query)}"
+    yield f"    expect: {_json({'calls': [{call.name: call.args} for call, _ in turn.calls]})}"
+    if turn.answer:
+        yield f"    answer: {_json(turn.answer)}"
+
+
+def _tools(turns: Iterable[_Turn]) -> Iterator[dict[str, Any]]:
     schemas: dict[str, Mapping[str, Any]] = {}
     made: dict[str, list[ToolCall]] = {}
     examples: dict[str, Any] = {}
-    for sample in samples:
-        schemas |= sample.tools
-        results = {one.call_id: one.content for one in sample.messages or () if one.role == "tool" and one.call_id}
-        for call in sample.calls:
+    for turn in turns:
+        schemas |= turn.sample.tools
+        for call, result in turn.calls:
             made.setdefault(call.name, []).append(call)
-            if call.id in results and call.name not in examples:
-                examples[call.name] = _value(results[call.id])
+            if result is not None:
+                examples.setdefault(call.name, result)
     for name in dict.fromkeys((*schemas, *made)):
         parameters = schemas.get(name) or _schema_of(made.get(name, ()))
         tool: dict[str, Any] = {"type": "function", "function": {"name": name, "parameters": parameters}}
@@ -127,5 +156,5 @@ def _value(text: str) -> Any:
 
 def _json(value: Any) -> str:
     """Return a value as JSON, which YAML reads as the same value: it has no pairs of surrogates."""
-    text = json.dumps(value, ensure_ascii=False)
+    text = json.dumps(mask(value), ensure_ascii=False)
     return "".join(character if character.isprintable() else f"\\U{ord(character):08x}" for character in text)

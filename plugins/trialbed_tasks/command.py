@@ -103,4 +103,7 @@ def _print(file: str, count: int, findings: list[TaskFinding]) -> None:
     for finding in findings:
         click.echo(f"task {finding.task}: {finding.problem}")
     wrong = len({finding.task for finding in findings})
-    click.echo(f"{file}: {count} tasks, " + (f"{wrong} of them with findings" if wrong else "no findings"))
+    click.echo(
+        f"{file}: {count} {'task' if count == 1 else 'tasks'}, "
+        + (f"{wrong} of them with findings" if wrong else "no findings")
+    )

@@ -72,6 +72,41 @@ def test_keys_are_masked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(read_tasks(path).queries()) == 1
 
 
+def test_what_looks_like_a_key_is_masked(tmp_path: Path) -> None:
+    found = ("sk-proj-" + "a1" * 20, "ghp_" + "b2" * 18, "AKIA" + "A" * 16, "eyJ" + ".".join(("a" * 20,) * 3))
+    asked = f"Use {' and '.join(found)}, Authorization: Bearer {'z' * 30}"
+    given = {"api_key": "hunter1", "nested": {"password": "hunter2", "token": 3}, "city": "Bergen"}
+    path, _ = drafted(tmp_path, conversation(asked, given, asked))
+    text = path.read_text(encoding="utf-8")
+    assert not [key for key in (*found, "zzzz", "hunter") if key in text]
+    (task,) = read_tasks(path).queries()
+    assert task.gold_calls[0].arguments == {
+        "api_key": "[redacted]",
+        "nested": {"password": "[redacted]", "token": 3},
+        "city": "Bergen",
+    }
+
+
+def test_a_draft_is_of_the_first_turn_and_of_calls_that_did_not_fail(tmp_path: Path) -> None:
+    one = conversation("Refund 8", {"id": 8}, "Refunded.")
+    broken = {"id": "c0", "type": "function", "function": {"name": "find", "arguments": "{bad"}}
+    failed = {"id": "c9", "type": "function", "function": {"name": "find", "arguments": '{"id": 9}'}}
+    one["messages"][2:2] = [
+        {"role": "assistant", "tool_calls": [broken, failed]},
+        {"role": "tool", "tool_call_id": "c0", "content": "Error: bad"},
+        {"role": "tool", "tool_call_id": "c9", "content": '{"error": "no such order"}'},
+    ]
+    later = conversation("Thanks", {"id": 10}, "You're welcome")["messages"][1:]
+    path, _ = drafted(tmp_path, {"messages": [*one["messages"], *later]})
+    (task,) = read_tasks(path).queries()
+    assert [call.arguments for call in task.gold_calls] == [{"id": 8}]
+    assert task.reference_answer == "Refunded."
+    text = path.read_text(encoding="utf-8")
+    assert text.count("a failed call of find is left out") == 2
+    assert '"example": {"price": 12.5}' in text
+    assert "# Drafts of 1 task, of" in text
+
+
 @given(st.text(min_size=1), st.dictionaries(st.text(), st.one_of(st.text(), st.integers(), st.booleans(), st.none())))
 @settings(max_examples=examples(0.5))
 def test_any_text_is_drafted_as_it_was(tmp_path_factory: Any, text: str, arguments: dict[str, Any]) -> None:
