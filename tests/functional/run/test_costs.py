@@ -30,7 +30,7 @@ def test_each_model_has_its_own_price_and_another_is_no_continuation(bench: Benc
     assert re.search(r"\(scripted:gold [\d,]+ tokens, scripted:partial [\d,]+ tokens\); the same command", ended.err)
     rates = [document["metadata"]["prices"]["rates"][0] for document in ended.documents]
     assert [(rate["input"], rate["output"]) for rate in rates] == [(1, 2), (3, 4)]
-    shown = bench("show", "latest").out
+    shown = bench("show", "latest", "--full").out
     assert "Prices of scripted:gold: --price, 1 in, 2 out" in shown
     assert "Prices of scripted:partial: --price, 3 in, 4 out" in shown
     assert "began with other prices of scripted:partial," in bench(*several, "scripted:partial=3,5", code=2).err
