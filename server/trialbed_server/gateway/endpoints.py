@@ -215,7 +215,7 @@ class Gateway:
         upstream = self._upstream_of(trial)
         if upstream is None or self._answers_here(trial):
             return self._answers_here(trial)
-        return upstream.lacks(_named(trial, exchange.request), exchange.dialect.NAME)
+        return upstream.lacks(_own_name(trial, exchange.request), exchange.dialect.NAME)
 
     def _answers_here(self, trial: OpenTrial | None) -> bool:
         """Return whether a trial's model answers in the gateway, which does more than keep the endpoint's answers."""
@@ -242,7 +242,7 @@ class Gateway:
         sent = body if trial is None else with_model(body, trial.model_name, trial.own_model)
         model = "" if trial is None else trial.own_model
         request = ProxiedRequest(
-            scope["method"], target, scope["headers"], sent, silence, read, spoken, model, _named(trial, read)
+            scope["method"], target, scope["headers"], sent, silence, read, spoken, model, _own_name(trial, read)
         )
         follow = partial(self._keeper.follow, trial)
         await forward(upstream, request, writer, follow)
@@ -272,7 +272,7 @@ class Gateway:
         return exchange.step
 
 
-def _named(trial: OpenTrial | None, read: ModelRequest) -> str:
+def _own_name(trial: OpenTrial | None, read: ModelRequest) -> str:
     """Return the model for which the endpoint is asked, by its own name."""
     return read.model if trial is None or read.model != trial.model_name else trial.own_model
 

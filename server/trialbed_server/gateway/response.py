@@ -26,11 +26,16 @@ EVENTS_TYPE: Header = (b"content-type", b"text/event-stream; charset=utf-8")
 
 
 class ResponseWriter:
-    """Sends one response, each piece as soon as it is there."""
+    """Sends one response, each piece as soon as it is there.
+
+    Attributes:
+        over: whether all that is still written changes nothing.
+    """
 
     def __init__(self, send: Send, exchange: RecordedExchange) -> None:
         self.exchange = exchange
         self.started = False
+        self.over = False
         self._send = send
 
     async def start(self, status: int, headers: Iterable[Header]) -> None:

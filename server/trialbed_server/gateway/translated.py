@@ -39,6 +39,7 @@ class TranslatedAnswer(ResponseWriter):
     def __init__(self, writer: ResponseWriter, request: ProxiedRequest, asked: Dialect) -> None:
         self.exchange = writer.exchange
         self.started = False
+        self.over = False
         self.complete = False
         self._writer = writer
         self._request = request
@@ -64,7 +65,9 @@ class TranslatedAnswer(ResponseWriter):
             self._stream.pieces = [] if self._request.read.stream else None
 
     async def write(self, chunk: bytes) -> None:
-        """Take a part of the body."""
+        """Take a part of the body; with the last event, write the answer: the endpoint may keep the connection open."""
+        if self.over:
+            return
         self._size += len(chunk)
         if self._stream is None:
             self._body += chunk[: READ_LIMIT - len(self._body)]
@@ -76,9 +79,16 @@ class TranslatedAnswer(ResponseWriter):
             await self._pass_on(self._events.add(kind, text))
         if self._stream.pieces:
             self._stream.pieces.clear()
+        if self._stream.over:
+            self.over = True
+            await self._end()
 
     async def finish(self) -> None:
         """Write the answer, as far as it is not written yet."""
+        if not self.over:
+            await self._end()
+
+    async def _end(self) -> None:
         self.complete = self._status < 300
         if self._status >= 300:
             words = self._asked.read_error(bytes(self._body).decode("utf-8", "replace"))

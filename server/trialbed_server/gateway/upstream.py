@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from itertools import count
@@ -40,6 +40,9 @@ READ = 2000
 
 SHOWN = 300
 """Bytes of an error's body that its message shows."""
+
+REST = 1.0
+"""Seconds within which a connection is at its end after an answer that is over, so that it can be used again."""
 
 CONNECTIONS = 3
 """Attempts to connect to an endpoint that never answered; a wrong address should be reported soon."""
@@ -267,7 +270,7 @@ class Upstream:
         try:
             while piece is not None:
                 await writer.write(redactor.feed(piece))
-                piece = await anext(pieces, None)
+                piece = await _next(pieces, writer)
         except (aiohttp.ClientError, OSError):
             # Of an answer that is cut, too, all that came is passed on.
             await writer.write(redactor.flush())
@@ -389,3 +392,14 @@ class Upstream:
         await writer.start(status, headers)
         await writer.write(body)
         await writer.finish()
+
+
+async def _next(pieces: AsyncIterator[bytes], writer: ResponseWriter) -> bytes | None:
+    """Return the next piece of an answer, None at its end; one that is over may end as it will."""
+    try:
+        async with asyncio.timeout(REST if writer.over else None):
+            return await anext(pieces, None)
+    except (aiohttp.ClientError, OSError):
+        if writer.over:
+            return None
+        raise

@@ -44,6 +44,8 @@ class OneDialect:
         self.events: list[bytes] | None = None
         self.gate = asyncio.Event()
         self.gate.set()
+        self.hangs_up = asyncio.Event()
+        self.hangs_up.set()
         self.app = Starlette(routes=[Route("/v1/{path:path}", self.serve, methods=["GET", "POST", "DELETE"])])
         self.model: Any = policy("gold", call(TOOL["name"], city="Oslo"))
 
@@ -69,6 +71,7 @@ class OneDialect:
         yield b"".join(parts[:-2])
         await self.gate.wait()
         yield b"".join(parts[-2:])
+        await self.hangs_up.wait()
 
 
 @pytest.fixture
@@ -169,6 +172,23 @@ async def test_a_stream_that_breaks_ends_with_an_error_in_the_dialects_form(
     assert "cannot be translated" in spoken.read_error(nothing.text)
     calls = WireLog.model_validate(await closed(client)).model_calls
     assert [(call.status, call.cause) for call in calls] == [(200, "endpoint"), (502, "endpoint")]
+
+
+@pytest.mark.parametrize(("own", "endpoint"), PAIRS, indirect=["endpoint"])
+async def test_a_stream_ends_with_its_last_event_even_if_the_endpoint_keeps_the_connection(
+    serve: Serve, own: str, endpoint: OneDialect
+) -> None:
+    client = await opened(serve, endpoint)
+    endpoint.hangs_up.clear()
+    try:
+        async with asyncio.timeout(60):
+            reading = await ask(client, own, [USER], stream=True)
+            log = await closed(client)
+    finally:
+        endpoint.hangs_up.set()
+    assert (reading.problem, reading.finish_reason) == (None, "tool_calls")
+    (call,) = WireLog.model_validate(log).model_calls
+    assert (call.status, call.cause) == (200, None)
 
 
 @pytest.mark.parametrize("endpoint", sorted({*PATHS.values()} - {"responses"}), indirect=True)
