@@ -111,6 +111,9 @@ class TranslatedAnswer(ResponseWriter):
         if said.calls and not said.text:
             # In a stream of chat completions, no text and an empty one are the same.
             said = replace(said, content=None)
+        if said.calls and said.finish_reason == "stop":
+            # Some endpoints end calls so; agents of other dialects make those only of an answer that ends with them.
+            said = replace(said, finish_reason="tool_calls")
         if said.usage is None and head.usage is not None:
             said = replace(said, usage=head.usage)
         if not read.stream:

@@ -191,6 +191,15 @@ async def test_a_stream_ends_with_its_last_event_even_if_the_endpoint_keeps_the_
     assert (call.status, call.cause) == (200, None)
 
 
+@pytest.mark.parametrize("stream", [False, True])
+async def test_calls_of_a_careless_endpoint_end_as_calls_do(serve: Serve, endpoint: OneDialect, stream: bool) -> None:
+    client = await opened(serve, endpoint)
+    endpoint.model = lambda _: replace(say(None), calls=(call(TOOL["name"], city="Oslo"),), finish_reason="stop")
+    reading = await ask(client, "messages", [USER], stream=stream)
+    assert reading.answer.calls
+    assert reading.finish_reason == "tool_calls"
+
+
 @pytest.mark.parametrize("endpoint", sorted({*PATHS.values()} - {"responses"}), indirect=True)
 async def test_an_endpoint_that_does_not_stream_is_streamed_from_all_the_same(
     serve: Serve, endpoint: OneDialect
