@@ -116,6 +116,22 @@ def test_what_another_dialect_lacks_is_refused_by_name(goal: str, more: dict[str
         translate_request(dialect(CHAT).read_request({**CHAT_ASKED, **more}), goal)
 
 
+@pytest.mark.parametrize("stop", [5, True, {"a": 1}, [5, None]])
+def test_texts_that_end_an_answer_and_are_none_are_left_out(stop: Any) -> None:
+    written = translate_request(dialect(CHAT).read_request({**CHAT_ASKED, "stop": stop}), "messages")
+    assert "stop_sequences" not in written
+
+
+@pytest.mark.parametrize("kind", [["x"], {}, None])
+def test_a_part_whose_type_is_no_text_is_refused(kind: Any) -> None:
+    said = {"role": "assistant", "content": [{"type": kind}]}
+    with pytest.raises(ValueError, match="a part of the type"):
+        translate_request(dialect(CHAT).read_request({**CHAT_ASKED, "messages": [said]}), "messages")
+    result = {"type": "tool_result", "tool_use_id": "t", "content": [{"type": kind}], "is_error": True}
+    asked = dialect("messages").read_request({**ASKED, "messages": [{"role": "user", "content": [result]}]})
+    assert translate_request(asked)["messages"][0]["content"].strip() == "Error:"
+
+
 @pytest.mark.parametrize("goal", ["messages", "responses"])
 def test_all_that_is_asked_in_a_chat_is_translated(goal: str) -> None:
     schema = {"type": "object", "properties": {}}
