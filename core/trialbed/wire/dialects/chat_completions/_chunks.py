@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from trialbed.wire._events import event_bytes
 from trialbed.wire._exchange import Document, ModelAnswer, TextKind, TokenLogprob
-from trialbed.wire.dialects._values import pieces
+from trialbed.wire.dialects._values import mapping_of, pieces
 from trialbed.wire.dialects._written import AnswerWriter
 from trialbed.wire.dialects.chat_completions._errors import write_error
 from trialbed.wire.dialects.chat_completions._flaws import DONE_EVENT
 
 FIELDS: dict[TextKind, str] = {"reasoning": "reasoning_content", "text": "content", "refusal": "refusal"}
 """Kind of a text -> its field."""
+
+DETAILS = {"cached_tokens": "prompt_tokens_details", "reasoning_tokens": "completion_tokens_details"}
+"""Tokens that are a part of others -> the object in which they stand."""
 
 
 class ChunkWriter(AnswerWriter):
@@ -35,7 +39,7 @@ class ChunkWriter(AnswerWriter):
         """Yield the chunk with the finish reason, and the one with the usage."""
         yield self.chunk(said, answer.finish_reason)
         if self._with_usage and answer.usage is not None:
-            yield {**self._fixed, "choices": [], "usage": dict(answer.usage)}
+            yield {**self._fixed, "choices": [], "usage": write_usage(answer.usage)}
 
     def _encode(self, events: Iterable[Document]) -> bytes:
         return b"".join(map(event_bytes, events))
@@ -72,6 +76,15 @@ def write_call(answer: ModelAnswer, number: int, arguments: str) -> Document:
     call = answer.calls[number]
     function = {"name": call.name, "arguments": arguments}
     return {"id": call.id or f"call_{number}", "type": "function", "function": function}
+
+
+def write_usage(counts: Mapping[str, Any]) -> Document:
+    """Return the tokens of an answer; those that are parts of others stand in their details."""
+    usage = {name: count for name, count in counts.items() if name not in DETAILS}
+    for part, details in DETAILS.items():
+        if part in counts:
+            usage[details] = {**mapping_of(usage.get(details)), part: counts[part]}
+    return usage
 
 
 def write_choice(answer: ModelAnswer, said: Document, finish_reason: str | None) -> Document:

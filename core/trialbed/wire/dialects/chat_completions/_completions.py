@@ -7,7 +7,13 @@ import json
 from trialbed.wire._events import event_bytes
 from trialbed.wire._exchange import Document, ModelAnswer, ModelRequest
 from trialbed.wire.dialects._values import PIECE, pieces
-from trialbed.wire.dialects.chat_completions._chunks import ChunkWriter, write_call, write_choice, write_head
+from trialbed.wire.dialects.chat_completions._chunks import (
+    ChunkWriter,
+    write_call,
+    write_choice,
+    write_head,
+    write_usage,
+)
 from trialbed.wire.dialects.chat_completions._flaws import DONE_EVENT, OWN_FLAWS, repeat_choices
 from trialbed.wire.dialects.chat_completions._requests import is_raw
 
@@ -57,7 +63,7 @@ def write_document(answer: ModelAnswer, *, raw: bool = False, choices: int = 1) 
     said = {"text": _raw_text(answer)} if raw else {"message": write_message(answer)}
     document = {**write_head(answer, "chat.completion"), "choices": [write_choice(answer, said, answer.finish_reason)]}
     if answer.usage is not None:
-        document["usage"] = dict(answer.usage)
+        document["usage"] = write_usage(answer.usage)
     return repeat_choices([document], choices)[0]
 
 

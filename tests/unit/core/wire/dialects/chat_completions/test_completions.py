@@ -52,6 +52,15 @@ def test_a_stream_says_the_same_as_the_document(answer: ModelAnswer, piece: int 
     assert (whole.response or {}).get("usage") == (streamed.response or {}).get("usage")
 
 
+def test_tokens_that_are_parts_of_others_stand_in_their_details() -> None:
+    counts = {**usage_counts(9, 4), "cached_tokens": 5, "reasoning_tokens": 3}
+    answer = ModelAnswer(content="hi", usage=counts)
+    details = {"prompt_tokens_details": {"cached_tokens": 5}, "completion_tokens_details": {"reasoning_tokens": 3}}
+    for usage in (write_document(answer)["usage"], write_chunks(answer)[-1]["usage"]):
+        assert usage == {**usage_counts(9, 4), **details}
+    assert read_body(dump_json(write_document(answer))).answer.usage == counts
+
+
 @pytest.mark.parametrize("piece", [None, 3])
 def test_a_raw_prompt_is_answered_with_a_text(piece: int | None) -> None:
     answer = ModelAnswer(content="a text of some length")
