@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -60,12 +61,14 @@ class HttpConnection:
             raise ToolsUnreachable(f"the address cannot be used: {error}") from error
         headers = {**own, **parts.pop("headers"), **PLAIN}
         try:
-            async with self._client.stream(headers=headers, **parts) as answer:
+            async with asyncio.timeout(SECONDS), self._client.stream(headers=headers, **parts) as answer:
                 body = PlainBody(answer.headers, LARGEST)
                 async for piece in answer.aiter_raw():
                     body.add(piece)
         except UnusableBody as error:
             raise ToolsUnreachable(str(error)) from error
+        except TimeoutError as error:
+            raise ToolsUnreachable(f"the answer takes longer than {SECONDS:g} s") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise ToolsUnreachable(f"{type(error).__name__}: {error}") from error
         return _answer(answer.status_code, body.content())

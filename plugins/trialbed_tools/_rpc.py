@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from itertools import count
 from typing import Any, Protocol
@@ -22,6 +24,12 @@ MOST_PAGES, MOST_TOOLS = 100, 2_000
 
 MOST_MESSAGES = 10_000
 """Messages that a server sends before its answer."""
+
+SECONDS, MOST_SECONDS = 120.0, 600.0
+"""For the next message of a server, and for its answer to one request, or its whole list of tools."""
+
+ENDING_SECONDS = 2.0
+"""In which a server may end by itself, or end the session."""
 
 METHOD_NOT_FOUND = -32601
 REFUSALS = (-32602, METHOD_NOT_FOUND)
@@ -68,6 +76,11 @@ class McpConnection:
         Raises:
             ToolsUnreachable: there is no such list.
         """
+        with _timely("list of tools"):
+            async with asyncio.timeout(MOST_SECONDS):
+                return await self._list()
+
+    async def _list(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
         params: dict[str, Any] = {}
         for _ in range(MOST_PAGES):
@@ -76,12 +89,12 @@ class McpConnection:
             if not isinstance(tools, list):
                 raise ToolsUnreachable("the server answers tools/list without tools")
             found += tools
+            if len(found) > MOST_TOOLS:
+                raise ToolsUnreachable(f"the server has more than {MOST_TOOLS:,} tools")
             if not isinstance(cursor, str) or not cursor:
-                break
+                return found
             params = {"cursor": cursor}
-        if len(found) > MOST_TOOLS:
-            raise ToolsUnreachable(f"the server has more than {MOST_TOOLS:,} tools")
-        return found
+        raise ToolsUnreachable(f"the server lists its tools in more than {MOST_PAGES} answers")
 
     async def call(self, name: str, arguments: dict[str, Any]) -> KeptAnswer:
         """Call a tool.
@@ -140,6 +153,11 @@ class McpConnection:
         return channel
 
     async def _exchange(self, channel: Channel, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        with _timely("answer"):
+            async with asyncio.timeout(MOST_SECONDS):
+                return await self._ask(channel, method, params)
+
+    async def _ask(self, channel: Channel, method: str, params: dict[str, Any]) -> dict[str, Any]:
         asked = next(self._ids)
         await channel.send({"jsonrpc": "2.0", "id": asked, "method": method, "params": params})
         for _ in range(MOST_MESSAGES):
@@ -150,6 +168,14 @@ class McpConnection:
             elif message.get("id") == asked:
                 return message
         raise ToolsUnreachable(f"the server sends {MOST_MESSAGES:,} messages and no answer")
+
+
+@contextmanager
+def _timely(name: str) -> Iterator[None]:
+    try:
+        yield
+    except TimeoutError:
+        raise ToolsUnreachable(f"the server gives no {name} within {MOST_SECONDS:g} s") from None
 
 
 def _reply(message: dict[str, Any]) -> dict[str, Any]:

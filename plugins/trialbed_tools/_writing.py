@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from trialbed.errors import DataError, UsageError
-from trialbed.files import write_text
+from trialbed.files import replace_file
 from trialbed.wire.json_schemas import JsonSchema, UnusableSchema
 from trialbed_tools._imported import FoundTools
 from trialbed_tools._names import unique_names
@@ -77,7 +77,11 @@ def write_tools(content: Mapping[str, Any], path: Path) -> None:
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n" if path.suffix == ".json" else yaml_text(content)
     if len(text) > LARGEST:
         raise DataError(f"{path}: would have more than {LARGEST:,} characters; choose tools with --only")
-    write_text(path, text, "-o")
+    try:
+        # Another program that finds the file reads all of it.
+        replace_file(path, text.encode())
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror}; name another file with -o") from error
 
 
 def _check(content: Mapping[str, Any], path: Path) -> None:

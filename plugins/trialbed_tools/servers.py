@@ -15,24 +15,20 @@ from typing import TYPE_CHECKING, Any
 
 from trialbed.files import temporary_folder
 from trialbed.wire.redaction import Redaction, shown_url
-from trialbed_tools._bodies import PLAIN, PlainBody, UnusableBody
 from trialbed_tools._live import LARGEST, ToolsUnreachable
-from trialbed_tools._rpc import McpConnection, read_message
+from trialbed_tools._rpc import ENDING_SECONDS, SECONDS, McpConnection, read_message
 from trialbed_tools._secrets import expand, expand_url, needs_folder
 from trialbed_tools.forms import ServerForm
 from trialbed_tools.located import Located
 
 if TYPE_CHECKING:
-    import httpx
+    from trialbed_tools._urls import UrlChannel
 
 GIVEN = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR", "SHELL", "TERM", "SYSTEMROOT")
 """Variables that every server has; others, which may be keys, only where the file names them."""
 
-FIRST_SECONDS, SECONDS = 180.0, 120.0
-"""For the first message, before which a package may have to be downloaded, and for each later one."""
-
-ENDING_SECONDS = 2.0
-"""For which a program may end by itself."""
+FIRST_SECONDS = 180.0
+"""For the first message, before which a package may have to be downloaded."""
 
 LOOK_SECONDS = 0.5
 """Between two looks at the memory of a program."""
@@ -179,7 +175,7 @@ def server_connection(
     """Return a connection to a server, which is started with the first request."""
     if form.command is None:
         url = expand_url(str(form.url), "mcp.url")
-        return McpConnection(lambda: _at_once(UrlChannel(url, headers)))
+        return McpConnection(partial(_open_url, url, headers))
     memory = form.memory * 2**20
     return McpConnection(partial(ProgramChannel.start, form.command, folder, form.environment, memory, redaction))
 
@@ -206,75 +202,7 @@ def list_server(form: ServerForm, folder: Path, headers: Mapping[str, str], reda
         raise ToolsUnreachable(f"{name}: {redaction.text(str(error))}") from None
 
 
-async def _at_once(channel: UrlChannel) -> UrlChannel:
-    return channel
+async def _open_url(url: str, headers: Mapping[str, str]) -> UrlChannel:
+    from trialbed_tools._urls import UrlChannel
 
-
-class UrlChannel:
-    """A server at a URL, over streamable HTTP: an answer is one JSON document, or a stream of events."""
-
-    def __init__(self, url: str, headers: Mapping[str, str]) -> None:
-        self._url = url
-        self._headers = {**headers, **PLAIN, "accept": "application/json, text/event-stream"}
-        self._messages: deque[dict[str, Any]] = deque()
-        self._client: httpx.AsyncClient | None = None
-
-    async def send(self, message: dict[str, Any]) -> None:
-        """Post a message, and keep those that it is answered with."""
-        from trialbed.wire._httpx import httpx
-
-        if self._client is None:
-            self._client = httpx.AsyncClient(timeout=SECONDS)
-        try:
-            async with self._client.stream("POST", self._url, json=message, headers=self._headers) as answer:
-                pieces = PlainBody(answer.headers, LARGEST)
-                async for piece in answer.aiter_raw():
-                    pieces.add(piece)
-        except UnusableBody as error:
-            raise ToolsUnreachable(str(error)) from error
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise ToolsUnreachable(f"{type(error).__name__}: {error}") from error
-        body = pieces.content()
-        if not answer.is_success:
-            raise ToolsUnreachable(f"status {answer.status_code}: {body[:200].decode(errors='replace')}")
-        session = answer.headers.get("mcp-session-id")
-        if session:
-            self._headers["mcp-session-id"] = session
-        self._messages += _messages(body.decode(errors="replace"), answer.headers.get("content-type", ""))
-        for found in self._messages:
-            result = found.get("result")
-            if isinstance(result, dict) and isinstance(result.get("protocolVersion"), str):
-                self._headers["mcp-protocol-version"] = result["protocolVersion"]
-
-    async def receive(self) -> dict[str, Any]:
-        """Return the next message of the last answer."""
-        if not self._messages:
-            raise ToolsUnreachable("the server sends no answer")
-        return self._messages.popleft()
-
-    async def close(self) -> None:
-        """End the session."""
-        from trialbed.wire._httpx import httpx
-
-        if self._client is None:
-            return
-        if "mcp-session-id" in self._headers:
-            with suppress(httpx.HTTPError):
-                await self._client.delete(self._url, headers=self._headers, timeout=ENDING_SECONDS)
-        await self._client.aclose()
-
-
-def _messages(body: str, kind: str) -> list[dict[str, Any]]:
-    texts = [body]
-    if kind.startswith("text/event-stream"):
-        events = body.replace("\r\n", "\n").split("\n\n")
-        texts = ["\n".join(_data(event)) for event in events]
-    found = []
-    for text in texts:
-        value = read_message(text.encode())
-        found += [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)]
-    return found
-
-
-def _data(event: str) -> list[str]:
-    return [line[5:].removeprefix(" ") for line in event.split("\n") if line.startswith("data:")]
+    return UrlChannel(url, headers)
