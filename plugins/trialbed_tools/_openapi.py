@@ -67,20 +67,21 @@ class _Document:
         info = self._root.get("info")
         words = [info.get(key) for key in ("title", "version")] if isinstance(info, dict) else []
         tools, left_out = [], []
-        for number, (key, method, operation, item) in enumerate(self._operations()):
+        for number, (path, key, operation, item) in enumerate(self._operations()):
             if number == MOST:
                 raise self._references.fault(("paths",), f"more than {MOST:,} operations")
             try:
-                tools.append(self._tool(key, method, operation, item))
+                tools.append(self._tool(path, key, operation, item))
             except _LeftOut as error:
-                left_out.append(f"{method.upper()} {key[1]}: {error}")
+                left_out.append(f"{str(key[-1]).upper()} {path}: {error}")
         if not tools:
             reason = f": {left_out[0]}" if left_out else ""
             raise self._references.fault(("paths",), f"no operation that can be a tool{reason}")
         title = " ".join(word for word in words if isinstance(word, str)) or "an OpenAPI document"
         return FoundTools(title, tuple(tools), self._server(self._root, ()), tuple(left_out))
 
-    def _operations(self) -> Iterator[tuple[Key, str, Mapping[str, Any], Mapping[str, Any]]]:
+    def _operations(self) -> Iterator[tuple[str, Key, Mapping[str, Any], Mapping[str, Any]]]:
+        """Yield each operation with its path, its place, which is elsewhere behind a reference, and its path's item."""
         paths, _ = self._references.mapping(self._root.get("paths"), ("paths",))
         for path, given in paths.items():
             if path.startswith("x-"):
@@ -92,10 +93,10 @@ class _Document:
                 if method in item:
                     key: Key = (*place, method)
                     operation, _ = self._references.mapping(item[method], key)
-                    yield ("paths", path, method) if place == ("paths", path) else key, method, operation, item
+                    yield path, key, operation, item
 
-    def _tool(self, key: Key, method: str, operation: Mapping[str, Any], item: Mapping[str, Any]) -> FoundTool:
-        path = str(key[1])
+    def _tool(self, path: str, key: Key, operation: Mapping[str, Any], item: Mapping[str, Any]) -> FoundTool:
+        method = str(key[-1])
         schemas = Schemas(self._references, "readOnly")
         arguments = _Arguments(self._references, key)
         for parameter, place in self._parameters(key, operation, item):
@@ -106,7 +107,7 @@ class _Document:
         if "requestBody" in operation:
             body, place = self._references.mapping(operation["requestBody"], (*key, "requestBody"))
             arguments.add_body(body, place, schemas)
-        server = self._server(operation, key) or self._server(item, key[:2])
+        server = self._server(operation, key) or self._server(item, key[:-1])
         request = {"method": method.upper(), "path": (server or "") + path, **arguments.request()}
         given = operation.get("operationId")
         return FoundTool(

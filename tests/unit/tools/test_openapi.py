@@ -137,6 +137,15 @@ def test_an_operation_is_a_tool(tmp_path: Path) -> None:
     )
 
 
+def test_a_path_keeps_its_address_where_its_operations_stand_elsewhere(tmp_path: Path) -> None:
+    document = changed("paths", value={"/nodes/{id}": {"$ref": "#/components/pathItems/Nodes"}})
+    document["components"]["pathItems"] = {"Nodes": SHOP["paths"]["/orders/{id}"]}
+    get, put = imported(tmp_path, document).tools
+    assert get.request is not None
+    assert get.request["path"] == "/nodes/{id}"
+    assert (put.name, put.request) == ("put /nodes/{id}", {"method": "PUT", "path": "/nodes/{id}", "body": "json"})
+
+
 def test_the_fields_of_a_body_stand_beside_parameters_and_end_where_they_repeat_themselves(tmp_path: Path) -> None:
     _, put, _ = imported(tmp_path, SHOP).tools
     assert put.parameters == {
