@@ -16,6 +16,12 @@ REQUIREMENTS: Mapping[str, tuple[str, ...]] = {
 }
 """Framework -> the packages that its agent imports."""
 
+MODELS = ("scripted:gold", "scripted:retry", "scripted:parallel")
+"""Those that every agent is tested with."""
+
+BAD_JSON = "scripted:bad-json"
+"""Only for an agent that reads arguments itself: Anthropic's API has no such arguments, and LangChain ends at them."""
+
 
 def write_start(framework: str, folder: Path) -> list[Path]:
     """Write the files for a framework into a folder, and return their paths.
@@ -26,7 +32,7 @@ def write_start(framework: str, folder: Path) -> list[Path]:
     texts = {
         folder / "agent.py": _template(f"{framework}.py"),
         folder / "desk.py": _template("desk.py"),
-        folder / "test_agent.py": _template("test_agent.py"),
+        folder / "test_agent.py": _template("test_agent.py").replace("{{ models }}", _models(framework)),
         folder / "requirements.txt": "\n".join([*REQUIREMENTS[framework], "trialbed[pytest]"]) + "\n",
         folder / ".github" / "workflows" / "agent.yml": _template("workflow.yml"),
     }
@@ -40,6 +46,11 @@ def write_start(framework: str, folder: Path) -> list[Path]:
     except OSError as error:
         raise UsageError(f"{folder}: cannot be written: {error}") from error
     return list(texts)
+
+
+def _models(framework: str) -> str:
+    names = (*MODELS, BAD_JSON) if framework == "openai" else MODELS
+    return ", ".join(f'"{name}"' for name in names)
 
 
 def _template(name: str) -> str:
