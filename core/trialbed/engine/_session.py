@@ -131,6 +131,7 @@ class RunSession:
         measured = {attempt.key.framework for attempt in attempts if attempt.status != "not measured"}
         config, variable = self._run.config, self._prepared.options.api_key_env
         self._outage = Outage(measured=bool(measured), key_variable=variable, models=config.models)
+        self._check_budget()
         answered = {config.of(framework).model for framework in measured}
         async with self._models(answered) as models, self._runner(executor, models) as runner:
             self._slots = self._at_once(models)
@@ -272,14 +273,21 @@ class RunSession:
         """How many agents work at once: no more than a model answers requests."""
         return min([self._prepared.options.concurrency, *(one.at_once for one in models.values() if one.at_once)])
 
+    def _check_budget(self) -> None:
+        """See that all prices which the budget needs are known, before a model is asked anything."""
+        options, run = self._prepared.options, self._run
+        if options.budget is not None:
+            judges = (options.judge, *options.judges[1:])
+            helpers = [HelperModels(replace(options, judge=judge), run) for judge in judges]
+            budget = run_budget(options.budget, run)
+            check_priced(budget, helpers, own_judge=self._prepared.objects.judge is not None)
+
     async def _budget(self, models: Mapping[str, OpenedModel], helpers: HelperModels) -> Budget | None:
         """The budget of the run, and the part of it that earlier sessions, and helpers of this one, have used."""
         options, run = self._prepared.options, self._run
         if options.budget is None:
             return None
-        further = (HelperModels(replace(options, judge=judge), run) for judge in options.judges[1:])
         budget = run_budget(options.budget, run)
-        check_priced(budget, run, (helpers, *further), own_judge=self._prepared.objects.judge is not None)
         spent = await asyncio.to_thread(used_part, budget, self._store, run, (*run.helpers, *helpers.uses()))
         # The server knows models by the names that they are asked by.
         asked = {model: spent_as(models[model].model, models[model].base_url) for model in run.config.models}

@@ -7,10 +7,18 @@ from collections.abc import Iterable, Mapping
 from trialbed.engine._helpers import HelperModels, helpers_of
 from trialbed.errors import UsageError
 from trialbed.prices import read_budget
-from trialbed.records import Budget, HelperUse, Run
+from trialbed.records import Budget, HelperUse, Prices, Run, TokenRate
 from trialbed.settings import RunSettings
 from trialbed.store import Store
 from trialbed.wire_log import estimated_usage
+
+FREE = Prices(rates=(TokenRate(input=0, output=0),), source="scripted models ask nobody")
+
+
+def _prices(run: Run, model: str) -> Prices | None:
+    """Return the prices of a run's model; a scripted one is free where none is given."""
+    known = run.prices if model == run.config.model else run.model_prices.get(model)
+    return known or (FREE if model.startswith("scripted:") else None)
 
 
 def run_budget(text: str, run: Run) -> Budget:
@@ -19,12 +27,13 @@ def run_budget(text: str, run: Run) -> Budget:
     Raises:
         UsageError: it is not an amount, or one of money where the price of the run's model is not known.
     """
-    others = {model: run.model_prices.get(model) for model in run.config.models[1:]}
-    return read_budget(text, run.config.model, run.prices).model_copy(update={"others": others})
+    first, *further = run.config.models
+    others = {model: _prices(run, model) for model in further}
+    return read_budget(text, first, _prices(run, first)).model_copy(update={"others": others})
 
 
-def check_priced(budget: Budget, run: Run, helpers: Iterable[HelperModels], *, own_judge: bool) -> None:
-    """See that a budget of money has the price of every model that the run and its helpers ask.
+def check_priced(budget: Budget, helpers: Iterable[HelperModels], *, own_judge: bool) -> None:
+    """See that a budget of money has the price of every model that a run and its helpers ask.
 
     Args:
         own_judge: whether the judge is an object, which has its own model.
@@ -32,7 +41,7 @@ def check_priced(budget: Budget, run: Run, helpers: Iterable[HelperModels], *, o
     Raises:
         UsageError: it has not; names the models.
     """
-    unpriced = [model for model in budget.others if model not in run.model_prices]
+    unpriced = [model for model, prices in budget.others.items() if prices is None]
     for asking in helpers:
         found = [own for own in helpers_of(asking.settings) if not (own_judge and own.role == "judge")]
         unpriced += [own.model for own in found if asking.prices(own.role, own.model) is None]

@@ -131,6 +131,18 @@ def test_several_judges_grade_the_same_trials_and_are_a_factor(bench: Bench, end
     assert "--budget: the price of judge-model is not known" in refused
 
 
+def test_a_budget_needs_no_price_of_a_scripted_model_and_is_read_before_a_model_is_asked(
+    bench: Bench, endpoint: Endpoint
+) -> None:
+    mixed = ("--model", "scripted:gold", "--budget", "5USD")
+    refused = run(bench, endpoint, *mixed, code=2).err
+    assert "--budget: the price of m is not known" in refused
+    assert not endpoint.requests
+    # The tokens of scripted models would be dollars, if they were not free.
+    documents = run(bench, endpoint, *mixed, "--price", "m=1,1").documents
+    assert [document["summary"]["answered_count"] for document in documents] == [2, 2]
+
+
 def test_a_judge_that_talks_nonsense_is_an_error_and_never_a_guess(bench: Bench, endpoint: Endpoint) -> None:
     endpoint.verdict = "I like it!"
     done = run(bench, endpoint, "--judge", "judge-model", code=3)
