@@ -14,9 +14,9 @@ from trialbed.tasks import call as expected_call
 from trialbed_tasks._python import PythonFile, read_python
 from trialbed_tasks.forms import Call, ExpectForm, TaskForm
 from trialbed_tools.forms import DefinitionForm
-from trialbed_tools.located import Key, Located, naming, title
+from trialbed_tools.located import Key, Located, name_place, title
 from trialbed_tools.mcp_imports import kept_import
-from trialbed_tools.worlds import ENDINGS, World, make_api, open_world
+from trialbed_tools.worlds import ENDINGS, FileWorld, make_api, open_world
 
 
 @dataclass
@@ -31,7 +31,7 @@ class NamedFiles:
     files: list[Path]
     answers: str | None = None
     read: dict[Path, PythonFile] = field(default_factory=dict)
-    worlds: list[World] = field(default_factory=list)
+    worlds: list[FileWorld] = field(default_factory=list)
 
     def python(self, name: str) -> PythonFile:
         path = self.folder / name
@@ -47,7 +47,7 @@ class NamedFiles:
         """Return the tools of an entry of ``tools``."""
         if isinstance(given, DefinitionForm):
             return [make_api(given)]
-        with naming(located.place(("tools", place)), "tools"):
+        with name_place(located.place(("tools", place)), "tools"):
             if given.endswith(ENDINGS):
                 return self._world(given).tools
             name, _, function = given.partition(":")
@@ -63,13 +63,13 @@ class NamedFiles:
                 raise DataError(f"{name} has no tools; write @tool above its functions: from trialbed import tool")
             return found.tools
 
-    def _world(self, name: str) -> World:
+    def _world(self, name: str) -> FileWorld:
         path = self.folder / name
         if not path.is_file():
             raise DataError(f"there is no file {path}")
         return self._add_world(path)
 
-    def _add_world(self, path: Path) -> World:
+    def _add_world(self, path: Path) -> FileWorld:
         found = open_world(path, self.answers)
         self.files += [file.resolve() for file in found.files]
         self.worlds.append(found)
@@ -132,7 +132,7 @@ def make_task(form: TaskForm, files: NamedFiles, located: Located, place: int) -
 
 
 def _expect(form: ExpectForm, files: NamedFiles, located: Located, place: int) -> Expect:
-    with naming(located.place(("tasks", place, "expect", "check")), f"task {place + 1}: expect.check"):
+    with name_place(located.place(("tasks", place, "expect", "check")), f"task {place + 1}: expect.check"):
         checks = [files.check(name) for name in _texts(form.check)]
     key: Key = ("tasks", place, "expect")
     return Expect(

@@ -12,7 +12,7 @@ from trialbed_tasks._compiling import NamedFiles, make_task
 from trialbed_tasks._python import read_python
 from trialbed_tasks.forms import FileForm
 from trialbed_tools.forms import NAME
-from trialbed_tools.located import Key, Located, naming, read_json_lines, read_yaml, validated
+from trialbed_tools.located import Key, Located, name_place, read_json_lines, read_yaml, validate
 
 
 def read_tasks(path: Path, mcp: Sequence[str] = (), answers: str | None = None) -> TaskDataset:
@@ -40,7 +40,7 @@ def _of_python(path: Path, reader: NamedFiles, mcp: Sequence[str]) -> TaskDatase
     found = read_python(path)
     if not found.tasks:
         raise DataError(f"{path}: there are no tasks; write a list: tasks = [Task(…), …]")
-    with naming(str(path)):
+    with name_place(str(path)):
         tools = [*found.tools, *reader.server_tools(path, mcp)]
         files = [*found.files, *reader.files]
         dataset = TaskDataset(found.tasks, _name(path, None), tools=tools, scorers=found.scorers, files=files)
@@ -70,7 +70,7 @@ def _of_form(located: Located, path: Path, reader: NamedFiles, mcp: Sequence[str
     if not isinstance(located.value, dict):
         found = "is empty" if located.value is None else f"holds {located.value!r:.60}"
         raise DataError(f"{path}: {found}; write a list of tasks, or the keys tools and tasks")
-    form = validated(FileForm, located)
+    form = validate(FileForm, located)
     tools = [tool for place, given in enumerate(form.tools) for tool in reader.tools(given, located, place)]
     tools += reader.server_tools(path, mcp)
     tasks = [make_task(task, reader, located, place) for place, task in enumerate(form.tasks)]
@@ -79,11 +79,11 @@ def _of_form(located: Located, path: Path, reader: NamedFiles, mcp: Sequence[str
         dataset = TaskDataset(tasks, name, tools=tools, scorers=reader.scorers(), files=reader.files)
     except UsageError:
         for place, task in enumerate(tasks):
-            with naming(located.place(("tasks", place))):
+            with name_place(located.place(("tasks", place))):
                 compile_tasks([replace(task, id=task.id or place + 1)], tools)
-        with naming(str(path)):
+        with name_place(str(path)):
             raise
-    with naming(str(path)):
+    with name_place(str(path)):
         dataset.simulator = reader.simulator(dataset.simulator)
     return dataset
 

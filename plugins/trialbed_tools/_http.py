@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from trialbed_tools._addresses import origin
 from trialbed_tools._bodies import PLAIN, PlainBody, UnusableBody
-from trialbed_tools._kept import KeptAnswer
+from trialbed_tools._kept import CallAnswer
 from trialbed_tools._live import LARGEST, ToolsUnreachable
 from trialbed_tools.forms import RequestForm
 
@@ -41,7 +41,7 @@ class HttpConnection:
         self._headers = headers
         self._client: httpx.AsyncClient | None = None
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> KeptAnswer:
+    async def call(self, name: str, arguments: dict[str, Any]) -> CallAnswer:
         """Make a request.
 
         Raises:
@@ -53,7 +53,7 @@ class HttpConnection:
             self._client = httpx.AsyncClient(timeout=SECONDS)
         parts = request_parts(self._requests[name], arguments, self._url)
         if isinstance(parts, str):
-            return KeptAnswer(error=parts)
+            return CallAnswer(error=parts)
         try:
             # They may hold keys, and a document may name any host in a path.
             own = self._headers if origin(parts["url"]) == origin(self._url or parts["url"]) else {}
@@ -133,12 +133,12 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _answer(status: int, body: bytes) -> KeptAnswer:
+def _answer(status: int, body: bytes) -> CallAnswer:
     text = body.decode("utf-8", "replace")
     if 200 <= status < 300:
-        return KeptAnswer(read_value(text))
+        return CallAnswer(read_value(text))
     if 400 <= status < 500 and status not in NOT_THE_CALL:
-        return KeptAnswer(error=f"status {status}: {text[:2000]}".strip().rstrip(":"))
+        return CallAnswer(error=f"status {status}: {text[:2000]}".strip().rstrip(":"))
     raise ToolsUnreachable(f"status {status}: {text[:200]}".strip().rstrip(":"))
 
 

@@ -14,14 +14,14 @@ from typing import Any, BinaryIO, NamedTuple
 from trialbed.errors import DataError, UsageError
 from trialbed.files import read_lines
 from trialbed.wire.redaction import Redaction
-from trialbed_tools.located import naming, read_json_line
+from trialbed_tools.located import name_place, read_json_line
 
 Call = tuple[str, dict[str, Any]]
 
 ENDING = ".answers.jsonl"
 
 
-class KeptAnswer(NamedTuple):
+class CallAnswer(NamedTuple):
     """The answer to a call: a response, or, where the tool refused the call, its error."""
 
     response: Any = ""
@@ -49,12 +49,12 @@ class KeptAnswers:
     def __init__(self, path: Path, redaction: Redaction) -> None:
         self.path = path
         self.redaction = redaction
-        self._found: dict[str, KeptAnswer] = {}
+        self._found: dict[str, CallAnswer] = {}
         self._is_read = False
         self._lines = self._bytes = 0
         self._writing = threading.Lock()
 
-    def find(self, call: Call, after: Sequence[Call]) -> KeptAnswer | None:
+    def find(self, call: Call, after: Sequence[Call]) -> CallAnswer | None:
         """Return the answer to a call that comes after some others of its trial; None if none is kept.
 
         Raises:
@@ -65,7 +65,7 @@ class KeptAnswers:
         _line({"arguments": arguments})
         return self._answers().get(_key(name, arguments, _digest(after)))
 
-    def add(self, call: Call, after: Sequence[Call], answer: KeptAnswer) -> KeptAnswer:
+    def add(self, call: Call, after: Sequence[Call], answer: CallAnswer) -> CallAnswer:
         """Keep an answer, and return it as it is kept; the first of a call stays.
 
         Raises:
@@ -75,7 +75,7 @@ class KeptAnswers:
         """
         name, arguments = self._mask(call)
         try:
-            answer = KeptAnswer(*self.redaction.value(list(answer)))
+            answer = CallAnswer(*self.redaction.value(list(answer)))
         except RecursionError:
             raise UnkeptAnswer("it is nested too deeply") from None
         fields: dict[str, Any] = {"tool": name, "arguments": arguments}
@@ -108,7 +108,7 @@ class KeptAnswers:
         except RecursionError:
             raise UnkeptAnswer("it is nested too deeply") from None
 
-    def _answers(self) -> dict[str, KeptAnswer]:
+    def _answers(self) -> dict[str, CallAnswer]:
         with self._writing:
             if not self._is_read and self.path.is_file():
                 try:
@@ -135,11 +135,11 @@ class KeptAnswers:
     def _take(self, line: bytes, place: str) -> None:
         value = read_json_line(line.decode("utf-8-sig", "surrogateescape"), place)
         error, arguments = value.get("error", ""), value.get("arguments")
-        with naming(place):
+        with name_place(place):
             if not isinstance(value.get("tool"), str) or not isinstance(arguments, dict) or not isinstance(error, str):
                 raise DataError("an answer has a tool, its arguments, and a response or an error")
             key = _key(value["tool"], arguments, value.get("after", ""))
-        self._found.setdefault(key, KeptAnswer(value.get("response", ""), error))
+        self._found.setdefault(key, CallAnswer(value.get("response", ""), error))
 
 
 def _line(fields: dict[str, Any]) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from trialbed.contracts import ApiRefused
 from trialbed.errors import TrialbedError
-from trialbed_tools._kept import Call, KeptAnswer, KeptAnswers, UnkeptAnswer
+from trialbed_tools._kept import Call, CallAnswer, KeptAnswers, UnkeptAnswer
 
 Way = Callable[[Callable[[], Any]], Awaitable[Any]]
 
@@ -24,7 +24,7 @@ class ToolsUnreachable(TrialbedError):
 class Connection(Protocol):
     """The way to live tools."""
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> KeptAnswer:
+    async def call(self, name: str, arguments: dict[str, Any]) -> CallAnswer:
         """Make a call.
 
         Raises:
@@ -84,7 +84,7 @@ class LiveTools:
         """Close the connection of all trials."""
         shared, self._shared = self._shared, None
         if shared is not None:
-            with _outliving(self._loop):
+            with _outlive(self._loop):
                 await shared.close()
 
 
@@ -124,7 +124,7 @@ class TrialCalls:
                 self._before.append((name, arguments))
             return _unpack(answer)
 
-    async def _answer(self, call: Call) -> KeptAnswer:
+    async def _answer(self, call: Call) -> CallAnswer:
         try:
             found = self._tools.kept.find(call, self._before)
         except UnkeptAnswer as error:
@@ -143,14 +143,14 @@ class TrialCalls:
         self._reached += call[0] not in self._tools.readers
         return answer
 
-    async def _reach(self, connection: Connection, call: Call) -> KeptAnswer:
+    async def _reach(self, connection: Connection, call: Call) -> CallAnswer:
         try:
             return await connection.call(*call)
         except ToolsUnreachable as error:
             # Servers repeat keys, and so do exceptions of which it was made: their tracebacks are shown too.
             raise ToolsUnreachable(self._tools.kept.redaction.text(str(error))) from None
 
-    def _keep(self, call: Call, answer: KeptAnswer) -> KeptAnswer:
+    def _keep(self, call: Call, answer: CallAnswer) -> CallAnswer:
         try:
             return self._tools.kept.add(call, self._before, answer)
         except UnkeptAnswer as error:
@@ -160,12 +160,12 @@ class TrialCalls:
         """Close the connection, if it is the trial's own."""
         connection, self._connection = self._connection, None
         if connection is not None:
-            with _outliving(self._loop):
+            with _outlive(self._loop):
                 await connection.close()
 
 
 @contextmanager
-def _outliving(loop: asyncio.AbstractEventLoop | None) -> Iterator[None]:
+def _outlive(loop: asyncio.AbstractEventLoop | None) -> Iterator[None]:
     """Close what belongs to a loop, which is over in another one: what it held went with it."""
     try:
         yield
@@ -174,7 +174,7 @@ def _outliving(loop: asyncio.AbstractEventLoop | None) -> Iterator[None]:
             raise
 
 
-def _unpack(answer: KeptAnswer) -> Any:
+def _unpack(answer: CallAnswer) -> Any:
     if answer.error:
         raise ApiRefused(answer.error)
     return answer.response

@@ -152,7 +152,7 @@ class _Request:
                 raise self._references.fault(place, "the entry has no key")
             if entry.get("disabled") is True or KEY.search(name) or name in self._properties:
                 continue
-            self._put(name, {"type": "string", **_described(entry)}, required=False)
+            self._put(name, {"type": "string", **_describe(entry)}, required=False)
             names.append(name)
         return names
 
@@ -202,7 +202,7 @@ def _can_be_sent(header: Mapping[str, Any]) -> bool:
     return not isinstance(name, str) or not name or HEADER.match(name) is not None
 
 
-def _described(entry: Mapping[str, Any]) -> dict[str, str]:
+def _describe(entry: Mapping[str, Any]) -> dict[str, str]:
     text = _text(entry.get("description"))
     return {"description": text} if text else {}
 

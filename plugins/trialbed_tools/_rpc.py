@@ -14,7 +14,7 @@ from importlib.metadata import version
 from itertools import count
 from typing import Any, Protocol
 
-from trialbed_tools._kept import KeptAnswer
+from trialbed_tools._kept import CallAnswer
 from trialbed_tools._live import ToolsUnreachable
 
 PROTOCOL = "2025-06-18"
@@ -36,7 +36,7 @@ REFUSALS = (-32602, METHOD_NOT_FOUND)
 """Codes of JSON-RPC that speak of the call."""
 
 
-class Channel(Protocol):
+class McpChannel(Protocol):
     """Takes messages to a server, and brings those that it sends."""
 
     async def send(self, message: dict[str, Any]) -> None:
@@ -66,7 +66,7 @@ class McpConnection:
 
     def __init__(self, open_channel: Any) -> None:
         self._open = open_channel
-        self._channel: Channel | None = None
+        self._channel: McpChannel | None = None
         self._ids = count(1)
         self._turn = asyncio.Lock()
 
@@ -96,7 +96,7 @@ class McpConnection:
             params = {"cursor": cursor}
         raise ToolsUnreachable(f"the server lists its tools in more than {MOST_PAGES} answers")
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> KeptAnswer:
+    async def call(self, name: str, arguments: dict[str, Any]) -> CallAnswer:
         """Call a tool.
 
         Raises:
@@ -107,7 +107,7 @@ class McpConnection:
         if isinstance(error, dict):
             text = str(error.get("message", "refused"))[:2000]
             if error.get("code") in REFUSALS:
-                return KeptAnswer(error=text)
+                return CallAnswer(error=text)
             raise ToolsUnreachable(f"the server answers with an error: {text[:500]}")
         result = answer.get("result")
         if not isinstance(result, dict):
@@ -138,8 +138,8 @@ class McpConnection:
                 await self.close()
                 raise
 
-    async def _begin(self) -> Channel:
-        channel: Channel = await self._open()
+    async def _begin(self) -> McpChannel:
+        channel: McpChannel = await self._open()
         try:
             client = {"name": "trialbed", "version": version("trialbed")}
             params = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client}
@@ -152,12 +152,12 @@ class McpConnection:
             raise
         return channel
 
-    async def _exchange(self, channel: Channel, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def _exchange(self, channel: McpChannel, method: str, params: dict[str, Any]) -> dict[str, Any]:
         with _timely("answer"):
             async with asyncio.timeout(MOST_SECONDS):
                 return await self._ask(channel, method, params)
 
-    async def _ask(self, channel: Channel, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def _ask(self, channel: McpChannel, method: str, params: dict[str, Any]) -> dict[str, Any]:
         asked = next(self._ids)
         await channel.send({"jsonrpc": "2.0", "id": asked, "method": method, "params": params})
         for _ in range(MOST_MESSAGES):
@@ -202,18 +202,18 @@ def read_message(text: bytes) -> Any:
         return None
 
 
-def tool_answer(result: dict[str, Any]) -> KeptAnswer:
+def tool_answer(result: dict[str, Any]) -> CallAnswer:
     """Return the result of a call as an answer: its structured content, else its content as text."""
     from trialbed_tools._http import read_value
 
     content = result.get("content")
     parts = [_part(part) for part in content if isinstance(part, dict)] if isinstance(content, list) else []
     if result.get("isError") is True:
-        return KeptAnswer(error="\n".join(map(str, parts))[:20_000] or "the tool failed")
+        return CallAnswer(error="\n".join(map(str, parts))[:20_000] or "the tool failed")
     if result.get("structuredContent") is not None:
-        return KeptAnswer(result["structuredContent"])
+        return CallAnswer(result["structuredContent"])
     values = [read_value(part) if isinstance(part, str) else part for part in parts]
-    return KeptAnswer(values[0] if len(values) == 1 else values)
+    return CallAnswer(values[0] if len(values) == 1 else values)
 
 
 def _part(part: dict[str, Any]) -> Any:

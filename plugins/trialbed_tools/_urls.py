@@ -33,7 +33,7 @@ class UrlChannel:
 
         if self._client is None:
             self._client = httpx.AsyncClient(timeout=SECONDS)
-        with _failing():
+        with _raise_unreachable():
             async with AsyncExitStack() as stack:
                 posting = self._client.stream("POST", self._url, json=message, headers=self._headers)
                 answer = await stack.enter_async_context(posting)
@@ -54,7 +54,7 @@ class UrlChannel:
         """Return the next message of the answer to the last request."""
         found = None
         if self._messages is not None:
-            with _failing():
+            with _raise_unreachable():
                 found = await anext(self._messages, None)
         if found is None:
             await self._let_go()
@@ -87,12 +87,12 @@ class UrlChannel:
         stack, self._answer = self._answer, AsyncExitStack()
         if messages is not None:
             await messages.aclose()
-        with suppress(ToolsUnreachable), _failing():
+        with suppress(ToolsUnreachable), _raise_unreachable():
             await stack.aclose()
 
 
 @contextmanager
-def _failing() -> Iterator[None]:
+def _raise_unreachable() -> Iterator[None]:
     from trialbed.wire._httpx import httpx
 
     try:

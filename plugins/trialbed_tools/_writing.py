@@ -16,7 +16,7 @@ from trialbed.wire.json_schemas import JsonSchema, UnusableSchema
 from trialbed_tools._imported import FoundTools
 from trialbed_tools._names import unique_names
 from trialbed_tools.forms import ToolsForm
-from trialbed_tools.located import DEEPEST, LARGEST, MOST_NODES, Located, plain_value, validated
+from trialbed_tools.located import DEEPEST, LARGEST, MOST_NODES, Located, plain_value, validate
 from trialbed_tools.worlds import ENDINGS
 
 LARGEST_INTEGER = 10**300
@@ -86,7 +86,7 @@ def write_tools(content: Mapping[str, Any], path: Path) -> None:
 
 def _check(content: Mapping[str, Any], path: Path) -> None:
     """Check that a file of the content can be read; reading it, in YAML, would take longer than making it."""
-    validated(ToolsForm, Located(str(path), content))
+    validate(ToolsForm, Located(str(path), content))
     count = 0
     for tool in content["tools"]:
         try:

@@ -67,7 +67,7 @@ def title(key: Key) -> str:
 
 
 @contextmanager
-def naming(*places: str) -> Iterator[None]:
+def name_place(*places: str) -> Iterator[None]:
     """Put a place before the text of errors, which are of data then.
 
     Raises:
@@ -163,7 +163,7 @@ def read_json_line(line: str, place: str) -> dict[str, Any]:
     return value
 
 
-def validated(form: type[F], located: Located) -> F:
+def validate(form: type[F], located: Located) -> F:
     """Return a value as a form has it.
 
     Raises:

@@ -14,7 +14,7 @@ from trialbed_tools._loading import is_url
 from trialbed_tools._secrets import expand, expand_url, secrets_of, server_texts
 from trialbed_tools._writing import file_content, write_tools
 from trialbed_tools.forms import ServerForm, ToolsForm
-from trialbed_tools.located import Located, read_document, validated
+from trialbed_tools.located import Located, read_document, validate
 from trialbed_tools.servers import list_server
 
 
@@ -45,7 +45,7 @@ def import_server(
         DataError: a definition is malformed, or a key stands in the address or a variable.
         UsageError: a variable is not set.
     """
-    form = validated(ServerForm, Located("--mcp", server))
+    form = validate(ServerForm, Located("--mcp", server))
     expand(form.environment, "mcp.environment")
     expand_url(form.url or "", "mcp.url")
     found = read_definitions(list_server(form, folder, {}, redaction_of(secrets_of(server_texts(form)))))
@@ -67,7 +67,7 @@ def kept_import(tasks: Path, address: str, number: int) -> Path:
         _, content = import_server(server_fields(address), path.absolute().parent, "live")
         write_tools(content, path)
         return path
-    kept = validated(ToolsForm, read_document(path)).mcp
+    kept = validate(ToolsForm, read_document(path)).mcp
     if kept is None or address not in (kept.command, kept.url):
         raise UsageError(f"--mcp {address}: {path} has the tools of another server: remove it, or name it under tools")
     return path

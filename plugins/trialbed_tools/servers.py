@@ -108,7 +108,7 @@ class ProgramChannel:
             async with asyncio.timeout(SECONDS):
                 await stdin.drain()
         except (OSError, TimeoutError) as error:
-            raise self._ending() from error
+            raise self._end_error() from error
 
     async def receive(self) -> dict[str, Any]:
         """Read lines up to the next message; others are not the protocol's."""
@@ -125,7 +125,7 @@ class ProgramChannel:
             raise ToolsUnreachable(f"the server sends nothing for {seconds:g} s{self._tail()}") from None
         except ValueError as error:
             raise ToolsUnreachable(f"the server sends a line of more than {LARGEST:,} bytes") from error
-        raise self._ending()
+        raise self._end_error()
 
     async def close(self) -> None:
         """End the program and its children, also where this is cancelled."""
@@ -161,7 +161,7 @@ class ProgramChannel:
                 return
             await asyncio.sleep(LOOK_SECONDS)
 
-    def _ending(self) -> ToolsUnreachable:
+    def _end_error(self) -> ToolsUnreachable:
         return ToolsUnreachable(f"the server has ended{f': {self._problem}' if self._problem else self._tail()}")
 
     def _tail(self) -> str:

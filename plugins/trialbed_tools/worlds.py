@@ -13,7 +13,7 @@ from trialbed.records import Api
 from trialbed.tasks import AnsweredApi
 from trialbed.wire.json_schemas import JsonSchema, UnusableSchema
 from trialbed_tools.forms import NAME, DefinitionForm, ToolForm, ToolsForm
-from trialbed_tools.located import naming, read_document, validated
+from trialbed_tools.located import name_place, read_document, validate
 
 if TYPE_CHECKING:
     from trialbed_tools._addresses import Origin
@@ -30,7 +30,7 @@ SIMULATORS = {"model": "llm"}
 
 
 @dataclass(frozen=True)
-class World:
+class FileWorld:
     """The content of a file of tools.
 
     Attributes:
@@ -45,7 +45,7 @@ class World:
     files: tuple[Path, ...]
 
 
-def open_world(path: Path, answers: str | None = None) -> World:
+def open_world(path: Path, answers: str | None = None) -> FileWorld:
     """Read a file of tools.
 
     Args:
@@ -56,7 +56,7 @@ def open_world(path: Path, answers: str | None = None) -> World:
         UsageError: a variable that its server needs is not set.
     """
     located = read_document(path)
-    form = validated(ToolsForm, located)
+    form = validate(ToolsForm, located)
     form = form.model_copy(update={"answers": answers}) if answers else form
     name = form.name or path.stem
     if not NAME.match(name):
@@ -65,11 +65,11 @@ def open_world(path: Path, answers: str | None = None) -> World:
     simulator = SIMULATORS.get(form.answers, "template")
     apis = [make_api(tool, name) for tool in form.tools]
     if form.answers not in ("live", "recorded"):
-        return World(path, tuple(apis), simulator, (path,))
+        return FileWorld(path, tuple(apis), simulator, (path,))
     from trialbed_tools._kept import answers_path
     from trialbed_tools._live import LiveBody
 
-    with naming(located.place(("answers",)), "answers"):
+    with name_place(located.place(("answers",)), "answers"):
         live = _live_tools(form, path)
     names = {
         tool.function.name: (tool.original if form.mcp else None) or tool.function.name
@@ -77,7 +77,7 @@ def open_world(path: Path, answers: str | None = None) -> World:
         if form.mcp or _is_made(tool, form)
     }
     tools = [AnsweredApi(api, LiveBody(live, names[api.api_name])) if api.api_name in names else api for api in apis]
-    return World(path, tuple(tools), simulator, (path, answers_path(path)))
+    return FileWorld(path, tuple(tools), simulator, (path, answers_path(path)))
 
 
 def _is_made(tool: ToolForm, form: ToolsForm) -> bool:

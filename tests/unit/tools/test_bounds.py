@@ -18,7 +18,7 @@ from support.servers import listening
 
 from trialbed.wire.redaction import Redaction
 from trialbed_tools._http import HttpConnection
-from trialbed_tools._kept import KeptAnswer
+from trialbed_tools._kept import CallAnswer
 from trialbed_tools._live import ToolsUnreachable
 from trialbed_tools._rpc import McpConnection
 from trialbed_tools._writing import write_tools
@@ -134,7 +134,7 @@ async def test_a_request_whose_answer_never_ends_is_late(
 async def test_events_are_read_up_to_the_answer(shop: tuple[Shop, str], tmp_path: Path) -> None:
     connection = server_connection(ServerForm(url=f"{shop[1]}/mcp"), tmp_path, {}, Redaction(()))
     for _ in range(2):
-        assert await connection.call("a", {}) == KeptAnswer([1])
+        assert await connection.call("a", {}) == CallAnswer([1])
     await connection.close()
 
 

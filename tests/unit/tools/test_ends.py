@@ -14,7 +14,7 @@ from support.processes import is_alive
 from support.servers import until
 
 from trialbed.wire.redaction import Redaction
-from trialbed_tools._kept import KeptAnswer, KeptAnswers
+from trialbed_tools._kept import CallAnswer, KeptAnswers
 from trialbed_tools._live import LiveTools, ToolsUnreachable, TrialCalls
 
 
@@ -37,12 +37,12 @@ class Slow:
         self.reached = asyncio.Event()
         self.calls = 0
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> KeptAnswer:
+    async def call(self, name: str, arguments: dict[str, Any]) -> CallAnswer:
         self.calls += 1
         self.reached.set()
         if self.calls == 1:
             await asyncio.Event().wait()
-        return KeptAnswer()
+        return CallAnswer()
 
     async def close(self) -> None:
         """Nothing is held."""

@@ -13,7 +13,7 @@ from support.cases import for_each
 from trialbed.contracts import ApiRefused
 from trialbed.errors import DataError, UsageError
 from trialbed.wire.redaction import Redaction
-from trialbed_tools._kept import KeptAnswer, KeptAnswers
+from trialbed_tools._kept import CallAnswer, KeptAnswers
 from trialbed_tools._live import LiveTools, ToolsUnreachable, TrialCalls
 from trialbed_tools._rpc import read_message
 
@@ -42,7 +42,7 @@ def test_a_fault_of_kept_answers_is_named_with_its_line(tmp_path: Path, text: st
 def test_answers_that_cannot_be_kept_are_said_so(tmp_path: Path) -> None:
     kept = KeptAnswers(tmp_path / "no" / "shop.answers.jsonl", Redaction(()))
     with pytest.raises(UsageError, match="the answer cannot be kept"):
-        kept.add(("a", {}), (), KeptAnswer("b"))
+        kept.add(("a", {}), (), CallAnswer("b"))
 
 
 def answers(folder: Path) -> KeptAnswers:
@@ -66,9 +66,9 @@ class Answering:
         self.response = response
         self.calls: list[dict[str, Any]] = []
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> KeptAnswer:
+    async def call(self, name: str, arguments: dict[str, Any]) -> CallAnswer:
         self.calls.append(arguments)
-        return KeptAnswer(self.response)
+        return CallAnswer(self.response)
 
     async def close(self) -> None:
         """Nothing is held."""
@@ -86,23 +86,23 @@ async def test_what_no_file_can_have_is_neither_kept_nor_asked_for(tmp_path: Pat
     assert answering.calls == [{}]
     answering.response = "b"
     assert await calls.call("a", {}) == "b"
-    assert answers(tmp_path).find(("a", {}), ()) == KeptAnswer("b")
+    assert answers(tmp_path).find(("a", {}), ()) == CallAnswer("b")
 
 
 def test_a_file_of_answers_may_be_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trialbed_tools.located.LARGEST", 100)
     kept = answers(tmp_path)
     for number in range(10):
-        kept.add(("a", {"number": number}), (), KeptAnswer("b" * 50))
-    assert answers(tmp_path).find(("a", {"number": 9}), ()) == KeptAnswer("b" * 50)
+        kept.add(("a", {"number": number}), (), CallAnswer("b" * 50))
+    assert answers(tmp_path).find(("a", {"number": 9}), ()) == CallAnswer("b" * 50)
 
 
 def test_the_first_answer_of_two_programs_stays(tmp_path: Path) -> None:
     first, second = answers(tmp_path), answers(tmp_path)
     assert first.find(("a", {}), ()) is second.find(("a", {}), ()) is None
-    assert first.add(("a", {}), (), KeptAnswer(1)) == KeptAnswer(1)
-    assert second.add(("a", {}), (), KeptAnswer(2)) == KeptAnswer(1)
-    assert second.add(("b", {}), (), KeptAnswer(3)) == first.add(("b", {}), (), KeptAnswer(4)) == KeptAnswer(3)
+    assert first.add(("a", {}), (), CallAnswer(1)) == CallAnswer(1)
+    assert second.add(("a", {}), (), CallAnswer(2)) == CallAnswer(1)
+    assert second.add(("b", {}), (), CallAnswer(3)) == first.add(("b", {}), (), CallAnswer(4)) == CallAnswer(3)
     assert len(first.path.read_text(encoding="utf-8").splitlines()) == 2
     assert first.digest() == second.digest() == answers(tmp_path).digest()
 
@@ -111,7 +111,7 @@ def test_programs_write_whole_lines_at_once(tmp_path: Path) -> None:
     def write(name: str) -> None:
         kept = answers(tmp_path)
         for number in range(20):
-            kept.add((name, {"number": number}), (), KeptAnswer(name * 20_000))
+            kept.add((name, {"number": number}), (), CallAnswer(name * 20_000))
 
     threads = [threading.Thread(target=write, args=(name,)) for name in "abc"]
     for thread in threads:
@@ -119,28 +119,28 @@ def test_programs_write_whole_lines_at_once(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert len((tmp_path / "shop.answers.jsonl").read_text(encoding="utf-8").splitlines()) == 60
-    assert answers(tmp_path).find(("c", {"number": 19}), ()) == KeptAnswer("c" * 20_000)
+    assert answers(tmp_path).find(("c", {"number": 19}), ()) == CallAnswer("c" * 20_000)
 
 
 def test_a_last_line_without_its_end_is_ended(tmp_path: Path) -> None:
     kept = answers(tmp_path)
     kept.path.write_text('{"tool": "a", "arguments": {}, "response": 1}', encoding="utf-8")
-    assert kept.find(("a", {}), ()) == KeptAnswer(1)
-    kept.add(("b", {}), (), KeptAnswer(2))
-    assert answers(tmp_path).find(("b", {}), ()) == KeptAnswer(2)
+    assert kept.find(("a", {}), ()) == CallAnswer(1)
+    kept.add(("b", {}), (), CallAnswer(2))
+    assert answers(tmp_path).find(("b", {}), ()) == CallAnswer(2)
     with kept.path.open("a", encoding="utf-8") as file:
         file.write("{")
     with pytest.raises(DataError, match=r"shop\.answers\.jsonl:3: is not valid JSON"):
-        kept.add(("c", {}), (), KeptAnswer(3))
+        kept.add(("c", {}), (), CallAnswer(3))
 
 
 def test_a_file_that_is_replaced_is_read_anew(tmp_path: Path) -> None:
     kept = answers(tmp_path)
-    kept.add(("a", {}), (), KeptAnswer("long enough"))
+    kept.add(("a", {}), (), CallAnswer("long enough"))
     kept.path.unlink()
-    kept.add(("b", {}), (), KeptAnswer(2))
+    kept.add(("b", {}), (), CallAnswer(2))
     assert json.loads(kept.path.read_text(encoding="utf-8"))["tool"] == "b"
-    assert kept.find(("a", {}), ()) == KeptAnswer("long enough")
+    assert kept.find(("a", {}), ()) == CallAnswer("long enough")
 
 
 MESSAGES = [
