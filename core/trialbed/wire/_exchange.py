@@ -289,5 +289,6 @@ def _texts(content: Any) -> Iterable[str]:
     if isinstance(content, str):
         yield content
     for part in content if isinstance(content, list) else ():
-        if isinstance(part, dict) and part.get("type", "text") in TEXTS and isinstance(text := part.get("text"), str):
+        kind = part.get("type", "text") if isinstance(part, dict) else None
+        if isinstance(kind, str) and kind in TEXTS and isinstance(text := part.get("text"), str):
             yield text

@@ -44,7 +44,7 @@ def _portable(message: ModelMessage, goal: str) -> ModelMessage:
     if message.role == "assistant":
         for part in list_of(message.content):
             kind = part.get("type", "text") if isinstance(part, Mapping) else type(part).__name__
-            if kind not in TEXTS:
+            if not (isinstance(kind, str) and kind in TEXTS):
                 raise NotWritable(
                     f"a part of the type {str(kind)[:100]!r} in the model's words cannot be written in {goal}"
                 )

@@ -206,6 +206,14 @@ def test_a_result_that_is_an_error_says_so() -> None:
     assert written["messages"][1] == {"role": "tool", "tool_call_id": "t", "content": "Error: no such city"}
 
 
+@pytest.mark.parametrize("content", ["", None, "Well. "])
+def test_the_words_of_a_refusal_are_those_of_the_model_in_messages(content: str | None) -> None:
+    said = {"role": "assistant", "content": content, "refusal": "I cannot."}
+    asked = dialect(CHAT).read_request({**CHAT_ASKED, "messages": [said]})
+    (message,) = dialect("messages").read_request(translate_request(asked, "messages")).messages
+    assert message.text == f"{content or ''}I cannot."
+
+
 def test_what_many_endpoints_refuse_is_left_out() -> None:
     thought = {"type": "thinking", "thinking": "I look.", "signature": "s"}
     turns = [{"role": "assistant", "content": [thought, {"type": "text", "text": "Wait."}]}]

@@ -127,6 +127,7 @@ class _Choice:
         self._role: str | None = None
         self._content: list[str] = []
         self._texts: dict[str, list[str]] = {}
+        self._thoughts: list[str] = []
         self._details: list[Any] = []
         self._logprobs: dict[str, list[Any]] = {}
         self._function: _Call | None = None
@@ -135,10 +136,8 @@ class _Choice:
         self._told: dict[TextKind, int] = {}
 
     def new_texts(self) -> Iterator[tuple[TextKind, str]]:
-        # Of reasoning that comes under two keys, the second is the same once more.
-        reasoning = next((parts for key in REASONING if (parts := self._texts.get(key))), [])
         kinds: tuple[tuple[TextKind, list[str]], ...] = (
-            ("reasoning", reasoning),
+            ("reasoning", self._thoughts),
             ("text", self._content),
             ("refusal", self._texts.get("refusal", [])),
         )
@@ -171,6 +170,10 @@ class _Choice:
         for key in EXTRA:
             if key in delta:
                 token |= self._text(self._texts.setdefault(key, []), delta[key])
+        for key in REASONING:
+            # In a chunk that has it under two keys, the second is the same once more.
+            if self._text(self._thoughts, delta.get(key)):
+                break
         if details := delta.get("reasoning_details"):
             token |= self._add_details(details)
         if isinstance(function := delta.get("function_call"), dict):

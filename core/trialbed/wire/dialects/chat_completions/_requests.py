@@ -130,14 +130,16 @@ def is_raw(document: Mapping[str, Any]) -> bool:
 def read_generation(document: Mapping[str, Any]) -> GenerationConfig:
     """Read the settings of a request that say how its answer shall be generated; wrong ones are left out."""
     limits = [value for key in LIMITS if (value := whole_number(document.get(key))) is not None and value > 0]
-    stops = document.get("stop") or ()
+    stops = document.get("stop")
     number = whole_number(document.get("n"))
     temperature = document.get("temperature")
     return GenerationConfig(
         temperature=temperature if isinstance(temperature, int | float) else None,
         seed=whole_number(document.get("seed")),
         max_tokens=min(limits, default=None),
-        stop=tuple(stop for stop in ([stops] if isinstance(stops, str) else stops) if isinstance(stop, str) and stop),
+        stop=tuple(
+            stop for stop in ([stops] if isinstance(stops, str) else list_of(stops)) if isinstance(stop, str) and stop
+        ),
         parallel_calls=document.get("parallel_tool_calls") is not False,
         reply_schema=_reply_schema(document.get("response_format")),
         top_logprobs=whole_number(document.get("top_logprobs", 1)) if document.get("logprobs") is True else None,

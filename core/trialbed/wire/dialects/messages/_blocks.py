@@ -116,7 +116,7 @@ def _system(contents: Sequence[Any]) -> Any:
 
 
 def _assistant_content(message: ModelMessage) -> Any:
-    if isinstance(message.content, str) and not message.calls and not message.reasoning:
+    if isinstance(message.content, str) and not (message.calls or message.reasoning or message.refusal):
         return message.content
     # Thoughts go back as they came, with their signatures.
     source = message.source

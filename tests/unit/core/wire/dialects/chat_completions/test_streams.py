@@ -225,6 +225,22 @@ def test_oddities_are_noted_and_no_failure() -> None:
     assert '"content": "b"' in late.excerpts["tokens_after_finish"]
 
 
+@for_each(
+    "keys",
+    [
+        (["reasoning"], ["reasoning", "reasoning_content"], ["reasoning", "reasoning_content"]),
+        (["reasoning"], ["reasoning_content"], ["reasoning"]),
+        (["reasoning_content", "reasoning"], ["reasoning_content", "reasoning"], ["reasoning"]),
+    ],
+)
+def test_reasoning_comes_once_and_whole_under_whatever_keys(keys: tuple[list[str], ...]) -> None:
+    stream = StreamReader(NAMES)
+    stream.pieces = []
+    for text, names in zip(("one ", "two ", "three"), keys, strict=True):
+        stream.feed(delta(**dict.fromkeys(names, text)))
+    assert stream.pieces == [("reasoning", "one "), ("reasoning", "two "), ("reasoning", "three")]
+
+
 TEXT = st.text(max_size=20)
 MESSAGES = st.fixed_dictionaries(
     {
