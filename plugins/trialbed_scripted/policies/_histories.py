@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from trialbed.wire import Call, ModelMessage
 
@@ -16,19 +17,24 @@ MOST = 1000
 
 @dataclass
 class TextHistories:
-    """The conversations of a trial, as far as calls went out in answer to them.
+    """The conversations of a trial, or of a server's clients, as far as calls went out in answer to them.
 
     Some frameworks send a call back as a text of the assistant and its result as a text of the user, or leave a failed
     call out. A model reads that; a scripted one counts calls. A conversation that begins with all the text of an
     earlier one in which it sent calls goes on after these, even if no message has them.
+
+    Attributes:
+        shared: whether they are of several clients. One may ask what another one asked, and more in the same text; only
+            what begins after the end of a text goes on then.
     """
 
+    shared: bool = False
     _sent: deque[tuple[int, str, int, int]] = field(default_factory=lambda: deque(maxlen=MOST))
 
     def note(self, messages: Sequence[ModelMessage], calls: int) -> None:
         """Calls are sent in answer to a conversation."""
         text = _text(messages)
-        before, first = self._earlier(text)
+        before, first = self._earlier(text, _ends(messages))
         self._sent.append((len(text), _digest(text), before + calls, first or len(text)))
 
     def read(self, messages: Sequence[ModelMessage]) -> tuple[ModelMessage, ...]:
@@ -40,7 +46,7 @@ class TextHistories:
         if any(message.calls or message.role == "tool" for message in own):
             return own
         text = _text(own)
-        calls, first = self._earlier(text)
+        calls, first = self._earlier(text, _ends(own))
         if not calls:
             return own
         results = [message for message in _after(own, first) if message.role != "assistant"]
@@ -48,14 +54,20 @@ class TextHistories:
         asked = ModelMessage(role="assistant", calls=tuple(Call("", "{}") for _ in range(calls)))
         return (*own, asked, *told)
 
-    def _earlier(self, text: str) -> tuple[int, int]:
+    def _earlier(self, text: str, ends: Collection[int]) -> tuple[int, int]:
         """Return how many calls went out in the conversations that a text continues, and the length of the first."""
-        found = [one for one in self._sent if one[0] < len(text) and _digest(text[: one[0]]) == one[1]]
+        sent = (one for one in self._sent if one[0] < len(text) and (one[0] in ends or not self.shared))
+        found = [one for one in sent if _digest(text[: one[0]]) == one[1]]
         return max(((calls, first) for _, _, calls, first in found), default=(0, 0))
 
 
 def _text(messages: Sequence[ModelMessage]) -> str:
     return "".join(message.text for message in messages)
+
+
+def _ends(messages: Sequence[ModelMessage]) -> frozenset[int]:
+    """Return the lengths of a conversation's text at the end of each of its texts."""
+    return frozenset(accumulate(len(text) for message in messages for text in message.texts))
 
 
 def _after(messages: Sequence[ModelMessage], length: int) -> list[ModelMessage]:

@@ -37,7 +37,7 @@ class PolicyModel:
         self._script = script
         self._tools = tools
         self._finish = finish
-        self._histories = TextHistories()
+        self._histories = TextHistories(shared=True)
 
     def __call__(self, request: ReceivedRequest) -> Turn:
         """Take the next turn, with an estimate of its usage."""

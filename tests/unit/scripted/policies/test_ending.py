@@ -10,6 +10,7 @@ from support.cases import for_each
 
 from trialbed.records import ApiRef, ScriptedCall, ToolSpec
 from trialbed.wire.dialects import dialect
+from trialbed_scripted import ReceivedRequest, call, policy
 from trialbed_scripted.policies import PolicyModel, TextHistories
 from trialbed_scripted.policies._policies import NO_TOOL_TEXT
 
@@ -200,6 +201,21 @@ def test_another_conversation_of_the_trial_begins_the_script_anew() -> None:
         body = {"model": "m", "messages": [{"role": "user", "content": text}], "tools": OWN}
         (call,) = model.turn(dialect().read_request(body), histories).calls
         assert call.name == "weather"
+
+
+def test_a_conversation_of_another_client_that_begins_alike_is_another_one() -> None:
+    model = policy("gold", call("find", id=7))
+    find = offer("find", {"type": "object", "properties": {"id": {"type": "integer"}}})
+
+    def calls(*messages: dict[str, Any]) -> list[str]:
+        turn = model(ReceivedRequest(0, {"model": "m", "messages": [*messages], "tools": [find]}))
+        return [made.name for made in turn.calls]
+
+    asked = {"role": "user", "content": "List my orders"}
+    assert calls(asked) == ["find"]
+    assert calls({"role": "user", "content": "List my orders of May"}) == ["find"]
+    # What goes on has a text of its own.
+    assert calls(asked, {"role": "user", "content": 'Observation:\n{"found": 3}'}) == []
 
 
 def test_the_call_that_is_not_needed_is_no_call_of_a_finish_tool() -> None:
