@@ -64,7 +64,7 @@ class FieldForm:
     @property
     def is_step(self) -> bool:
         """Return whether the answer is to be a step."""
-        return NAME in self.outputs
+        return {NAME, ARGUMENTS} <= self.outputs.keys()
 
     @property
     def steps(self) -> int:
@@ -174,13 +174,14 @@ def _value(text: str, wanted: str) -> str:
     _, has_schema, schema = wanted.partition("JSON schema: ")
     if has_schema:
         return filled_json(_parse(schema), text)
+    # The values themselves may have any words in them.
+    _, several, values = wanted.partition("one of: ")
+    if several:
+        return next((one for one in values.split("; ") if one in text), values.split("; ")[0])
     if "float" in wanted or "int" in wanted:
         found = NUMBER.search(text)
         return found[0].partition("." if "int" in wanted else " ")[0] if found else "0"
-    if "True or False" in wanted:
-        return "True"
-    _, several, values = wanted.partition("one of: ")
-    return next((one for one in values.split("; ") if one in text), values.split("; ")[0]) if several else text
+    return "True" if "True or False" in wanted else text
 
 
 def _parse(text: str) -> Any:

@@ -19,6 +19,7 @@ NOTES = {
     "number": "must be a single int value",
     "sure": "must be True or False",
     "kind": "must exactly match (no extra characters) one of: warm; cold",
+    "mood": "must exactly match (no extra characters) one of: interesting; True or False; floating",
     "parts": 'must adhere to the JSON schema: {"type": "array", "items": {"type": "string"}}',
 }
 ARGS = "{'id': {'type': 'integer', 'description': 'the order\\'s \"id\"'}, 'note': {'type': 'string', 'default': ''}}"
@@ -121,6 +122,19 @@ def test_the_answer_stands_in_the_fields_that_are_wanted() -> None:
     as_json = json.loads(answered("gold", "price", "parts", as_json=True).text or "")
     assert as_json == {"reasoning": found, "answer": found, "price": 48213, "parts": [found]}
     assert "without any tool" in (answered("none").text or "")
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_one_of_several_values_may_have_any_words(as_json: bool) -> None:
+    said = answered("gold", "mood", as_json=as_json).text or ""
+    assert ("interesting" in said, "floating" in said) == (True, False)
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_half_a_step_is_answered_as_other_fields_are(as_json: bool) -> None:
+    said = policy("gold", *CALLS)(asked(STEPS, ("next_thought", "next_tool_name"), as_json=as_json)).text or ""
+    assert "next_tool_name" in said
+    assert "next_tool_args" not in said
 
 
 @pytest.mark.parametrize(
