@@ -47,7 +47,10 @@ OF_THE_OFFER = "the framework's offer"
 UNTOLD = "the framework did not tell the model of its response"
 REPLACED = "the framework gave another answer than the model's last text, which has something of its response"
 
-BY_FRAMEWORK = (ENDED, OF_THE_OFFER, UNTOLD, REPLACED)
+STOPPED = "the agent ended after"
+"""The beginning of the reason of a loss where the model had asked for calls, and was never sent their results."""
+
+BY_FRAMEWORK = (ENDED, OF_THE_OFFER, UNTOLD, REPLACED, STOPPED)
 """The beginnings of the reasons of losses that are the framework's, at whatever stage they are."""
 
 NOT_BY_FRAMEWORK = ("limit", "model", *NOT_MEASURED)
@@ -87,7 +90,7 @@ def attribute(
     names = {tool.api: tool.name for tool in tools}
     schemas = {tool.api: tool.parameters for tool in tools}
     impossible = {lost.tool: lost for lost in result.wire.lost}
-    ended = _final_problem(result)
+    ended, stopped = _final_problem(result), _early_end(result, calls)
     found = []
     for aligned in align_gold_calls(query.gold_calls, calls, tools).gold:
         name = names.get(aligned.gold.api)
@@ -97,6 +100,8 @@ def attribute(
             or _loss_by_requirement(aligned, name, result)
             or _after_it(aligned, schemas.get(aligned.gold.api, {}), query, result, calls)
         )
+        if loss and loss[0] == "not called" and stopped:
+            loss = loss[0], stopped
         if loss and ended and _was_to_be_repeated(aligned.call, loss, result):
             loss = loss[0], f"{ENDED}: {ended}"
         found.append(AttributedCall(aligned.gold, *_short(loss)) if loss else AttributedCall(aligned.gold))
@@ -170,6 +175,19 @@ def _final_problem(result: TrialResult) -> str:
         return ""
     wrong = [call.problem for call in turns[-1].tool_calls]
     return (wrong[0] or "") if wrong and all(wrong) else ""
+
+
+def _early_end(result: TrialResult, calls: Sequence[AskedCall]) -> str:
+    """Return that the agent made the calls of the model's last answer and ended; empty where it did not."""
+    turns = result.wire.model_calls
+    if not turns or failed(turns[-1]):
+        return ""
+    end = turns[-1].started + turns[-1].duration
+    made = dict.fromkeys(call.api.api_name for call in calls if call.api and call.reached and call.asked == end)
+    if not turns[-1].tool_calls or not made:
+        return ""
+    requests = "1 request" if len(turns) == 1 else f"{len(turns)} requests"
+    return f"{STOPPED} {requests} without passing the result of {' and '.join(made)} back"
 
 
 def _was_to_be_repeated(call: AskedCall | None, loss: Loss, result: TrialResult) -> bool:

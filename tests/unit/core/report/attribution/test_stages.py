@@ -115,6 +115,16 @@ def test_a_call_is_lost_at_the_first_stage_that_it_does_not_pass(result: TrialRe
     assert attributed(result) == (AttributedCall(GOLD, stage, reason),)  # type: ignore[arg-type]
 
 
+def test_an_agent_that_ends_before_the_model_could_ask_is_not_the_models_doing() -> None:
+    other = api_call("b", {"city": "Pelluin"}, started=2)
+    asks = model_call(sent=[sent_call("b", '{"city": "Pelluin"}')], duration=1)
+    (found,) = attributed(trial([other], [asks]))
+    assert found.lost == "not called"
+    assert found.reason == "the agent ended after 1 request without passing the result of b back"
+    (found,) = attributed(trial([other], [asks, model_call(started=3)]))
+    assert found.reason == "the model did not ask for it"
+
+
 def test_what_was_not_selected_was_not_offered() -> None:
     (found,) = attributed(trial(), GoldCall(api=ref("c")))
     assert (found.lost, found.reason) == ("not offered", "its tool was not selected")
