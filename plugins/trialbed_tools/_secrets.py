@@ -77,9 +77,14 @@ def expand_url(url: str, key: str) -> str:
     return expand({"": url}, key)[""]
 
 
-def needs_folder(texts: Mapping[str, str]) -> bool:
+def needs_folder(texts: Iterable[str]) -> bool:
     """Return whether a text names the new folder."""
-    return any(FOLDER in VARIABLE.findall(text) for text in texts.values())
+    return any(FOLDER in VARIABLE.findall(text) for text in texts)
+
+
+def put_folder(word: str, folder: Path | None) -> str:
+    """Return a word of a command with the path of the new folder; other variables are no part of commands."""
+    return word if folder is None else word.replace(f"${{{FOLDER}}}", str(folder))
 
 
 def redaction_for(form: ToolsForm) -> Redaction:

@@ -69,7 +69,11 @@ class RequestForm(_Form):
 class ServerForm(_Form):
     """The MCP server that answers the calls."""
 
-    command: str | None = Field(None, min_length=1, description="The program, which runs in the folder of the file.")
+    command: str | None = Field(
+        None,
+        min_length=1,
+        description="The program, which runs in the folder of the file; ${TRIAL_FOLDER} is a new, empty one.",
+    )
     url: str | None = Field(None, pattern=r"^https?://", description="The address of a server that runs already.")
     state: bool = Field(True, description="Whether calls change later answers: each trial has a server of its own.")
     environment: dict[str, str] = Field(

@@ -17,7 +17,7 @@ from trialbed.files import temporary_folder
 from trialbed.wire.redaction import Redaction, shown_url
 from trialbed_tools._live import LARGEST, ToolsUnreachable
 from trialbed_tools._rpc import ENDING_SECONDS, SECONDS, McpConnection, read_message
-from trialbed_tools._secrets import expand, expand_url, needs_folder
+from trialbed_tools._secrets import expand, expand_url, needs_folder, put_folder
 from trialbed_tools.forms import ServerForm
 from trialbed_tools.located import Located
 
@@ -68,17 +68,17 @@ class ProgramChannel:
         """Start a program.
 
         Args:
-            environment: as the file has it.
+            command, environment: as the file has them.
 
         Raises:
             ToolsUnreachable: it cannot be started.
             UsageError: a variable that it needs is not set.
         """
         resources = ExitStack()
-        own = resources.enter_context(temporary_folder()) if needs_folder(environment) else None
+        own = resources.enter_context(temporary_folder()) if needs_folder((command, *environment.values())) else None
         given = {name: os.environ[name] for name in GIVEN if name in os.environ}
         try:
-            words = shlex.split(command)
+            words = [put_folder(word, own) for word in shlex.split(command)]
             if not words:
                 raise ValueError("it names no program")
             process = await asyncio.create_subprocess_exec(

@@ -128,6 +128,14 @@ async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
         await Trial(path).call(LIST)
 
 
+def test_a_command_names_the_new_folder_too(tmp_path: Path) -> None:
+    serve = f"'echo $0 > place; test -d $(dirname $0) && exec {sys.executable} -I {SERVER}'"
+    list_server(ServerForm(command=f"sh -c {serve} ${{TRIAL_FOLDER}}/cart"), tmp_path, {}, Redaction(()))
+    place = Path((tmp_path / "place").read_text(encoding="utf-8").strip())
+    assert place.is_absolute()
+    assert not place.parent.exists()
+
+
 def test_a_server_lists_its_tools(tmp_path: Path) -> None:
     form = ServerForm(command=f"{sys.executable} -I {SERVER}")
     found = list_server(form, tmp_path, {}, Redaction(()))
