@@ -72,8 +72,14 @@ def import_command(
         shown = shown_url(source) if is_url(source) else source
         content = file_content(found, shown, answers or "schema", only)
     else:
+        from trialbed.views import printable
+        from trialbed.wire.redaction import shown_url
+        from trialbed_tools._loading import is_url
         from trialbed_tools.mcp_imports import import_server, server_fields
+        from trialbed_tools.servers import IMPORT_SECONDS
 
+        shown = shown_url(str(mcp)) if is_url(str(mcp)) else str(mcp)
+        click.echo(printable(f"waiting for {shown} to list its tools, for up to {IMPORT_SECONDS:g} s"), err=True)
         server = server_fields(str(mcp), environment, has_state=not stateless)
         found, content = import_server(server, output.absolute().parent, answers or "live", only)
     write_tools(content, output)

@@ -36,6 +36,9 @@ LOOK_SECONDS = 0.5
 TAIL = 2_000
 """Characters of its standard error that a message has."""
 
+IMPORT_SECONDS = 30.0
+"""For the list of a server's tools, before which somebody waits."""
+
 
 class ProgramChannel:
     """A program that speaks MCP over its standard input and output, in a process group of its own.
@@ -191,7 +194,11 @@ def list_server(form: ServerForm, folder: Path, headers: Mapping[str, str], reda
     async def ask() -> list[dict[str, Any]]:
         connection = server_connection(form, folder, headers, redaction)
         try:
-            return await connection.list_tools()
+            async with asyncio.timeout(IMPORT_SECONDS):
+                return await connection.list_tools()
+        except TimeoutError:
+            hint = "if it first downloads a package, start it once by hand"
+            raise ToolsUnreachable(f"the server lists no tools within {IMPORT_SECONDS:g} s; {hint}") from None
         finally:
             await connection.close()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from support.cases import for_each
 from support.live_tools import ADD, FAIL, IMAGE, KEY, LIST, SERVER, VARIABLE, Trial, starts, written
 
@@ -18,6 +19,7 @@ from trialbed.wire.redaction import Redaction
 from trialbed_tools._kept import CallAnswer
 from trialbed_tools._live import LiveBody, ToolsUnreachable, TrialCalls
 from trialbed_tools._rpc import tool_answer
+from trialbed_tools.command import command
 from trialbed_tools.forms import ServerForm
 from trialbed_tools.servers import list_server
 from trialbed_tools.worlds import open_world
@@ -144,6 +146,17 @@ def test_a_server_lists_its_tools(tmp_path: Path) -> None:
         list_server(ServerForm(command="true"), tmp_path, {}, Redaction(()))
     with pytest.raises(ToolsUnreachable, match=r"the server refuses to begin: .*\[redacted\]"):
         list_server(ServerForm(command=f"{sys.executable} -I {SERVER} refuses"), tmp_path, {}, Redaction(["not today"]))
+
+
+def test_a_server_that_is_silent_is_not_waited_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trialbed_tools.servers.IMPORT_SECONDS", 0.1)
+    with pytest.raises(ToolsUnreachable, match=r"sleep 60: the server lists no tools within 0\.1 s; .*by hand"):
+        list_server(ServerForm(command="sleep 60"), tmp_path, {}, Redaction(()))
+
+
+def test_an_import_says_what_it_waits_for(tmp_path: Path) -> None:
+    found = CliRunner().invoke(command, ["import", "--mcp", "true", "-o", str(tmp_path / "shop.yaml")])
+    assert found.stderr.startswith("waiting for true to list its tools, for up to 30 s\n")
 
 
 @for_each(
