@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urljoin
 
+from trialbed.errors import DataError
 from trialbed_tools._addresses import without_user
 from trialbed_tools._imported import FoundTool, FoundTools
 from trialbed_tools._references import NODE, References, Schemas
@@ -47,7 +48,8 @@ def read_openapi(located: Located, address: str) -> FoundTools:
         address: of the document, to which its servers may be relative.
 
     Raises:
-        DataError: it is malformed, or has no operation that can be a tool; names the line and the key.
+        DataError: it is malformed, or has no operation that can be a tool; names the line and the key. An operation
+            that is malformed is left out.
     """
     return _Document(located, address).read()
 
@@ -57,6 +59,7 @@ class _Document:
         self._root = located.value
         self._references = References(located)
         self._address = address.partition("?")[0]
+        self._left_out: list[str] = []
 
     def read(self) -> FoundTools:
         version = self._root["openapi"]
@@ -66,21 +69,21 @@ class _Document:
             )
         info = self._root.get("info")
         words = [info.get(key) for key in ("title", "version")] if isinstance(info, dict) else []
-        tools, left_out = [], []
-        for number, (path, key, operation, item) in enumerate(self._operations()):
+        tools = []
+        for number, (path, key, item) in enumerate(self._operations()):
             if number == MOST:
                 raise self._references.fault(("paths",), f"more than {MOST:,} operations")
             try:
-                tools.append(self._tool(path, key, operation, item))
-            except _LeftOut as error:
-                left_out.append(f"{str(key[-1]).upper()} {path}: {error}")
+                tools.append(self._tool(path, key, item))
+            except (_LeftOut, DataError) as error:
+                self._left_out.append(f"{_name(path, key)}: {error}")
         if not tools:
-            reason = f": {left_out[0]}" if left_out else ""
+            reason = f": {self._left_out[0]}" if self._left_out else ""
             raise self._references.fault(("paths",), f"no operation that can be a tool{reason}")
         title = " ".join(word for word in words if isinstance(word, str)) or "an OpenAPI document"
-        return FoundTools(title, tuple(tools), self._server(self._root, ()), tuple(left_out))
+        return FoundTools(title, tuple(tools), self._server(self._root, ()), tuple(self._left_out))
 
-    def _operations(self) -> Iterator[tuple[str, Key, Mapping[str, Any], Mapping[str, Any]]]:
+    def _operations(self) -> Iterator[tuple[str, Key, Mapping[str, Any]]]:
         """Yield each operation with its path, its place, which is elsewhere behind a reference, and its path's item."""
         paths, _ = self._references.mapping(self._root.get("paths"), ("paths",))
         for path, given in paths.items():
@@ -88,15 +91,18 @@ class _Document:
                 continue
             if not path.startswith("/"):
                 raise self._references.fault(("paths", path), "a path begins with /")
-            item, place = self._references.mapping(given, ("paths", path))
+            try:
+                item, place = self._references.mapping(given, ("paths", path))
+            except DataError as error:
+                self._left_out.append(f"{path}: {error}")
+                continue
             for method in METHODS:
                 if method in item:
-                    key: Key = (*place, method)
-                    operation, _ = self._references.mapping(item[method], key)
-                    yield path, key, operation, item
+                    yield path, (*place, method), item
 
-    def _tool(self, path: str, key: Key, operation: Mapping[str, Any], item: Mapping[str, Any]) -> FoundTool:
+    def _tool(self, path: str, key: Key, item: Mapping[str, Any]) -> FoundTool:
         method = str(key[-1])
+        operation, _ = self._references.mapping(item[method], key)
         schemas = Schemas(self._references, "readOnly")
         arguments = _Arguments(self._references, key)
         for parameter, place in self._parameters(key, operation, item):
@@ -106,7 +112,8 @@ class _Document:
                 raise self._references.fault(key, f"the path has {{{name}}}, and no parameter of this name")
         if "requestBody" in operation:
             body, place = self._references.mapping(operation["requestBody"], (*key, "requestBody"))
-            arguments.add_body(body, place, schemas)
+            if kind := arguments.add_body(body, place, schemas):
+                self._left_out.append(f"the body of {_name(path, key)}, which is {kind!r:.60} and optional")
         server = self._server(operation, key) or self._server(item, key[:-1])
         request = {"method": method.upper(), "path": (server or "") + path, **arguments.request()}
         given = operation.get("operationId")
@@ -241,7 +248,8 @@ class _Arguments:
         if place == "query" and style == "deepObject":
             self._styles[name] = "deep"
 
-    def add_body(self, body: Mapping[str, Any], key: Key, schemas: Schemas) -> None:
+    def add_body(self, body: Mapping[str, Any], key: Key, schemas: Schemas) -> str:
+        """Add the fields of a body; return its type where it cannot be sent, and need not be."""
         content = body.get("content")
         if not isinstance(content, dict) or not content:
             raise self._references.fault((*key, "content"), "a body has a content")
@@ -251,9 +259,10 @@ class _Arguments:
                     given = media.get("schema", {}) if isinstance(media, dict) else {}
                     schema = schemas.schema(given, (*key, "content", kind, "schema"))
                     self._put_body(schema, form, required=body.get("required") is True)
-                    return
+                    return ""
         if body.get("required") is True:
             raise _LeftOut(f"its body is {next(iter(content))!r:.60}")
+        return str(next(iter(content)))
 
     def _put_body(self, schema: dict[str, Any], form: str, *, required: bool) -> None:
         self._body["body"] = form
@@ -304,6 +313,10 @@ def _fields(schema: Mapping[str, Any], *, is_part: bool = False) -> dict[str, An
         properties |= part["properties"] if part else {}
         required += part["required"] if part else []
     return {"properties": {**properties, **(own or {})}, "required": required}
+
+
+def _name(path: str, key: Key) -> str:
+    return f"{str(key[-1]).upper()} {path}"
 
 
 def _description(operation: Mapping[str, Any], item: Mapping[str, Any]) -> str:

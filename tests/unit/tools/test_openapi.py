@@ -234,8 +234,25 @@ FAULTS: list[tuple[Any, str]] = [
     (changed("openapi", value=3), "openapi: version 3 is not OpenAPI 3"),
     (changed("paths", value=[]), "paths: must be an object, and is []"),
     (changed("paths", value={}), "paths: no operation that can be a tool"),
-    (changed("paths", "/orders/{id}", value=None), "paths./orders/{id}: must be an object, and is None"),
     (changed("paths", "orders", value={}), "paths.orders: a path begins with /"),
+    (
+        changed("components", "schemas", "Order", "properties", value=["item"]),
+        "components.schemas.Order.properties: must be an object, and is ['item']",
+    ),
+    (
+        changed("components", "schemas", "Order", "properties", "parts", "items", "$ref", value="#/components/nowhere"),
+        "parts.items.$ref: there is no '#/components/nowhere'",
+    ),
+    (changed("components", "schemas", "Order", "allOf", value={}), "Order.allOf: must be a list, and is {}"),
+    (changed("servers", 0, "variables", value={}), "servers[0].variables: 'host' has no default"),
+    (changed("servers", 0, "url", value="http://[x"), "servers[0].url: 'http://[x' is no address"),
+    (changed("servers", 0, "url", value=7), "servers[0].url: a server has a url"),
+]
+
+
+OPERATION_FAULTS: list[tuple[Any, str]] = [
+    (changed("paths", "/orders/{id}", value=None), "paths./orders/{id}: must be an object, and is None"),
+    (changed("paths", "/orders/{id}", value={"$ref": "#/paths/~1orders~1{id}"}), "/orders/{id}: "),
     (changed(*GET, value="x"), "paths./orders/{id}.get: must be an object, and is 'x'"),
     (changed(*GET, "parameters", value={}), "get.parameters: must be a list, and is {}"),
     (changed(*GET, "parameters", 0, value={"in": "query"}), "get.parameters[0]: the parameter has no name"),
@@ -251,19 +268,7 @@ FAULTS: list[tuple[Any, str]] = [
         changed("paths", "/orders/{id}", "parameters", 0, "$ref", value="other.yaml#/Id"),
         "parameters[0].$ref: 'other.yaml#/Id' is in another document; bundle them",
     ),
-    (
-        changed("components", "schemas", "Order", "properties", value=["item"]),
-        "components.schemas.Order.properties: must be an object, and is ['item']",
-    ),
-    (
-        changed("components", "schemas", "Order", "properties", "parts", "items", "$ref", value="#/components/nowhere"),
-        "parts.items.$ref: there is no '#/components/nowhere'",
-    ),
-    (changed("components", "schemas", "Order", "allOf", value={}), "Order.allOf: must be a list, and is {}"),
     (changed("components", "requestBodies", "Order", value={}), "requestBodies.Order.content: a body has a content"),
-    (changed("servers", 0, "variables", value={}), "servers[0].variables: 'host' has no default"),
-    (changed("servers", 0, "url", value="http://[x"), "servers[0].url: 'http://[x' is no address"),
-    (changed("servers", 0, "url", value=7), "servers[0].url: a server has a url"),
 ]
 
 
@@ -274,6 +279,21 @@ def test_a_fault_is_named_with_file_and_key(tmp_path: Path, document: Any, says:
     assert says in str(raised.value)
     assert str(raised.value).startswith(str(tmp_path / "shop.json"))
     assert len(str(raised.value)) < 500
+
+
+@for_each(("document", "says"), OPERATION_FAULTS)
+def test_an_operation_with_a_fault_is_left_out_and_named(tmp_path: Path, document: Any, says: str) -> None:
+    found = imported(tmp_path, document)
+    assert "find order" in [tool.name for tool in found.tools]
+    (line, *_) = [line for line in found.left_out if says in line]
+    assert f"/orders/{{id}}: {tmp_path / 'shop.json'}" in line
+
+
+def test_a_body_that_cannot_be_sent_and_need_not_be_is_named(tmp_path: Path) -> None:
+    body = {"content": {"text/plain": {"schema": {"type": "string"}}}}
+    found = imported(tmp_path, changed("paths", "/orders", "patch", "requestBody", value=body))
+    assert "patch /orders" in [tool.name for tool in found.tools]
+    assert "the body of PATCH /orders, which is 'text/plain' and optional" in found.left_out
 
 
 def test_a_fault_of_yaml_has_its_line(tmp_path: Path) -> None:
