@@ -105,4 +105,13 @@ def _lines(content: Mapping[str, Any], left_out: tuple[str, ...], output: Path) 
     yield f"  tools: {output.name}"
     yield "  tasks:"
     yield "    - query: …"
-    yield f"      expect: {{calls: [{names[0]}]}}"
+    yield f"      expect: {{calls: [{_call(content['tools'][0]['function'])}]}}"
+
+
+def _call(function: Mapping[str, Any]) -> str:
+    """Return a call as a task has it, with least values for the arguments that are required."""
+    from trialbed_scripted.schemas import minimal_arguments
+
+    arguments = minimal_arguments(function["parameters"])
+    name = str(function["name"])
+    return f"{{{name}: {json.dumps(arguments, ensure_ascii=False)}}}" if arguments else name

@@ -68,6 +68,21 @@ def test_a_document_becomes_a_file_of_tools_for_tasks(definitions: str, tmp_path
     assert {file.name for file in dataset.files} == {"desk.yaml", name}
 
 
+def test_the_call_of_the_hint_is_one_that_the_tool_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    properties = {"name": {"type": "string"}, "status": {"enum": ["sold", "new"]}, "tag": {"type": "string"}}
+    schema = {"type": "object", "properties": properties, "required": ["name", "status"]}
+    Path("tools.json").write_text(json.dumps([{"name": "updatePet", "parameters": schema}]), encoding="utf-8")
+    out = run("tools.json", "-o", "pets.yaml")
+    hint = [line.removeprefix("  ") for line in out.partition("bench run --dataset FILE.yaml\n")[2].splitlines()]
+    Path("desk.yaml").write_text("\n".join(hint), encoding="utf-8")
+    (query,) = open_dataset("desk.yaml", tmp_path).queries()
+    (call,) = query.gold_calls
+    assert call.arguments is not None
+    assert call.arguments["status"] == "sold"
+    assert call.arguments.keys() == {"name", "status"}
+
+
 def test_some_tools_are_chosen_by_name_and_a_model_may_answer(definitions: str, tmp_path: Path) -> None:
     found = json.loads(run(definitions, "-o", "shop.yaml", "--only", "find_*", "--answers", "model", "--json"))
     assert found == {"file": "shop.yaml", "tools": ["find_order", "find_order_2"], "left_out": []}
