@@ -40,10 +40,10 @@ def checks_of(theme: ModuleType) -> tuple[Check, ...]:
     return tuple(check for item in items for check in item if isinstance(check, Check))
 
 
-LAST = "only_the_rig_is_talked_to"
+_LAST = "only_the_rig_is_talked_to"
 
 CHECKS: tuple[Check, ...] = tuple(
-    sorted((check for theme in THEMES for check in checks_of(theme)), key=lambda check: check.name == LAST)
+    sorted((check for theme in THEMES for check in checks_of(theme)), key=lambda check: check.name == _LAST)
 )
 """Every check, in the order in which they are run: invariants after all whose trials they look at, contacts last."""
 

@@ -107,10 +107,11 @@ def command(
     if as_json:
         print_json(found.as_json())
     else:
-        _print(found)
+        print_plan(found)
 
 
-def _print(found: QueryPlan) -> None:
+def print_plan(found: QueryPlan) -> None:
+    """Print a plan as tables."""
     from trialbed.views import Table, print_tables
 
     tables = [

@@ -12,7 +12,7 @@ from trialbed.prices import read_prices
 from trialbed.records import HelperUse, Usage
 from trialbed.report.comparison import HelperTotals, Side, run_pairs
 from trialbed_evaluation.planning import EVERY, QueryPlan, QueryPlanOptions, plan, plan_sides
-from trialbed_evaluation.planning.command import _print
+from trialbed_evaluation.planning.command import print_plan
 
 TRIALS, QUERIES = 80, 40
 
@@ -76,9 +76,9 @@ def test_helpers_cost_what_they_did_or_at_the_price_that_is_given(sides: list[Si
 
 def test_costs_of_helpers_alone_are_said_to_be_that(sides: list[Side], capsys: pytest.CaptureFixture[str]) -> None:
     judge, left_out = used("judge", "grader", cost=8.0), "USD: without the models of a, b, whose prices are not known"
-    _print(planned(sides, judge))
+    print_plan(planned(sides, judge))
     assert left_out in capsys.readouterr().out
-    _print(planned(sides, judge, prices={EVERY: read_prices("1,1")}))
+    print_plan(planned(sides, judge, prices={EVERY: read_prices("1,1")}))
     assert left_out not in capsys.readouterr().out
 
 
