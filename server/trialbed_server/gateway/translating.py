@@ -58,27 +58,29 @@ def count_tokens(request: ModelRequest) -> dict[str, int]:
 async def _translate(
     upstream: Upstream, request: ProxiedRequest, writer: ResponseWriter, follow: Callable[[ModelRequest], str]
 ) -> bool:
-    """Ask the endpoint in the dialects that it may speak; return False if it refuses all in which it can be asked."""
+    """Ask the endpoint in the dialects that it may speak; return False if it speaks none of them."""
     read, own, model = request.read, request.spoken.NAME, request.named
     problem = follow(read)
     if problem:
         await writer.error(problem, 400, "invalid_request_error", "request", code=read.problem_code or None)
         return True
-    goals = _goals(upstream, model, own)
-    for goal in goals:
+    unwritable: list[tuple[Dialect, str]] = []
+    for goal in _goals(upstream, model, own):
         try:
             translated = _translate_for(request, goal)
         except ValueError as error:
-            problem = problem or f"{error}, and the model's endpoint does not speak {own.replace('_', ' ')}"
+            why = f"{error}, and the model's endpoint does not speak {own.replace('_', ' ')}"
+            unwritable.append((goal, why))
             continue
         tentative = (model, goal.NAME) not in upstream.spoken
         if await _ask(upstream, request, replace(translated, tentative=tentative), writer):
             return True
-    if problem and any((model, goal.NAME) in upstream.spoken for goal in goals):
-        await writer.error(problem, 400, "invalid_request_error", "request")
-        return True
-    # Where the endpoint has answered nothing, the address or the model may as well be wrong as the dialect.
-    if own == CHAT and not problem:
+    # Where the endpoint speaks none of them either, the address or the model is wrong, and not the request.
+    for goal, why in unwritable:
+        if await upstream.speaks(request, goal, writer.exchange):
+            await writer.error(why, 400, "invalid_request_error", "request")
+            return True
+    if own == CHAT and not unwritable:
         upstream.sought.add((model, own))
     return False
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from types import TracebackType
@@ -12,7 +13,7 @@ from typing import Self
 
 from trialbed.records import EndpointStatus
 from trialbed.wire import TRANSIENT, RetryWaits, retry_after
-from trialbed.wire.dialects import CHAT
+from trialbed.wire.dialects import CHAT, Dialect
 from trialbed_server._aiohttp import aiohttp
 from trialbed_server._clock import Clock
 from trialbed_server.gateway.attempts import FailedAttempt
@@ -131,6 +132,16 @@ class Upstream:
         """Return whether a model is known not to answer in a dialect."""
         # Of two requests at the same time, one may be refused in a dialect in which the other is answered.
         return (model, name) in self.lacking and (model, name) not in self.spoken
+
+    async def speaks(self, request: ProxiedRequest, goal: Dialect, exchange: RecordedExchange) -> bool:
+        """Return whether a request's model answers a plain one in a dialect in which the request cannot be written."""
+        if (request.named, goal.NAME) in self.spoken:
+            return True
+        plain = replace(request, model=request.named, spoken=goal)
+        if not request.named or not await self._answers_plainly(plain, exchange):
+            return False
+        self.spoken.add((request.named, goal.NAME))
+        return True
 
     async def forward(self, request: ProxiedRequest, writer: ResponseWriter) -> bool:
         """Send a request on and its answer back, piece by piece; return False if a dialect was tried in vain.

@@ -255,6 +255,21 @@ async def test_a_wrong_address_is_not_the_fault_of_a_request_that_no_other_diale
     assert (call.translated, call.cause) == ("", "endpoint")
 
 
+@pytest.mark.parametrize("endpoint", ["messages"], indirect=True)
+async def test_what_the_endpoints_dialect_lacks_is_named_also_in_the_first_request(
+    serve: Serve, endpoint: OneDialect
+) -> None:
+    client = await opened(serve, endpoint)
+    for _ in range(2):
+        refused = await ask(client, CHAT, [USER], logprobs=True, top_logprobs=2)
+        assert refused.problem is not None
+        assert "Messages have no counterpart of 'top_logprobs'" in refused.problem.message
+    # A plain request has shown that it speaks that, once.
+    assert [asked["model"] for asked in endpoint.asked] == ["real"]
+    calls = WireLog.model_validate(await closed(client)).model_calls
+    assert [(call.status, call.cause) for call in calls] == [(400, "request")] * 2
+
+
 class TwoModels(OneDialect):
     """An endpoint with two models, each of which speaks another dialect."""
 
