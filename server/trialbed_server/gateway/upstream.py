@@ -306,8 +306,9 @@ class Upstream:
             request, answer.status, exchange
         )
         if maybe_unspoken and not provoked:
-            # It is asked in another dialect before anybody is blamed.
-            self.circuit.completed(answered=False)
+            # It is asked in another dialect before anybody is blamed. That may be as vain, and does not excuse others.
+            if self.circuit.is_open:
+                self.circuit.completed(answered=False)
             whole = answer.status, headers, body
             return FailedAttempt(answer.status, said, whole, transient=False, unspoken=True)
         failure = FailedAttempt(
