@@ -42,6 +42,7 @@ ARROWS: dict[tuple[str, str], str] = {
     ("trialbed_testing", "trialbed_pages"): "a trial that failed is kept as a page",
     ("trialbed_testing", "trialbed_scripted"): "a script is a model of a test",
     ("trialbed_testing", "trialbed_plugins.recordings"): "the answers of real models are recorded",
+    ("trialbed_tools", "trialbed_scripted.schemas"): "an import shows a call with arguments that its tool takes",
     ("trialbed_server", "trialbed_scripted"): "the gateway plays scripted models; the server simulates vendors",
 }
 """(what imports, what it imports): why a package builds on another product's public names. All import core."""
