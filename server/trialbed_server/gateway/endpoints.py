@@ -215,7 +215,7 @@ class Gateway:
         upstream = self._upstream_of(trial)
         if upstream is None or self._answers_here(trial):
             return self._answers_here(trial)
-        return upstream.lacks(_own_name(trial, exchange.request), exchange.dialect.NAME)
+        return upstream.dialects.lacks(_own_name(trial, exchange.request), exchange.dialect.NAME)
 
     def _answers_here(self, trial: OpenTrial | None) -> bool:
         """Return whether a trial's model answers in the gateway, which does more than keep the endpoint's answers."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from typing import Any
 
 from starlette.types import Receive, Send
 
 from trialbed.records import Cause
 from trialbed_scripted import Response
+from trialbed_server._aiohttp import aiohttp
 from trialbed_server.gateway.exchange import RecordedExchange
 
 Header = tuple[bytes, bytes]
@@ -23,6 +24,9 @@ FINAL: Header = (b"x-should-retry", b"false")
 NOT_CACHED: Header = (b"cache-control", b"no-cache")
 EVENTS = "text/event-stream"
 EVENTS_TYPE: Header = (b"content-type", b"text/event-stream; charset=utf-8")
+
+REST = 1.0
+"""Seconds within which a connection is at its end after an answer that is over, so that it can be used again."""
 
 
 class ResponseWriter:
@@ -122,3 +126,14 @@ async def _end(*tasks: asyncio.Task[None]) -> None:
     for task in tasks:
         with contextlib.suppress(asyncio.CancelledError):
             await task
+
+
+async def next_piece(pieces: AsyncIterator[bytes], writer: ResponseWriter) -> bytes | None:
+    """Return the next piece of an answer, None at its end; one that is over may end as it will."""
+    try:
+        async with asyncio.timeout(REST if writer.over else None):
+            return await anext(pieces, None)
+    except (aiohttp.ClientError, OSError):
+        if writer.over:
+            return None
+        raise

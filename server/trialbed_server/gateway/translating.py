@@ -41,8 +41,8 @@ async def forward(
     if not request.asks:
         await upstream.forward(request, writer)
         return
-    if not upstream.lacks(*key):
-        tentative = key not in upstream.spoken and key not in upstream.sought
+    if not upstream.dialects.lacks(*key):
+        tentative = key not in upstream.dialects.answered and key not in upstream.dialects.sought
         if await upstream.forward(replace(request, tentative=tentative), writer):
             return
     if not await _translate(upstream, request, writer, follow):
@@ -72,7 +72,7 @@ async def _translate(
             why = f"{error}, and the model's endpoint does not speak {own.replace('_', ' ')}"
             unwritable.append((goal, why))
             continue
-        tentative = (model, goal.NAME) not in upstream.spoken
+        tentative = (model, goal.NAME) not in upstream.dialects.answered
         if await _ask(upstream, request, replace(translated, tentative=tentative), writer):
             return True
     # Where the endpoint speaks none of them either, the address or the model is wrong, and not the request.
@@ -81,14 +81,14 @@ async def _translate(
             await writer.error(why, 400, "invalid_request_error", "request")
             return True
     if own == CHAT and not unwritable:
-        upstream.sought.add((model, own))
+        upstream.dialects.sought.add((model, own))
     return False
 
 
 def _goals(upstream: Upstream, model: str, own: str) -> list[Dialect]:
     """Return the dialects in which a model may be asked: the first that it has answered in, else all others."""
-    others = [name for name in GOALS if name != own and not upstream.lacks(model, name)]
-    known = [name for name in others if (model, name) in upstream.spoken]
+    others = [name for name in GOALS if name != own and not upstream.dialects.lacks(model, name)]
+    known = [name for name in others if (model, name) in upstream.dialects.answered]
     return [dialect(name) for name in known[:1] or others]
 
 
@@ -110,7 +110,7 @@ async def _ask(upstream: Upstream, request: ProxiedRequest, asked: ProxiedReques
         writer.exchange.translated = ""
         return False
     if answer.complete:
-        upstream.lacking.add((request.named, request.spoken.NAME))
+        upstream.dialects.refused.add((request.named, request.spoken.NAME))
     elif not writer.started:
         await writer.error("the model's endpoint broke its answer off", 502, "upstream_error", "endpoint")
     return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -33,17 +33,15 @@ from trialbed_server.gateway.exchange import RecordedExchange
 from trialbed_server.gateway.pacing import Pace, PacedTurn
 from trialbed_server.gateway.plain import PlainRequests
 from trialbed_server.gateway.redaction import Redactor
-from trialbed_server.gateway.response import FINAL, ResponseWriter
+from trialbed_server.gateway.response import FINAL, ResponseWriter, next_piece
 from trialbed_server.gateway.retries import RetryBudget
+from trialbed_server.gateway.spoken import SpokenDialects
 
 READ = 2000
 """Bytes of an error's body that may say that a model is missing."""
 
 SHOWN = 300
 """Bytes of an error's body that its message shows."""
-
-REST = 1.0
-"""Seconds within which a connection is at its end after an answer that is over, so that it can be used again."""
 
 CONNECTIONS = 3
 """Attempts to connect to an endpoint that never answered; a wrong address should be reported soon."""
@@ -54,9 +52,6 @@ REFUSALS = 3
 REMEMBERED = 10_000
 """Requests that are remembered because the endpoint failed at them."""
 
-Spoken = tuple[str, str]
-"""A model and the name of a dialect."""
-
 
 class Upstream:
     """Forwards requests and streams the answers through; an async context manager.
@@ -66,9 +61,7 @@ class Upstream:
 
     Attributes:
         circuit: the endpoint's circuit breaker.
-        spoken: the models that have answered, each with the dialect; an endpoint may serve several in different ones.
-        lacking: those that do not answer in a dialect.
-        sought: those for which another dialect was sought in vain, with that of the request.
+        dialects: in which its models answer.
         pace: when requests are sent.
     """
 
@@ -91,9 +84,7 @@ class Upstream:
         self._waiting = 0
         self._arrivals = count(1)
         self.circuit = Circuit(clock, policy.patience)
-        self.spoken: set[Spoken] = set()
-        self.lacking: set[Spoken] = set()
-        self.sought: set[Spoken] = set()
+        self.dialects = SpokenDialects()
         self.pace = pace or Pace(clock, patience=policy.patience)
         self._plain = PlainRequests(connection, self.pace)
 
@@ -128,19 +119,14 @@ class Upstream:
             at_a_time=self.pace.limit,
         )
 
-    def lacks(self, model: str, name: str) -> bool:
-        """Return whether a model is known not to answer in a dialect."""
-        # Of two requests at the same time, one may be refused in a dialect in which the other is answered.
-        return (model, name) in self.lacking and (model, name) not in self.spoken
-
     async def speaks(self, request: ProxiedRequest, goal: Dialect, exchange: RecordedExchange) -> bool:
         """Return whether a request's model answers a plain one in a dialect in which the request cannot be written."""
-        if (request.named, goal.NAME) in self.spoken:
+        if (request.named, goal.NAME) in self.dialects.answered:
             return True
         plain = replace(request, model=request.named, spoken=goal)
         if not request.named or not await self._answers_plainly(plain, exchange):
             return False
-        self.spoken.add((request.named, goal.NAME))
+        self.dialects.answered.add((request.named, goal.NAME))
         return True
 
     async def forward(self, request: ProxiedRequest, writer: ResponseWriter) -> bool:
@@ -251,7 +237,7 @@ class Upstream:
         self._blamed.pop(request.digest, None)
         self._budget.answered()
         self._continued += continued
-        self.spoken.add((request.named, request.spoken.NAME))
+        self.dialects.answered.add((request.named, request.spoken.NAME))
         self._count_tokens(request, turn, writer)
         self.circuit.completed(answered=True)
         return None
@@ -281,7 +267,7 @@ class Upstream:
         try:
             while piece is not None:
                 await writer.write(redactor.feed(piece))
-                piece = await _next(pieces, writer)
+                piece = await next_piece(pieces, writer)
         except (aiohttp.ClientError, OSError):
             # Of an answer that is cut, too, all that came is passed on.
             await writer.write(redactor.flush())
@@ -404,14 +390,3 @@ class Upstream:
         await writer.start(status, headers)
         await writer.write(body)
         await writer.finish()
-
-
-async def _next(pieces: AsyncIterator[bytes], writer: ResponseWriter) -> bytes | None:
-    """Return the next piece of an answer, None at its end; one that is over may end as it will."""
-    try:
-        async with asyncio.timeout(REST if writer.over else None):
-            return await anext(pieces, None)
-    except (aiohttp.ClientError, OSError):
-        if writer.over:
-            return None
-        raise

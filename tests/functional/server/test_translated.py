@@ -12,66 +12,19 @@ from typing import Any
 import httpx
 import pytest
 from openai import AsyncOpenAI, BadRequestError
-from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Route
+from starlette.responses import Response
+from support.one_dialect import OneDialect
 from support.servers import SCHEMA, TOOL, TRIAL, Serve, closed, listening, registration
 
 from trialbed.records import WireLog
 from trialbed.wire import ChatClient, ModelMessage, OfferedTool, Reading
 from trialbed.wire.dialects import CHAT, PATHS, dialect
-from trialbed_scripted import ReceivedRequest, call, policy, say
+from trialbed_scripted import call, say
 
 RESULT = '{"temperature": 48213}'
 PAIRS = [pytest.param(*pair, id="-at-".join(pair)) for pair in permutations(sorted({*PATHS.values()}), 2)]
 OFFERED = OfferedTool(TOOL["name"], "d", SCHEMA)
-
-
-class OneDialect:
-    """An endpoint of a model that calls the tool; it knows no path but that of its dialect."""
-
-    def __init__(self, spoken: str) -> None:
-        self.url = ""
-        self.spoken = dialect(spoken)
-        self.asked: list[dict[str, Any]] = []
-        self.paths: list[str] = []
-        self.refusal = (404, {"detail": "Not Found"})
-        self.status = 200
-        self.identity = "1"
-        self.counts = True
-        self.streams = True
-        self.events: list[bytes] | None = None
-        self.gate = asyncio.Event()
-        self.gate.set()
-        self.hangs_up = asyncio.Event()
-        self.hangs_up.set()
-        self.app = Starlette(routes=[Route("/v1/{path:path}", self.serve, methods=["GET", "POST", "DELETE"])])
-        self.model: Any = policy("gold", call(TOOL["name"], city="Oslo"))
-
-    async def serve(self, request: Request) -> Response:
-        self.paths.append(request.path_params["path"])
-        if request.path_params["path"] != self.spoken.PATH:
-            return JSONResponse(self.refusal[1], self.refusal[0])
-        if self.status != 200:
-            return JSONResponse({"error": {"message": "too much", "type": "rate_limit_error"}}, self.status)
-        document = await request.json()
-        self.asked.append(document)
-        turn = self.model(ReceivedRequest(len(self.asked), document, dialect=self.spoken.NAME))
-        turn = turn if self.counts else replace(turn, usage=None)
-        answer = turn.answer(model=document["model"], id=self.identity)
-        asked = document if self.streams else {**document, "stream": False}
-        parts = self.spoken.write_answer(answer, self.spoken.read_request(asked))
-        if not asked.get("stream"):
-            return Response(parts[0], media_type="application/json")
-        return StreamingResponse(self.sent(self.events or list(parts)), media_type="text/event-stream")
-
-    async def sent(self, parts: list[bytes]) -> AsyncIterator[bytes]:
-        """All but the last two at once, the rest when the gate is open."""
-        yield b"".join(parts[:-2])
-        await self.gate.wait()
-        yield b"".join(parts[-2:])
-        await self.hangs_up.wait()
 
 
 @pytest.fixture
