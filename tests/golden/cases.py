@@ -110,10 +110,6 @@ CHANGING = {
 
 LIVE = {
     "default": ["run -j 1 --limit 3", "runs", "show latest reference/1"],
-    "sweep": [
-        "run -j 1 --limit 3 --selector bm25 --max-tools 2,8",
-        "run -j 1 --limit 3 --selector bm25 --max-tools 2,8 --json",
-    ],
     "extend": ["run -j 1 --limit 1", "run -j 1 --limit 2 --extend", "run -j 1 --limit 2 --repeat 2 --extend --json"],
     "own-score": ["run -j 1 --limit 2 --fail-under politeness=0.9", "show latest --json", "show latest reference/1"],
 }
