@@ -20,6 +20,7 @@ PATHS = {
     "runs": "/",
     "run": f"/runs/{NEW}",
     "queries": f"/runs/{NEW}/queries?sort=worst",
+    "answers": f"/runs/{NEW}/answers",
     "trial": TRIAL,
     "failed-trial": f"/runs/{NEW}/trial?framework=langgraph%3Anative&query=%22a%2Fb%22",
     "pair": f"/runs/{NEW}/pair?left=reference&right=langgraph%3Anative&query=1",
