@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Query, Request
+from fastapi import Depends, FastAPI, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
@@ -66,6 +67,14 @@ STATIC = {
 }
 
 Page = Annotated[int, Query(ge=1, le=1_000_000)]
+
+
+def _choice(text: str = "", show: str = "all", sort: str = "dataset", page: Page = 1) -> GridFilter:
+    return GridFilter(text, show, sort, page)
+
+
+CHOICE = Depends(_choice)
+"""The choice of queries that an address makes."""
 
 
 def create_app(
@@ -208,37 +217,18 @@ class _Pages:
         run = self._open().run(run_id)
         return self._render("conclusions.html", request, page=run_page(self._cache.of(run), ""))
 
-    def queries(
-        self,
-        request: Request,
-        run_id: str,
-        score: str = "",
-        text: str = "",
-        show: str = "all",
-        sort: str = "dataset",
-        page: Page = 1,
-    ) -> str:
-        run = self._open().run(run_id)
-        figures = self._figures(run, score)
-        found = grid_page(figures, score or figures.headline[0], GridFilter(text, show, sort, page))
-        return self._render("queries.html", request, run=run, page=found)
+    def queries(self, request: Request, run_id: str, score: str = "", chosen: GridFilter = CHOICE) -> str:
+        return self._render("queries.html", request, **self._grid(run_id, score, chosen))
 
-    def answers(
-        self,
-        request: Request,
-        run_id: str,
-        score: str = "",
-        text: str = "",
-        show: str = "all",
-        sort: str = "dataset",
-        page: Page = 1,
-    ) -> str:
+    def answers(self, request: Request, run_id: str, score: str = "", chosen: GridFilter = CHOICE) -> str:
+        grid = self._grid(run_id, score, replace(chosen, size=ANSWERS))
+        more = {"answers": answers_page(grid["page"]), "view": "answers", "writable": self._writable}
+        return self._render("answers.html", request, **grid, **more)
+
+    def _grid(self, run_id: str, score: str, chosen: GridFilter) -> dict[str, Any]:
         run = self._open().run(run_id)
         figures = self._figures(run, score)
-        found = grid_page(figures, score or figures.headline[0], GridFilter(text, show, sort, page, ANSWERS))
-        shown = answers_page(found)
-        more = {"view": "answers", "writable": self._writable}
-        return self._render("answers.html", request, run=run, page=found, answers=shown, **more)
+        return {"run": run, "page": grid_page(figures, score or figures.headline[0], chosen)}
 
     async def annotate(self, request: Request, run_id: str) -> Response:
         """Keep an annotation of a trial, and lead back to the answers."""
