@@ -117,10 +117,10 @@ def load_driver(kind: str, name: str, *contracts: str) -> Any:
     return driver
 
 
-def broken_message(info: DriverInfo, error: BaseException) -> str:
-    """One text that names the driver, its distribution and the cause."""
+def broken_message(info: DriverInfo, error: BaseException, what: str = "cannot be loaded from") -> str:
+    """One text that names the driver, its distribution, what it cannot do, and the cause."""
     return (
-        f"{info.kind}: {info.name!r} of {info.distribution} {info.version} cannot be loaded from "
+        f"{info.kind}: {info.name!r} of {info.distribution} {info.version} {what} "
         f"{info.target}: {type(error).__name__}: {_in_one_line(error)}{own_line(info.target.partition(':')[0], error)}"
     )
 

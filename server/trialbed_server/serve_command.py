@@ -11,6 +11,7 @@ import click
 
 from trialbed.cli.completion import completes, datasets, drivers
 from trialbed.cli.options import FOLDER, FiniteRange, option, plain_option
+from trialbed.cli.plugin_files import DriverOrFile, plugin_option
 from trialbed.cli.sections import SectionedCommand
 from trialbed.cli.setting_options import (
     api_key_env_option,
@@ -57,6 +58,7 @@ SECTIONS = {
         "max_answer",
         "grace",
         "workers",
+        "plugins",
         "log_format",
     ),
 }
@@ -77,6 +79,7 @@ SECTIONS = {
     "-d",
     "--dataset",
     "datasets",
+    type=DriverOrFile("datasets"),
     multiple=True,
     default=("mini",),
     help="Dataset whose Apis to serve; repeatable.",
@@ -84,7 +87,8 @@ SECTIONS = {
 )
 @option(
     "--simulator",
-    metavar="NAME",
+    type=DriverOrFile("simulators"),
+    metavar="NAME|FILE.py:NAME",
     help="Simulator for all Apis. [default: each dataset's own]",
     shell_complete=completes(drivers("simulators")),
 )
@@ -161,6 +165,7 @@ SECTIONS = {
     help="Processes that answer; the calls of a trial reach the one that has it.",
 )
 @option("--log-format", type=click.Choice(["text", "json"]), default="text", help="Format of the log's lines.")
+@plugin_option
 @plain_option("--pages", is_flag=True, help="Show the runs of the store at /pages too, gold answers included.")
 @plain_option(
     "--faults",

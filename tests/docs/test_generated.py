@@ -35,5 +35,5 @@ def test_a_stale_part_would_be_found(
 
 def test_the_default_of_an_option_with_several_values_is_shown_as_it_is_given() -> None:
     text = (DOCS / "reference" / "commands.md").read_text()
-    assert "| `--judge` | `NAME\\|MODEL` | `rule` |" in text
+    assert "| `--judge` | `NAME\\|MODEL\\|FILE.py:NAME` | `rule` |" in text
     assert "| `['" not in text

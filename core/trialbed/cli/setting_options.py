@@ -22,6 +22,7 @@ from trialbed.cli.options import (
     make_option,
     option,
 )
+from trialbed.cli.plugin_files import KINDS, DriverOrFile
 
 if TYPE_CHECKING:
     from trialbed.settings import Declared
@@ -138,6 +139,8 @@ def setting_options(command: Decorated) -> Decorated:
 def _type(declared: Declared) -> click.ParamType[Any]:
     if declared.name in ("commands", "mcp"):
         return LineType()
+    if declared.name in KINDS:
+        return DriverOrFile(KINDS[declared.name])
     if declared.name == "max_tools":
         return NumberOrNumbers()
     if declared.kind is int:

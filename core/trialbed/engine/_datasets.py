@@ -8,8 +8,8 @@ from typing import cast
 
 from trialbed.catalogs import ApiCatalog, open_documents
 from trialbed.contracts import Dataset, DatasetDriver
-from trialbed.drivers import list_drivers, load_driver
-from trialbed.errors import DataError, TrialbedError, UsageError
+from trialbed.drivers import broken_message, driver_info, list_drivers, load_driver
+from trialbed.errors import DataError, DriverBroken, TrialbedError, UsageError
 from trialbed.records import Api, Query, RunConfig
 from trialbed.settings import index_dir
 
@@ -33,7 +33,15 @@ def open_dataset(spec: str, data_dir: Path, mcp: Sequence[str] = (), answers: st
     name, _, test_set = spec.partition(":")
     if looks_like_file(name):
         raise UsageError(f"there is no file {spec}{_close_files(spec)}")
-    return _driver(name, mcp, answers).open(test_set or None, data_dir)
+    try:
+        dataset = _driver(name, mcp, answers).open(test_set or None, data_dir)
+        dataset.queries()
+    except TrialbedError:
+        raise
+    except Exception as error:
+        info = driver_info("datasets", name)
+        raise DriverBroken(broken_message(info, error, "cannot give its queries from")) from error
+    return dataset
 
 
 def _driver(name: str, mcp: Sequence[str], answers: str | None) -> DatasetDriver:

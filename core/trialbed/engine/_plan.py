@@ -17,6 +17,7 @@ from trialbed.engine._options import NO_OBJECTS, RunObjects, RunOptions
 from trialbed.engine._variations import spread, variations_of
 from trialbed.environments import adapter_digest, adapter_info, runs_here
 from trialbed.errors import DriverNotFound, UsageError
+from trialbed.plugin_files import given_files
 from trialbed.records import (
     COMMON_NAME,
     Api,
@@ -150,6 +151,7 @@ def run_config(
         model_identity=model.identity,
         told_as=_told_as(options, model),
         variations=variations,
+        plugin_files=dict(given_files()),
     )
 
 
@@ -215,8 +217,10 @@ LATEST = 50
 """Number of runs among which one is looked for that a remark is about."""
 
 CODE = ("adapter_versions", "adapter_digests")
+FILES = "plugin_files"
 GROWING = ("frameworks", "commands", "query_ids", "repeat", "variations")
-"""Fields that identify the adapters' code, and those that may grow in a run that is extended."""
+"""Fields that identify the adapters' code, that of plugins in files, and those that may grow in a run that is
+extended."""
 
 
 def find_run(store: Store, prepared: Prepared) -> Run | None:
@@ -281,6 +285,8 @@ def _is_due(own: Sequence[AttemptSummary], options: RunOptions, adapter_digest: 
 
 def why_not_extended(there: RunConfig, here: RunConfig) -> str | None:
     """Return why a run of one configuration does not become one of another by more trials; None if it does."""
+    if files := _changed_files(there, here):
+        return f"{files} changed since it began"
     for name, value in _values(there, without=(*CODE, *GROWING)).items():
         if value != getattr(here, name):
             return f"its {name.replace('_', ' ')} is {value!r}, not {getattr(here, name)!r}"
@@ -299,7 +305,12 @@ def why_not_extended(there: RunConfig, here: RunConfig) -> str | None:
 
 def _latest_of(store: Store, config: RunConfig) -> Run:
     for run in store.runs(limit=None):
-        if _values(run.config, without=CODE) == _values(config, without=CODE):
+        if _values(run.config, without=(*CODE, FILES)) == _values(config, without=(*CODE, FILES)):
+            if files := _changed_files(run.config, config):
+                raise UsageError(
+                    f"--retry-failed: {files} changed since run {run.run_id} began, whose other trials would not "
+                    "be graded alike; leave the option out to start a new run"
+                )
             return run
     raise UsageError("--retry-failed: the store has no run of this configuration; leave the option out to start one")
 
@@ -320,11 +331,19 @@ def _run_to_extend(store: Store, config: RunConfig, wanted: str) -> Run:
 
 def _changed_since(there: RunConfig, here: RunConfig) -> str | None:
     """Return the part that keeps a run of the same settings from being continued: adapters, or Trialbed."""
-    if _values(there, without=(*CODE, "trialbed_version")) != _values(here, without=(*CODE, "trialbed_version")):
+    other = (*CODE, FILES, "trialbed_version")
+    if _values(there, without=other) != _values(here, without=other):
         return None
     if there.trialbed_version != here.trialbed_version:
         return "Trialbed"
-    return _changed_adapters(there, here)
+    return _changed_adapters(there, here) or _changed_files(there, here)
+
+
+def _changed_files(there: RunConfig, here: RunConfig) -> str | None:
+    """The plugins in files that are not the same, in words."""
+    before, now = there.plugin_files, here.plugin_files
+    changed = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
+    return f"the file of {', '.join(changed)}" if changed else None
 
 
 def _changed_adapters(there: RunConfig, here: RunConfig) -> str | None:

@@ -28,6 +28,7 @@ from trialbed.engine._session import RunSession
 from trialbed.engine._tools import selector_driver
 from trialbed.engine._variations import with_endpoints, with_factors
 from trialbed.errors import DataError, UsageError
+from trialbed.plugin_files import given_files
 from trialbed.prices import read_amount
 from trialbed.records import Run
 from trialbed.store import RunChanges, Store, hold_run, record_run
@@ -76,7 +77,8 @@ def prepare(
     dataset = objects.dataset or _open_dataset(options)
     objects = objects.with_dataset(dataset)
     if keeps:
-        options = with_kept_queries(options, dataset, own=objects.dataset is not None)
+        own = objects.dataset is not None or options.dataset.partition(":")[0] in given_files(("datasets",))
+        options = with_kept_queries(options, dataset, own=own)
     else:
         options = replace(options, dataset=dataset.test_set)
     if options.gold_answers and (objects.bodies or not isinstance(objects.simulator, str | None)):

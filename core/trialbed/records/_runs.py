@@ -75,7 +75,13 @@ class Variation(Record):
     max_tools: int | None = None
 
 
-UNUSUAL: dict[str, Json] = {"model_identity": "", "told_as": None, "on_miss": "stop", "variations": {}}
+UNUSUAL: dict[str, Json] = {
+    "model_identity": "",
+    "told_as": None,
+    "on_miss": "stop",
+    "variations": {},
+    "plugin_files": {},
+}
 """Fields of a configuration that are written only where they have another value than this."""
 
 
@@ -97,6 +103,7 @@ class RunConfig(Record, IdentitySettings):
         variations: label -> the settings of frameworks that have some of their own.
         catalog_digest: the SHA-256 of the Apis that the selector chooses from, and ``catalog_apis`` how many they are;
             None for a selector that knows the query's own only.
+        plugin_files: plugin that is a file, by its name in the run -> the first 16 characters of the file's SHA-256.
     """
 
     model_config = ConfigDict(allow_inf_nan=False)
@@ -113,6 +120,7 @@ class RunConfig(Record, IdentitySettings):
     model_identity: str = ""
     told_as: str | None = None
     variations: dict[str, Variation] = Field(default={})
+    plugin_files: dict[str, str] = Field(default={})
 
     def of(self, framework: str) -> RunConfig:
         """The configuration of one framework's trials, with the settings that it has of its own."""

@@ -34,6 +34,7 @@ def metadata(run: Run, framework: str) -> dict[str, Any]:
         "catalog_digest": config.catalog_digest,
         "catalog_apis": config.catalog_apis,
         "environment_digest": run.environment_digest,
+        **({"plugin_files": config.plugin_files} if config.plugin_files else {}),
     }
 
 

@@ -59,8 +59,9 @@ class IdentitySettings:
         tuple[str, ...],
         Setting(
             ("-f", "--framework"),
-            "Framework to run, optionally in another profile than native, or a release of it; repeatable.",
-            metavar="NAME[:PROFILE][==VERSION]",
+            "Framework to run, optionally in another profile than native, or a release of it, or an agent in a file; "
+            "repeatable.",
+            metavar="NAME[:PROFILE][==VERSION]|FILE.py:NAME",
             document="",
         ),
     ] = ("reference",)
@@ -73,7 +74,9 @@ class IdentitySettings:
             document="",
         ),
     ] = ()
-    dataset: Annotated[str, Setting(("-d", "--dataset"), "Queries to run.", metavar="NAME[:TEST_SET]|FILE")] = "mini"
+    dataset: Annotated[
+        str, Setting(("-d", "--dataset"), "Queries to run.", metavar="NAME[:TEST_SET]|FILE|FILE.py:NAME")
+    ] = "mini"
     model: Annotated[
         str,
         Setting(
@@ -115,9 +118,9 @@ class IdentitySettings:
         ),
     ] = "stop"
     repeat: Annotated[int, Ge(1), Setting(("--repeat",), "Trials per framework and query.")] = 1
-    selector: Annotated[str, Setting(("--selector",), "Selector that chooses the offered tools.", metavar="NAME")] = (
-        "query"
-    )
+    selector: Annotated[
+        str, Setting(("--selector",), "Selector that chooses the offered tools.", metavar="NAME|FILE.py:NAME")
+    ] = "query"
     max_tools: Annotated[
         int,
         Ge(1),
@@ -135,7 +138,12 @@ class IdentitySettings:
     ] = ()
     judge: Annotated[
         str,
-        Setting(("--judge",), "Judge that grades the answers.", metavar="NAME|MODEL", document="evaluator_model"),
+        Setting(
+            ("--judge",),
+            "Judge that grades the answers.",
+            metavar="NAME|MODEL|FILE.py:NAME",
+            document="evaluator_model",
+        ),
     ] = "rule"
     judge_votes: Annotated[int, Ge(1), Setting(("--judge-votes",), "Verdicts per answer.")] = 1
     judge_model: Annotated[

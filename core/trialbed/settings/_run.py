@@ -233,7 +233,7 @@ class RunSettings(IdentitySettings):
     note: Annotated[
         str | None, Setting(("--note",), "Text that bench runs and bench show show with the run.", metavar="TEXT")
     ] = None
-    executor: Annotated[str, Setting(("--executor",), "Where workers run.", metavar="NAME")] = "local"
+    executor: Annotated[str, Setting(("--executor",), "Where workers run.", metavar="NAME|FILE.py:NAME")] = "local"
     store: Annotated[
         str, Setting(("--store",), "Where trials are kept. [default: .trialbed/trialbed.db]", metavar="FILE|URL")
     ] = field(default_factory=store_file)

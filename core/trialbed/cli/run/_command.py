@@ -16,6 +16,7 @@ from trialbed.cli.completion import RUNS_AND_FILES, completes, runs
 from trialbed.cli.environments import chosen_environments, env_dir_option, yes_option
 from trialbed.cli.formats import chosen_format, run_format_option
 from trialbed.cli.options import json_option, option, plain_option
+from trialbed.cli.plugin_files import plugin_option
 from trialbed.cli.run._regressions import baseline_sides, check_baseline, regressed
 from trialbed.cli.sections import SectionedCommand
 from trialbed.cli.setting_options import FACTORS, setting_options
@@ -38,6 +39,7 @@ Examples:
   bench run --retry-failed
   bench run --model gpt-4o-mini --base-url https://api.openai.com/v1 --judge gpt-4o-mini
   bench run -f reference -f langgraph --model scripted:gold --model scripted:partial
+  bench run --framework ./agent.py:Agent --judge ./judge.py:Mine --plugin ./scorer.py
   bench run --model llama3.2@http://localhost:11434/v1 --model gpt-4o-mini@https://api.openai.com/v1
 """
 
@@ -91,7 +93,7 @@ SECTIONS = {
         "embedding_model",
         "simulator_model",
     ),
-    "The judge, and the models of helpers": (
+    "The judge, scorers, and the models of helpers": (
         "judge_votes",
         "judge_model",
         "judge_base_url",
@@ -100,6 +102,7 @@ SECTIONS = {
         "max_helper_requests",
         "max_helper_tokens",
         "helper_timeout",
+        "plugins",
     ),
     "Continuing runs, and exit codes": (
         "fresh",
@@ -127,6 +130,7 @@ SECTIONS = {
 
 @click.command("run", cls=SectionedCommand, sections=SECTIONS, epilog=EPILOG)
 @setting_options
+@plugin_option
 @option(
     "--fail-under",
     multiple=True,

@@ -21,12 +21,13 @@ SHARED = {
     "environments",
     "formats",
     "options",
+    "plugin_files",
     "progress",
+    "sections",
+    "setting_options",
     "signals",
     "stored",
     "thresholds",
-    "sections",
-    "setting_options",
 }
 """Modules of what commands share, those of other packages too."""
 

@@ -90,6 +90,19 @@ def test_nothing_is_said_of_finished_runs_of_another_adapter(store: Store, add_r
     assert list(remarks(store, prepared(changed(**OTHER_CODE)))) == []
 
 
+def test_a_run_with_another_plugin_file_is_not_continued_and_says_why(store: Store, add_run: AddRun) -> None:
+    add_run("old", "interrupted", plugin_files={"judge.Mine": "aa", "scorer.py": "bb"})
+    edited = {"plugin_files": {"judge.Mine": "cc", "scorer.py": "bb"}}
+    assert find_run(store, prepared(changed(**edited))) is None
+    said = "the file of judge.Mine changed since run old began: a new run is started"
+    assert list(remarks(store, prepared(changed(**edited)))) == [said]
+    with pytest.raises(UsageError, match=r"the file of judge\.Mine changed since it began"):
+        find_run(store, prepared(changed(**edited), extend="old"))
+    with pytest.raises(UsageError, match=r"--retry-failed: the file of judge\.Mine changed since run old began"):
+        find_run(store, prepared(changed(**edited), retry_failed=True))
+    assert find_run(store, prepared(changed(plugin_files={"judge.Mine": "aa", "scorer.py": "bb"}))) is not None
+
+
 def test_a_run_of_another_trialbed_is_named_too(store: Store, add_run: AddRun) -> None:
     add_run("old", "running", trialbed_version="0.0.9")
     assert list(remarks(store, prepared())) == ["Trialbed changed since run old began: a new run is started"]
@@ -188,6 +201,7 @@ def test_every_setting_that_may_not_change_is_tested() -> None:
         "adapter_digests",
         "told_as",
         "variations",
+        "plugin_files",  # named in words, and tested apart
     }
     assert set(SETTINGS) == set(RunConfig.model_fields) - grow
 

@@ -1,0 +1,69 @@
+"""Options whose values may name a plugin in a file: ``./judge.py:Mine``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from trialbed.cli.options import Decorated, option
+
+KINDS: Mapping[str, str] = {
+    "frameworks": "frameworks",
+    "dataset": "datasets",
+    "judge": "judges",
+    "selector": "selectors",
+    "executor": "executors",
+}
+"""Setting of a run -> the kind of driver that it names."""
+
+
+class DriverOrFile(click.types.StringParamType):
+    """The name of a driver, or one in a file, which is made known under its own name.
+
+    Args:
+        kind: of driver, or ``plugins``.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the name that the driver goes by."""
+        from trialbed.plugin_files import names_file, use_file
+
+        text = super().convert(value, param, ctx)
+        if (ctx is not None and ctx.resilient_parsing) or not names_file(self.kind, text):
+            return text
+        file = use_file(self.kind, text)
+        return f"{file.name}{file.rest}"
+
+
+class FileOfPlugin(click.types.StringParamType):
+    """A file that is a plugin, which is made known; the value stays as it is."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the file as it was given."""
+        from trialbed.plugin_files import PLUGINS, names_file, use_file
+
+        text = super().convert(value, param, ctx)
+        if ctx is not None and ctx.resilient_parsing:
+            return text
+        if not names_file(PLUGINS, text):
+            self.fail(f"{text!r} is not a Python file; an installed plugin is used without being named.", param, ctx)
+        use_file(PLUGINS, text)
+        return text
+
+
+def plugin_option(command: Decorated) -> Decorated:
+    """The option for plugins that are files."""
+    return option(
+        "--plugin",
+        "plugins",
+        type=FileOfPlugin(),
+        multiple=True,
+        metavar="FILE.py",
+        expose_value=False,
+        help="File with hooks, such as a scorer, used beside the installed plugins; repeatable.",
+    )(command)

@@ -1,0 +1,312 @@
+"""Plugins that are one file each, which an option names: ``./judge.py:Mine``.
+
+A file gets metadata like those of an installed distribution, in a folder that is put in front of the search path of
+this process and of those that it starts. So it is found, loaded, isolated and described as any other plugin is. What
+runs is a copy of the file as it was when the command began.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trialbed.errors import UsageError
+from trialbed.installed import load_target, offers
+from trialbed.suggestions import closest, did_you_mean
+from trialbed.tracebacks import own_line
+
+PLUGINS = "plugins"
+"""The kind of what listens to events, which has no name within its file: the module is the plugin."""
+
+MARK = "0+file."
+"""Begins the version of a file, before the first 16 characters of its SHA-256."""
+
+FOLDER = "plugin-files"
+COPY = "content"
+LARGEST = 4 * 2**20
+"""Bytes of a file."""
+
+ENDING = ".py"
+
+_UNUSUAL = re.compile(r"[^A-Za-z0-9_]+")
+
+
+@dataclass(frozen=True)
+class PluginFile:
+    """A file that is a plugin, or has one.
+
+    Attributes:
+        text: as the user wrote it.
+        kind: of driver, or ``plugins``.
+        attribute: the name of the class in it; empty where the module is the plugin.
+        rest: what follows it, such as a test set.
+    """
+
+    text: str
+    kind: str
+    path: Path
+    content: bytes
+    attribute: str = ""
+    rest: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name that the plugin goes by: ``judge.Mine``, or that of its file."""
+        return f"{self._stem}.{self.attribute or 'py'}"
+
+    @property
+    def version(self) -> str:
+        """The version by which a change of the file is noticed."""
+        return f"{MARK}{hashlib.sha256(self.content).hexdigest()[:16]}"
+
+    @property
+    def module(self) -> str:
+        """The name by which it is imported."""
+        return f"{'' if self._stem[0].isalpha() else '_'}{self._stem}_{self.version.removeprefix(MARK)}"
+
+    @property
+    def target(self) -> str:
+        """The target of its entry point."""
+        return f"{self.module}:{self.attribute}" if self.attribute else self.module
+
+    @property
+    def distribution(self) -> str:
+        """The name of its distribution."""
+        return f"{self._stem}.py-{self.attribute}" if self.attribute else f"{self._stem}.py"
+
+    @property
+    def _stem(self) -> str:
+        return _UNUSUAL.sub("_", self.path.stem) or "plugin"
+
+
+def names_file(kind: str, text: str) -> bool:
+    """Return whether a text names a plugin in a file, and not an installed one."""
+    return text.endswith(ENDING) if kind == PLUGINS else bool(_split(text)[1])
+
+
+def use_file(kind: str, text: str) -> PluginFile:
+    """Make a plugin in a file known to this process and to those that it starts.
+
+    Args:
+        kind: of driver, or ``plugins``.
+        text: ``FILE.py:NAME``, for a dataset also ``FILE.py:NAME:TEST_SET``; ``FILE.py`` for a plugin.
+
+    Raises:
+        UsageError: the file cannot be read, or has no such plugin; says where, with the line.
+    """
+    file = _read(kind, text)
+    _check_name(file)
+    taken = {offer.target for offer in offers(_group(kind)) if offer.name == file.name} - {file.target}
+    if taken:
+        raise UsageError(f"{text}: another plugin is called {file.name!r}; rename the file")
+    folder = str(_installed_folder(file))
+    _put_in_front(folder)
+    try:
+        _check(file)
+    except UsageError:
+        _take_away(folder)
+        raise
+    return file
+
+
+def given_files(kinds: tuple[str, ...] = ("datasets", "judges", PLUGINS, "selectors")) -> Mapping[str, str]:
+    """The plugins of this process that are files: name -> the first 16 characters of its SHA-256."""
+    return dict(sorted(_given(kinds)))
+
+
+def run_copy(space: dict[str, Any], original: str) -> None:
+    """Run the copy of a file in the module that stands for it; called by that module.
+
+    Tracebacks name the file itself, and modules beside it are found, after all others.
+
+    Args:
+        space: of the module.
+    """
+    copy = Path(space["__file__"]).with_name(COPY)
+    folder = str(Path(original).parent)
+    if folder not in sys.path:
+        sys.path.append(folder)
+    space["__file__"] = original
+    exec(compile(copy.read_bytes(), original, "exec"), space)  # noqa: S102 - it is the file that the user gave
+
+
+def _given(kinds: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    for kind in kinds:
+        for offer in offers(_group(kind)):
+            if offer.version.startswith(MARK):
+                yield offer.name, offer.version.removeprefix(MARK)
+
+
+def _group(kind: str) -> str:
+    return f"trialbed.{kind}"
+
+
+def _split(text: str) -> tuple[str, str, str]:
+    """Return the path, the name and what follows it; no name where the text has another form."""
+    path, found, more = text.partition(f"{ENDING}:")
+    name, colon, rest = more.partition(":")
+    return (f"{path}{ENDING}", name, colon + rest) if path and found and name.isidentifier() else (text, "", "")
+
+
+def _read(kind: str, text: str) -> PluginFile:
+    place, name, rest = (text, "", "") if kind == PLUGINS else _split(text)
+    path = Path(place).expanduser().absolute()
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(LARGEST + 1)
+    except OSError as error:
+        raise UsageError(f"{text}: {path} cannot be read: {error.strerror}{_close_file(path)}") from error
+    if len(content) > LARGEST:
+        raise UsageError(f"{text}: {path} has more than {LARGEST >> 20} MiB")
+    return PluginFile(text, kind, path, content, name, rest)
+
+
+def _close_file(path: Path) -> str:
+    try:
+        names = [file.name for file in path.parent.glob("*.py")]
+    except OSError:
+        return ""
+    return did_you_mean(closest(path.name, names))
+
+
+def _check_name(file: PluginFile) -> None:
+    """See that the file can be compiled, and has the name; nothing of it runs."""
+    body = _tree(file).body
+    if not file.attribute or file.attribute in {name for node in body for name in _bound(node)}:
+        return
+    classes = [node.name for node in body if isinstance(node, ast.ClassDef)]
+    close = did_you_mean(closest(file.attribute, classes))
+    has = f" Its classes are {', '.join(classes)}." if classes else " It has no class."
+    raise UsageError(f"{file.text}: {file.path} has no {file.attribute!r}{close}{has}")
+
+
+def _tree(file: PluginFile) -> ast.Module:
+    try:
+        return ast.parse(file.content, str(file.path))
+    except (SyntaxError, ValueError) as error:
+        raise UsageError(f"{file.text}: {_in_words(file, error)}") from error
+
+
+def _bound(node: ast.stmt) -> Iterator[str]:
+    """Yield the names that a statement of a module, and the statements in it, may give a value."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.ClassDef | ast.FunctionDef):
+            yield inner.name
+        elif isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+            yield inner.id
+        elif isinstance(inner, ast.ImportFrom):
+            yield from (alias.asname or alias.name for alias in inner.names)
+
+
+def _in_words(file: PluginFile, error: BaseException) -> str:
+    text = error.msg if isinstance(error, SyntaxError) else error
+    return f"{type(error).__name__}: {text}{own_line(file.module, error)}"
+
+
+def _check(file: PluginFile) -> None:
+    """Load the plugin and compare it with its contract; a framework is loaded by its worker alone."""
+    if file.kind == "frameworks":
+        return
+    try:
+        thing = load_target(file.target)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise UsageError(f"{file.text} cannot be loaded: {_in_words(file, error)}") from error
+    problems = _hook_problems(file, thing) if file.kind == PLUGINS else _driver_problems(file, thing)
+    if problems:
+        raise UsageError(f"{file.text} does not fit its contract: {'; '.join(problems)}")
+
+
+def _driver_problems(file: PluginFile, thing: Any) -> list[str]:
+    from trialbed.conformity import driver_problems
+
+    found = [problem.removesuffix("; correct the entry point") for problem in driver_problems(file.kind, thing)]
+    where = _line_of(file, file.attribute)
+    return [problem if "(File " in problem else problem + where for problem in found]
+
+
+def _hook_problems(file: PluginFile, module: Any) -> list[str]:
+    import pluggy
+
+    from trialbed.plugins import empty_manager
+
+    manager = empty_manager()
+    try:
+        manager.register(module, file.name)
+        manager.check_pending()
+    except (pluggy.PluginValidationError, ValueError) as error:
+        text = " ".join(str(error).replace(repr(module), file.name).split())
+        named = next((name for name in vars(module) if repr(name) in text), "")
+        return [text + _line_of(file, named)]
+    if not manager.get_hookcallers(module):
+        return [f"it has no hook: mark its functions with @trialbed.hookimpl{_line_of(file, '')}"]
+    return []
+
+
+def _line_of(file: PluginFile, name: str) -> str:
+    """The line where a class or function of the file begins, in brackets; the first one where there is none."""
+    named = (node for node in _tree(file).body if getattr(node, "name", None) == name)
+    return f' (File "{file.path}", line {next((node.lineno for node in named), 1)})'
+
+
+def _installed_folder(file: PluginFile) -> Path:
+    """The folder with the file's metadata and its copy; made where it is not there yet."""
+    from trialbed.files import make_private_folder
+    from trialbed.settings import state_dir
+
+    key = hashlib.sha256(f"{file.path}\n{file.kind}\n{file.target}\n{file.version}".encode("utf-8", "replace"))
+    folder = (state_dir() / FOLDER / key.hexdigest()[:16]).absolute()
+    if folder.is_dir():
+        return folder
+    try:
+        make_private_folder(folder.parent)
+        made = Path(tempfile.mkdtemp(dir=folder.parent))
+        _write(file, made)
+        made.rename(folder)
+    except OSError as error:
+        if not folder.is_dir():  # another process was quicker
+            raise UsageError(f"{folder} cannot be written: {error.strerror}; set TRIALBED_STATE_DIR") from error
+        shutil.rmtree(made, ignore_errors=True)
+    return folder
+
+
+def _write(file: PluginFile, folder: Path) -> None:
+    name = _UNUSUAL.sub("_", file.distribution)
+    metadata = folder / f"{name}-{file.version}.dist-info"
+    package = folder / file.module
+    metadata.mkdir()
+    package.mkdir()
+    (metadata / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {file.distribution}\nVersion: {file.version}\n", encoding="utf-8"
+    )
+    (metadata / "entry_points.txt").write_text(
+        f"[{_group(file.kind)}]\n{file.name} = {file.target}\n", encoding="utf-8"
+    )
+    (metadata / "top_level.txt").write_text(f"{file.module}\n", encoding="utf-8")
+    (package / COPY).write_bytes(file.content)
+    (package / "__init__.py").write_text(
+        f"from trialbed.plugin_files import run_copy\n\nrun_copy(globals(), {str(file.path)!r})\n", encoding="utf-8"
+    )
+
+
+def _put_in_front(folder: str) -> None:
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    folders = [part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part and part != folder]
+    os.environ["PYTHONPATH"] = os.pathsep.join([folder, *folders])
+
+
+def _take_away(folder: str) -> None:
+    sys.path[:] = [entry for entry in sys.path if entry != folder]
+    folders = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    os.environ["PYTHONPATH"] = os.pathsep.join(part for part in folders if part != folder)
