@@ -66,7 +66,7 @@ def read(text: str) -> Text:
     return _read_short(text) if len(text) <= SHORT else _read_long(text)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def _read_short(text: str) -> Text:
     return Text(text)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice, zip_longest
 from typing import Any
 
 from trialbed.evidence import Passages, evidence_values
 from trialbed.integrity._encoded import decoded_texts
-from trialbed.records import ModelCall, Query, ToolSpec, WireLog
+from trialbed.records import Json, ModelCall, Query, ToolSpec, WireLog
 from trialbed.texts import json_leaves
 from trialbed.tool_calls import MAX_VALUES
 from trialbed.wire import recorded_answer, recorded_request
@@ -28,20 +29,23 @@ def answer_key(query: Query, wire: WireLog, tools: Sequence[ToolSpec] = ()) -> t
     Neither the task, the documentation of its Apis, a result nor an answer of the model has them: the framework knows
     them from the dataset. None where it is one name or number alone, which may stand in a prompt by chance.
     """
-    known = [query.text, *_documentation(query, tools)]
-    left = [value for value in dict.fromkeys(_gold(query)) if not Passages(known).mention(value)]
+    documented = dict.fromkeys(_documentation(query, tools))
+    known = _read_known(tuple(documented))
+    left = [value for value in dict.fromkeys(_gold(query)) if not known.mention(value)]
     found: list[str] = []
-    seen: set[str] = set()
+    seen, before_it = set(documented), dict[str, Json]()
     for turn in sorted(wire.model_calls, key=lambda turn: turn.started) if left else ():
         request = recorded_request(turn)
         if request is None or failed(turn):
             continue
-        new = set(_texts(dict(request.document))) - seen
+        new = {text for part in _new_parts(request.document, before_it) for text in _texts(part)} - seen
         seen |= new
-        shown, before = Passages(new), Passages(_earlier(wire, turn.started))
-        given = [value for value in left if shown.mention(value) and not before.mention(value)]
-        found += given
-        left = [value for value in left if value not in given and not before.mention(value)]
+        before_it = dict(request.document)
+        shown = Passages(_with_decoded(new))
+        if given := [value for value in left if shown.mention(value)]:
+            before = Passages(_earlier(wire, turn.started))
+            found += [value for value in given if not before.mention(value)]
+            left = [value for value in left if value not in given]
     return tuple(found) if len(found) > 1 or any(CODE.fullmatch(value) for value in found) else ()
 
 
@@ -50,18 +54,35 @@ def _gold(query: Query) -> Iterator[str]:
     return (value for value in islice([*values, *query.reference_facts], MAX_VALUES) if len(value) >= SHORTEST)
 
 
+@lru_cache(maxsize=256)
+def _read_known(texts: tuple[str, ...]) -> Passages:
+    """Return the texts of a task, read once for all trials of it."""
+    return Passages(_with_decoded(texts))
+
+
 def _documentation(query: Query, tools: Sequence[ToolSpec]) -> Iterator[str]:
+    yield query.text
     for api in query.apis:
         yield from _texts(api.model_dump(mode="json"))
     for tool in tools:
         yield from _texts([tool.name, tool.description, tool.parameters])
 
 
+def _new_parts(document: Mapping[str, Json], earlier: Mapping[str, Json]) -> Iterator[Json]:
+    """Yield the parts of a request that an earlier one does not have at their place; most repeat all that was said."""
+    for name, value in document.items():
+        known = earlier.get(name)
+        if isinstance(value, list) and isinstance(known, list):
+            yield from (item for item, old in zip_longest(value, known[: len(value)]) if item != old)
+        elif value != known:
+            yield value
+
+
 def _earlier(wire: WireLog, time: float) -> Iterator[str]:
     """Yield all that Apis had returned and that the model had written at a time."""
     for call in wire.api_calls:
         if call.started + call.duration <= time:
-            yield from _texts([call.response, call.error])
+            yield from _with_decoded(_texts([call.response, call.error]))
             yield " ".join(evidence_values(call.response))
     for turn in wire.model_calls:
         if turn.started + turn.duration <= time:
@@ -77,10 +98,12 @@ def model_words(turn: ModelCall) -> Iterator[str]:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield every text and number in a value, and the texts that are encoded in them."""
-    for leaf in json_leaves(value):
-        if isinstance(leaf, str):
-            yield leaf
-            yield from decoded_texts(leaf)
-        elif leaf is not None:
-            yield str(leaf)
+    """Yield every text and number in a value."""
+    return (leaf if isinstance(leaf, str) else str(leaf) for leaf in json_leaves(value) if leaf is not None)
+
+
+def _with_decoded(texts: Iterable[str]) -> Iterator[str]:
+    """Yield texts, and those that are encoded in them."""
+    for text in texts:
+        yield text
+        yield from decoded_texts(text)

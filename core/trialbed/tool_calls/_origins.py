@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from trialbed.records import ApiCall, Json, ModelCall, SentCall, ToolSpec, WireLog
@@ -139,7 +140,7 @@ def requested_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> list[RequestedC
             if request is not None and is_forced(request, len(tools)):
                 barred = "forced"
             elif request is not None and pair is not None and sign not in said:
-                text = _compact(_strings(_without_offer(request.document))) if text is None else text
+                text = _told(request) if text is None else text
                 others = decided.get(sign[1], ())
                 if _is_dictated(call, text, tools, others) and not _is_of_api(call, wire, turn.started):
                     barred = "dictated"
@@ -214,6 +215,12 @@ def _is_dictated(call: SentCall, text: str, tools: Sequence[ToolSpec], others: C
                 return arguments not in documented
             place = text.find(arguments, place + 1)
     return False
+
+
+@lru_cache(maxsize=16)
+def _told(request: ModelRequest) -> str:
+    """Return all that a request tells the model but the tools, read once for all that look at its trial."""
+    return _compact(_strings(_without_offer(request.document)))
 
 
 def _without_offer(document: Mapping[str, Json]) -> Json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from trialbed.records import ModelCall
 from trialbed.wire._exchange import ModelRequest
@@ -10,24 +11,47 @@ from trialbed.wire._json import parse_json
 from trialbed.wire._readings import Reading
 from trialbed.wire.dialects import CHAT, Dialect, dialect
 
+SHORT = 100_000
+"""Characters of a body that is read once for all that look at its trial."""
+
 
 def recorded_request(call: ModelCall) -> ModelRequest | None:
     """The request of a call; None where its body, as far as the log keeps it, is not a JSON object."""
+    read = _read_short_request if len(call.request) <= SHORT else _read_request
+    return read(call.request, call.dialect or CHAT)
+
+
+def _read_request(body: str, spoken: str) -> ModelRequest | None:
     try:
-        document = parse_json(call.request.encode(errors="replace"))
+        document = parse_json(body.encode(errors="replace"))
     except ValueError:
         return None
-    return _spoken(call).read_request(document) if isinstance(document, Mapping) else None
+    return dialect(spoken).read_request(document) if isinstance(document, Mapping) else None
+
+
+@lru_cache(maxsize=64)
+def _read_short_request(body: str, spoken: str) -> ModelRequest | None:
+    return _read_request(body, spoken)
 
 
 def recorded_answer(call: ModelCall) -> Reading:
     """The answer of a call, as far as the log keeps it."""
-    body = call.response.encode(errors="replace")
-    if not call.stream or call.status != 200:
-        return _spoken(call).read_body(body)
-    reader = _spoken(call).open_stream(())
+    read = _read_short_answer if len(call.response) <= SHORT else _read_answer
+    return read(call.response, call.dialect or CHAT, call.stream and call.status == 200)
+
+
+def _read_answer(text: str, spoken: str, stream: bool) -> Reading:
+    body = text.encode(errors="replace")
+    if not stream:
+        return dialect(spoken).read_body(body)
+    reader = dialect(spoken).open_stream(())
     reader.feed(body)
     return reader.end()
+
+
+@lru_cache(maxsize=64)
+def _read_short_answer(text: str, spoken: str, stream: bool) -> Reading:
+    return _read_answer(text, spoken, stream)
 
 
 def read_served(spoken: str, body: bytes, request: ModelRequest, *, stream: bool) -> Reading:
