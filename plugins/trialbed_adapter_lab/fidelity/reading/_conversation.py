@@ -17,7 +17,7 @@ class MessageChange(Record):
     Attributes:
         kind: ``added``: the reference sent no such message; ``lost``: only the reference did; ``changed``: both did.
         index: its place among the framework's messages, of a lost one among the reference's.
-        role: as the framework sent it, of a lost one as the reference did.
+        role: as the framework sent it, of a lost one as the reference did; the type of an item that has no role.
         message: the message as it was sent; of a lost one as the reference sent it.
         differences: of a changed one, to the reference's.
     """
@@ -92,4 +92,7 @@ def _kind(message: Any) -> str:
 
 
 def _role(message: Any) -> str:
-    return str(message.get("role", "")) if isinstance(message, dict) else ""
+    """Return the role of a message; of an item of Responses that has none, its type in words."""
+    if not isinstance(message, dict):
+        return ""
+    return str(message.get("role") or str(message.get("type", "")).replace("_", " "))

@@ -58,3 +58,10 @@ def test_another_role_and_other_fields_are_changes(sent: dict[str, Any], pointer
     (change,) = message_changes(WHOLE, [sent, USER, CALL, RESULT])
     assert change.kind == "changed"
     assert {difference.pointer for difference in change.differences} == pointers
+
+
+def test_an_item_without_a_role_is_known_by_its_type() -> None:
+    call = {"type": "function_call", "call_id": "c1", "name": "find", "arguments": "{}"}
+    result = {"type": "function_call_output", "call_id": "c1", "output": "42"}
+    (found,) = message_changes([USER, call, result], [USER, call, {**result, "output": "43"}])
+    assert (found.kind, found.role) == ("changed", "function call output")
