@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -233,14 +236,10 @@ def _describe(names: AdapterNames, output: Path, files: list[Path]) -> dict[str,
     }
 
 
-def _print_table(titles: list[str], rows: list[tuple[str, ...]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
+def _print_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print as many columns as the terminal has room for: no name, which is there to be copied, is broken."""
+    from trialbed.views import Table, print_tables
 
-    table = Table(box=None, pad_edge=False)
-    for title in titles:
-        table.add_column(title, overflow="fold")
-    for row in rows:
-        table.add_row(*row[: len(titles)])
-    console: Any = Console(highlight=False, markup=False, soft_wrap=False)
-    console.print(table)
+    table = Table.of("", titles, (row[: len(titles)] for row in rows))
+    narrow = replace(table.without("adapter"), narrow=table.without("adapter", "profiles"))
+    print_tables([replace(table, narrow=narrow)], sys.stdout)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.servers import TRIAL, Serve, registration, virtual
+from support.servers import OFFERED, SCHEMA, TRIAL, Serve, registration, virtual
 
 ROUTES = (
     "/virtual",
@@ -49,6 +50,58 @@ BODIES: dict[str, bytes] = {
     "too large": b'{"category": "' + b"x" * 2**20 + b'"}',
 }
 
+ASKED: dict[str, dict[str, Any]] = {
+    "chat/completions": {
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "How is it in Oslo?"}]},
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": "a", "type": "function", "function": {"name": "w", "arguments": "{}"}}],
+            },
+            {"role": "tool", "tool_call_id": "a", "content": "fine"},
+        ],
+        "tools": OFFERED,
+        "tool_choice": "auto",
+        "response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMA}},
+        "stream_options": {"include_usage": True},
+    },
+    "responses": {
+        "input": [
+            {"role": "user", "content": [{"type": "input_text", "text": "How is it in Oslo?"}]},
+            {"type": "function_call", "call_id": "a", "name": "w", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "a", "output": "fine"},
+        ],
+        "tools": [{"type": "function", "name": "w", "parameters": SCHEMA}],
+        "tool_choice": "auto",
+        "text": {"format": {"type": "json_schema", "name": "n", "schema": SCHEMA}},
+    },
+    "messages": {
+        "max_tokens": 99,
+        "system": [{"type": "text", "text": "Be brief."}],
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "How is it in Oslo?"}]},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "w", "input": {}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "fine"}]},
+        ],
+        "tools": [{"name": "w", "input_schema": SCHEMA}],
+        "tool_choice": {"type": "auto"},
+    },
+}
+"""Requests to models, by path."""
+ODD: tuple[Any, ...] = (None, 5, [["x"]], {"a": []})
+
+
+def odd_ones(value: Any) -> Iterator[Any]:
+    """A JSON value with an odd one in the place of each of its parts."""
+    yield from ODD
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from (value | {key: odd} for odd in odd_ones(part))
+    elif isinstance(value, list):
+        for index, part in enumerate(value):
+            yield from ([*value[:index], odd, *value[index + 1 :]] for odd in odd_ones(part))
+
 
 def files(folder: Path) -> list[str]:
     """What is in a folder, but the cache."""
@@ -69,6 +122,17 @@ async def test_a_hostile_body_gets_a_clear_answer_everywhere(serve: Serve, tmp_p
             assert (reply.status_code == 413) is (name == "too large"), (name, route)
         assert (await client.post("/virtual", json=virtual({"city": name}))).json()["error"] == ""
     assert files(tmp_path) == before
+
+
+@pytest.mark.slow(10)
+@pytest.mark.parametrize("path", ASKED)
+async def test_a_scripted_model_answers_or_refuses_whatever_stands_in_a_request(serve: Serve, path: str) -> None:
+    client = await serve()
+    await client.post("/control/trials", json=registration())
+    for body in odd_ones(ASKED[path]):
+        if isinstance(body, dict):
+            reply = await client.post(f"/t/{TRIAL}/v1/{path}", json={"model": "scripted:gold"} | body)
+            assert reply.status_code < 500, (body, reply.text)
 
 
 @pytest.mark.parametrize(

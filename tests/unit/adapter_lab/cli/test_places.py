@@ -193,6 +193,20 @@ def test_the_table_shows_what_is_known(
     assert ["install", "unheard-of:", "bench", "env", "add", "unheard-of"] in shown
 
 
+@pytest.mark.usefixtures("acme")
+def test_no_name_is_broken_on_a_narrow_terminal(
+    shelf: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(shelf, "openai-agents", "0.24.0")
+    for columns in ("80", "60"):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert main(["adapter", "list"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        shown = [word for line in lines for word in line.split()]
+        assert {"openai-agents", "openai-agents-0123456789ab", "reference-responses"} <= {*shown}
+        assert max(map(len, lines)) <= int(columns)
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("shelf", "acme", "_without_langgraph")
 def test_an_adapter_that_cannot_be_loaded_is_broken_and_hides_no_other(
