@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,8 @@ def import_server(
     form = validate(ServerForm, Located("--mcp", server))
     expand(form.environment, "mcp.environment")
     expand_url(form.url or "", "mcp.url")
-    found = read_definitions(list_server(form, folder, {}, redaction_of(secrets_of(server_texts(form)))))
+    listed = list_server(form, folder, {}, redaction_of(secrets_of(server_texts(form))))
+    found = replace(read_definitions(listed), title="an MCP server")
     return found, file_content(found, form.command or shown_url(str(form.url)), answers, only, server)
 
 

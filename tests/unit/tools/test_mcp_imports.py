@@ -46,6 +46,7 @@ async def test_the_address_of_a_server_names_the_variable_of_its_key(
     path = await anyio.to_thread.run_sync(kept_import, tmp_path / "desk.yaml", address, 1)
     assert address in path.read_text(encoding="utf-8")
     assert KEY not in path.read_text(encoding="utf-8")
+    assert f"source: 'an MCP server: {server}" in path.read_text(encoding="utf-8")
     assert [tool.api.api_name for tool in open_world(path).tools if isinstance(tool, AnsweredApi)] == ["find"]
     monkeypatch.delenv("DESK_LOGIN")
     with pytest.raises(DataError, match=r"mcp\.url: the variable DESK_LOGIN is not set"):
