@@ -46,11 +46,12 @@ class CallsMade(Condition):
 
     def __init__(self, trial: ObservedTrial, name: str, arguments: Mapping[str, Json]) -> None:
         self._trial = trial
+        self._name = name
         self._wanted = _call_text(name, arguments)
         self._chained = False
         self.places = [place for place, call in enumerate(trial.calls) if _is_call(call, name, arguments)]
         verb = f"was called {_times(len(self.places))}" if len(self.places) > 1 else "was called"
-        super().__init__(bool(self.places), self._explain(verb if self.places else "was not called"))
+        super().__init__(bool(self.places), self._explain(verb) if self.places else self._lacking("was not called"))
 
     def before(self, tool: str, /, **arguments: Json) -> CallsMade:
         """Return whether its first call came before the first of another tool; both must have been called."""
@@ -63,12 +64,14 @@ class CallsMade(Condition):
     def times(self, count: int) -> CallsMade:
         """Return whether it was called so often."""
         found = len(self.places)
-        otherwise = "" if found == count else f", not {_times(count)}"
-        return self._and(found == count, self._explain(f"was called {_times(found)}{otherwise}"))
+        if found >= count:
+            otherwise = "" if found == count else f", not {_times(count)}"
+            return self._and(found == count, self._explain(f"was called {_times(found)}{otherwise}"))
+        return self._and(False, self._lacking(f"was called {_times(found)}, not {_times(count)}"))
 
     def _ordered(self, other: CallsMade, word: str) -> CallsMade:
         if not (self.places and other.places):
-            return self._and(False, other.text if self.places else self._explain("was not called"))
+            return self._and(False, other.text if self.places else self._lacking("was not called"))
         first, second = self.places[0], other.places[0]
         met = first < second if word == "before" else first > second
         return self._and(met, self._explain(f"was {'' if met else 'not '}called {word} {other._wanted}"))
@@ -80,6 +83,11 @@ class CallsMade(Condition):
         further = copy(self)
         further.met, further.text, further._chained = met, text, True
         return further
+
+    def _lacking(self, text: str) -> str:
+        """Return the explanation of a call that is missing, with where it was lost if it was expected."""
+        lost = self._trial.lost(self._name)
+        return self._explain(text) + (f"; {lost}" if lost else "")
 
     def _explain(self, text: str) -> str:
         calls = [_call_text(call.api.api_name, call.arguments) + _refusal_text(call) for call in self._trial.calls]
@@ -133,7 +141,20 @@ class ObservedTrial:
             why = "nothing says whether it is" if score is None or score.failure is None else score.failure.message
             return Condition(False, f"not known to be solved: {why}")
         word = (score.label or "").lower() or ("solved" if score.value == 1 else "unsolved")
-        return Condition(score.value == 1, f"{word}: {score.detail.get('reason', '')}")
+        text = f"{word}: {score.detail.get('reason', '')}"
+        lost = "" if score.value == 1 else self.lost()
+        return Condition(score.value == 1, f"{text}; {lost}" if lost else text)
+
+    def lost(self, tool: str | None = None) -> str:
+        """Return where the first expected call, or the first of a tool, was lost, and why; empty if none was."""
+        from trialbed.report.attribution import attribute, unrequested_calls
+
+        tools = self.single.tools
+        for found in attribute(self.single.query, tools, self.result, unrequested_calls(self.result, tools)):
+            api = found.gold.api
+            if found.lost is not None and tool in (None, api.api_name, api.title):
+                return f"{api.api_name}: {found.lost}: {found.reason}"
+        return ""
 
     def called(self, tool: str, /, **arguments: Json) -> CallsMade:
         """Return the calls of a tool, also failed ones, that have these arguments; others they may have as well."""

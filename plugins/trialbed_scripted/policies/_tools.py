@@ -127,7 +127,8 @@ class Tools:
         if offered is not None and self._allows(offered):
             return offered
         reason: LossReason = "not offered"
-        detail = f"the request offers {len(self._offers.functions)} functions, and none stands for it"
+        count = len(self._offers.functions)
+        detail = f"the request offers {count} function{'s' * (count != 1)}, and none stands for it"
         if not self._offers.functions:
             reason, detail = "no tools", "the request offers no tools"
         elif offered is not None:
