@@ -83,7 +83,7 @@ def test_a_call_that_cannot_be_made_is_left_out_and_told() -> None:
     ("offered", "reason", "detail"),
     [
         ({}, "no tools", "offers no tools"),
-        ({"weather_now": STRICT}, "not offered", "offers 1 functions"),
+        ({"weather_now": STRICT}, "not offered", "offers 1 function, "),
         ({"Map-Draw": MAP, "mapDraw": MAP}, "ambiguous", "Map-Draw, mapDraw"),
     ],
 )
