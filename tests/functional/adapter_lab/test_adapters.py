@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 from support.blocking import BlockingAgent
 
+from trialbed.contracts import BaseAgent
+from trialbed_adapter_lab import CHECKS, check_adapter
 from trialbed_adapter_lab.testing import AdapterConformance
 
 
@@ -12,17 +16,22 @@ class TestReference(AdapterConformance):
     framework = "reference"
 
 
+def conform(agent: str | type[BaseAgent]) -> tuple[str, ...]:
+    """The dialects in which an adapter that conforms has asked."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")  # as in a worker
+        report = check_adapter(agent)
+    assert not report.problems
+    assert len(report.findings) >= len(CHECKS)
+    return report.dialects
+
+
+@pytest.mark.parametrize("dialect", ["messages", "responses"])
 @pytest.mark.slow
-class TestMessages(AdapterConformance):
-    framework = "reference-messages"
+def test_the_reference_conforms_in_other_dialects(dialect: str) -> None:
+    assert conform(f"reference-{dialect}") == (dialect,)
 
 
-@pytest.mark.slow
-class TestResponses(AdapterConformance):
-    framework = "reference-responses"
-
-
-class TestBlocking(AdapterConformance):
-    """An adapter may answer without ``async``; it then runs in a thread, which nobody can cancel."""
-
-    agent = BlockingAgent
+def test_an_adapter_may_answer_without_async() -> None:
+    """It then runs in a thread, which nobody can cancel."""
+    conform(BlockingAgent)

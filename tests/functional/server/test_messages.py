@@ -12,7 +12,6 @@ from support.servers import SCHEMA, TOOL, TRIAL, Serve, closed, registration
 
 from trialbed.records import WireLog
 from trialbed.wire import recorded_answer, recorded_request
-from trialbed_scripted import POLICIES
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -86,20 +85,6 @@ async def test_gold_calls_its_tool_and_answers_with_the_evidence(serve: Serve, s
     assert asked is not None
     assert [message.role for message in asked.messages] == ["system", "user", "assistant", "tool"]
     assert recorded_answer(log.model_calls[1]).answer.text == text.text
-
-
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("policy", POLICIES)
-async def test_every_policy_is_played(serve: Serve, sdk: Sdk, policy: str, stream: bool) -> None:
-    client = await serve()
-    await client.post("/control/trials", json=registration(model=f"scripted:{policy}"))
-    problems = {"bad-json": "invalid json", "unknown-tool": "unknown tool"}
-    # Without the last of one call, there is none.
-    says = policy in ("none", "partial")
-    message = await ask(sdk(client), QUESTION, stream=stream)
-    assert [block.type for block in message.content] == (["text"] if says else ["tool_use"])
-    (call,) = WireLog.model_validate(await closed(client)).model_calls
-    assert [sent.problem for sent in call.tool_calls] == ([] if says else [problems.get(policy)])
 
 
 async def test_choices_of_tools_are_obeyed(serve: Serve, sdk: Sdk) -> None:

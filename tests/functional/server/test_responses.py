@@ -12,7 +12,6 @@ from support.servers import SCHEMA, TOOL, TRIAL, Serve, closed, registration
 
 from trialbed.records import WireLog
 from trialbed.wire import recorded_answer, recorded_request
-from trialbed_scripted import POLICIES
 
 QUESTION = "What is the weather in Oslo?"
 RESULT = '{"temperature": 48213, "sky": "sky bcdfgh"}'
@@ -79,20 +78,6 @@ async def test_gold_calls_its_tool_and_answers_with_the_evidence(serve: Serve, s
     assert asked is not None
     assert [message.role for message in asked.messages] == ["system", "user", "assistant", "tool"]
     assert recorded_answer(log.model_calls[1]).answer.text == second.output_text
-
-
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("policy", POLICIES)
-async def test_every_policy_is_played(serve: Serve, sdk: Sdk, policy: str, stream: bool) -> None:
-    client = await serve()
-    await client.post("/control/trials", json=registration(model=f"scripted:{policy}"))
-    problems = {"bad-json": "invalid json", "unknown-tool": "unknown tool"}
-    # Without the last of one call, there is none.
-    says = policy in ("none", "partial")
-    response = await ask(sdk(client), QUESTION, stream=stream)
-    assert [item.type for item in response.output] == (["message"] if says else ["function_call"])
-    (call,) = WireLog.model_validate(await closed(client)).model_calls
-    assert [sent.problem for sent in call.tool_calls] == ([] if says else [problems.get(policy)])
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -6,21 +6,26 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from anthropic.types import Message, RawMessageStreamEvent
-from openai.types.chat import ChatCompletion, ChatCompletionChunk
-from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import BaseModel, TypeAdapter
 from support.cases import for_each
 
 from trialbed.wire import Call, ModelAnswer, usage_counts
 from trialbed.wire.dialects import dialect
 
-TYPES: dict[str, tuple[Any, Any]] = {
-    "chat_completions": (ChatCompletion, ChatCompletionChunk),
-    "messages": (Message, RawMessageStreamEvent),
-    "responses": (Response, ResponseStreamEvent),
-}
-"""Name of a dialect -> the SDK's types of an answer and of an event."""
+
+def sdk_types() -> dict[str, tuple[Any, Any]]:
+    """Name of a dialect -> the SDK's types of an answer and of an event."""
+    # To import them takes seconds: only who runs this test does.
+    from anthropic.types import Message, RawMessageStreamEvent
+    from openai.types.chat import ChatCompletion, ChatCompletionChunk
+    from openai.types.responses import Response, ResponseStreamEvent
+
+    return {
+        "chat_completions": (ChatCompletion, ChatCompletionChunk),
+        "messages": (Message, RawMessageStreamEvent),
+        "responses": (Response, ResponseStreamEvent),
+    }
+
 
 ASKED: dict[str, dict[str, Any]] = {
     "chat_completions": {"messages": [], "stream_options": {"include_usage": True}},
@@ -47,9 +52,9 @@ def further(value: Any) -> Iterator[str]:
         yield from (name for each in value for name in further(each))
 
 
-@for_each("name", TYPES)
+@for_each("name", ASKED)
 def test_answers_and_events_have_the_fields_of_the_types(name: str) -> None:
-    whole, event = map(TypeAdapter, TYPES[name])
+    whole, event = map(TypeAdapter, sdk_types()[name])
     for said in ANSWERS:
         answer = ModelAnswer(**said, usage=usage_counts(3, 2), model="m", id="1")
         for stream in (False, True):
