@@ -5,12 +5,13 @@ from __future__ import annotations
 import html
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from golden.loading import load_runs
+from support.cases import for_each
 from support.stored_columns import CROSSED, MODELS, load_columns
 from support.walks import Figure, Walk, agree, table_rows
 
@@ -63,7 +64,7 @@ def walk(request: pytest.FixtureRequest, store: str, tmp_path_factory: pytest.Te
         yield Walk(reader.run(request.param), store, tmp_path_factory.mktemp("data"))
 
 
-def test_documents(walk: Walk) -> None:
+def documents_agree(walk: Walk) -> None:
     found: dict[Figure, float | None] = {}
     for summary in walk.report.frameworks:
         document = legacy_summary(summary)
@@ -82,7 +83,7 @@ def test_documents(walk: Walk) -> None:
     agree(walk, found)
 
 
-def test_pages(walk: Walk) -> None:
+def pages_agree(walk: Walk) -> None:
     found: dict[Figure, float | None] = {}
     for name in walk.run.config.frameworks:
         for score in ("sopr_score", "api_call_score", "total_tokens", *(["cost"] if walk.is_priced else []), *TIMES):
@@ -97,7 +98,7 @@ def test_pages(walk: Walk) -> None:
     agree(walk, found)
 
 
-def test_the_bar_of_times_adds_up_to_the_mean_of_the_table(walk: Walk) -> None:
+def the_bar_of_times_adds_up_to_the_mean_of_the_table(walk: Walk) -> None:
     expected = walk.shown
     for bar in time_plot(walk.figures, walk.run.config.frameworks).bars:
         whole = expected.get((bar.label, "mean wall_time"))
@@ -106,7 +107,7 @@ def test_the_bar_of_times_adds_up_to_the_mean_of_the_table(walk: Walk) -> None:
             assert math.isclose(bar.total, whole, rel_tol=0.006)
 
 
-def test_the_page_of_one_file(walk: Walk) -> None:
+def the_page_of_one_file_agrees(walk: Walk) -> None:
     expected = walk.shown
     rows = re.findall(r'<tr><th scope="row">(.*?)</tr>', walk.page.split("</table>")[0], re.DOTALL)
     for name in walk.run.config.frameworks:
@@ -139,7 +140,7 @@ def test_the_data_frame(walk: Walk) -> None:
     agree(walk, means)
 
 
-def test_the_table(walk: Walk) -> None:
+def tables_agree(walk: Walk) -> None:
     """Each cell of the table in Markdown, which terminal and HTML have too."""
     expected, seen = walk.shown, 0
     frameworks = walk.run.config.frameworks
@@ -158,7 +159,7 @@ def test_the_table(walk: Walk) -> None:
     assert seen or not walk.is_alike
 
 
-def test_comparisons_give_the_means_of_the_table_or_say_that_they_do_not(walk: Walk) -> None:
+def comparisons_give_the_means_of_the_table_or_say_that_they_do_not(walk: Walk) -> None:
     for one in walk.compared:
         (table, *_) = comparison_tables([one])
         notes = [note.partition(":")[0] for note in table.notes if "each counted once" in note]
@@ -180,7 +181,7 @@ def findings(walk: Walk) -> dict[tuple[str, str, str], Any]:
     }
 
 
-def test_a_comparison_has_one_p_value(walk: Walk) -> None:
+def a_comparison_has_one_p_value(walk: Walk) -> None:
     expected = findings(walk)
     compared = {
         (one.baseline.name, one.candidate.name, score): found
@@ -196,7 +197,7 @@ def test_a_comparison_has_one_p_value(walk: Walk) -> None:
             assert (found.difference, found.interval) == (told.difference, told.interval), key
 
 
-def test_no_verdict_contradicts_its_figures_without_a_word(walk: Walk) -> None:
+def no_verdict_contradicts_its_figures_without_a_word(walk: Walk) -> None:
     texts = [re.sub(r"\\(.)", r"\1", line) for line in walk.markdown.splitlines()]
     for (against, framework, score), found in findings(walk).items():
         holds_0 = found.interval.low <= 0 <= found.interval.high
@@ -206,7 +207,7 @@ def test_no_verdict_contradicts_its_figures_without_a_word(walk: Walk) -> None:
             assert found.explanation
 
 
-def test_every_output_begins_with_the_same_sentences(walk: Walk) -> None:
+def every_output_begins_with_the_same_sentences(walk: Walk) -> None:
     sentences = list(map(str, conclusions(walk.report)))
     assert len(sentences) == len(walk.run.config.frameworks)
     table, page, junit = map(walk.written, (TableReporter(), HtmlReporter(), JunitReporter()))
@@ -221,7 +222,7 @@ def test_every_output_begins_with_the_same_sentences(walk: Walk) -> None:
     assert walk.figures.conclusions == sentences
 
 
-def test_sentences_have_the_figures_of_the_table(walk: Walk) -> None:
+def sentences_have_the_figures_of_the_table(walk: Walk) -> None:
     expected = walk.shown
     for one in conclusions(walk.report):
         mean = expected.get((one.framework, f"mean {one.score}"))
@@ -236,7 +237,7 @@ def test_sentences_have_the_figures_of_the_table(walk: Walk) -> None:
             )
 
 
-def test_costs(walk: Walk) -> None:
+def costs_agree(walk: Walk) -> None:
     """Tables, documents, pages and plans have one cost of a trial, of all of them and of each that is solved."""
     rows = {label: cells for label, *cells in table_rows(walk.markdown)}
     if not walk.is_priced:
@@ -269,7 +270,7 @@ def usages(walk: Walk, framework: str) -> Iterator[Usage]:
             yield from (call.usage for call in trial.wire.model_calls if call.usage is not None)
 
 
-def test_recorded_answers(walk: Walk) -> None:
+def recorded_answers_agree(walk: Walk) -> None:
     totals = {one["metadata"]["agent_name"]: one["summary"]["totals"] for one in walk.documents}
     known = {name: own["recorded_requests"] for name, own in totals.items() if "recorded_requests" in own}
     assert bool(known) == (walk.run.run_id.startswith(CROSSED))
@@ -281,7 +282,7 @@ def test_recorded_answers(walk: Walk) -> None:
         assert f"{name}: {said}" in walk.page
 
 
-def test_helpers_have_the_figures_of_the_table_on_pages_and_in_documents(walk: Walk) -> None:
+def helpers_have_the_figures_of_the_table_on_pages_and_in_documents(walk: Walk) -> None:
     for use in walk.run.record.helpers:
         line = helper_line(use)
         assert f"Beside the trials: {line}." in walk.markdown
@@ -290,7 +291,7 @@ def test_helpers_have_the_figures_of_the_table_on_pages_and_in_documents(walk: W
         assert (told["requests"], told["cost"]) == (use.requests, use.cost)
 
 
-def test_effects(walk: Walk) -> None:
+def effects_agree(walk: Walk) -> None:
     """The table, the page and the documents have the same effects, and they do not contradict the comparisons."""
     effects = walk.report.factors
     told = [document["summary"].get("effects") for document in walk.documents]
@@ -336,7 +337,7 @@ def same_as_compared(walk: Walk, effects: FactorEffects) -> None:
         assert finding.candidate_mean == pytest.approx(walk.shown[columns[finding.candidate], "mean sopr_score"])
 
 
-def test_a_slice_is_counted_alike(walk: Walk) -> None:
+def a_slice_is_counted_alike(walk: Walk) -> None:
     """The queries and the trials of a run, over all of a dataset or a part of it in another order."""
     queries, repeats = len(walk.run.config.query_ids), walk.run.config.repeat
     whole = queries * repeats
@@ -351,3 +352,27 @@ def test_a_slice_is_counted_alike(walk: Walk) -> None:
             query for query in walk.run.config.query_ids if query in {trial.query_id for trial in summary.trials}
         ]
         assert re.search(rf"\b{summary.counts.answered} of {whole}\b", walk.page)
+
+
+OUTPUTS = (
+    documents_agree,
+    pages_agree,
+    the_bar_of_times_adds_up_to_the_mean_of_the_table,
+    the_page_of_one_file_agrees,
+    tables_agree,
+    comparisons_give_the_means_of_the_table_or_say_that_they_do_not,
+    a_comparison_has_one_p_value,
+    no_verdict_contradicts_its_figures_without_a_word,
+    every_output_begins_with_the_same_sentences,
+    sentences_have_the_figures_of_the_table,
+    costs_agree,
+    recorded_answers_agree,
+    helpers_have_the_figures_of_the_table_on_pages_and_in_documents,
+    effects_agree,
+    a_slice_is_counted_alike,
+)
+
+
+@for_each("holds", OUTPUTS)
+def test_every_output_has_the_same_figures(walk: Walk, holds: Callable[[Walk], None]) -> None:
+    holds(walk)
