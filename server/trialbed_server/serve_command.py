@@ -197,6 +197,7 @@ def command(
         return
     from trialbed.settings import completion_cache, make_folder
     from trialbed.settings import response_cache as default_cache
+    from trialbed.wire.addresses import split_address
     from trialbed_server import ServerOptions, serve
 
     if response_cache and given["read_only"]:
@@ -206,11 +207,14 @@ def command(
         make_folder(Path(cache).parent, "--response-cache")
     real_url = None if no_real else given.pop("real_url")
     given.pop("real_url", None)
-    simulator_url = given.pop("simulator_base_url")
+    given_url = given.pop("simulator_base_url")
+    model, own_url = split_address(given["simulator_model"] or "")
+    given["simulator_model"] = model or None
+    simulator_url = own_url or given_url
     keys = {
         "upstream_key": api_key_env if base_url else None,
         "real_key": real_key_env if real_url else None,
-        "simulator_key": (simulator_api_key_env or api_key_env) if simulator_url else None,
+        "simulator_key": simulator_api_key_env or (api_key_env if given_url and not own_url else None),
     }
     _say_keys(list(dict.fromkeys(name for name in keys.values() if name)))
     given |= {name: int(given[name] * MEBIBYTE) for name in ("max_body", "max_answer")}

@@ -76,6 +76,7 @@ def odd_events(kinds: list[str]) -> st.SearchStrategy[bytes]:
     fields = ["type", "index", "delta", "message", "content", "content_block", "stop_reason", "usage", "text", "error"]
     fields += ["partial_json", "input", "item", "output_index", "item_id", "response", "output", "arguments", "status"]
     fields += ["content_index", "part", "name", "call_id", "id", "summary", "incomplete_details", "input_tokens"]
+    fields += ["choices", "finish_reason", "tool_calls", "function"]
     odd = st.recursive(
         st.none() | st.booleans() | st.integers(-3, 10**12) | st.sampled_from(["", "a", "text", "tool_use", *kinds]),
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(fields), inner, max_size=4),

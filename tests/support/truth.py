@@ -47,6 +47,16 @@ def labels() -> tuple[str, ...]:
     return tuple(found)
 
 
+def is_program(label: str) -> bool:
+    """Whether a label is of a program as its framework's documentation teaches it, in whichever dialect."""
+    return not (label.startswith(REFERENCE) or label.endswith(":controlled"))
+
+
+def in_another_dialect(label: str) -> bool:
+    """Whether a label is of such a program over another class of its framework for models."""
+    return is_program(label) and not label.endswith(":native")
+
+
 @dataclass(frozen=True)
 class Outcome:
     """One trial, as far as it is known beforehand.
@@ -211,7 +221,7 @@ def _partial_status(shape: Shape) -> str:
 def expected(label: str, policy: str, query: Query) -> Outcome:
     """The outcome of a trial."""
     shape = Shape(query)
-    general = NATIVE if label.endswith(":native") else {}
+    general = NATIVE if is_program(label) else {}
     declared = DECLARED.get(label, {}).get(policy) or general.get(policy)
     if declared is None:
         return right(policy, shape)
@@ -224,7 +234,7 @@ def known_scores(label: str, policy: str, query: Query) -> dict[str, float | Non
 
     None in a cell that is declared otherwise, and none of a framework that has the model make arguments up.
     """
-    general = NATIVE if label.endswith(":native") else {}
+    general = NATIVE if is_program(label) else {}
     declared = DECLARED.get(label, {})
     if policy in {*declared, *general} or any(cell.cause == MADE_UP for cell in declared.values()):
         return {}

@@ -99,9 +99,9 @@ def thresholds() -> Iterable[str]:
 
 def profiles() -> Iterable[str]:
     """Return the profiles of the frameworks that come with Trialbed."""
-    from trialbed.records import CONTROLLED, NATIVE
+    from trialbed.environments import FIRST_PARTY, known_profiles
 
-    return NATIVE, CONTROLLED
+    return dict.fromkeys(profile for name in FIRST_PARTY for profile in known_profiles(name))
 
 
 def tags() -> Iterable[str]:

@@ -6,10 +6,11 @@ import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from trialbed.engine._models import is_at_endpoint, judge_choice
+from trialbed.engine._models import is_at_endpoint, judge_choice, judge_endpoint
 from trialbed.prices import given_prices, known_prices
 from trialbed.records import HelperRole, HelperUse, ModelEndpoint, ModelUse, Prices, Run, Usage
-from trialbed.settings import RunSettings
+from trialbed.settings import RunSettings, key_variable
+from trialbed.wire.addresses import split_address
 
 if TYPE_CHECKING:
     from trialbed.model_access import CompletionCache, ModelAccess, ModelBudget
@@ -57,20 +58,13 @@ class HelperModels:
 
     def selector(self) -> ModelAccess | None:
         """The selector's access; None if the user names no model for it."""
-        settings = self.settings
-        if settings.selector_model is None:
-            return None
-        endpoint = direct_endpoint(
-            settings.base_url or "", settings.selector_model, settings.api_key_env, settings.seed
-        )
-        return self.access("selector", endpoint)
+        model = self.settings.selector_model
+        return None if model is None else self.access("selector", helper_endpoint(model, self.settings))
 
     def embedding(self) -> ModelEndpoint | None:
         """Return the endpoint of the selector's embeddings; None if the user names no model for them."""
-        settings = self.settings
-        if settings.embedding_model is None:
-            return None
-        return direct_endpoint(settings.base_url or "", settings.embedding_model, settings.api_key_env, settings.seed)
+        model = self.settings.embedding_model
+        return None if model is None else helper_endpoint(model, self.settings)
 
     def budget(self, role: HelperRole, model: str) -> ModelBudget:
         """Return the budget of a helper's model, which counts all that the helper asks of it."""
@@ -125,13 +119,26 @@ def helpers_of(settings: RunSettings) -> Iterator[Helper]:
     base_url = settings.base_url or ""
     _, judge = judge_choice(settings)
     if judge is not None and is_at_endpoint(judge, settings):
-        yield Helper("judge", judge, settings.judge_base_url or base_url)
+        yield Helper("judge", judge, (judge_endpoint(settings) or (base_url,))[0])
     if settings.selector_model is not None:
-        yield Helper("selector", settings.selector_model, base_url)
+        yield Helper("selector", *_place_of(settings.selector_model, base_url))
     if settings.embedding_model is not None:
-        yield Helper("selector", settings.embedding_model, base_url, embeds=True)
+        yield Helper("selector", *_place_of(settings.embedding_model, base_url), embeds=True)
     if settings.simulator_model is not None:
-        yield Helper("simulator", settings.simulator_model, base_url)
+        yield Helper("simulator", *_place_of(settings.simulator_model, base_url))
+
+
+def helper_endpoint(model: str, settings: RunSettings) -> ModelEndpoint:
+    """The endpoint of a helper's model: the one that it names, with its own key, or the run's."""
+    name, url = split_address(model)
+    variable = settings.api_key_env if url is None else key_variable(settings, url)
+    return direct_endpoint(url or settings.base_url or "", name, variable, settings.seed)
+
+
+def _place_of(model: str, base_url: str) -> tuple[str, str]:
+    """A model's name, and its endpoint: the one that it names, or the run's."""
+    name, url = split_address(model)
+    return name, url or base_url
 
 
 def direct_endpoint(base_url: str, model: str, key_variable: str, seed: int) -> ModelEndpoint:

@@ -11,7 +11,7 @@ from trialbed.contracts import Judge
 from trialbed.drivers import list_drivers, load_driver
 from trialbed.engine._control import ControlClient
 from trialbed.engine._helpers import HelperModels, direct_endpoint
-from trialbed.engine._models import check_standing, is_at_endpoint, judge_choice, with_endpoint
+from trialbed.engine._models import check_standing, is_at_endpoint, judge_choice, judge_endpoint, with_endpoint
 from trialbed.engine._plan import new_trial_token
 from trialbed.engine._trial import DUMMY_KEY
 from trialbed.errors import NothingMeasured
@@ -130,10 +130,10 @@ def identity_of(judge: Judge, settings: RunSettings) -> str:
 @asynccontextmanager
 async def _access(helpers: HelperModels, control: ControlClient | None, model: str) -> AsyncIterator[ModelAccess]:
     settings = helpers.settings
-    own = settings.judge_base_url
-    if own or control is None:
-        variable = settings.judge_api_key_env or settings.api_key_env
-        endpoint = direct_endpoint(own or settings.base_url or "", model, variable, settings.seed)
+    own = judge_endpoint(settings)
+    if own is not None or control is None:
+        url, variable = own or (settings.base_url or "", settings.judge_api_key_env or settings.api_key_env)
+        endpoint = direct_endpoint(url, model, variable, settings.seed)
         access = helpers.access("judge", endpoint)
         yield access
         await access.close()

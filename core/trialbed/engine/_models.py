@@ -12,7 +12,7 @@ from trialbed.contracts import ModelDriver, ModelInfo
 from trialbed.drivers import list_drivers, load_driver
 from trialbed.errors import UsageError
 from trialbed.models import FoundModel, close_scheme, find_model
-from trialbed.settings import RunSettings, is_secret
+from trialbed.settings import RunSettings, is_secret, key_variable
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.wire.addresses import is_loopback, split_address
 from trialbed.wire.redaction import shown_url
@@ -57,11 +57,32 @@ def with_endpoint(settings: Settings, *, own_judge: bool = False, own_model: Mod
 
 
 def judge_choice(settings: RunSettings) -> tuple[str, str | None]:
-    """Return the judge's driver, and the model that it asks, if any.
+    """Return the judge's driver, and the model that it asks, if any, by the name that its endpoint has for it.
 
     Raises:
         UsageError: a judge that asks a model has none, or two are named.
     """
+    driver, model = _judge_choice(settings)
+    return driver, None if model is None else split_address(model)[0]
+
+
+def judge_endpoint(settings: RunSettings) -> tuple[str, str] | None:
+    """Return the endpoint of the judge's own and the variable with its key; None where it is the run's.
+
+    Raises:
+        UsageError: as ``judge_choice`` says, or two endpoints are named.
+    """
+    url = split_address(_judge_choice(settings)[1] or "")[1]
+    if url is None:
+        own = settings.judge_base_url
+        return (own, settings.judge_api_key_env or settings.api_key_env) if own else None
+    if settings.judge_base_url:
+        raise UsageError(f"--judge and --judge-base-url both name an endpoint: give {shown_url(url)} alone")
+    return url, settings.judge_api_key_env or key_variable(settings, url)
+
+
+def _judge_choice(settings: RunSettings) -> tuple[str, str | None]:
+    """Return the judge's driver, and its model as it is named."""
     if settings.judge == MODEL_JUDGE or settings.judge in judge_drivers():
         driver = load_driver("judges", settings.judge)
         if getattr(driver, "needs_model", False) and settings.judge_model is None:
@@ -93,41 +114,36 @@ def _judge_models(settings: RunSettings) -> list[str]:
         if settings.judge_base_url:
             raise UsageError(f"--judge-base-url: the judge {driver} asks no model; give one as --judge-model")
         return []
-    _refuse_address("--judge", model, "--judge-base-url")
+    # It also refuses an address of the judge's that is none, or has a password in it.
+    _describe(find_model(_judge_choice(settings)[1] or ""), settings, "--judge")
     if not _describe(find_model(model), settings, "--judge").at_endpoint:
         return []
     if settings.judge_model is None:
         _check_judge(model)
-    if settings.judge_base_url:
-        variable = settings.judge_api_key_env or settings.api_key_env
-        _check_name(variable)
-        _check_key(settings.judge_base_url, variable)
-        return []
-    return [model]
+    own = judge_endpoint(settings)
+    if own is None:
+        return [model]
+    url, variable = own
+    _check_name(variable)
+    _check_key(url, variable)
+    return []
 
 
 def _helper_models(settings: RunSettings) -> list[tuple[str, str]]:
-    """The models of the selector and of simulators, which are at the run's own endpoint, each after its option."""
+    """The models of the selector and of simulators that are at the run's own endpoint, each after its option."""
     named = {
         "--selector-model": settings.selector_model,
         "--embedding-model": settings.embedding_model,
         "--simulator-model": settings.simulator_model,
     }
-    for option, model in named.items():
-        if model is not None:
-            _refuse_address(option, model, "--base-url")
-        if model is not None and not is_at_endpoint(model, settings):
-            raise UsageError(f"{option}: {model} plays agents only; name a model of --base-url")
-    return [(option, model) for option, model in named.items() if model is not None]
-
-
-def _refuse_address(option: str, model: str, instead: str) -> None:
-    """Refuse ``NAME@URL`` for a helper, whose endpoint has an option of its own."""
-    name, url = split_address(model)
-    if url is not None:
-        raise UsageError(
-            f"{option}: give the name of the model, {name}, and its endpoint as {instead} {shown_url(url)}"
-        )
+    given = {option: model for option, model in named.items() if model is not None}
+    for option, model in given.items():
+        at_endpoint, url = _describe(find_model(model), settings, option).at_endpoint, split_address(model)[1]
+        if not at_endpoint and url is None:
+            raise UsageError(f"{option}: {model} plays agents only; name a model of --base-url, or NAME@URL")
+        if url is not None:
+            _check_key(url, key_variable(settings, url))
+    return [(option, model) for option, model in given.items() if split_address(model)[1] is None]
 
 
 def run_model(settings: RunSettings, own: ModelDriver | None = None) -> FoundModel:

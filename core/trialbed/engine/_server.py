@@ -15,11 +15,13 @@ import aiohttp
 
 from trialbed.contracts import OpenedModel
 from trialbed.engine._control import TOKEN_VARIABLE, ControlClient
+from trialbed.engine._helpers import helper_endpoint
 from trialbed.engine._model_cache import CacheChoice
 from trialbed.engine._options import RunOptions
 from trialbed.errors import ServerUnavailable, UsageError
-from trialbed.records import Budget, Prices
+from trialbed.records import Budget, ModelEndpoint, Prices
 from trialbed.settings import make_folder
+from trialbed.wire.addresses import split_address
 
 KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
 KEYS_VARIABLE = "TRIALBED_UPSTREAM_KEYS"
@@ -108,9 +110,11 @@ async def server(
     make_folder(options.response_cache.parent, "--response-cache")
     token = secrets.token_urlsafe(32)
     upstreams = _upstreams(options, models)
-    environment = _environment(token, callback_url, upstreams)
+    asked = options.simulator_model
+    simulated = None if asked is None or split_address(asked)[1] is None else helper_endpoint(asked, options)
+    environment = _environment(token, callback_url, upstreams, simulated)
     command = _command(options, upstreams, budget, cache)
-    if upstreams and simulator_prices is not None:
+    if simulator_prices is not None:
         command += ["--simulator-prices", simulator_prices.model_dump_json()]
     async with _process(command, environment) as url, ControlClient(url, token) as client:
         await client.health()
@@ -173,7 +177,7 @@ def _command(
     if cache is not None:
         command += ["--model-cache", str(cache.file)]
     if not upstreams:
-        return command
+        return [*command, *_simulator_model(options)]
     command += ["--model-retries", str(options.model_retries), "--endpoint-patience", str(options.endpoint_patience)]
     for option, most in (("--rpm", options.rpm), ("--tpm", options.tpm)):
         command += [] if most is None else [option, str(most)]
@@ -193,10 +197,14 @@ def _simulator_model(options: RunOptions) -> list[str]:
         "--max-helper-tokens": options.max_helper_tokens,
     }
     given = [text for name, limit in limits.items() if limit is not None for text in (name, str(limit))]
-    return ["--simulator-model", options.simulator_model, "--completions", str(options.completions), *given]
+    name, url = split_address(options.simulator_model)
+    own = [] if url is None else ["--simulator-upstream", url]
+    return ["--simulator-model", name, *own, "--completions", str(options.completions), *given]
 
 
-def _environment(token: str, callback_url: str | None, upstreams: Upstreams) -> dict[str, str]:
+def _environment(
+    token: str, callback_url: str | None, upstreams: Upstreams, simulated: ModelEndpoint | None = None
+) -> dict[str, str]:
     # In this server, only the engine controls trials, whatever token the user's own servers have.
     environment = {name: value for name, value in os.environ.items() if name not in FOR_OWN_SERVERS}
     environment[CONTROL_VARIABLE] = token
@@ -205,6 +213,8 @@ def _environment(token: str, callback_url: str | None, upstreams: Upstreams) -> 
     first, *others = [*upstreams.items()] or [("", None)]
     if first[1]:
         environment[KEY_VARIABLE] = first[1]
+    if simulated is not None and simulated.api_key:
+        environment[SIMULATOR_KEY_VARIABLE] = simulated.api_key
     if keys := {url: key for url, key in others if key}:
         environment[KEYS_VARIABLE] = json.dumps(keys)
     return environment

@@ -47,6 +47,7 @@ from trialbed.records import (
 )
 from trialbed.scoring_process import ScoringProcesses
 from trialbed.store import Commits, RunChanges, Store, counted_attempts
+from trialbed.wire.addresses import split_address
 
 HELPERS_KEPT = 5.0
 """Seconds after which the use of helpers is kept again."""
@@ -202,7 +203,7 @@ class RunSession:
                     budget=budget,
                     models=models.values(),
                     cache=prepared.cache,
-                    simulator_prices=helpers.prices("simulator", options.simulator_model or ""),
+                    simulator_prices=helpers.prices("simulator", split_address(options.simulator_model or "")[0]),
                 ) as control,
                 judge_of(helpers, control, own=objects.judge) as judge,
                 ScoringProcesses(None if objects.judge else judge_order(options, judge)) as scoring,
@@ -255,9 +256,8 @@ class RunSession:
         if options.simulator_model is not None and options.server_url is None:
             with suppress(NothingMeasured):  # the server has ended, and why is said elsewhere
                 asked = await control.simulator_uses()
-                self._simulated = [
-                    helpers.use_of("simulator", options.simulator_model, use) for use in asked if use.requests
-                ]
+                name, _ = split_address(options.simulator_model)
+                self._simulated = [helpers.use_of("simulator", name, use) for use in asked if use.requests]
         found = added_uses(self._used_before, [*uses, *self._simulated])
         if found != self._run.helpers:
             self._run = self._run.model_copy(update={"helpers": found})

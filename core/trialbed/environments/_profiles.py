@@ -15,6 +15,15 @@ from trialbed.errors import UsageError
 from trialbed.records import CONTROLLED, NATIVE, Environment, framework_name, framework_profile, with_profile
 from trialbed.suggestions import closest, did_you_mean
 
+PUBLISHED = {
+    "agno": (CONTROLLED, "messages", NATIVE, "responses"),
+    "autogen": (CONTROLLED, "messages", NATIVE),
+    "crewai": (CONTROLLED, "messages", NATIVE, "responses"),
+    "langgraph": (CONTROLLED, "messages", NATIVE, "responses"),
+    "openai-agents": ("chat-completions", CONTROLLED, NATIVE),
+}
+"""The profiles of the adapters that are published with Trialbed, by name."""
+
 
 def profiles_of(name: str, environment: Environment | None = None) -> tuple[str, ...]:
     """The profiles of a framework, by name; empty if its adapter has none.
@@ -30,7 +39,7 @@ def known_profiles(name: str) -> tuple[str, ...]:
     """The profiles of a framework, as installed here or, if none is, as published with Trialbed."""
     here = profiles_of(name)
     absent = name in FIRST_PARTY and not any(framework_name(entry) == name for entry in _entry_names(None))
-    return (CONTROLLED, NATIVE) if absent else here
+    return PUBLISHED[name] if absent else here
 
 
 def expand_profiles(

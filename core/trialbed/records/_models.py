@@ -39,6 +39,11 @@ class ModelEndpoint(Record):
     seed: int = 0
     dialect: str = "chat_completions"
 
+    @property
+    def root_url(self) -> str:
+        """The URL without its ``/v1``, as Anthropic's SDKs take it."""
+        return self.base_url.removesuffix("/v1")
+
 
 LATEST_DEADLINE = 24 * 3600.0
 """Seconds by which a trial's deadline can be moved at most."""

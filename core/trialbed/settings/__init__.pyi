@@ -24,6 +24,7 @@ from ._folders import weights_dir as weights_dir
 from ._identity import SANDBOXES as SANDBOXES
 from ._identity import IdentitySettings as IdentitySettings
 from ._identity import Setting as Setting
+from ._keys import key_variable as key_variable
 from ._run import MARGIN as MARGIN
 from ._run import RunSettings as RunSettings
 from ._secrets import MIN_SECRET as MIN_SECRET

@@ -149,7 +149,9 @@ class IdentitySettings:
     judge_model: Annotated[
         str | None,
         Setting(
-            ("--judge-model",), "Model that the judge asks, where the judge is not itself a model.", metavar="MODEL"
+            ("--judge-model",),
+            "Model that the judge asks, where the judge is not itself a model: MODEL or NAME@URL.",
+            metavar="MODEL",
         ),
     ] = None
     judge_base_url: Annotated[
@@ -172,19 +174,23 @@ class IdentitySettings:
     ] = None
     selector_model: Annotated[
         str | None,
-        Setting(("--selector-model",), "Model of --base-url that the selector may ask.", metavar="MODEL"),
+        Setting(
+            ("--selector-model",), "Model that the selector may ask, at --base-url or as NAME@URL.", metavar="MODEL"
+        ),
     ] = None
     embedding_model: Annotated[
         str | None,
         Setting(
             ("--embedding-model",),
-            "Model of --base-url whose embeddings the selector may use. [default: one on this machine]",
+            "Model whose embeddings the selector may use, as --selector-model. [default: one on this machine]",
             metavar="MODEL",
         ),
     ] = None
     simulator_model: Annotated[
         str | None,
-        Setting(("--simulator-model",), "Model of --base-url that simulators may ask.", metavar="MODEL"),
+        Setting(
+            ("--simulator-model",), "Model that simulators may ask, at --base-url or as NAME@URL.", metavar="MODEL"
+        ),
     ] = None
     max_steps: Annotated[int, Ge(1), Setting(("--max-steps",), "Maximum number of model requests per trial.")] = 12
     max_trial_tokens: Annotated[

@@ -168,7 +168,7 @@ class RunSettings(IdentitySettings):
         tuple[str, ...],
         Setting(
             ("--endpoint-key-env",),
-            "Environment variable that holds the key of an endpoint which --model names as NAME@URL; repeatable. "
+            "Environment variable that holds the key of an endpoint which a model names as NAME@URL; repeatable. "
             "[default: OPENAI_API_KEY at OpenAI, that of --api-key-env at the host of --base-url, no key at others]",
             metavar="HOST=VARIABLE",
         ),

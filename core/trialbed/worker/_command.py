@@ -91,7 +91,7 @@ class CommandAgent(BaseAgent):
             "OPENAI_BASE_URL": self.endpoint.base_url,
             "OPENAI_API_KEY": self.endpoint.api_key,
             # Anthropic's SDKs add the /v1 themselves.
-            "ANTHROPIC_BASE_URL": self.endpoint.base_url.removesuffix("/v1"),
+            "ANTHROPIC_BASE_URL": self.endpoint.root_url,
             "ANTHROPIC_API_KEY": self.endpoint.api_key,
             "OPENAI_MODEL": self.endpoint.model,
             "TRIALBED_TOOLS_URL": self._server_url,

@@ -80,11 +80,9 @@ def run_kit(framework: str, environment: Environment | None, arguments: Sequence
 
 def show_report(report: ConformanceReport) -> None:
     """Print the findings, the declared deviations, the failures, and the badge; results of one cause are shown once."""
-    from trialbed.wire.dialects import CHAT
-
     for group in [*report.by_cause("finding"), *report.by_cause("declared"), *report.by_cause(*PROBLEMS)]:
         _show(*group)
-    if report.dialects not in ((), (CHAT,)):
+    if report.dialects:
         click.echo(f"the model was asked in: {', '.join(report.dialects)}")
     click.echo(click.style(report.badge, fg="green" if report.ok else "red"))
 

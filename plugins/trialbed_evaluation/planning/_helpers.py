@@ -8,6 +8,7 @@ from typing import Literal
 
 from trialbed.records import HelperRole, HelperUse, Prices, Usage
 from trialbed.report.comparison import Side
+from trialbed.wire.addresses import split_address
 
 Unit = Literal["trial", "query", "run"]
 
@@ -68,7 +69,7 @@ def _planned(sides: Sequence[Side], prices: Mapping[str, Prices]) -> Iterator[Pl
 def _unit(use: HelperUse, embedding: object) -> Unit:
     if use.role == "judge":
         return "trial"
-    return "run" if (use.role, use.model) == ("selector", embedding) else "query"
+    return "run" if use.role == "selector" and use.model == split_address(str(embedding))[0] else "query"
 
 
 def _share(use: HelperUse, count: int) -> float | None:

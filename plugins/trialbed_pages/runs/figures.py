@@ -125,6 +125,15 @@ class RunFigures:
         every = {summary.framework: summary.tokens for summary in self._report.frameworks}
         return {name: tokens for name, tokens in every.items() if tokens.recorded_requests}
 
+    @property
+    def translations(self) -> Mapping[str, tuple[int, int]]:
+        """The requests that were translated for the endpoint, and all, of frameworks with any of them."""
+        every = {
+            summary.framework: (summary.wire.translated.count, summary.tokens.requests)
+            for summary in self._report.frameworks
+        }
+        return {name: found for name, found in every.items() if found[0]}
+
     def integrity(self, framework: str) -> Integrity:
         """Return the findings of a framework's trials, and whether they make its row void: then it has no figures."""
 

@@ -144,6 +144,15 @@ class RunPage:
             for name, found in self.figures.recordings.items()
         ]
 
+    @property
+    def translation_notes(self) -> list[str]:
+        """The requests that were put to the endpoint in another dialect, a sentence for each framework with any."""
+        return [
+            f"{name}: {asked:,} of {requests:,} requests were put to the model in another dialect, as its endpoint "
+            f"does not speak the framework's"
+            for name, (asked, requests) in self.figures.translations.items()
+        ]
+
     @cached_property
     def worst(self) -> list[WorstQueryRow]:
         """The queries with the lowest means, the lowest first; none that all frameworks have right."""

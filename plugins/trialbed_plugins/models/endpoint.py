@@ -10,14 +10,13 @@ from urllib.parse import SplitResult, urlsplit
 
 from trialbed.contracts import ModelDriver, ModelInfo, OpenedModel
 from trialbed.errors import TrialbedError, UsageError
-from trialbed.settings import RunSettings
+from trialbed.settings import RunSettings, key_variable
 from trialbed.wire.addresses import is_loopback, split_address
 from trialbed.wire.redaction import shown_url
 from trialbed_plugins.models._listing import list_names
 from trialbed_plugins.models._probe import probe
 
 OPENAI = "api.openai.com"
-OPENAI_KEY = "OPENAI_API_KEY"
 
 
 class EndpointModels(ModelDriver):
@@ -44,7 +43,7 @@ class EndpointModels(ModelDriver):
         if url is None:
             needs = f"--base-url URL, and its key in {settings.api_key_env} where it asks for one"
             return ModelInfo(at_endpoint=True, costs=costs, needs=needs)
-        variable = _variable(settings, parts)
+        variable = key_variable(settings, url)
         needs = f"a key in {variable}" if variable else f"--endpoint-key-env {parts.hostname}=VARIABLE"
         return ModelInfo(told_name=own, costs=costs, needs=f"{needs}, where the endpoint asks for one")
 
@@ -87,16 +86,5 @@ async def _list(base_url: str, key: str | None) -> Sequence[str]:
 
 def _key(settings: RunSettings, url: str | None = None) -> str | None:
     """The key of an endpoint that a model names, or of the run's own."""
-    variable = settings.api_key_env if url is None else _variable(settings, urlsplit(url))
+    variable = settings.api_key_env if url is None else key_variable(settings, url)
     return os.environ.get(variable) or None
-
-
-def _variable(settings: RunSettings, parts: SplitResult) -> str:
-    """The variable with the key of an endpoint; empty where none is named."""
-    known = dict(entry.partition("=")[::2] for entry in settings.endpoint_key_env)
-    for place in (parts.netloc, parts.hostname or ""):
-        if place in known:
-            return known[place]
-    if settings.base_url and urlsplit(settings.base_url).netloc == parts.netloc:
-        return settings.api_key_env
-    return OPENAI_KEY if parts.hostname == OPENAI else ""

@@ -31,21 +31,24 @@ class PlainRequests:
         self.answered = 0
         self._connection = connection
         self._pace = pace
-        self._next: dict[tuple[str, str], asyncio.Task[bool]] = {}
+        self._next: dict[tuple[str, str], asyncio.Task[int]] = {}
         self._turn = asyncio.Lock()
 
     def would_wait(self, model: str, spoken: Dialect) -> bool:
         """Return whether the limits leave no room for a plain request now."""
         return self._pace.is_full(_plain(model, spoken).tokens)
 
-    async def works(self, model: str, spoken: Dialect) -> bool:
-        """Return whether the endpoint answers a plain request that is sent from now on; one is sent at a time."""
+    async def status(self, model: str, spoken: Dialect) -> int:
+        """Return the status of the answer to a plain request that is sent from now on; 0 if none comes.
+
+        One is sent at a time.
+        """
         key = model, spoken.NAME
         if key not in self._next:
             self._next[key] = asyncio.create_task(self._ask(model, spoken))
         return await asyncio.shield(self._next[key])
 
-    async def _ask(self, model: str, spoken: Dialect) -> bool:
+    async def _ask(self, model: str, spoken: Dialect) -> int:
         async with self._turn:
             # A refusal that comes from now on needs a later request: the key may have gone meanwhile.
             del self._next[model, spoken.NAME]
@@ -53,11 +56,16 @@ class PlainRequests:
             await self._pace.pass_by(request.tokens)
             try:
                 async with asyncio.timeout(PATIENCE), self._connection.send(request) as answer:
-                    works = answer.status < 300
+                    status = answer.status
             except (aiohttp.ClientError, OSError):
-                works = False
-        self.answered += works
-        return works
+                status = 0
+        self.answered += is_answer(status)
+        return status
+
+
+def is_answer(status: int) -> bool:
+    """Return whether a status is that of an answer; 0 stands for none."""
+    return 0 < status < 300
 
 
 def _plain(model: str, spoken: Dialect) -> ProxiedRequest:

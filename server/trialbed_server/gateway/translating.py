@@ -80,7 +80,7 @@ async def _translate(
         if await upstream.speaks(request, goal, writer.exchange):
             await writer.error(why, 400, "invalid_request_error", "request")
             return True
-    if own == CHAT and not unwritable:
+    if own == CHAT and all(upstream.dialects.lacks(model, goal.NAME) for goal, _ in unwritable):
         upstream.dialects.sought.add((model, own))
     return False
 

@@ -31,7 +31,7 @@ from trialbed_server.gateway.circuit import Circuit, EndpointDown, Liveness
 from trialbed_server.gateway.connection import Connection, ProxiedRequest
 from trialbed_server.gateway.exchange import RecordedExchange
 from trialbed_server.gateway.pacing import Pace, PacedTurn
-from trialbed_server.gateway.plain import PlainRequests
+from trialbed_server.gateway.plain import PlainRequests, is_answer
 from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.response import FINAL, ResponseWriter, next_piece
 from trialbed_server.gateway.retries import RetryBudget
@@ -124,10 +124,12 @@ class Upstream:
         if (request.named, goal.NAME) in self.dialects.answered:
             return True
         plain = replace(request, model=request.named, spoken=goal)
-        if not request.named or not await self._answers_plainly(plain, exchange):
-            return False
-        self.dialects.answered.add((request.named, goal.NAME))
-        return True
+        status = await self._plain_status(plain, exchange) if request.named else 0
+        if is_answer(status):
+            self.dialects.answered.add((request.named, goal.NAME))
+        elif status in NOT_SPOKEN:
+            self.dialects.refused.add((request.named, goal.NAME))
+        return is_answer(status)
 
     async def forward(self, request: ProxiedRequest, writer: ResponseWriter) -> bool:
         """Send a request on and its answer back, piece by piece; return False if a dialect was tried in vain.
@@ -322,9 +324,13 @@ class Upstream:
         return bool(self.circuit.answered or self._plain.answered) or await self._answers_plainly(request, exchange)
 
     async def _answers_plainly(self, request: ProxiedRequest, exchange: RecordedExchange) -> bool:
-        """Return whether the endpoint answers a plain request; a wait for its turn is nobody's."""
+        """Return whether the endpoint answers a plain request."""
+        return is_answer(await self._plain_status(request, exchange))
+
+    async def _plain_status(self, request: ProxiedRequest, exchange: RecordedExchange) -> int:
+        """Return the status of the answer to a plain request; a wait for its turn is nobody's."""
         with exchange.held() if self._plain.would_wait(request.model, request.spoken) else nullcontext():
-            return await self._plain.works(request.model, request.spoken)
+            return await self._plain.status(request.model, request.spoken)
 
     def _fail(self, request: ProxiedRequest, writer: ResponseWriter, error: Exception) -> FailedAttempt | None:
         silent = isinstance(error, TimeoutError)

@@ -43,19 +43,20 @@ def scores(document: dict[str, Any]) -> list[Any]:
 
 
 def test_a_replay_needs_no_model_and_gives_what_the_model_gave(bench: Bench, tmp_path: Path) -> None:
-    (recorded,) = json.loads(bench("run", "--model", "scripted:gold", "--limit", 3, "--json").out)
+    chosen = [part for spoken in ("", "-messages", "-responses") for part in ("-f", f"reference{spoken}")]
+    recorded = json.loads(bench("run", *chosen, "--model", "scripted:gold", "--limit", 3, "--json").out)
     written = bench("record", "latest", "-o", "a.cassette").out
     assert "answers of scripted:gold" in written
     first, second = (
-        json.loads(bench("run", "--model", "replay:a.cassette", "--limit", 3, "--json", "-j", jobs).out)[0]
+        json.loads(bench("run", *chosen, "--model", "replay:a.cassette", "--limit", 3, "--json", "-j", jobs).out)
         for jobs in (1, 3)
     )
-    assert scores(first) == scores(second) == scores(recorded)
+    assert [*map(scores, first)] == [*map(scores, second)] == [*map(scores, recorded)]
     assert without_times(first) == without_times(second)
-    assert "3 of 3 trials follow the recording to the end" in bench("replay", "latest").out
-    for entry in first["results"]:
-        assert entry["scores"]["model_time"] is None
-    assert len({first["metadata"]["run_id"], second["metadata"]["run_id"]}) == 2
+    assert bench("replay", "latest").out.count("3 of 3 trials follow the recording to the end") == 3
+    for document in first:
+        assert [entry["scores"]["model_time"] for entry in document["results"]] == [None] * 3
+    assert len({documents[0]["metadata"]["run_id"] for documents in (first, second)}) == 2
 
 
 def test_a_trial_that_leaves_the_recording_is_not_measured_and_says_why(bench: Bench) -> None:

@@ -18,6 +18,9 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from support.servers import OFFERED, TRIAL, Serve, closed, listening, registration, until, virtual
 
+from trialbed.wire import ModelAnswer, ModelMessage, usage_counts
+from trialbed.wire.dialects import PATHS, dialect
+
 KEY = "sk-the-real-upstream-key"
 USAGE = {"prompt_tokens": 11, "completion_tokens": 22, "total_tokens": 33}
 REPORTED = {"prompt_tokens": 11, "completion_tokens": 22, "cached_tokens": 0, "reasoning_tokens": 0}
@@ -131,6 +134,35 @@ async def test_bodies_pass_byte_for_byte_both_ways_under_the_servers_key(serve: 
     assert call["usage"] == REPORTED
     assert call["finish_reason"] == "tool_calls"
     assert call["tool_calls"][0]["problem"] == "unknown tool"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("name", sorted({*PATHS.values()}))
+async def test_what_an_endpoint_speaks_passes_untouched_in_each_dialect(serve: Serve, name: str, stream: bool) -> None:
+    spoken = dialect(name)
+    user = ModelMessage(role="user", content="Oslo?")
+    asked = spoken.write_request("plain", [user], {"stream": stream, "max_tokens": 9})
+    sent = json.dumps({**asked, "of_a_vendor": [1, 2.50]}, indent=1).encode()
+    said = ModelAnswer(content="Mild.", finish_reason="stop", usage=usage_counts(3, 2), model="plain", id="a")
+    whole = b"".join(spoken.write_answer(said, spoken.read_request(asked)))
+    odd = json.dumps({"of_a_vendor": "ü", **({} if stream else json.loads(whole))}, ensure_ascii=False, indent=3)
+    given = b": ping\n\n" + whole + b": the end\n\n" if stream else odd.encode()
+    got: list[tuple[str, str | None, bytes]] = []
+
+    async def answer(request: Request) -> Response:
+        got.append((str(request.url), request.headers.get("anthropic-version"), await request.body()))
+        return Response(given, media_type="text/event-stream" if stream else "application/json")
+
+    app = Starlette(routes=[Route("/v1/{path:path}", answer, methods=["POST"])])
+    async with listening(app) as url:
+        client = await trial(serve, f"{url}/v1")
+        path = f"/t/{TRIAL}/v1/{spoken.PATH}?beta=true"
+        reply = await client.post(path, content=sent, headers={"anthropic-version": "2023-06-01"})
+        assert reply.content == given
+        assert got == [(f"{url}/v1/{spoken.PATH}?beta=true", "2023-06-01", sent)]
+        (call,) = (await closed(client))["model_calls"]
+    assert (call["request"].encode(), call["response"].encode()) == (sent, given)
+    assert (call["dialect"] or "chat_completions", call["translated"], call["finish_reason"]) == (name, "", "stop")
 
 
 async def test_the_endpoint_gets_the_models_own_name_where_another_was_told(serve: Serve, upstream: Any) -> None:

@@ -101,6 +101,9 @@ async def test_a_conversation_goes_on_after_a_response_that_is_named(serve: Serv
     log = WireLog.model_validate(await closed(client))
     # What is asked about responses that are kept is no request to the model.
     assert [call.status for call in log.model_calls] == [200, 200, 400]
+    # Responses are kept for the life of their trial.
+    with pytest.raises(NotFoundError):
+        await openai.responses.retrieve(second.id)
 
 
 async def test_a_response_that_shall_not_be_kept_is_not(serve: Serve, sdk: Sdk) -> None:

@@ -202,10 +202,13 @@ async def test_a_wrong_address_is_not_the_fault_of_a_request_that_no_other_diale
     client = await opened(serve, endpoint)
     endpoint.spoken = type("Nothing", (), {"PATH": "nothing", "NAME": "nothing"})()
     asked = {"model": "told", "messages": [], "logprobs": True, "stop": "END"}
-    answer = await client.post(f"/t/{TRIAL}/v1/chat/completions", json=asked)
-    assert (answer.status_code, answer.json()) == (404, {"detail": "Not Found"})
-    (call,) = WireLog.model_validate(await closed(client)).model_calls
-    assert (call.translated, call.cause) == ("", "endpoint")
+    for _ in range(2):
+        answer = await client.post(f"/t/{TRIAL}/v1/chat/completions", json=asked)
+        assert (answer.status_code, answer.json()) == (404, {"detail": "Not Found"})
+    # Once plain requests have shown that it speaks no other dialect, it is not asked for them in vain.
+    assert endpoint.paths.count("responses") == endpoint.paths.count("messages") == 1
+    calls = WireLog.model_validate(await closed(client)).model_calls
+    assert [(call.translated, call.cause) for call in calls] == [("", "endpoint")] * 2
 
 
 @pytest.mark.parametrize("endpoint", ["messages"], indirect=True)

@@ -33,14 +33,7 @@ class NativeAgent(BaseAgent):
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         super().__init__(endpoint, limits, system_prompt=system_prompt)
-        self._model = OpenAILike(
-            id=endpoint.model,
-            base_url=endpoint.base_url,
-            api_key=endpoint.api_key,
-            temperature=endpoint.temperature,
-            max_tokens=endpoint.max_tokens,
-            seed=endpoint.seed,
-        )
+        self._model = self.chat_model()
 
     @classmethod
     def framework_version(cls) -> str:
@@ -66,6 +59,18 @@ class NativeAgent(BaseAgent):
         client = getattr(self._model, "async_client", None)
         if client is not None:
             await client.close()
+
+    def chat_model(self) -> Any:
+        """The trial's model, of Agno's class for it."""
+        endpoint = self.endpoint
+        return OpenAILike(
+            id=endpoint.model,
+            base_url=endpoint.base_url,
+            api_key=endpoint.api_key,
+            temperature=endpoint.temperature,
+            max_tokens=endpoint.max_tokens,
+            seed=endpoint.seed,
+        )
 
     def _read(self, output: RunOutput) -> Answer:
         text = output.get_content_as_string() if output.content else ""

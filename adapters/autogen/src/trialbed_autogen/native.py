@@ -50,7 +50,7 @@ class NativeAgent(BaseAgent):
         """Keep the address of the tools; AutoGen asks there for their schemas."""
         self._apis = {tool.name: tool.api for tool in tools}
         self._server = StreamableHttpServerParams(url=mcp_url(server_url))
-        self._client = chat_model(self.endpoint)
+        self._client = self.chat_model()
 
     async def answer(self, query: str) -> Answer:
         """Run the agent; what AutoGen raises is raised."""
@@ -69,8 +69,12 @@ class NativeAgent(BaseAgent):
         """Close the connections to the model."""
         await self._client.close()
 
+    def chat_model(self) -> Any:
+        """The trial's model, of AutoGen's class for it."""
+        return open_model(self.endpoint)
 
-def chat_model(endpoint: ModelEndpoint) -> OpenAIChatCompletionClient:
+
+def open_model(endpoint: ModelEndpoint) -> OpenAIChatCompletionClient:
     """The trial's model, with the sampling settings that were given."""
     given = {"temperature": endpoint.temperature, "max_tokens": endpoint.max_tokens, "seed": endpoint.seed}
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}

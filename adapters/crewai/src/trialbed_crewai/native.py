@@ -64,13 +64,8 @@ class NativeAgent(BaseAgent):
 
     def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
         """Build the agent."""
-        endpoint = self.endpoint
-        fields = {"temperature": endpoint.temperature, "max_tokens": endpoint.max_tokens, "seed": endpoint.seed}
-        sampling: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
         self._tools = tools
-        self._llm: Any = LLM(
-            endpoint.model, base_url=endpoint.base_url, api_key=endpoint.api_key, custom_openai=True, **sampling
-        )
+        self._llm = self.chat_model()
         self._agent = Agent(
             role="Assistant",
             goal="Answer the user's question",
@@ -87,6 +82,22 @@ class NativeAgent(BaseAgent):
     def close(self) -> None:
         """Close the connections, which CrewAI does not; a run that was cancelled ends with its next request."""
         self._llm._get_sync_client().close()
+
+    def chat_model(self) -> Any:
+        """The trial's model, of CrewAI's class for it."""
+        endpoint = self.endpoint
+        return LLM(
+            endpoint.model,
+            base_url=endpoint.base_url,
+            api_key=endpoint.api_key,
+            custom_openai=True,
+            **given(temperature=endpoint.temperature, max_tokens=endpoint.max_tokens, seed=endpoint.seed),
+        )
+
+
+def given(**fields: Any) -> dict[str, Any]:
+    """The fields that have a value."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def bind_tool(tool: Tool) -> ApiTool:

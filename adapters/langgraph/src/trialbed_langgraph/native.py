@@ -32,7 +32,7 @@ class NativeAgent(BaseAgent):
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         super().__init__(endpoint, limits, system_prompt=system_prompt)
-        self._model = chat_model(endpoint)
+        self._model = self.chat_model()
 
     @classmethod
     def framework_version(cls) -> str:
@@ -56,6 +56,10 @@ class NativeAgent(BaseAgent):
         self._model.root_client.close()
         await self._model.root_async_client.close()
 
+    def chat_model(self) -> Any:
+        """The trial's model, of LangChain's class for it."""
+        return open_model(self.endpoint, use_responses_api=False)
+
 
 def bind_tool(item: Tool) -> BaseTool:
     """A tool of LangChain for one of the trial's."""
@@ -66,13 +70,14 @@ def bind_tool(item: Tool) -> BaseTool:
     return tool(item.name, description=item.description, args_schema=dict(item.parameters))(call)
 
 
-def chat_model(endpoint: ModelEndpoint) -> ChatOpenAI:
-    """The trial's model, with the sampling settings that were given."""
-    given = {"temperature": endpoint.temperature, "max_tokens": endpoint.max_tokens, "seed": endpoint.seed}
+def open_model(endpoint: ModelEndpoint, *, use_responses_api: bool) -> ChatOpenAI:
+    """The trial's model, with the sampling settings that were given; Responses have no seed."""
+    seed = None if use_responses_api else endpoint.seed
+    given = {"temperature": endpoint.temperature, "max_tokens": endpoint.max_tokens, "seed": seed}
     return ChatOpenAI(
         model=endpoint.model,
         base_url=endpoint.base_url,
         api_key=SecretStr(endpoint.api_key),
-        use_responses_api=False,
+        use_responses_api=use_responses_api,
         **{name: value for name, value in given.items() if value is not None},
     )

@@ -22,6 +22,7 @@ from typing import Any
 from agents import (
     Agent,
     FunctionTool,
+    Model,
     ModelSettings,
     OpenAIResponsesModel,
     RunConfig,
@@ -56,7 +57,7 @@ class NativeAgent(BaseAgent):
             name="Assistant",
             instructions=self.system_prompt,
             tools=[function_tool(tool) for tool in tools],
-            model=OpenAIResponsesModel(model=endpoint.model, openai_client=self._client),
+            model=self.chat_model(self._client),
             model_settings=ModelSettings(temperature=endpoint.temperature, max_tokens=endpoint.max_tokens),
         )
 
@@ -68,6 +69,10 @@ class NativeAgent(BaseAgent):
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
+
+    def chat_model(self, client: AsyncOpenAI) -> Model:
+        """The trial's model, of the SDK's class for it."""
+        return OpenAIResponsesModel(model=self.endpoint.model, openai_client=client)
 
 
 def function_tool(tool: Tool) -> FunctionTool:

@@ -6,7 +6,8 @@ import pytest
 from support.cases import for_each
 
 from trialbed.engine import RunOptions
-from trialbed.engine._models import OPENAI_URL, key_hint, with_endpoint
+from trialbed.engine._helpers import helper_endpoint, helpers_of
+from trialbed.engine._models import OPENAI_URL, judge_choice, judge_endpoint, key_hint, with_endpoint
 from trialbed.errors import UsageError
 from trialbed.settings import RunSettings
 
@@ -29,8 +30,9 @@ def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"model": "scriptd:gold"}, "did you mean 'scripted:gold'?"),
         ({"model": "nowhere.py:Model"}, "--model: there is no file nowhere.py"),
         ({"selector_model": "scripted:gold"}, "--selector-model: scripted:gold plays agents only"),
-        ({"selector_model": "m@http://h/v1"}, "--selector-model: give the name of the model, m, and its endpoint as"),
-        ({"judge": "m@http://h/v1"}, "and its endpoint as --judge-base-url http://h/v1"),
+        ({"selector_model": "m@http://me:pw@h/v1"}, "--selector-model: the endpoint at h is given with a password"),
+        ({"judge": "m@http://h/v1", "judge_base_url": LOCAL}, "--judge and --judge-base-url both name an endpoint"),
+        ({"simulator_model": f"m@{OPENAI_URL}"}, "set OPENAI_API_KEY in the environment or in .env"),
         ({"model": "m@http://me:pw@h/v1"}, "--model: the endpoint at h is given with a password"),
         ({"endpoint_key_env": ("VARIABLE",)}, "--endpoint-key-env 'VARIABLE' is not HOST=VARIABLE"),
         ({"endpoint_key_env": ("https://h/v1=KEY",)}, "--endpoint-key-env 'https://h/v1=KEY' is not HOST=VARIABLE"),
@@ -72,6 +74,30 @@ def test_a_password_in_an_address_is_not_said(settings: dict[str, str]) -> None:
     with pytest.raises(UsageError) as error:
         with_endpoint(RunSettings(**settings))  # type: ignore[arg-type]
     assert "sekret" not in str(error.value)
+
+
+def test_helpers_that_name_their_endpoints_need_none_of_the_run_and_get_the_keys_of_their_hosts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1234567890")
+    monkeypatch.setenv("OTHER_API_KEY", "sk-0987654321")
+    named = {"judge": "j@http://a/v1", "selector_model": "s@http://b:1/v1", "embedding_model": "e@http://b:2/v1"}
+    settings = RunSettings(**named, simulator_model="w@http://c/v1", endpoint_key_env=("b:1=OTHER_API_KEY",))  # type: ignore[arg-type]
+    assert with_endpoint(settings).base_url is None
+    assert judge_choice(settings) == ("llm", "j")
+    assert judge_endpoint(settings) == ("http://a/v1", "")
+    assert [helper[:3] for helper in helpers_of(settings)] == [
+        ("judge", "j", "http://a/v1"),
+        ("selector", "s", "http://b:1/v1"),
+        ("selector", "e", "http://b:2/v1"),
+        ("simulator", "w", "http://c/v1"),
+    ]
+    found = [helper_endpoint(name, settings) for name in ("s@http://b:1/v1", "e@http://b:2/v1", "own")]
+    assert [(one.model, one.base_url, one.api_key) for one in found] == [
+        ("s", "http://b:1/v1", "sk-0987654321"),
+        ("e", "http://b:2/v1", ""),
+        ("own", "", "sk-1234567890"),
+    ]
 
 
 def test_openais_key_means_openais_address(monkeypatch: pytest.MonkeyPatch) -> None:

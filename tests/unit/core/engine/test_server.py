@@ -11,9 +11,17 @@ from support.servers import listening
 
 from trialbed.contracts import OpenedModel
 from trialbed.engine._options import RunOptions
-from trialbed.engine._server import KEY_VARIABLE, KEYS_VARIABLE, _command, _environment, _upstreams, server
+from trialbed.engine._server import (
+    KEY_VARIABLE,
+    KEYS_VARIABLE,
+    SIMULATOR_KEY_VARIABLE,
+    _command,
+    _environment,
+    _upstreams,
+    server,
+)
 from trialbed.errors import UsageError
-from trialbed.records import TrialRegistration
+from trialbed.records import ModelEndpoint, TrialRegistration
 from trialbed_server import ServerOptions, create_app
 
 
@@ -57,6 +65,15 @@ def test_each_endpoint_has_its_own_key_and_none_stands_on_the_command_line(monke
     ]
     environment = _environment("token", None, upstreams)
     assert (environment[KEY_VARIABLE], environment[KEYS_VARIABLE]) == ("key-1", '{"http://b/v1": "key-2"}')
+
+
+def test_simulators_may_have_an_endpoint_of_their_own_and_its_key_alone() -> None:
+    found = settings(simulator_model="m@http://c/v1")
+    assert (found["--simulator-model"], found["--simulator-upstream"]) == ("m", "http://c/v1")
+    assert "--simulator-upstream" not in settings(simulator_model="m", base_url="http://a/v1")
+    simulated = ModelEndpoint(base_url="http://c/v1", api_key="key-3", model="m")
+    assert _environment("token", None, {}, simulated)[SIMULATOR_KEY_VARIABLE] == "key-3"
+    assert SIMULATOR_KEY_VARIABLE not in _environment("token", None, {"http://a/v1": "key-1"})
 
 
 def test_keys_of_servers_that_the_user_starts_reach_no_endpoint_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support.cases import for_each
 
-from trialbed.environments import adapter_info, expand_profiles, known_profiles, profiles_of, runs_here
+from trialbed.environments import FIRST_PARTY, adapter_info, expand_profiles, known_profiles, profiles_of, runs_here
 from trialbed.errors import DriverNotFound, UsageError
 from trialbed.records import Environment
 
+ROOT = Path(__file__).parents[4]
 FakeDistribution = Callable[..., Path]
 
 
@@ -31,7 +33,10 @@ def test_profiles_are_read_from_metadata() -> None:
 
 
 def test_the_profiles_of_a_framework_that_is_not_installed_are_known_for_published_adapters() -> None:
-    assert known_profiles("crewai") == ("controlled", "native")
+    for file in sorted((ROOT / "adapters").glob("*/pyproject.toml")):
+        labels = tomllib.loads(file.read_text())["project"]["entry-points"].get("trialbed.frameworks", {})
+        if file.parent.name in FIRST_PARTY:
+            assert known_profiles(file.parent.name) == tuple(sorted(label.partition(":")[2] for label in labels))
     assert known_profiles("plain") == ()
     assert known_profiles("nowhere") == ()
 

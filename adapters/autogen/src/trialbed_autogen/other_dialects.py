@@ -1,0 +1,27 @@
+"""The native program over AutoGen's client for Messages.
+
+From autogen-ext 0.7.5: reference/python/autogen_ext.models.anthropic.html, ``AnthropicChatCompletionClient``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autogen_ext.models.anthropic import AnthropicChatCompletionClient
+
+from trialbed_autogen.native import MODEL_INFO, NativeAgent
+
+
+class MessagesAgent(NativeAgent):
+    """The program with ``AnthropicChatCompletionClient``, whose bound of an answer is its own where none was given."""
+
+    dialect = "messages"
+
+    def chat_model(self) -> Any:
+        """The trial's model, with the sampling settings that were given; Messages have no seed."""
+        endpoint = self.endpoint
+        given = {"temperature": endpoint.temperature, "max_tokens": endpoint.max_tokens}
+        settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        settings |= {"model": endpoint.model, "base_url": endpoint.root_url, "api_key": endpoint.api_key}
+        # "Required if using a custom model", which any name but Anthropic's own is.
+        return AnthropicChatCompletionClient(**settings, model_info=MODEL_INFO)

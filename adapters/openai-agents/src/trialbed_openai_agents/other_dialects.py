@@ -1,0 +1,21 @@
+"""The native program over chat completions.
+
+From openai-agents 0.24.0: models/, "Chat Completions" (``OpenAIChatCompletionsModel``).
+"""
+
+from __future__ import annotations
+
+from agents import Model, OpenAIChatCompletionsModel
+from openai import AsyncOpenAI
+
+from trialbed_openai_agents.native import NativeAgent
+
+
+class ChatCompletionsAgent(NativeAgent):
+    """The program with ``OpenAIChatCompletionsModel``."""
+
+    dialect = "chat_completions"
+
+    def chat_model(self, client: AsyncOpenAI) -> Model:
+        """The trial's model."""
+        return OpenAIChatCompletionsModel(model=self.endpoint.model, openai_client=client)
