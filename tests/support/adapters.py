@@ -12,7 +12,7 @@ import pytest
 
 from trialbed.records import Answer
 from trialbed_adapter_lab import Harness, TrialRecord
-from trialbed_scripted import Response, fail
+from trialbed_scripted import Response, ask, call, fail
 
 NO_COMPLETIONS = ("", "<html>", "[]", "{}", '{"choices": []}', '{"choices": [{"message": null}]}')
 
@@ -58,6 +58,24 @@ class ControlledTests:
         assert record.failure is not None
         assert record.failure.kind == "model"
         assert len(record.requests) == 1
+
+
+LIMITS = {"chat_completions": "max_tokens", "messages": "max_tokens", "responses": "max_output_tokens"}
+"""Dialect -> its name for the limit of an answer."""
+
+
+async def check_dialect(harness: Harness, dialect: str) -> None:
+    """Play a trial of a program over another class for models: it asks in that dialect, as it is told, to the end."""
+    made = ask(call("Echo_text", {"text": "one"}), text="Wait.")
+    record = await harness.run(made, "done", system_prompt="Be brief.", temperature=0.5, max_tokens=77, seed=7)
+    assert [request.dialect for request in record.requests] == [dialect, dialect]
+    assert said(record) == "done"
+    body = record.requests[0].body
+    assert (body["temperature"], body[LIMITS[dialect]]) == (0.5, 77)
+    assert "Be brief." in record.requests[0].request.messages[0].text
+    assert len(results(record)) == 1
+    assert [claimed.name for claimed in answered(record).calls] == ["Echo_text"]
+    assert answered(record).usage is not None
 
 
 def answered(record: TrialRecord) -> Answer:

@@ -177,38 +177,60 @@ MADE_UP = (
 UNSURE = MappingProxyType(dict.fromkeys((3, 7, 11, 14), "Unsure"))
 """Query -> its status where the results of one call are missing."""
 
+LANGCHAIN: Mapping[str, Declared] = {
+    "bad-json": Declared(
+        "arguments that are not JSON are no call for LangChain: the run ends with the message's empty text",
+        {**NOT_CALLED, "turns": 1, "finish": False},
+    ),
+}
+
+CREWAI: Mapping[str, Declared] = {
+    "wrong-args": Declared(
+        "CrewAI checks arguments itself, and calls no Api with wrong ones",
+        {**NOT_CALLED, "sent": lambda shape: shape.calls},
+    ),
+    "retry": Declared(
+        "CrewAI checks arguments itself, and calls no Api with wrong ones",
+        {"calls": lambda shape: shape.calls, "sent": lambda shape: shape.calls + 1},
+    ),
+    "loop": Declared(
+        "the fifth equal call with an equal result ends the run with ToolExecutionFailedError",
+        {**FAILED, "error": "agent", "turns": 5, "calls": 5},
+    ),
+}
+
+OPENAI_AGENTS: Mapping[str, Declared] = {
+    "unknown-tool": Declared(
+        "a call of an unknown tool ends the run with ModelBehaviorError",
+        {**FAILED, "error": "agent", "turns": 1, "calls": 0},
+    ),
+    "partial": Declared(MADE_UP, {"status": lambda shape: _partial_status(shape)}),
+    **dict.fromkeys(
+        ("gold", "slow", "parallel", "reordered", "extra", "bad-json", "retry"),
+        Declared(MADE_UP, {"status": lambda shape: UNSURE.get(shape.query.query_id, "Solved")}),
+    ),
+}
+
 DECLARED: Mapping[str, Mapping[str, Declared]] = {
-    "langgraph:native": {
+    "langgraph:messages": {
         "bad-json": Declared(
-            "arguments that are not JSON are no call for LangChain: the run ends with the message's empty text",
-            {**NOT_CALLED, "turns": 1, "finish": False},
-        ),
-    },
-    "crewai:native": {
-        "wrong-args": Declared(
-            "CrewAI checks arguments itself, and calls no Api with wrong ones",
-            {**NOT_CALLED, "sent": lambda shape: shape.calls},
-        ),
-        "retry": Declared(
-            "CrewAI checks arguments itself, and calls no Api with wrong ones",
-            {"calls": lambda shape: shape.calls, "sent": lambda shape: shape.calls + 1},
-        ),
-        "loop": Declared(
-            "the fifth equal call with an equal result ends the run with ToolExecutionFailedError",
-            {**FAILED, "error": "agent", "turns": 5, "calls": 5},
-        ),
-    },
-    "openai-agents:native": {
-        "unknown-tool": Declared(
-            "a call of an unknown tool ends the run with ModelBehaviorError",
+            "an input that is no object ends the run with LangChain's ValidationError",
             {**FAILED, "error": "agent", "turns": 1, "calls": 0},
         ),
-        "partial": Declared(MADE_UP, {"status": lambda shape: _partial_status(shape)}),
-        **dict.fromkeys(
-            ("gold", "slow", "parallel", "reordered", "extra", "bad-json", "retry"),
-            Declared(MADE_UP, {"status": lambda shape: UNSURE.get(shape.query.query_id, "Solved")}),
+    },
+    "langgraph:native": LANGCHAIN,
+    "langgraph:responses": LANGCHAIN,
+    "crewai:native": CREWAI,
+    "crewai:messages": {
+        **CREWAI,
+        "bad-json": Declared(
+            "an input that is no object is no call for CrewAI, and an answer without text and calls ends the run",
+            {**FAILED, "error": "agent", "turns": 1, "calls": 0},
         ),
     },
+    "crewai:responses": CREWAI,
+    "openai-agents:native": OPENAI_AGENTS,
+    "openai-agents:chat-completions": OPENAI_AGENTS,
 }
 """Label -> policy -> how its cell differs from ``right``."""
 

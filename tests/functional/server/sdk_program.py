@@ -122,8 +122,8 @@ def documented_calls(url, task):
     yield "chat.create", partial(completions.create, **chat)
     yield "chat.create, stream", lambda: list(completions.create(**chat, stream=True))
     yield "chat.create, required", partial(completions.create, **chat, tool_choice="required")
-    yield "chat.parse", partial(completions.parse, **{**strict, "tool_choice": "required"})
-    yield "chat.parse, format", partial(completions.parse, **{**chat, "tool_choice": "none"}, response_format=Answer)
+    yield "chat.parse", partial(completions.parse, **strict, tool_choice="required")
+    yield "chat.parse, format", partial(completions.parse, **strict, tool_choice="none", response_format=Answer)
     yield "chat.stream", partial(_ended, completions.stream, "get_final_completion", strict)
     yield "chat.raw", lambda: completions.with_raw_response.create(**chat).parse()
     asked = {"model": "m", "input": task["question"], "tools": tools["responses"]}

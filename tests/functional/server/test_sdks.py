@@ -68,7 +68,7 @@ async def test_every_policy_is_played(serve: Serve, python: Path) -> None:
         log = WireLog.model_validate(await closed(client, trial))
         right, requests = ("48213" in said[trial]) == (policy not in NO_EVIDENCE), TURNS.get(policy, 2)
         statuses = [call.status for call in log.model_calls]
-        if not right or statuses != [200] * requests or {call.dialect for call in log.model_calls} != {name}:
+        if not right or statuses != [200] * requests or {call.dialect or CHAT for call in log.model_calls} != {name}:
             wrong.append((trial, said[trial], statuses))
     assert "\n".join(map(str, wrong)) == ""
 
@@ -103,12 +103,18 @@ async def test_every_documented_call_that_concerns_tools_is_answered(serve: Serv
     assert len(said) == 30
     log = WireLog.model_validate(await closed(client))
     assert {call.status for call in log.model_calls} == {200}
-    assert {call.dialect for call in log.model_calls} == set(DIALECTS)
+    assert {call.dialect or CHAT for call in log.model_calls} == set(DIALECTS)
 
 
 GOLD = call(TOOL["name"], city="Oslo")
 
-STRICTER: set[str] = set()
+STRICTER = {
+    # OpenAI's SDK wants a stream to end with `response.completed`, also where the response is incomplete.
+    "finish, responses, True",
+    # The SDKs look blocks and items up by the index that is missing.
+    "no_index, messages, True",
+    "no_index, responses, True",
+}
 """Cases in which an SDK takes for an error what readers take for an answer."""
 
 

@@ -55,6 +55,8 @@ async def test_a_translated_request_is_marked(get: Any) -> None:
     marked = "put to the model's endpoint in another dialect: messages"
     paths = TRIAL, TRIAL.replace("langgraph%3Anative", "reference")
     assert [(await get(path)).text.count(marked) for path in paths] == [1, 0]
+    run = (await get(f"/runs/{NEW}")).text
+    assert "requests were put to the model in another dialect, as its endpoint does not speak" in run
 
 
 async def test_every_link_leads_somewhere(get: Any) -> None:
