@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 from support.bench import bench_in, own_environment
 
+from trialbed.environments import FIRST_PARTY
 from trialbed.records import Environment
 
 ROOT = Path(__file__).parents[2]
-FRAMEWORKS = ("reference", "langgraph", "crewai", "autogen", "openai-agents", "agno")
-APART = FRAMEWORKS[2:]
+FRAMEWORKS = ("reference", *FIRST_PARTY)
+"""The reference, and those whose adapters are published with Trialbed."""
+APART = tuple(name for name in FIRST_PARTY if name != "langgraph")
 """Those that are not installed here and get environments of their own."""
 
 
@@ -52,7 +54,7 @@ def env_dir() -> Path:
 
 @pytest.fixture(scope="session")
 def every_framework(env_dir: Path) -> list[str]:
-    """The options that run all six under the same conditions."""
+    """The options that run all of them under the same conditions."""
     flags = [flag for framework in FRAMEWORKS for flag in ("--framework", framework)]
     return [*flags, "--profile", "controlled", "--yes", "--env-dir", str(env_dir)]
 

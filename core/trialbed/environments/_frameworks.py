@@ -55,6 +55,7 @@ PACKAGES = {
     "crewai": ("crewai",),
     "langgraph": ("langgraph",),
     "openai-agents": ("openai-agents",),
+    "pydantic-ai": ("pydantic-ai-slim",),
 }
 """The same for frameworks whose adapters are published with Trialbed, where the adapter is not installed here."""
 

@@ -136,15 +136,17 @@ def requested_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> list[RequestedC
             if pair is None and call.problem == "unknown tool":
                 continue
             sign = call.tool_name, canonical(call.arguments)
+            # A call that the model had cut short: a request may repeat it, and close its brackets.
+            begun = call.tool_name, _compact([call.arguments]).rstrip("]}")
             barred: Literal["", "forced", "dictated"] = ""
             if request is not None and is_forced(request, len(tools)):
                 barred = "forced"
-            elif request is not None and pair is not None and sign not in said:
+            elif request is not None and pair is not None and said.isdisjoint((sign, begun)):
                 text = _told(request) if text is None else text
                 others = decided.get(sign[1], ())
                 if _is_dictated(call, text, tools, others) and not _is_of_api(call, wire, turn.started):
                     barred = "dictated"
-            said.add(sign)
+            said.update((sign, begun))
             if not barred:
                 decided.setdefault(sign[1], set()).add(call.tool_name)
             time = turn.started + (turn.first_token or 0.0)

@@ -216,9 +216,18 @@ def _answer(given: PolicyInput, lost: Iterable[LostCall]) -> Turn:
 def answer_with_evidence(messages: Sequence[ModelMessage]) -> str:
     """Write a text with the values of every tool result except errors, the distinctive ones of each first."""
     texts = (_unquote(message.text) for message in messages if message.role == "tool" and not message.is_error)
-    results = (every_value(text)[:MAX_VALUES] for text in texts if not text.startswith("Error:"))
+    results = (every_value(text)[:MAX_VALUES] for text in texts if not _is_error(text))
     values = dict.fromkeys(value for result in results for value in result)
     return f"{FOUND}{'; '.join(values)}." if values else NOTHING_FOUND
+
+
+def _is_error(text: str) -> bool:
+    """Whether a result is a failure of an Api, or a framework's own, which some write as an object."""
+    try:
+        value = json.loads(text) if text.startswith("{") else None
+    except (ValueError, RecursionError):
+        return False
+    return text.startswith("Error:") or (isinstance(value, dict) and list(value) == ["error"])
 
 
 def _unquote(text: str) -> str:

@@ -47,7 +47,20 @@ ARROWS: dict[tuple[str, str], str] = {
 }
 """(what imports, what it imports): why a package builds on another product's public names. All import core."""
 
-FRAMEWORKS = {"agents", "agno", "autogen_agentchat", "autogen_core", "crewai", "langchain", "langgraph", "openai"}
+FRAMEWORKS = {
+    "agent_framework",
+    "agents",
+    "agno",
+    "autogen_agentchat",
+    "autogen_core",
+    "crewai",
+    "google",
+    "langchain",
+    "langgraph",
+    "openai",
+    "pydantic_ai",
+    "smolagents",
+}
 HEAVY = {
     "aiohttp",
     "bm25s",

@@ -128,6 +128,20 @@ def test_the_models_own_call_of_another_tool_dictates_none_with_the_same_argumen
     assert origin({"city": "Rome"}, first, then) == "dictated"
 
 
+def test_a_call_that_the_model_had_cut_short_is_its_own_where_the_framework_repeats_it() -> None:
+    first = turn(ROME[:-1])
+    told = {
+        "role": "assistant",
+        "tool_calls": [{"function": {"name": "Tool_Weather", "arguments": wrapped(ROME[:-1])}}],
+    }
+    assert origin({"city": "Rome"}, first, turn(ROME, messages=[told], at=2)) == "model"
+    assert origin({"city": "Rome"}, turn('{"ci'), turn(ROME, messages=[told], at=2)) == "dictated"
+
+
+def wrapped(text: str) -> str:
+    return json.dumps({"INVALID_JSON": text})
+
+
 def test_a_call_that_an_api_links_to_is_the_models_decision() -> None:
     answer = {"next": {"call": "Tool_Weather", "with": {"city": "Rome"}}}
     then = turn(ROME, messages=[{"role": "tool", "content": json.dumps(answer)}], at=4)

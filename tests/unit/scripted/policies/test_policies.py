@@ -142,6 +142,7 @@ def test_without_gold_calls_every_policy_answers_at_once(policy: str) -> None:
 def test_errors_are_no_evidence_and_content_in_parts_is_read() -> None:
     messages = [
         {"role": "tool", "content": "Error: nothing here 12345"},
+        {"role": "tool", "content": '{"error": [{"input": "12345"}]}'},
         {"role": "tool", "content": [{"type": "text", "text": '{"a": "kept value"}'}]},
         {"role": "user", "content": "not a tool"},
     ]

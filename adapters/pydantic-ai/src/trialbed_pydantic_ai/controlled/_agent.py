@@ -1,0 +1,90 @@
+"""The agent: ``pydantic_ai.Agent`` on the trial's client."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from types import NoneType
+
+from pydantic_ai import Agent, Tool, UsageLimitExceeded, UsageLimits, capture_run_messages
+from pydantic_ai.messages import ModelMessage
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.profiles import ModelProfile
+from pydantic_ai.providers.openai import OpenAIProvider
+
+from trialbed import Answer, BaseAgent, ControlledChat, finish_of
+from trialbed import Tool as TrialTool
+from trialbed_pydantic_ai._reading import claimed_usage, made_calls, responses
+from trialbed_pydantic_ai.controlled._client import TrialClient, open_client
+
+ENOUGH = 1_000_000
+"""Wrong calls that Pydantic AI answers before it ends the run."""
+
+NO_TAGS = ("\0", "\0")
+"""The marks of a model's thoughts in its text, which is kept whole."""
+
+
+class ControlledAgent(BaseAgent):
+    """One agent per trial."""
+
+    contract = "3"
+    _client: TrialClient | None = None
+
+    @classmethod
+    def framework_version(cls) -> str:
+        """Pydantic AI's version."""
+        return version("pydantic-ai-slim")
+
+    def bind_tools(self, tools: Sequence[TrialTool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
+        """Keep the tools."""
+        self.tools = list(tools)
+
+    async def answer(self, query: str) -> Answer:
+        """Run the agent.
+
+        Raises:
+            ModelFailed: the model could not be reached or refused.
+        """
+        chat = ControlledChat(self.endpoint, self.limits, self.tools, system_prompt=self.system_prompt, query=query)
+        self._client = open_client(chat, self.endpoint, self.limits)
+        # An output that may be nothing makes an empty message the end; else the model would be asked again.
+        agent = Agent(
+            OpenAIChatModel(
+                self.endpoint.model,
+                provider=OpenAIProvider(openai_client=self._client),
+                profile=ModelProfile(thinking_tags=NO_TAGS),
+            ),
+            output_type=[str, NoneType],
+            tools=[_bind(tool.name, chat) for tool in self.tools],
+            retries=ENOUGH,
+        )
+        with capture_run_messages() as messages:
+            try:
+                result = await agent.run(query, usage_limits=UsageLimits(request_limit=self.limits.max_steps))
+            except UsageLimitExceeded:
+                return _read(messages, chat, "")
+        return _read(messages, chat, result.output or "")
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            await self._client.close()
+
+
+def _bind(name: str, chat: ControlledChat) -> Tool[None]:
+    async def call(call: str, text: str) -> str:
+        return await chat.make({"call": call, "text": text})
+
+    return Tool.from_schema(call, name, None, dict(chat.schema))
+
+
+def _read(messages: Sequence[ModelMessage], chat: ControlledChat, text: str) -> Answer:
+    """The answer that the messages of a run give."""
+    claims = (chat.claim(call.tool_name, call.args_as_dict(), result) for call, result in made_calls(messages))
+    return Answer(
+        final_answer=text,
+        calls=tuple(claim for claim in claims if claim is not None),
+        finish=finish_of(text),
+        usage=claimed_usage(messages),
+        model_turns=len(responses(messages)),
+    )

@@ -1,0 +1,93 @@
+"""Pydantic AI as its documentation teaches it, for one agent that answers one question with tools.
+
+From pydantic-ai 2.68.0 and its documentation, https://pydantic.dev/docs/ai/; docs/reference/frameworks/pydantic-ai.md
+says why, where that offers several ways.
+
+* Agent, instructions and run: agents/, ``Agent(model, instructions=, tools=)`` and ``await agent.run(query)``.
+* Tools: ``Tool.from_schema``, for a function whose JSON Schema is given; its docstring says that arguments are then not
+  validated.
+* Model: models/openai/, "OpenAI-compatible Models": ``OpenAIChatModel`` with a provider that has the endpoint.
+* Sampling: agents/, "Model run settings": ``model_settings``, each only where it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+from pydantic_ai import Agent, Tool
+from pydantic_ai.agent import AgentRunResult
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.openai import OpenAIProvider
+from pydantic_ai.settings import ModelSettings
+
+from trialbed import Answer, BaseAgent, ClaimedCall, ModelEndpoint, finish_of
+from trialbed import Tool as TrialTool
+from trialbed_pydantic_ai._reading import claimed_usage, made_calls
+
+
+class NativeAgent(BaseAgent):
+    """One ``pydantic_ai.Agent`` per trial."""
+
+    contract = "3"
+
+    @classmethod
+    def framework_version(cls) -> str:
+        """Pydantic AI's version."""
+        return version("pydantic-ai-slim")
+
+    def bind_tools(self, tools: Sequence[TrialTool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
+        """Build the agent."""
+        endpoint = self.endpoint
+        self._apis = {tool.name: tool.api for tool in tools}
+        self._provider = OpenAIProvider(base_url=endpoint.base_url, api_key=endpoint.api_key)
+        self._agent = Agent(
+            OpenAIChatModel(endpoint.model, provider=self._provider),
+            instructions=self.system_prompt,
+            tools=[bind_tool(tool) for tool in tools],
+            model_settings=model_settings(endpoint),
+        )
+
+    async def answer(self, query: str) -> Answer:
+        """Run the agent; what Pydantic AI raises is raised."""
+        return self._read(await self._agent.run(query))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._provider.client.close()
+
+    def _read(self, result: AgentRunResult[str]) -> Answer:
+        messages = result.all_messages()
+        calls = (
+            ClaimedCall(
+                name=call.tool_name, api=self._apis[call.tool_name], arguments=call.args_as_dict(), response=text
+            )
+            for call, text in made_calls(messages)
+        )
+        return Answer(
+            final_answer=result.output,
+            calls=tuple(calls),
+            finish=finish_of(result.output),
+            usage=claimed_usage(messages),
+            model_turns=result.usage.requests,
+        )
+
+
+def bind_tool(tool: TrialTool) -> Tool[None]:
+    """A tool of Pydantic AI for one of the trial's."""
+
+    async def call(**arguments: Any) -> str:
+        return await tool.ainvoke(arguments)
+
+    return Tool.from_schema(call, tool.name, tool.description, dict(tool.parameters))
+
+
+def model_settings(endpoint: ModelEndpoint) -> ModelSettings:
+    """The settings that the trial gives."""
+    settings = ModelSettings(seed=endpoint.seed)
+    if endpoint.temperature is not None:
+        settings["temperature"] = endpoint.temperature
+    if endpoint.max_tokens is not None:
+        settings["max_tokens"] = endpoint.max_tokens
+    return settings

@@ -1,0 +1,115 @@
+"""The conversation that stands between a framework and the endpoint in a controlled trial."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from trialbed import ApiRef, ControlledChat, Limits, ModelEndpoint, ModelFailed, Tool, ToolSpec
+
+ENDPOINT = ModelEndpoint(base_url="http://127.0.0.1:1/v1", api_key="k", model="m", seed=7)
+API = ApiRef(category="c", tool_name="t", api_name="a")
+SCHEMA = {"type": "object", "properties": {"x": {"title": "X"}}}
+WRITTEN = '{"x" :  1.0}'
+
+
+class Echo(Tool):
+    async def ainvoke(self, arguments: Any) -> str:
+        return f"made with {json.dumps(dict(arguments))}"
+
+    def invoke(self, arguments: Any) -> str:
+        return f"made in a thread with {json.dumps(dict(arguments))}"
+
+
+@pytest.fixture
+def chat() -> ControlledChat:
+    spec = ToolSpec(name="get-it", description="Gets it.", parameters=SCHEMA, api=API)
+    return ControlledChat(ENDPOINT, Limits(max_steps=2), [Echo(spec, "")], system_prompt="Be brief.", query="Why?")
+
+
+def completion(content: str | None, *calls: tuple[str, Any, str]) -> dict[str, Any]:
+    made = [{"id": id_, "type": "function", "function": {"name": name, "arguments": text}} for name, text, id_ in calls]
+    message = {"role": "assistant", "content": content, "reasoning_content": "Hm.", "tool_calls": made}
+    return {"choices": [{"message": message}], "usage": {"prompt_tokens": 3, "completion_tokens": 2, "cost": None}}
+
+
+def sealed(reply: dict[str, Any]) -> list[dict[str, Any]]:
+    return [json.loads(call["function"]["arguments"]) for call in reply["choices"][0]["message"]["tool_calls"]]
+
+
+def test_the_first_request_is_the_trials(chat: ControlledChat) -> None:
+    assert chat.request({}) == {
+        "model": "m",
+        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}],
+        "temperature": 0.0,
+        "seed": 7,
+        "tools": [
+            {"type": "function", "function": {"name": "get-it", "description": "Gets it.", "parameters": SCHEMA}}
+        ],
+    }
+
+
+async def test_messages_go_back_as_they_came_and_the_framework_gets_ids_of_its_own(chat: ControlledChat) -> None:
+    reply = chat.reply(completion("I look.", ("get-it", WRITTEN, "same"), ("get-it", WRITTEN, "same")))
+    calls = sealed(reply)
+    assert [call["text"] for call in calls] == [WRITTEN, WRITTEN]
+    assert len({call["call"] for call in calls}) == 2
+    assert reply["usage"] == {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
+    assert await chat.make(calls[0]) == 'made with {"x": 1.0}'
+    assert chat.make_in_thread(calls[1]) == 'made in a thread with {"x": 1.0}'
+    _, _, said, *results = chat.request({})["messages"]
+    assert set(said) == {"role", "content", "tool_calls"}
+    assert [call["function"]["arguments"] for call in said["tool_calls"]] == [WRITTEN, WRITTEN]
+    assert [result["tool_call_id"] for result in results] == ["same", "same"]
+    assert [result["content"] for result in results] == ['made with {"x": 1.0}', 'made in a thread with {"x": 1.0}']
+
+
+@pytest.mark.parametrize("text", ["[1]", "{'x': 1}", "null", '{"x": NaN}', '{"x": "\\ud83d"}', "[" * 5_000])
+async def test_arguments_that_are_no_object_are_an_error_and_no_claim(chat: ControlledChat, text: str) -> None:
+    (call,) = sealed(chat.reply(completion(None, ("get-it", text, ""))))
+    assert await chat.make(call) == f"Error: the arguments are not a JSON object: {text}"
+    assert chat.claim("get-it", call, "") is None
+
+
+@pytest.mark.parametrize(("text", "arguments"), [("", {}), (None, {}), ({"x": 1}, {"x": 1})])
+def test_arguments_that_are_no_text_are_read(chat: ControlledChat, text: Any, arguments: dict[str, Any]) -> None:
+    (call,) = sealed(chat.reply(completion(None, ("get-it", text, ""))))
+    claim = chat.claim("get-it", call, "r")
+    assert claim is not None
+    assert (claim.api, claim.arguments, claim.response) == (API, arguments, "r")
+
+
+async def test_a_call_that_is_not_made_has_the_frameworks_words(chat: ControlledChat) -> None:
+    reply = chat.reply(completion(None, ("nobody", "{}", "a"), ("nobody", "{}", "b"), ("nobody", "{}", "c")))
+    one, other, _ = sealed(reply)
+    assert await chat.make(other) == "Error: there is no tool 'nobody'"
+    results = chat.request({one["call"]: "Which tool?"})["messages"][3:]
+    assert [result["content"] for result in results] == [
+        "Which tool?",
+        "Error: there is no tool 'nobody'",
+        "Error: the call was not made",
+    ]
+    assert chat.claim("nobody", one, "") is None
+
+
+def test_a_trial_is_over_after_its_last_turn(chat: ControlledChat) -> None:
+    for _ in range(2):
+        assert not chat.is_over
+        chat.reply(completion(None, ("get-it", "{}", "a")))
+    assert chat.is_over
+    assert not chat.was_cut_off
+    assert chat.last_word()["choices"][0]["message"] == {"role": "assistant", "content": None}
+    assert chat.was_cut_off
+
+
+def test_half_an_emoji_is_replaced_and_odd_tokens_are_left_out(chat: ControlledChat) -> None:
+    reply = chat.reply({"choices": [{"message": {"content": "hello \ud83e"}}], "usage": {"prompt_tokens": None}})
+    assert (reply["choices"][0]["message"]["content"], reply["usage"]) == ("hello ?", None)
+
+
+@pytest.mark.parametrize("document", [None, "<html>", [], {"choices": []}, {"choices": [{"message": None}]}])
+def test_a_document_that_is_no_completion_is_the_models_failure(chat: ControlledChat, document: Any) -> None:
+    with pytest.raises(ModelFailed, match="did not answer with a completion"):
+        chat.reply(document)
