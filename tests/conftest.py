@@ -12,6 +12,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+from support.rewritten import rewrite_in_turn
 
 pytest_plugins = ["support.once", "support.distributions", "support.frameworks", "support.postgres"]
 
@@ -70,6 +71,12 @@ def pytest_report_header(config: pytest.Config) -> str:
     """Say how the run can be had again."""
     seed = config.getoption("--hypothesis-seed")
     return f"hypothesis: profile {PROFILE}" + (f", --hypothesis-seed={seed}" if seed is not None else "")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Share out the work of compiling the tests."""
+    rewrite_in_turn(session.config)
 
 
 @pytest.hookimpl(tryfirst=True)
