@@ -14,7 +14,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,10 @@ LARGEST = 4 * 2**20
 ENDING = ".py"
 
 _UNUSUAL = re.compile(r"[^A-Za-z0-9_]+")
+
+
+class FileMisfit(UsageError):
+    """A file cannot be run, or its plugin departs from its contract."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,37 @@ def use_file(kind: str, text: str) -> PluginFile:
     return file
 
 
+def file_kind(text: str, kinds: Collection[str]) -> str:
+    """The kind of a plugin in a file: by the contract that its class is a subclass of; ``plugins`` without a class.
+
+    Args:
+        kinds: those that it may be of.
+
+    Raises:
+        UsageError: the file cannot be read, cannot be run, or has no such class.
+    """
+    from trialbed import contracts
+    from trialbed.conformity import CONTRACTS
+
+    if names_file(PLUGINS, text):
+        return PLUGINS
+    file = _read("drivers", text)
+    _check_name(file)
+    folder = str(_installed_folder(file))
+    _put_in_front(folder)
+    try:
+        thing = _load(file)
+    finally:
+        _take_away(folder)
+    for kind in kinds:
+        contract = getattr(contracts, CONTRACTS.get(kind, ""), None)
+        if contract is not None and isinstance(thing, type) and issubclass(thing, contract):
+            return kind
+    names = ", ".join(CONTRACTS[kind] for kind in kinds if kind in CONTRACTS)
+    where = _line_of(file, file.attribute)
+    raise FileMisfit(f"{text} is a subclass of none of these contracts of trialbed.contracts: {names}{where}")
+
+
 def given_files(kinds: tuple[str, ...] = ("datasets", "judges", PLUGINS, "selectors")) -> Mapping[str, str]:
     """The plugins of this process that are files: name -> the first 16 characters of its SHA-256."""
     return dict(sorted(_given(kinds)))
@@ -193,7 +228,7 @@ def _tree(file: PluginFile) -> ast.Module:
     try:
         return ast.parse(file.content, str(file.path))
     except (SyntaxError, ValueError) as error:
-        raise UsageError(f"{file.text}: {_in_words(file, error)}") from error
+        raise FileMisfit(f"{file.text}: {_in_words(file, error)}") from error
 
 
 def _bound(node: ast.stmt) -> Iterator[str]:
@@ -216,15 +251,19 @@ def _check(file: PluginFile) -> None:
     """Load the plugin and compare it with its contract; a framework is loaded by its worker alone."""
     if file.kind == "frameworks":
         return
+    thing = _load(file)
+    problems = _hook_problems(file, thing) if file.kind == PLUGINS else _driver_problems(file, thing)
+    if problems:
+        raise FileMisfit(f"{file.text} does not fit its contract: {'; '.join(problems)}")
+
+
+def _load(file: PluginFile) -> Any:
     try:
-        thing = load_target(file.target)
+        return load_target(file.target)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        raise UsageError(f"{file.text} cannot be loaded: {_in_words(file, error)}") from error
-    problems = _hook_problems(file, thing) if file.kind == PLUGINS else _driver_problems(file, thing)
-    if problems:
-        raise UsageError(f"{file.text} does not fit its contract: {'; '.join(problems)}")
+        raise FileMisfit(f"{file.text} cannot be loaded: {_in_words(file, error)}") from error
 
 
 def _driver_problems(file: PluginFile, thing: Any) -> list[str]:

@@ -47,7 +47,7 @@ SECTIONS = {
         "export",
         "figure",
     ),
-    "The installation": ("doctor", "models", "plugins", "serve"),
+    "The installation": ("doctor", "models", "plugin", "plugins", "serve"),
 }
 """The commands in the order of the help, those that most people need first. Others are of plugins."""
 

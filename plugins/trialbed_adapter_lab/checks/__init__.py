@@ -16,6 +16,7 @@ from trialbed_adapter_lab.checks import (
     schemas,
     sizes,
 )
+from trialbed_adapter_lab.checks._expectations import expect, shorten, show
 from trialbed_adapter_lab.conformance import Check
 
 THEMES = (
@@ -47,4 +48,4 @@ CHECKS: tuple[Check, ...] = tuple(
 )
 """Every check, in the order in which they are run: invariants after all whose trials they look at, contacts last."""
 
-__all__ = ["CHECKS", "THEMES", "checks_of"]
+__all__ = ["CHECKS", "THEMES", "checks_of", "expect", "shorten", "show"]

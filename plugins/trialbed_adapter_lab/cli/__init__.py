@@ -1,5 +1,6 @@
 """``bench adapter``: finds installed adapters (``_places``), and runs the conformance kit on them (``_runner``)."""
 
 from trialbed_adapter_lab.cli._command import command
+from trialbed_adapter_lab.cli._plugin import command as plugin_command
 
-__all__ = ["command"]
+__all__ = ["command", "plugin_command"]

@@ -15,7 +15,8 @@ PARTS = {
         "fidelity": ("differences", "errors", "harness"),
         "scaffolding": (),
         "hostile": (),
-        "cli": ("", "conformance", "hostile", "scaffolding"),
+        "plugin_kit": ("checks", "conformance", "errors", "hostile"),
+        "cli": ("", "conformance", "hostile", "plugin_kit", "scaffolding"),
     },
     "trialbed_adapter_lab.fidelity": {
         "reading": (),

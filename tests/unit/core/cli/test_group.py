@@ -54,6 +54,7 @@ PRINTS_A_RESULT = (
     "models",
     "plan",
     "plan-verify",
+    "plugin check",
     "plugins",
     "rank",
     "record",

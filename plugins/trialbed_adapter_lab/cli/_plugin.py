@@ -1,0 +1,86 @@
+"""``bench plugin``."""
+
+from __future__ import annotations
+
+import click
+
+from trialbed.cli.completion import completes
+from trialbed.cli.options import json_option, plain_option
+from trialbed.cli.stored import print_json
+
+KINDS = ("scorer", "judge", "selector", "dataset", "simulator", "model", "executor")
+
+EPILOG = """\b
+Examples:
+  bench plugin check rule
+  bench plugin check ./scorer.py
+  bench plugin check ./judge.py:Mine
+  bench plugin check llm --kind judge
+"""
+
+
+def _check_names() -> list[str]:
+    from trialbed_adapter_lab.plugin_kit import PLUGIN_CHECKS
+
+    return [check.name for checks in PLUGIN_CHECKS.values() for check in checks]
+
+
+@click.group("plugin", epilog=EPILOG)
+def command() -> None:
+    """Check plugins against their contracts.
+
+    `bench plugins` lists what is installed, and `bench adapter` is for adapters of frameworks.
+    """
+
+
+@command.command("check", epilog=EPILOG)
+@click.argument("name", metavar="NAME[:PART]|FILE.py[:NAME]")
+@plain_option("--kind", type=click.Choice(KINDS), help="Kind of plugin, where several have the name.")
+@plain_option(
+    "--check",
+    "checks",
+    multiple=True,
+    metavar="CHECK",
+    help="Run only this check; repeatable.",
+    shell_complete=completes(_check_names),
+)
+@json_option
+def check(name: str, kind: str | None, checks: tuple[str, ...], as_json: bool) -> int:
+    """Check whether a plugin does as its contract says.
+
+    NAME is an installed scorer, judge, selector, dataset, simulator, driver of models or executor, or one in a file:
+    FILE.py for hooks, FILE.py:NAME for a class. PART is the test set of a dataset, or a model. What is tried depends
+    on the kind: wrong, empty, strange and long input, equal input twice, cancellation, state, results of every form.
+    Exits with 1 if the plugin does not conform, and with 2 if there is none.
+    """
+    from trialbed.errors import DriverBroken
+    from trialbed.plugin_files import FileMisfit
+    from trialbed_adapter_lab.cli._runner import print_finding, show_report
+    from trialbed_adapter_lab.plugin_kit import KINDS as ALL
+    from trialbed_adapter_lab.plugin_kit import check_plugin, find_plugin, misfit_report
+
+    kinds = [ALL[kind]] if kind else [*ALL.values()]
+    try:
+        subject = find_plugin(name, kinds, chosen=kind is not None)
+    except (DriverBroken, FileMisfit) as error:
+        report = misfit_report(name, str(error))
+    else:
+        report = check_plugin(subject, _known(checks, subject.kind), progress=print_finding)
+    if as_json:
+        print_json(report.model_dump(mode="json") | {"badge": report.badge, "conformant": report.ok})
+    else:
+        show_report(report)
+    return 0 if report.ok else 1
+
+
+def _known(names: tuple[str, ...], kind: str) -> tuple[str, ...]:
+    from trialbed.errors import UsageError
+    from trialbed.suggestions import closest, did_you_mean
+    from trialbed_adapter_lab.plugin_kit import PLUGIN_CHECKS
+
+    known = [check.name for check in PLUGIN_CHECKS[kind]]
+    for name in names:
+        if name not in known:
+            close = did_you_mean(closest(name, known))
+            raise UsageError(f"{name!r} is not a check of {kind}{close} They are {', '.join(known)}")
+    return names

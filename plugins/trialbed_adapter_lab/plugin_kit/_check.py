@@ -1,0 +1,130 @@
+"""A check of a plugin, its subject, and how its code is called: within a time, and with its line where it fails."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from trialbed.own_thread import OwnLoop, StuckCode, do_alone
+from trialbed.tracebacks import own_line
+from trialbed_adapter_lab.checks import shorten, show
+from trialbed_adapter_lab.conformance import Level
+from trialbed_adapter_lab.errors import CheckFailed
+
+SECONDS = 10.0
+"""That one call of a plugin may take."""
+
+
+class NotChecked(Exception):
+    """A check cannot say anything about this plugin; the text says why."""
+
+
+@dataclass(frozen=True)
+class PluginSubject:
+    """The plugin that is checked.
+
+    Attributes:
+        kind: of driver, or ``plugins``.
+        name: that it goes by.
+        thing: its class; the module of a plugin with hooks.
+        version, distribution: of what brings it.
+        part: follows its name: a test set, or a model.
+    """
+
+    kind: str
+    name: str
+    thing: Any
+    version: str = ""
+    distribution: str = ""
+    part: str = ""
+    loop: OwnLoop = field(default_factory=OwnLoop, compare=False, repr=False)
+
+    @property
+    def module(self) -> str:
+        """The module whose lines are named."""
+        return str(getattr(self.thing, "__module__", None) or getattr(self.thing, "__name__", ""))
+
+    def make(self, *arguments: Any, **named: Any) -> Any:
+        """Return a new instance of the class."""
+        return self.thing(*arguments, **named)
+
+    async def call(
+        self,
+        what: str,
+        function: Callable[..., Any],
+        *arguments: Any,
+        allowed: tuple[type[Exception], ...] = (),
+        seconds: float | None = None,
+        **named: Any,
+    ) -> Any:
+        """Return the result of a function of the plugin, whether or not it is async.
+
+        Args:
+            what: is expected of it, in words.
+            allowed: exceptions that it may raise, which are passed on.
+            seconds: that it may take; None for as many as any call.
+
+        Raises:
+            CheckFailed: it raises another one, or does not return in time.
+        """
+        limit = SECONDS if seconds is None else seconds
+        try:
+            if inspect.iscoroutinefunction(function):
+                return await self.loop.do(lambda: function(*arguments, **named), limit, self.module)
+            value = await do_alone(lambda: function(*arguments, **named), limit, function)
+            return await self.loop.do(lambda: value, limit, self.module) if inspect.isawaitable(value) else value
+        except allowed:
+            raise
+        except StuckCode as stuck:
+            raise CheckFailed(f"expected {what}; seen: {stuck}") from stuck
+        except Exception as error:
+            said = shorten(f"{type(error).__name__}: {error}")
+            raise CheckFailed(f"expected {what}; seen: {said}{own_line(self.module, error)}") from error
+
+
+Procedure = Callable[[PluginSubject], Coroutine[Any, Any, None]]
+
+
+@dataclass(frozen=True)
+class PluginCheck:
+    """One check of a kind of plugin; its fields are those of an adapter's check.
+
+    Attributes:
+        level: ``must`` fails the plugin, ``may`` is a finding.
+    """
+
+    name: str
+    level: Level
+    summary: str
+    reason: str
+    hint: str
+    run: Procedure
+
+
+def must(*, reason: str, hint: str) -> Callable[[Procedure], PluginCheck]:
+    """Make a function a check that a plugin has to pass; its name and first line are the check's."""
+    return partial(_check, "must", reason, hint)
+
+
+def may(*, reason: str, hint: str) -> Callable[[Procedure], PluginCheck]:
+    """Make a function a check that is only reported."""
+    return partial(_check, "may", reason, hint)
+
+
+def _check(level: Level, reason: str, hint: str, run: Procedure) -> PluginCheck:
+    summary = (run.__doc__ or "").partition("\n")[0]
+    return PluginCheck(run.__name__, level, summary, reason, hint, run)
+
+
+def expect_kind(what: str, value: Any, kind: type) -> None:
+    """Fail unless a value is of a type.
+
+    Raises:
+        CheckFailed: it is not.
+    """
+    if not isinstance(value, kind):
+        shown = show(value) if not isinstance(value, type) else repr(value)
+        raise CheckFailed(f"expected {what} to be a {kind.__name__}; seen: {type(value).__name__}: {shown}")

@@ -1,0 +1,206 @@
+"""The checks of an executor: one trial's fault costs that trial alone, and nothing stays behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import cast
+
+import psutil
+
+from trialbed.contracts import Executor
+from trialbed.engine import new_trial_token
+from trialbed.errors import DriverError
+from trialbed.files import temporary_folder
+from trialbed.records import FrameworkInfo, Limits, Outcome, TrialKey, TrialSpec
+from trialbed_adapter_lab.checks import expect
+from trialbed_adapter_lab.errors import CheckFailed
+from trialbed_adapter_lab.hostile import install_hostile_adapter
+from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect_kind, must
+from trialbed_adapter_lab.plugin_kit._samples import ENDPOINT
+
+AGENT = "hostile"
+"""An agent whose query names its deed."""
+
+SECONDS = 60.0
+"""That a worker may take to start and to run one trial, on a busy machine."""
+
+TIMEOUT = 5.0
+
+
+@asynccontextmanager
+async def _enter(subject: PluginSubject) -> AsyncIterator[Executor]:
+    """An executor whose workers find the agent."""
+    with temporary_folder() as folder:
+        install_hostile_adapter(folder)
+        before, path = os.environ.get("PYTHONPATH"), [*sys.path]
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(folder), before)))
+        sys.path.append(str(folder))
+        try:
+            async with cast("Executor", subject.make(environments={})) as executor:
+                yield executor
+        finally:
+            sys.path[:] = path
+            if before is None:
+                os.environ.pop("PYTHONPATH")
+            else:
+                os.environ["PYTHONPATH"] = before
+
+
+async def _run(executor: Executor, does: str, *, seconds: float = SECONDS, fresh: bool = False) -> Outcome:
+    """The outcome of a trial whose agent does this.
+
+    Raises:
+        CheckFailed: there is none.
+    """
+    token = new_trial_token()
+    spec = TrialSpec.at(
+        f"http://127.0.0.1:9/t/{token}",
+        ENDPOINT,
+        key=TrialKey(framework=AGENT, query_id=does),
+        query=does,
+        system_prompt="",
+        tools=(),
+        limits=Limits(max_steps=5, timeout=seconds),
+        fresh=fresh,
+    )
+    what = f"an outcome of a trial whose agent does {does!r}"
+    try:
+        async with asyncio.timeout(seconds + SECONDS):
+            found = await executor.execute(spec)
+    except TimeoutError as error:
+        raise CheckFailed(f"expected {what}; seen: none within {seconds + SECONDS:g} s") from error
+    except Exception as error:
+        raise CheckFailed(f"expected {what}; seen: execute raised {type(error).__name__}: {error}") from error
+    expect_kind(what, found, Outcome)
+    return found
+
+
+def _expect_failure(outcome: Outcome, *kinds: str) -> None:
+    seen = "an answer" if outcome.failure is None else f"{outcome.failure.kind}: {outcome.failure.message}"
+    right = outcome.failure is not None and outcome.failure.kind in kinds
+    expect(right, f"a failure of kind {' or '.join(kinds)}", seen)
+
+
+def _expect_answer(outcome: Outcome, when: str) -> None:
+    seen = f"{outcome.failure.kind}: {outcome.failure.message}" if outcome.failure else outcome.answer
+    text = outcome.answer.final_answer if outcome.answer else None
+    expect(text == "fine", f"the agent's answer 'fine' {when}", seen if isinstance(seen, str) else repr(seen))
+
+
+@must(
+    reason="Results name the framework and its version.",
+    hint="Pass on the info of the worker's ready message, with the label asked for.",
+)
+async def frameworks_are_described(subject: PluginSubject) -> None:
+    """It describes a framework as its worker reports it, and refuses an unknown one with a DriverError."""
+    async with _enter(subject) as executor:
+        info = await executor.describe(AGENT)
+        expect_kind("the description", info, FrameworkInfo)
+        expect(
+            (info.name, info.version) == (AGENT, "6.6.6"),
+            "the name and version of the worker",
+            f"{info.name} {info.version}",
+        )
+        try:
+            await executor.describe("no-such-framework")
+        except DriverError as error:
+            expect(bool(str(error).strip()), "a DriverError that says why", "an empty text")
+        except Exception as error:
+            raise CheckFailed(f"expected a DriverError; seen: {type(error).__name__}: {error}") from error
+        else:
+            expect(False, "a DriverError for an unknown framework", "a description")
+
+
+@must(
+    reason="Times of a first trial are kept apart.",
+    hint="Set Outcome.first for the first trial of a process, and start a new one for a fresh trial.",
+)
+async def answers_come_with_their_circumstances(subject: PluginSubject) -> None:
+    """An answer is passed on, with its wall time; the first trial of a process says so, and a fresh one is first."""
+    async with _enter(subject) as executor:
+        first, second = await _run(executor, "good"), await _run(executor, "good")
+        for outcome in (first, second):
+            _expect_answer(outcome, "in each trial")
+            expect(0 <= outcome.wall_time < SECONDS, "a wall time of the trial alone", outcome.wall_time)
+        expect(first.first, "first of the first trial of a process", first.first)
+        if not second.first:
+            expect(subject.thing.reuses_workers, "reuses_workers, as a process ran two trials", "False")
+        fresh = await _run(executor, "good", fresh=True)
+        expect(fresh.first, "a new process for a trial that is to be fresh", "one that ran others")
+
+
+@must(
+    reason="A crash must not cost the run.",
+    hint="Return an Outcome with a failure; never raise for a fault of a trial.",
+)
+async def a_trial_that_breaks_costs_itself_alone(subject: PluginSubject) -> None:
+    """A worker that ends and an agent that raises are failures of their kinds; the next trial is answered."""
+    async with _enter(subject) as executor:
+        _expect_failure(await _run(executor, "exit code"), "crash")
+        _expect_answer(await _run(executor, "good"), "after a crash")
+        _expect_failure(await _run(executor, "raise error"), "agent")
+        _expect_answer(await _run(executor, "good"), "after an exception")
+
+
+@must(
+    reason="A trial that hangs must not hold up the run.",
+    hint="End the worker when limits.timeout has passed, and say timeout.",
+)
+async def a_trial_that_hangs_is_ended(subject: PluginSubject) -> None:
+    """A trial past its timeout is a failure of kind timeout, also where the agent never yields."""
+    async with _enter(subject) as executor:
+        await executor.describe(AGENT)
+        for does in ("sleep", "busy loop"):
+            _expect_failure(await _run(executor, does, seconds=TIMEOUT), "timeout")
+        _expect_answer(await _run(executor, "good"), "after a trial that hung")
+
+
+@must(reason="--concurrency is the user's to choose.", hint="Start a worker for each trial that has none.")
+async def trials_run_side_by_side(subject: PluginSubject) -> None:
+    """Three trials at once are answered, each by itself."""
+    async with _enter(subject) as executor:
+        for outcome in await asyncio.gather(*(_run(executor, "good") for _ in range(3))):
+            _expect_answer(outcome, "of three trials at once")
+
+
+@must(
+    reason="Processes that stay use up the machine, and can go on asking the model.",
+    hint="End the worker, and all that it started, in __aexit__ and when execute is cancelled.",
+)
+async def nothing_stays_behind(subject: PluginSubject) -> None:
+    """A trial that is cancelled is ended, and when the executor is left no worker is there."""
+    before = {*psutil.Process().children(recursive=True)}
+    async with _enter(subject) as executor:
+        await executor.describe(AGENT)
+        task = asyncio.create_task(_run(executor, "sleep"))
+        await asyncio.sleep(0.5)
+        task.cancel()
+        await asyncio.wait([task], timeout=SECONDS)
+        expect(task.done(), "an end of a trial that is cancelled", "it goes on")
+    end = time.monotonic() + TIMEOUT
+    while (left := _living({*psutil.Process().children(recursive=True)} - before)) and time.monotonic() < end:  # noqa: ASYNC110 - the system announces no end of these
+        await asyncio.sleep(0.1)
+    expect(not left, "no process that it started, when it is left", [process.pid for process in left])
+
+
+def _living(processes: set[psutil.Process]) -> list[psutil.Process]:
+    found = []
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            found += [process] if process.status() != psutil.STATUS_ZOMBIE else []
+    return found
+
+
+CHECKS = (
+    frameworks_are_described,
+    answers_come_with_their_circumstances,
+    a_trial_that_breaks_costs_itself_alone,
+    a_trial_that_hangs_is_ended,
+    trials_run_side_by_side,
+    nothing_stays_behind,
+)

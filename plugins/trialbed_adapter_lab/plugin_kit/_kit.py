@@ -1,0 +1,99 @@
+"""Run the checks of a plugin's kind, and report on them as on an adapter."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import traceback
+from collections.abc import Callable, Collection, Mapping
+
+from trialbed_adapter_lab.conformance import CheckResult, ConformanceReport, Outcome
+from trialbed_adapter_lab.errors import CheckFailed
+from trialbed_adapter_lab.plugin_kit import _datasets, _executors, _judges, _models, _scorers, _selectors, _simulators
+from trialbed_adapter_lab.plugin_kit._check import NotChecked, PluginCheck, PluginSubject
+
+PLUGIN_CHECKS: Mapping[str, tuple[PluginCheck, ...]] = {
+    "plugins": _scorers.CHECKS,
+    "judges": _judges.CHECKS,
+    "selectors": _selectors.CHECKS,
+    "datasets": _datasets.CHECKS,
+    "simulators": _simulators.CHECKS,
+    "models": _models.CHECKS,
+    "executors": _executors.CHECKS,
+}
+"""Kind of driver -> its checks; ``plugins`` are those with hooks, such as scorers."""
+
+KINDS: Mapping[str, str] = {
+    "scorer": "plugins",
+    "judge": "judges",
+    "selector": "selectors",
+    "dataset": "datasets",
+    "simulator": "simulators",
+    "model": "models",
+    "executor": "executors",
+}
+"""The word for one plugin -> its kind."""
+
+FITS = "fits_its_contract"
+"""The check that all others need: it can be loaded, has every method of its contract, with its parameters."""
+
+
+UNCHECKED = "not checked: "
+
+
+def check_plugin(
+    subject: PluginSubject, only: Collection[str] = (), *, progress: Callable[[CheckResult], None] | None = None
+) -> ConformanceReport:
+    """Run checks on a plugin, in this process.
+
+    Args:
+        only: names of checks; empty for all of its kind.
+        progress: called with each finding as soon as it is there.
+    """
+    findings = [CheckResult(check=FITS, level="must", outcome="passed")] if not only else []
+    try:
+        for check in PLUGIN_CHECKS[subject.kind]:
+            if not only or check.name in only:
+                findings.append(_run(check, subject))
+                if progress is not None:
+                    progress(findings[-1])
+    finally:
+        subject.loop.end()
+    return ConformanceReport(
+        framework=subject.name,
+        version=subject.version,
+        adapter=subject.distribution,
+        adapter_version=subject.version,
+        findings=tuple(findings),
+    )
+
+
+def misfit_report(name: str, message: str) -> ConformanceReport:
+    """Return the report on a plugin that cannot be loaded, or lacks a part of its contract."""
+    why = "why: nothing else can be tried.\nhint: Write the method as the contract has it."
+    finding = CheckResult(check=FITS, level="must", outcome="failed", message=f"{message}\n{why}")
+    return ConformanceReport(framework=name, version="", findings=(finding,))
+
+
+def _run(check: PluginCheck, subject: PluginSubject) -> CheckResult:
+    begun = time.perf_counter()
+    outcome, message = _outcome(check, subject)
+    cause = message if message.startswith(UNCHECKED) else ""
+    seconds = round(time.perf_counter() - begun, 3)
+    return CheckResult(
+        check=check.name, level=check.level, outcome=outcome, message=message, cause=cause, seconds=seconds
+    )
+
+
+def _outcome(check: PluginCheck, subject: PluginSubject) -> tuple[Outcome, str]:
+    try:
+        asyncio.run(check.run(subject))
+    except CheckFailed as failed:
+        if check.level == "may":
+            return "finding", str(failed)
+        return "failed", f"{failed}\nwhy: {check.reason}\nhint: {check.hint}"
+    except NotChecked as reason:
+        return "finding", f"{UNCHECKED}{reason}"
+    except Exception as error:  # noqa: BLE001 - any error of a check is reported with it
+        return "error", "".join(traceback.format_exception(error))
+    return "passed", ""

@@ -1,0 +1,86 @@
+"""The kit for executors, with real workers: the local one conforms, and each defect fails the check about it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any, ClassVar
+
+import pytest
+from support.cases import for_each
+
+from trialbed.contracts import Executor
+from trialbed_adapter_lab.plugin_kit import PluginSubject, check_plugin
+from trialbed_plugins.executors.local import LocalExecutor
+
+pytestmark = pytest.mark.slow(60)
+
+
+def failed(executor: type[Executor], *only: str) -> list[str]:
+    report = check_plugin(PluginSubject("executors", "mine", executor), only)
+    return [finding.check for finding in report.problems]
+
+
+class NeverFirst(LocalExecutor):
+    async def execute(self, spec: Any) -> Any:
+        return (await super().execute(spec)).model_copy(update={"first": False})
+
+
+class IgnoresFresh(LocalExecutor):
+    async def execute(self, spec: Any) -> Any:
+        return await super().execute(spec.model_copy(update={"fresh": False}))
+
+
+class Raises(LocalExecutor):
+    async def execute(self, spec: Any) -> Any:
+        outcome = await super().execute(spec)
+        if outcome.failure:
+            raise RuntimeError(outcome.failure.message)
+        return outcome
+
+
+class CallsAllCrashes(LocalExecutor):
+    async def execute(self, spec: Any) -> Any:
+        outcome = await super().execute(spec)
+        failure = outcome.failure and outcome.failure.model_copy(update={"kind": "crash"})
+        return outcome.model_copy(update={"failure": failure})
+
+
+class OtherLabel(LocalExecutor):
+    async def describe(self, framework: str) -> Any:
+        return (await super().describe(framework)).model_copy(update={"name": "worker"})
+
+
+class LeavesProcess(LocalExecutor):
+    left: ClassVar[list[subprocess.Popen[bytes]]] = []
+
+    async def describe(self, framework: str) -> Any:
+        started = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)  # noqa: ASYNC220 - to stay
+        self.left.append(started)
+        return await super().describe(framework)
+
+
+def test_the_local_executor_conforms() -> None:
+    assert failed(LocalExecutor) == []
+
+
+@for_each(
+    "executor, name",
+    [
+        (NeverFirst, "answers_come_with_their_circumstances"),
+        (IgnoresFresh, "answers_come_with_their_circumstances"),
+        (Raises, "a_trial_that_breaks_costs_itself_alone"),
+        (CallsAllCrashes, "a_trial_that_breaks_costs_itself_alone"),
+        (OtherLabel, "frameworks_are_described"),
+    ],
+)
+def test_each_defect_of_an_executor_is_named(executor: type[Executor], name: str) -> None:
+    assert failed(executor, name) == [name]
+
+
+def test_a_process_that_stays_is_named() -> None:
+    try:
+        assert failed(LeavesProcess, "nothing_stays_behind") == ["nothing_stays_behind"]
+    finally:
+        for process in LeavesProcess.left:
+            process.communicate(b"\n", timeout=60)
