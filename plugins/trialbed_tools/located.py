@@ -198,6 +198,8 @@ def _reason(fault: Any, text: str | None) -> str:
         return "the key is missing"
     if fault["type"] == "extra_forbidden":
         return "there is no such key"
+    if fault["type"] == "string_type" and fault["input"] is None:
+        return "must be a text, and is empty"
     if fault["type"] == "string_type":
         return f"must be a text; write {(text or str(fault['input']))!r:.60} in quotes"
     return message[:1].lower() + message[1:]
@@ -212,7 +214,7 @@ def _text(path: Path) -> str:
 
 def _json(text: str) -> Any:
     value = json_decoder(unique=True).decode(text)
-    json.dumps(value, ensure_ascii=False).encode()
+    json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     return value
 
 

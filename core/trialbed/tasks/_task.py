@@ -13,6 +13,7 @@ from trialbed.records import Api, ApiRef, Expected, GoldCall, Json, Query, Scrip
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.tasks._expect import Calls, Check, Expect
 from trialbed.tasks._functions import STATE, AnsweredApi, ApiBody, function_tools
+from trialbed.tasks._given import check_given
 
 Tool = Callable[..., Any] | Api | AnsweredApi | ToolSpec | str
 Tools = Iterable[Tool] | Callable[..., Any]
@@ -125,6 +126,7 @@ def _check_ids(queries: Sequence[Query]) -> None:
 
 def _query(task: Task, place: int, named: Mapping[str, Api], compiled: CompiledTasks) -> Query:
     where = f"task {place if task.id is None else task.id}"
+    check_given(task, where)
     if task.tools is None:
         apis = list({api.ref: api for api in named.values()}.values())
     else:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.examples import examples
 
+from trialbed.cli import main
 from trialbed.conversations import Message, Sample, ToolCall, read_samples
 from trialbed_tasks._drafting import draft_tasks
 from trialbed_tasks._reading import read_tasks
@@ -70,6 +71,13 @@ def test_keys_are_masked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     path, _ = drafted(tmp_path, conversation(f"Use {KEY}, please", {"key": KEY}, f"Used {KEY}"))
     assert KEY not in path.read_text(encoding="utf-8")
     assert len(read_tasks(path).queries()) == 1
+
+
+def test_nothing_is_written_of_a_faulty_trace(tmp_path: Path) -> None:
+    path = tmp_path / "traces.jsonl"
+    path.write_text(json.dumps(conversation("Find 7", {"id": 7}, "12.5")) + '\n{"messages": 3}\n', encoding="utf-8")
+    assert main(["tasks", "draft", "--from", str(path), "-o", str(tmp_path / "tasks.yaml")]) == 2
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_what_looks_like_a_key_is_masked(tmp_path: Path) -> None:

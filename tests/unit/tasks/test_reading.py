@@ -245,6 +245,9 @@ def test_a_fault_of_yaml_is_named_with_its_line(folder: Path, text: str, says: s
     assert says in str(raised.value)
 
 
+IMPORTS = "from trialbed import Expect, Task, tool\n"
+
+
 @for_each(
     ("text", "says"),
     [
@@ -263,6 +266,32 @@ def test_a_fault_of_yaml_is_named_with_its_line(folder: Path, text: str, says: s
         (
             "from trialbed import Task, Expect\ntasks = [Task('a', calls=[], expect=Expect())]",
             "task 1: give calls and state to",
+        ),
+        (f"{IMPORTS}tasks = []", "there are no tasks; write a list"),
+        (
+            f"{IMPORTS}tasks = [Task()]",
+            "raised TypeError: Task.__init__() missing 1 required positional argument: 'text'",
+        ),
+        (f"{IMPORTS}tasks = [Task(3)]", "task 1: 3 is not a task in words"),
+        (f"{IMPORTS}tasks = [Task('')]", "task 1: '' is not a task in words"),
+        (f"{IMPORTS}tasks = [Task('a', tools=3)]", "task 1: tools: 3 is not a list of tools"),
+        (f"{IMPORTS}tasks = [Task('a', id=2.5)]", "task 2.5: id: 2.5 is not a number or a text"),
+        (f"{IMPORTS}tasks = [Task('a', answer=3)]", "task 1: answer: 3 is not a text"),
+        (f"{IMPORTS}tasks = [Task('a', expect=33)]", "task 1: expect: 33 is not a text, a list of texts, or Expect(…)"),
+        (f"{IMPORTS}tasks = [Task('a', expect=[3])]", "task 1: expect: [3] is not a text"),
+        (f"{IMPORTS}tasks = [Task('a', calls='b')]", "task 1: calls: 'b' is not a list of calls"),
+        (f"{IMPORTS}tasks = [Task('a', expect=Expect(calls='b'))]", "task 1: calls: 'b' is not a list of calls"),
+        (f"{IMPORTS}tasks = [Task('a', expect=Expect(ways=3))]", "task 1: ways: 3 is not a list of lists of calls"),
+        (f"{IMPORTS}tasks = [Task('a', expect=Expect(check='x'))]", "task 1: check: 'x' is not a function"),
+        (f"{IMPORTS}tasks = [Task('a', expect=Expect(most_calls=-1))]", "most_calls: -1 is not a number from 0 on"),
+        (f"{IMPORTS}tasks = [Task('a', id='x'), Task('b', id='x')]", "task x: another task has this id, too"),
+        (
+            f"{IMPORTS}@tool\ndef f(*given): ...\ntasks = [Task('a')]",
+            "f cannot be a tool: calls give arguments by name",
+        ),
+        (
+            f"{IMPORTS}@tool\ndef f(x: 'Nope'): ...\ntasks = [Task('a')]",
+            "f cannot be a tool: name 'Nope' is not defined",
         ),
     ],
 )
@@ -284,6 +313,22 @@ def test_a_fault_of_python_is_named(folder: Path, text: str, says: str) -> None:
         ('{"tools": []}\n{"query": "a"}\n{"query": 3}', "tasks.jsonl:3: task 2: query: must be a text"),
         ('{"query": "a", "state": "\\ud800"}', "tasks.jsonl:1: is not valid JSON"),
         ("", "tasks: list should have at least 1 item"),
+        ("[", "tasks.jsonl:1: is not valid JSON: Expecting value"),
+        ("null", "tasks.jsonl:1: each line is a JSON object"),
+        ("{'query': 'a'}", "tasks.jsonl:1: is not valid JSON: Expecting property name enclosed in double quotes"),
+        ('{"query": "a"}{"query": "b"}', "tasks.jsonl:1: is not valid JSON: Extra data"),
+        ('{"query": ""}', "tasks.jsonl:1: task 1: query: string should have at least 1 character"),
+        ('{"query": null}', "tasks.jsonl:1: task 1: query: must be a text, and is empty"),
+        ('{"query": "a", "state": 1e999}', "tasks.jsonl:1: is not valid JSON: Out of range float values"),
+        ('{"query": "a", "expect": {"fact": 1}}', "tasks.jsonl:1: task 1: expect.fact: there is no such key"),
+        ('{"query": "a", "id": [1]}', "tasks.jsonl:1: task 1: id: input should be a valid integer"),
+        ('{"query": "a", "tools": ["nope"]}', "tasks.jsonl:1: task 1: tools: there is no tool 'nope'"),
+        ('{"tools": "x.py"}\n{"query": "a"}', "tasks.jsonl:1: tools: there is no file"),
+        (
+            '{"query": "a"}\n{"query": "b", "expect": {"at_most": {"calls": "x"}}}',
+            "tasks.jsonl:2: task 2: expect.at_most",
+        ),
+        ('{"query": "a", "state": ' + "[" * 100_000, "tasks.jsonl:1: is not valid JSON: maximum recursion depth"),
     ],
 )
 def test_a_fault_of_json_lines_is_named_with_its_line(tmp_path: Path, text: str, says: str) -> None:

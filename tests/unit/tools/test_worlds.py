@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from support.cases import for_each
 from support.examples import examples
 
+from trialbed.cli import main
 from trialbed.engine import open_dataset
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Api
@@ -151,6 +152,24 @@ def test_a_fault_of_a_file_of_tools_is_named_with_its_line(tmp_path: Path, text:
     with pytest.raises(DataError) as raised:
         open_world(path)
     assert says in str(raised.value)
+
+
+@for_each(
+    "document",
+    [
+        '{"openapi": "3.0.0", "paths": {}}',
+        '{"swagger": "2.0", "paths": {}}',
+        '[{"name": "a"}, {}]',
+        '{"info": {"schema": "https://schema.getpostman.com/json/collection/v2.1.0/"}, "item": 3}',
+        "a: [",
+        "",
+    ],
+)
+def test_nothing_is_written_of_a_faulty_document(tmp_path: Path, document: str) -> None:
+    source = tmp_path / "api.json"
+    source.write_text(document, encoding="utf-8")
+    assert main(["tools", "import", str(source), "-o", str(tmp_path / "tools.yaml")]) == 2
+    assert list(tmp_path.iterdir()) == [source]
 
 
 def test_answers_by_schema_fit_it(tmp_path: Path) -> None:

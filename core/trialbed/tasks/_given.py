@@ -1,0 +1,64 @@
+"""Checks the values that tasks in Python are given, before queries are made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from trialbed.errors import UsageError
+from trialbed.tasks._expect import Expect
+
+if TYPE_CHECKING:
+    from trialbed.tasks._task import Task
+
+LIMITS = ("most_calls", "most_requests", "most_tokens", "most_seconds")
+
+
+def check_given(task: Task, where: str) -> None:
+    """Check the kinds of a task's values.
+
+    Raises:
+        UsageError: one of them is of another kind; names it.
+    """
+    if not isinstance(task.text, str) or not task.text.strip():
+        raise UsageError(f"{where}: {task.text!r:.60} is not a task in words")
+    _check(where, "tools", task.tools, task.tools is None or _is_list(task.tools), "a list of tools")
+    _check(where, "answer", task.answer, isinstance(task.answer, str | None), "a text")
+    _check(where, "id", task.id, isinstance(task.id, int | str | None) and task.id is not True, "a number or a text")
+    if isinstance(task.expect, Expect):
+        _check_expect(task.expect, where)
+    else:
+        _check(where, "expect", task.expect, _are_texts(task.expect), "a text, a list of texts, or Expect(…)")
+        _check(where, "calls", task.calls, _are_calls(task.calls), "a list of calls")
+
+
+def _check_expect(expect: Expect, where: str) -> None:
+    _check(where, "calls", expect.calls, _are_calls(expect.calls), "a list of calls")
+    ways = expect.ways
+    _check(where, "ways", ways, not isinstance(ways, str) and isinstance(ways, Iterable), "a list of lists of calls")
+    _check(where, "check", expect.check, callable(expect.check) or _are_checks(expect.check), "a function, or a list")
+    for name in LIMITS:
+        value = getattr(expect, name)
+        is_limit = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+        _check(where, name, value, value is None or is_limit, "a number from 0 on")
+
+
+def _check(where: str, name: str, value: Any, fits: bool, kind: str) -> None:
+    if not fits:
+        raise UsageError(f"{where}: {name}: {value!r:.60} is not {kind}")
+
+
+def _is_list(value: Any) -> bool:
+    return callable(value) or isinstance(value, Iterable)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, str) or (isinstance(value, list | tuple) and all(isinstance(one, str) for one in value))
+
+
+def _are_calls(value: Any) -> bool:
+    return value is None or (isinstance(value, Iterable) and not isinstance(value, str))
+
+
+def _are_checks(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(map(callable, value))
