@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trialbed.errors import UsageError
 from trialbed.tasks._expect import Expect
 
-if TYPE_CHECKING:
-    from trialbed.tasks._task import Task
-
 LIMITS = ("most_calls", "most_requests", "most_tokens", "most_seconds")
 
 
-def check_given(task: Task, where: str) -> None:
-    """Check the kinds of a task's values.
+def check_given(task: Any, where: str) -> None:
+    """Check the kinds of the values of a ``Task``.
 
     Raises:
         UsageError: one of them is of another kind; names it.

@@ -9,6 +9,12 @@ from trialbed.records import IntegrityKind
 NONE = "scripted:none"
 """The model that answers without a call, so that every score is 0 by right."""
 
+MARK = " Cheat: "
+"""Precedes the name of the cheat in a task."""
+
+EVERY_TOOL = "Call every tool without arguments."
+REPEAT = "Repeat: "
+"""Requests that the model at an endpoint obeys."""
 
 ENDPOINT = "endpoint"
 """Stands for a model at an endpoint, which refuses requests that are not as it wants them, and does as it is told."""

@@ -11,9 +11,8 @@ from pathlib import Path
 from trialbed.errors import NothingMeasured, TrialbedError
 from trialbed.files import temporary_folder
 from trialbed.store import StoredRun, StoredTrial, open_store
-from trialbed_adapter_lab.hostile._cheats import CHEATS, ENDPOINT, Cheat, CheatResult
+from trialbed_adapter_lab.hostile._cheats import CHEATS, ENDPOINT, EVERY_TOOL, REPEAT, Cheat, CheatResult
 from trialbed_adapter_lab.hostile._suite import hostile_environment, install_hostile_adapter
-from trialbed_adapter_lab.hostile._tasks import EVERY_TOOL, REPEAT
 from trialbed_scripted import ReceivedRequest, Response, Turn, ask, call, fail, say, serve
 
 HONEST = "reference"

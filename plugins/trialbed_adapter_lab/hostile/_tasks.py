@@ -9,15 +9,7 @@ from typing import ClassVar, cast
 from trialbed.contracts import Dataset, DatasetDriver
 from trialbed.drivers import load_driver
 from trialbed.records import Api, Query
-from trialbed_adapter_lab.hostile._cheats import CHEATS
-
-MARK = " Cheat: "
-"""Precedes the name of the cheat in a task."""
-
-
-EVERY_TOOL = "Call every tool without arguments."
-REPEAT = "Repeat: "
-"""Requests that the model at an endpoint obeys."""
+from trialbed_adapter_lab.hostile._cheats import CHEATS, MARK
 
 
 class CheatTasks(Dataset):

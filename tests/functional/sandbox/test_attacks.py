@@ -14,34 +14,46 @@ from pathlib import Path
 import pytest
 from support.distributions import Installation, Wheels, uv
 
-from trialbed_adapter_lab.hostile import ATTACKS, run_attacks
+from trialbed_adapter_lab.hostile import ATTACKS, CHEATS, run_attacks, run_cheats
 
 SOME = (
     *("exit code", "kill the parent", "hold the lock", "forge", "giant answer", "grow in a child", "raise interrupt"),
     *("leave a daemon", "bounded fork bomb", "leak descriptors", "lower the limits", "remove all folders"),
 )
 """One attack of each kind."""
+SOME_CHEATS = ("another model", "forced by name", "unasked calls", "facts from the dataset", "work when closed")
+NONE = "scripted:none"
+"""The model with which they are tried: it calls nothing."""
 ORDINARY = 65534
 AS_ORDINARY = ("setpriv", f"--reuid={ORDINARY}", f"--regid={ORDINARY}", "--clear-groups", "--bounding-set=-all")
 PROGRAM = f"""
 import json, os, sys
 from dataclasses import replace
-from trialbed_adapter_lab.hostile import ATTACKS, run_attacks, run_probes
+from trialbed_adapter_lab.hostile import ATTACKS, CHEATS, run_attacks, run_cheats, run_probes
 
 some = [attack for attack in ATTACKS if attack.name in {SOME}]
 report = run_attacks("reference", sys.argv[1], some)
-print(json.dumps({{"user": os.geteuid(), **replace(report, reach=run_probes(sys.argv[1])).as_json()}}))
+chosen = [cheat for cheat in CHEATS if cheat.name in {SOME_CHEATS} and cheat.model == "{NONE}"]
+cheats = run_cheats("reference", sys.argv[1], chosen)
+print(json.dumps({{
+    "user": os.geteuid(), **replace(report, cheats=cheats, reach=run_probes(sys.argv[1])).as_json()
+}}))
 """
 
 
 def test_one_attack_of_each_kind_is_known() -> None:
     assert {attack.name for attack in ATTACKS} >= set(SOME)
+    assert {cheat.name for cheat in CHEATS if cheat.model == NONE} >= set(SOME_CHEATS)
 
 
 @pytest.mark.slow(90)
 def test_attacks_of_whoever_runs_the_tests_are_held(sandbox: str) -> None:
     report = run_attacks("reference", sandbox, [attack for attack in ATTACKS if attack.name in SOME])
     assert [result for result in report.results if not result.held] == []
+    chosen = [cheat for cheat in CHEATS if cheat.name in SOME_CHEATS and cheat.model == NONE]
+    cheats = run_cheats("reference", sandbox, chosen)
+    assert len(cheats) == len(SOME_CHEATS)
+    assert [result for result in cheats if not result.held] == []
 
 
 @pytest.fixture(scope="module")
@@ -87,5 +99,5 @@ def test_attacks_of_an_ordinary_user_are_held(ordinary_installation: Installatio
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert report["user"] == ORDINARY
-    assert [result for result in (*report["results"], *report["reach"]) if not result["held"]] == []
+    assert [result for result in (*report["results"], *report["cheats"], *report["reach"]) if not result["held"]] == []
     assert mode == "none" or [result for result in report["reach"] if result["got"]] == []

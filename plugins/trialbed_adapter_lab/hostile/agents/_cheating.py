@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from trialbed import Answer, ClaimedCall, ModelFailed, Usage
-from trialbed_adapter_lab.hostile._tasks import EVERY_TOOL, MARK, REPEAT, CheatTasksDriver
+from trialbed_adapter_lab.hostile._cheats import EVERY_TOOL, MARK, REPEAT
 from trialbed_adapter_lab.hostile.agents._base import Base
 
 LATE = 4.0
@@ -64,6 +64,8 @@ class Cheating(Base):
     @cached_property
     def gold(self) -> Any:
         """The query with its gold calls and facts, as the dataset has it; a sandbox hides it."""
+        from trialbed_adapter_lab.hostile._tasks import CheatTasksDriver  # a sandbox hides it
+
         return next(found for found in CheatTasksDriver().open(None, Path()).queries() if found.text == self.query)
 
     def gold_tools(self) -> list[Any]:

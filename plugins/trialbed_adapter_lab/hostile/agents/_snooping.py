@@ -10,7 +10,6 @@ from typing import Any
 
 import httpx
 
-from trialbed_adapter_lab.hostile._tasks import CheatTasksDriver
 from trialbed_adapter_lab.hostile.agents._cheating import Cheating
 
 FILES, PORT, SECRET = "HOSTILE_FILES", "HOSTILE_PORT", "HOSTILE_MARK"
@@ -34,6 +33,8 @@ class Snooping(Cheating):
             return f"{REFUSED}{type(error).__name__}: {error}"
 
     def gold_of_the_dataset(self) -> str:
+        from trialbed_adapter_lab.hostile._tasks import CheatTasksDriver  # a sandbox hides it
+
         return str(CheatTasksDriver().open(None, Path()).queries()[0].gold_calls)
 
     def the_store(self) -> str:
