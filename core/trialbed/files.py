@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
 import stat
 import tempfile
@@ -137,6 +138,24 @@ def replace_file(path: Path, content: bytes) -> None:
     """
     with replacing(path) as file:
         file.write(content)
+
+
+def give_second_name(path: Path, second: Path) -> None:
+    """Have a file be found under a second name too, in place of the file that has it; a copy where links fail.
+
+    A symbolic link of that name stays one.
+
+    Raises:
+        OSError: it cannot be written; what had the name is still there.
+    """
+    target = Path(os.path.realpath(second))
+    made = target.with_name(f".{target.name[:MAX_PREFIX]}.{secrets.token_hex(8)}.tmp")
+    try:
+        os.link(path, made)
+        os.replace(made, target)
+    except OSError:
+        made.unlink(missing_ok=True)
+        replace_file(second, path.read_bytes())
 
 
 def write_folder(place: Path, fill: Callable[[Path], None]) -> None:

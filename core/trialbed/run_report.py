@@ -18,11 +18,12 @@ from trialbed.engine import (
     judge_refusal,
     prepare,
     run,
+    say_when_long,
 )
 from trialbed.errors import TrialbedError
 from trialbed.listeners import installed_listeners
 from trialbed.records import Query, Run, TrialResult
-from trialbed.report import Report, check_folder, legacy_documents, read_report, write_document
+from trialbed.report import Report, check_folder, open_documents, read_report, write_document
 from trialbed.report.comparison import chosen_baseline
 from trialbed.store import Store, open_store
 
@@ -50,8 +51,10 @@ async def run_and_report(
     """
     prepared = await asyncio.to_thread(prepare_run, options, objects, executor=executor)
     ended = await run(prepared, executor=executor, ambient=ambient, progress=progress)
-    await _judge_again(prepared, ended, progress or NoProgress())
-    return await asyncio.to_thread(conclude, ended, prepared.queries, prepared.options, objects, documents=documents)
+    shown = progress or NoProgress()
+    await _judge_again(prepared, ended, shown)
+    reporting = asyncio.to_thread(conclude, ended, prepared.queries, prepared.options, objects, documents=documents)
+    return await say_when_long(shown, "reading the trials, and writing the documents", reporting)
 
 
 async def _judge_again(prepared: Prepared, ended: Run, progress: RunProgress) -> None:
@@ -121,8 +124,10 @@ def conclude(
             allow_incomplete=options.allow_incomplete,
             plugins=objects.plugins,
         )
-        for document in legacy_documents(report) if documents else ():
-            write_document(document, options.output)
+        if documents:
+            with open_documents(report) as made:
+                for document, entries in made:
+                    write_document(document, options.output, entries)
         installed_listeners(objects.plugins).notify("run_finished", run=report.run, report=report)
     return replace(report, whole=lambda: _each_result(options.store, run.run_id))
 

@@ -21,6 +21,7 @@ from ._plan import new_trial_token as new_trial_token
 from ._plan import trial_seed as trial_seed
 from ._progress import NoProgress as NoProgress
 from ._progress import RunProgress as RunProgress
+from ._progress import say_when_long as say_when_long
 from ._queries import choose_queries as choose_queries
 from ._run import prepare as prepare
 from ._run import run as run

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+import asyncio
+from collections.abc import Awaitable
+from typing import Protocol, TypeVar
 
 from trialbed.records import Run, TrialResult
+
+LONG = 5.0
+"""Seconds after which a phase of a run says what it does."""
+
+Found = TypeVar("Found")
 
 
 class RunProgress(Protocol):
@@ -49,3 +56,12 @@ class NoProgress:
 
     def end(self) -> None:
         """Show nothing."""
+
+
+async def say_when_long(progress: RunProgress, text: str, work: Awaitable[Found], seconds: float = LONG) -> Found:
+    """Wait for a phase of a run, and note what it does when it takes long."""
+    said = asyncio.get_running_loop().call_later(seconds, progress.note, text)
+    try:
+        return await work
+    finally:
+        said.cancel()

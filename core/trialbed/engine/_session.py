@@ -25,7 +25,7 @@ from trialbed.engine._live import LiveExecutor
 from trialbed.engine._models import run_model
 from trialbed.engine._options import run_sandbox
 from trialbed.engine._plan import Prepared, by_id, trial_keys, trials_to_run
-from trialbed.engine._progress import RunProgress
+from trialbed.engine._progress import RunProgress, say_when_long
 from trialbed.engine._server import server
 from trialbed.engine._spent import check_priced, run_budget, shares_text, used_part
 from trialbed.engine._tools import prepared_selector, select_tools
@@ -193,7 +193,11 @@ class RunSession:
         calls = CallbackServer(objects, self._run.config.limits.timeout)
         async with live, workers, helpers, calls, _meanwhile(self._describe(executors)) as described:
             open_selector = partial(prepared_selector, options, helpers, own=objects.selector)
-            tools = await select_tools(self._run, prepared.apis, prepared.queries, self._store, open_selector)
+            tools = await say_when_long(
+                self._progress,
+                f"choosing the tools of {len(prepared.queries):,} queries",
+                select_tools(self._run, prepared.apis, prepared.queries, self._store, open_selector),
+            )
             budget = await self._budget(models, helpers)
             async with (
                 server(

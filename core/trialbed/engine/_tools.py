@@ -70,6 +70,9 @@ def standing_selector(settings: RunSettings, apis: Sequence[Api]) -> Iterator[To
         helpers.close()
 
 
+AT_ONCE = 500
+"""Queries whose tools are kept in one transaction."""
+
 OpenSelector = Callable[[Sequence[Api]], ToolSelector]
 """Makes a selector and has it learn a catalog."""
 
@@ -102,18 +105,20 @@ def _select(
 ) -> Offers:
     run_id, config = run.run_id, run.config
     limits = dict.fromkeys(map(config.own_limit, config.frameworks))
-    stored = {
-        most: {query.query_id: store.selection(run_id, query.query_id, most) for query in queries} for most in limits
-    }
-    missing = [(most, query) for most, own in stored.items() for query in queries if own[query.query_id] is None]
-    if missing:
+    ids = [query.query_id for query in queries]
+    found = {most: store.selections(run_id, ids, most) for most in limits}
+    missing = {most: [query for query in queries if query.query_id not in own] for most, own in found.items()}
+    if any(missing.values()):
         catalog = apis()
         selector = open_selector(catalog)
         stage = cast("SelectionFactory", load_driver("components", "selection").open_selection)(catalog)
-        for most, query in missing:
-            tools = stage.tools(query, selector, max_tools=most or config.max_tools)
-            store.add_selection(run_id, query.query_id, config.selector, tools, most)
-    return {
-        most: {query_id: tools or store.selection(run_id, query_id, most) or () for query_id, tools in own.items()}
-        for most, own in stored.items()
-    }
+        for most, left in missing.items():
+            for first in range(0, len(left), AT_ONCE):
+                chosen = {
+                    query.query_id: stage.tools(query, selector, max_tools=most or config.max_tools)
+                    for query in left[first : first + AT_ONCE]
+                }
+                store.add_selections(run_id, config.selector, chosen, most)
+                # Another process may have been faster: what it kept counts.
+                found[most] |= store.selections(run_id, list(chosen), most)
+    return {most: {query_id: own[query_id] for query_id in ids} for most, own in found.items()}

@@ -3,8 +3,22 @@
 from trialbed.integrity import Integrity, IntegrityTally, framework_integrity
 from trialbed.report._build import build_report, read_report
 from trialbed.report._conclusion import Conclusion, conclusion_text, conclusions, percent
-from trialbed.report._document import legacy_document, legacy_documents, legacy_metadata, legacy_summary
-from trialbed.report._files import check_folder, document_path, document_text, kept_path, safe_name, write_document
+from trialbed.report._document import (
+    legacy_document,
+    legacy_documents,
+    legacy_metadata,
+    legacy_summary,
+    open_documents,
+)
+from trialbed.report._files import (
+    check_folder,
+    document_parts,
+    document_path,
+    document_text,
+    kept_path,
+    safe_name,
+    write_document,
+)
 from trialbed.report._reasons import how_to_complete, reason_lines
 from trialbed.report._records import (
     LEVEL,
@@ -88,6 +102,7 @@ __all__ = [
     "check_thresholds",
     "conclusion_text",
     "conclusions",
+    "document_parts",
     "document_path",
     "document_schema",
     "document_text",
@@ -98,6 +113,7 @@ __all__ = [
     "legacy_documents",
     "legacy_metadata",
     "legacy_summary",
+    "open_documents",
     "percent",
     "read_report",
     "reason_lines",

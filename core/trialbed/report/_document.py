@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+import tempfile
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from trialbed.errors import DataError
 from trialbed.integrity import Integrity
-from trialbed.records import TrialResult
+from trialbed.records import TrialKey, TrialResult
 from trialbed.report._entries import entry
+from trialbed.report._files import json_bytes
 from trialbed.report._metadata import metadata
 from trialbed.report._records import LEVEL, ClaimTotals, Figures, Reason, ScoreMean, Summary, WireTally
 from trialbed.report._report import Report
+from trialbed.report._trials import ReportedTrial
 from trialbed.report.attribution import AttributedCall
 from trialbed.report.comparison import FactorEffects, FrameworkComparison
 from trialbed.scoring import TIMES, zero_scores
@@ -69,21 +73,69 @@ def legacy_metadata(summary: Summary) -> dict[str, Any]:
     return found
 
 
+@contextmanager
+def open_documents(report: Report) -> Iterator[Iterator[tuple[dict[str, Any], Iterator[bytes]]]]:
+    """Give each framework's document without its results, and these as JSON, one by one.
+
+    The trials are read once, and what is made of them is kept in a file: a long run need not fit into memory.
+    """
+    counted = {
+        (trial.key, trial.attempt): (summary, trial) for summary in report.frameworks for trial in summary.trials
+    }
+    write = _EntryWriter(report)
+    places: dict[tuple[TrialKey, int], tuple[int, int]] = {}
+    with tempfile.TemporaryFile() as file:
+        for result in report.trials():
+            place = result.key, result.attempt
+            text = json_bytes(write(*counted[place], result))
+            places[place] = file.tell(), len(text)
+            file.write(text)
+
+        def read(trial: ReportedTrial) -> bytes:
+            start, length = places[trial.key, trial.attempt]
+            file.seek(start)
+            return file.read(length)
+
+        effects = report.factors
+        yield ((_frame(summary, effects, []), map(read, summary.trials)) for summary in report.frameworks)
+
+
+class _EntryWriter:
+    """Makes the entries of a report's trials."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._secrets = secret_values()
+        self._quality = {
+            summary.framework: [score.name for score in summary.scores.values() if score.quality]
+            for summary in report.frameworks
+        }
+
+    def __call__(self, summary: Summary, trial: ReportedTrial, result: TrialResult) -> dict[str, Any]:
+        query, gold = self._report.queries[trial.query_id], self._report.gold.get(trial.query_id)
+        zeros = zero_scores(self._quality[summary.framework], trial.query_id, self._report.absent)
+        found: dict[str, Any] = clean(entry(query, result, zeros, gold), self._secrets)
+        if trial.gold_calls is not None:
+            found["gold_calls"] = list(map(_gold_call, trial.gold_calls))
+        return found
+
+
 def _document(
     report: Report, summary: Summary, results: Sequence[TrialResult], effects: FactorEffects | None
 ) -> dict[str, Any]:
-    secrets = secret_values()
-    quality = [score.name for score in summary.scores.values() if score.quality]
     whole = {(result.key, result.attempt): result for result in results}
-    entries = []
-    for trial in summary.trials:
-        query = report.queries[trial.query_id]
-        zeros = zero_scores(quality, trial.query_id, report.absent)
-        found = clean(entry(query, whole[trial.key, trial.attempt], zeros, report.gold.get(trial.query_id)), secrets)
-        if trial.gold_calls is not None:
-            found["gold_calls"] = list(map(_gold_call, trial.gold_calls))
-        entries.append(found)
-    found = {"metadata": legacy_metadata(summary), "summary": legacy_summary(summary), "results": entries}
+    write = _EntryWriter(report)
+    return _frame(
+        summary, effects, [write(summary, trial, whole[trial.key, trial.attempt]) for trial in summary.trials]
+    )
+
+
+def _frame(summary: Summary, effects: FactorEffects | None, entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "metadata": legacy_metadata(summary),
+        "summary": legacy_summary(summary),
+        "results": entries,
+    }
     if effects is not None:
         found["summary"]["effects"] = _effects(effects)
     return found

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from trialbed.errors import DataError
-from trialbed.files import make_private_folder, replace_file
+from trialbed.files import give_second_name, make_private_folder, replace_file, replacing
 from trialbed.records import PROFILE
 
 MAX_NAME = 80
@@ -67,35 +67,59 @@ def document_text(documents: Mapping[str, Any] | Sequence[Mapping[str, Any]]) ->
         return json.dumps(documents, ensure_ascii=False, allow_nan=False, indent=2)
 
 
-def write_document(document: Mapping[str, Any], folder: str | os.PathLike[str]) -> Path:
+def json_bytes(value: Mapping[str, Any]) -> bytes:
+    """Return a value as indented JSON in UTF-8; a lone surrogate, which that lacks, as JSON's escape for it."""
+    return document_text(value).encode(errors="backslashreplace")
+
+
+def document_parts(document: Mapping[str, Any], entries: Iterable[bytes] = ()) -> Iterator[bytes]:
+    """Yield a result document as indented JSON, part by part.
+
+    Args:
+        entries: its results as ``json_bytes`` gives them, where the document has none.
+    """
+    whole, before = json_bytes(document), b""
+    for text in entries:
+        before, start = b",\n    ", before or whole.removesuffix(b"]\n}") + b"\n    "
+        yield start + text.replace(b"\n", b"\n    ")
+    yield b"\n  ]\n}" if before else whole
+
+
+def write_document(document: Mapping[str, Any], folder: str | os.PathLike[str], entries: Iterable[bytes] = ()) -> Path:
     """Write a run's document into the folder, made where absent, and return the path of the latest one.
 
-    ``{agent_name}_{test_set}_{model}_{run_id}.json`` stays; ``{agent_name}_{test_set}.json`` is its copy until the next
-    run of the agent on the test set. Each file is replaced as a whole: a reader sees the old document or the new one,
-    also if the process dies. Names are made safe for files; they cannot lead out of the folder.
+    ``{agent_name}_{test_set}_{model}_{run_id}.json`` stays; ``{agent_name}_{test_set}.json`` is another name of it
+    until the next run of the agent on the test set, or a copy where the disk gives no file two names. Each file is
+    replaced as a whole: a reader sees the old document or the new one, also if the process dies. Names are made safe
+    for files; they cannot lead out of the folder.
+
+    Args:
+        entries: as ``document_parts`` takes them.
 
     Raises:
         DataError: the folder or a file cannot be written.
     """
     about = document["metadata"]
     kept, latest = kept_path(document, folder), document_path(about["agent_name"], about["test_set"], folder)
-    text = document_text(document)
-    # A lone surrogate cannot be written as UTF-8; its escape is what JSON writes for it.
-    content = f"{text}\n".encode(errors="backslashreplace")
-    for path in (kept, latest):
-        try:
-            make_private_folder(path.parent)
-            if path == latest:
-                _keep_earlier(latest)
-            replace_file(path, content)
-        except OSError as error:
-            raise _unwritable(path, error) from error
+    path = kept
+    try:
+        make_private_folder(kept.parent)
+        with replacing(kept) as file:
+            file.writelines(document_parts(document, entries))
+            file.write(b"\n")
+        path = latest
+        _keep_earlier(latest)
+        give_second_name(kept, latest)
+    except OSError as error:
+        raise _unwritable(path, error) from error
     return latest
 
 
 def _keep_earlier(latest: Path) -> None:
     """Keep the document of an earlier version, which wrote no other file, under the name of its run."""
     try:
+        if latest.stat().st_nlink > 1:  # the other name is that of its run
+            return
         content = latest.read_bytes()
         kept = kept_path(json.loads(content), latest.parent)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):

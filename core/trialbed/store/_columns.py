@@ -12,14 +12,11 @@ from sqlalchemy import JSON, Connection, cast, func, select, type_coerce
 
 from trialbed.records import FailureKind, IntegrityFinding, Score, TrialStatus
 from trialbed.store._attempts import counted_attempts
-from trialbed.store._rows import decode_id, decode_record
+from trialbed.store._rows import IN_ONE, decode_id, decode_record
 from trialbed.store._schema import runs, scores, trials
 
 SAMPLED = 1_000
 """Trials that are asked which scores there are, where a run has many more."""
-
-IN_ONE = 500
-"""Rows that one query names."""
 
 
 class TrialPlace(NamedTuple):

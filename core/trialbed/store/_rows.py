@@ -21,6 +21,9 @@ from trialbed.records import Record
 
 R = TypeVar("R", bound=Record)
 
+IN_ONE = 500
+"""Rows that one statement names or reads."""
+
 
 def encode(value: Any) -> str:
     """JSON as ASCII; keeps NaN, infinities and lone surrogates, which stricter writers refuse or change."""

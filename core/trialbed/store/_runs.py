@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypedDict
 
@@ -29,6 +29,7 @@ from trialbed.records import (
 )
 from trialbed.store._blobs import Bodies, body_of, delete_orphans, read_bodies
 from trialbed.store._rows import (
+    IN_ONE,
     check,
     decode,
     decode_record,
@@ -191,41 +192,56 @@ def _known(connection: Connection) -> str:
     return f"its latest runs are {', '.join(latest)}" if latest else "it has no runs yet; `bench run` creates one"
 
 
-def insert_selection(
+def insert_selections(
     connection: Connection,
     run_id: str,
-    query_id: int | str,
     selector: str,
-    tools: tuple[ToolSpec, ...],
+    offers: Mapping[int | str, Sequence[ToolSpec]],
     most: int | None = None,
 ) -> None:
-    """Keep the tools that a query was offered, unless the run has it already.
+    """Keep the tools that queries were offered, except of those that the run has already.
 
     Args:
         most: the number of tools of columns that have another than the run.
     """
     bodies = Bodies()
-    digest = bodies.add(encode([_describe_tool(tool) for tool in tools]))
+    rows = [
+        {
+            "run_id": run_id,
+            "query_id": encode_offer(query_id, most),
+            "selector": selector,
+            "tools": bodies.add(encode([_describe_tool(tool) for tool in tools])),
+        }
+        for query_id, tools in offers.items()
+    ]
     bodies.insert(connection)
-    row = {"run_id": run_id, "query_id": encode_offer(query_id, most), "selector": selector, "tools": digest}
-    insert_new(connection, selections, [with_checksum(row)])
+    insert_new(connection, selections, list(map(with_checksum, rows)))
 
 
 def _describe_tool(tool: ToolSpec) -> dict[str, Any]:
     return tool.model_dump() | ({"topped_up": True} if tool.topped_up else {})
 
 
-def read_selection(
-    connection: Connection, run_id: str, query_id: int | str, most: int | None = None
-) -> tuple[ToolSpec, ...] | None:
-    """The tools that were offered for a query, in columns with this number of tools or in those with the run's."""
-    of_query = (selections.c.run_id == run_id, selections.c.query_id == encode_offer(query_id, most))
-    row = connection.execute(select(selections).where(*of_query)).one_or_none()
-    if row is None:
-        return None
-    check_selection(row)
-    text = body_of(read_bodies(connection, select(selections.c.tools).where(*of_query)), row.tools)
-    return tuple(ToolSpec.model_validate(tool) for tool in decode(text))
+def read_selections(
+    connection: Connection, run_id: str, queries: Sequence[int | str], most: int | None = None
+) -> dict[int | str, tuple[ToolSpec, ...]]:
+    """The tools that were offered for queries, in columns with this number of tools or in those with the run's.
+
+    Queries that are not kept yet are left out.
+    """
+    found: dict[int | str, tuple[ToolSpec, ...]] = {}
+    for first in range(0, len(queries), IN_ONE):
+        own = {encode_offer(query_id, most): query_id for query_id in queries[first : first + IN_ONE]}
+        of_queries = (selections.c.run_id == run_id, selections.c.query_id.in_(own))
+        rows = connection.execute(select(selections).where(*of_queries)).all()
+        bodies = read_bodies(connection, select(selections.c.tools).where(*of_queries))
+        read: dict[str, tuple[ToolSpec, ...]] = {}
+        for row in rows:
+            check_selection(row)
+            if row.tools not in read:
+                read[row.tools] = tuple(map(ToolSpec.model_validate, decode(body_of(bodies, row.tools))))
+            found[own[row.query_id]] = read[row.tools]
+    return found
 
 
 def check_selection(row: Row[Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Self, Unpack
 
@@ -30,11 +30,11 @@ from trialbed.store._runs import (
     find_run,
     insert_gold_answer,
     insert_run,
-    insert_selection,
+    insert_selections,
     read_gold_answers,
     read_run,
     read_runs,
-    read_selection,
+    read_selections,
     read_unfinished,
 )
 from trialbed.store._trials import add_scores, each_result, insert_trials, read_attempts, read_results
@@ -229,27 +229,39 @@ class Store:
             yield from each_result(connection, run_id)
 
     def add_selection(
-        self, run_id: str, query_id: int | str, selector: str, tools: tuple[ToolSpec, ...], most: int | None = None
+        self, run_id: str, query_id: int | str, selector: str, tools: Sequence[ToolSpec], most: int | None = None
     ) -> None:
-        """Keep the tools that a query of this run is offered; those that were kept first stay.
+        """Keep the tools that a query of this run is offered, as ``add_selections`` does."""
+        self.add_selections(run_id, selector, {query_id: tools}, most)
+
+    def add_selections(
+        self, run_id: str, selector: str, offers: Mapping[int | str, Sequence[ToolSpec]], most: int | None = None
+    ) -> None:
+        """Keep the tools that queries of this run are offered, all or none; those that were kept first stay.
 
         Args:
             most: the number of tools of columns that have another than the run.
         """
         try:
             with self._database.write() as connection:
-                insert_selection(connection, run_id, query_id, selector, tools, most)
+                insert_selections(connection, run_id, selector, offers, most)
         except IntegrityError as error:
             raise DataError(f"the store has no run {run_id!r}; create it before its selections") from error
 
     def selection(self, run_id: str, query_id: int | str, most: int | None = None) -> tuple[ToolSpec, ...] | None:
-        """Return the tools offered for a query of this run; None where nothing is kept yet.
+        """Return the tools offered for a query of this run; None where nothing is kept yet."""
+        return self.selections(run_id, [query_id], most).get(query_id)
+
+    def selections(
+        self, run_id: str, queries: Sequence[int | str], most: int | None = None
+    ) -> dict[int | str, tuple[ToolSpec, ...]]:
+        """Return the tools offered for queries of this run, without those for which nothing is kept yet.
 
         Args:
             most: the number of tools of columns that have another than the run.
         """
         with self._database.read() as connection:
-            return read_selection(connection, run_id, query_id, most)
+            return read_selections(connection, run_id, queries, most)
 
     def add_gold_answer(self, run_id: str, answer: GoldAnswer) -> None:
         """Keep the answers to the gold calls of a query; those that were kept first stay.

@@ -30,7 +30,7 @@ from trialbed.store._attempts import counted_attempts
 from trialbed.store._columns import RunColumns, RunVersion, read_columns, read_version
 from trialbed.store._frames import calls_frame, messages_frame, trial_frame
 from trialbed.store._rows import encode_id
-from trialbed.store._runs import read_gold_answers, read_selection
+from trialbed.store._runs import read_gold_answers, read_selections
 from trialbed.store._stored_trial import StoredTrial
 from trialbed.store._trials import each_result, read_trials, read_wire
 
@@ -257,13 +257,18 @@ class StoredRun:
             framework: one with another number of tools than the run may be offered others.
         """
         with self._read() as connection:
-            return read_selection(connection, self.run_id, query_id, self.config.own_limit(framework)) or ()
+            found = read_selections(connection, self.run_id, [query_id], self.config.own_limit(framework))
+        return found.get(query_id, ())
 
     def offers(self, queries: Iterable[int | str]) -> dict[int | None, dict[int | str, tuple[ToolSpec, ...]]]:
         """Return the tools that these queries were offered, by ``RunConfig.own_limit`` of the columns."""
-        named = {self.config.own_limit(label): label for label in self.config.frameworks}
         known = list(queries)
-        return {most: {query_id: self.tools(query_id, label) for query_id in known} for most, label in named.items()}
+        with self._read() as connection:
+            found = {
+                most: read_selections(connection, self.run_id, known, most)
+                for most in dict.fromkeys(map(self.config.own_limit, self.config.frameworks))
+            }
+        return {most: {query_id: own.get(query_id, ()) for query_id in known} for most, own in found.items()}
 
     def gold_answers(self) -> dict[int | str, GoldAnswer]:
         """Return the answers to the gold calls of its queries, by the query's id; empty where none were made."""

@@ -14,6 +14,7 @@ from trialbed.records import ApiCall, ModelCall, Score, TrialKey, TrialResult, W
 from trialbed.store._attempts import AttemptSummary
 from trialbed.store._blobs import Bodies, body_of, read_bodies
 from trialbed.store._rows import (
+    IN_ONE,
     Rows,
     check,
     checksum,
@@ -34,9 +35,6 @@ ByTrial = dict[int, list[Any]]
 
 MODEL, API = "model", "api"
 """Kinds of calls."""
-
-IN_ONE = 500
-"""Trials that are read in one go."""
 
 
 def insert_trials(connection: Connection, run_id: str, results: Sequence[TrialResult]) -> None:

@@ -271,9 +271,17 @@ async def _run(options: RunOptions) -> Report:
 
 
 def _print_json(reports: Sequence[Report]) -> None:
-    from trialbed.report import document_text, legacy_documents
+    from trialbed.report import document_parts, open_documents
 
-    click.echo(document_text([document for report in reports for document in legacy_documents(report)]))
+    stdout, before = sys.stdout.buffer, b"[\n  "
+    for report in reports:
+        with open_documents(report) as documents:
+            for document, entries in documents:
+                stdout.write(before)
+                stdout.writelines(part.replace(b"\n", b"\n  ") for part in document_parts(document, entries))
+                before = b",\n  "
+    stdout.write(b"\n]\n")
+    stdout.flush()
 
 
 def _print(report: Report, options: RunOptions, reporter: Reporter, form: str) -> None:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trialbed.errors import DataError
-from trialbed.report import check_folder, kept_path, write_document
-from trialbed.report._files import _safe
+from trialbed.report import check_folder, document_parts, kept_path, write_document
+from trialbed.report._files import _safe, json_bytes
 
 
 def document(
@@ -51,6 +51,29 @@ def test_every_run_keeps_its_document_and_the_latest_has_a_copy(tmp_path: Path) 
     assert names(tmp_path) == [path.name, *kept]
     assert [json.loads((tmp_path / name).read_text())["x"] for name in names(tmp_path)] == [3, 1, 3]
     assert kept_path(document(run_id="r2"), tmp_path).name == kept[1]
+
+
+def test_the_latest_document_is_a_second_name_of_the_run_s_own(tmp_path: Path) -> None:
+    path = write_document(document(x=1), tmp_path)
+    assert path.samefile(kept_path(document(), tmp_path))
+    write_document(document(run_id="r2", x=2), tmp_path)
+    assert json.loads(kept_path(document(), tmp_path).read_text())["x"] == 1
+
+
+def test_where_the_disk_gives_no_second_name_there_is_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_paths: Path) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr("os.link", refuse)
+    path, kept = write_document(document(x=1), tmp_path), kept_path(document(), tmp_path)
+    assert path.read_bytes() == kept.read_bytes()
+    assert not path.samefile(kept)
+
+
+@given(st.lists(st.dictionaries(st.text(), st.text() | st.lists(st.integers()))))
+def test_a_document_of_parts_is_the_same_as_one_in_a_piece(entries: list[dict[str, Any]]) -> None:
+    parts = document_parts(document(results=[]), map(json_bytes, entries))
+    assert b"".join(parts) == json_bytes(document(results=entries))
 
 
 def test_a_document_of_an_earlier_version_is_kept_under_the_name_of_its_run(tmp_path: Path) -> None:

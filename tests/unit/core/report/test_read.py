@@ -1,7 +1,6 @@
-"""Reports of stored runs, of which no whole trial is kept."""
-
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,15 @@ from support.stored_runs import NEW, run, trial
 
 from trialbed import hookimpl
 from trialbed.records import Query, Score, TrialResult
-from trialbed.report import build_report, legacy_document, legacy_documents, read_report
+from trialbed.report import (
+    build_report,
+    document_parts,
+    document_text,
+    legacy_document,
+    legacy_documents,
+    open_documents,
+    read_report,
+)
 from trialbed.store import Store, StoredRun, open_store
 
 FRAMEWORKS = ("reference", "langgraph:native", "langgraph:controlled")
@@ -50,7 +57,11 @@ def test_a_stored_run_is_reported_as_one_in_memory(stored: Path) -> None:
         read = read_report(found, queries())
         built = build_report(read.run, queries(), found.results(), tools=tools, allow_incomplete=True)
         assert read.frameworks == built.frameworks
-        assert legacy_documents(read) == legacy_documents(built) == [legacy_document(read, one) for one in FRAMEWORKS]
+        documents = legacy_documents(read)
+        assert documents == legacy_documents(built) == [legacy_document(read, one) for one in FRAMEWORKS]
+        with open_documents(read) as parts:
+            streamed = [json.loads(b"".join(document_parts(head, entries))) for head, entries in parts]
+        assert streamed == json.loads(document_text(documents))
 
 
 def test_causes_are_told_from_whole_trials(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,6 +99,13 @@ def test_the_first_selection_stays(store: Store, make_run: MakeRun, make_trial: 
     assert (store.selection("r1", 1, 5), store.selection("r1", 1)) == ((filling,), (tool, filling))
 
 
+def test_selections_of_many_queries_are_kept_and_read_together(store: Store, make_run: MakeRun) -> None:
+    store.create_run(make_run())
+    queries: list[int | str] = [*range(1, 1200), "1"]
+    store.add_selections("r1", "query", dict.fromkeys(queries, ()))
+    assert store.selections("r1", [*queries, 5_000]) == dict.fromkeys(queries, ())
+
+
 def test_a_selection_needs_its_run(store: Store) -> None:
     with pytest.raises(DataError, match="no run 'r1'"):
         store.add_selection("r1", 1, "query", ())
