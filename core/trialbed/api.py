@@ -11,23 +11,14 @@ from typing import Any
 from trialbed.conformity import check_function, check_object
 from trialbed.contracts import Dataset, Judge, Simulator, ToolSelector
 from trialbed.engine import RunObjects, RunOptions, RunProgress, judge_drivers, read_configured, read_keywords
-from trialbed.environments import (
-    BuildRequest,
-    BuildSteps,
-    EnvironmentStore,
-    FrameworkSpec,
-    check_name,
-    install_command,
-    provide,
-    runs_here,
-)
-from trialbed.errors import EnvironmentFailed, UsageError
+from trialbed.environments import EnvironmentStore, needed_environments
+from trialbed.errors import UsageError
 from trialbed.models import ObjectModel
-from trialbed.records import Environment, Query
+from trialbed.records import Query
 from trialbed.report import Report
 from trialbed.run_report import run_and_report
 from trialbed.scoring import JudgeFunction, ScoreFunction, Scorer, as_judge
-from trialbed.settings import configured_settings, env_dir, make_folder, read_env_file
+from trialbed.settings import configured_settings, env_dir, read_env_file
 from trialbed.tasks import TASKS, Task, TaskDataset
 
 OWN = ("frameworks", "dataset", "model", "judge", "selector", "environments")
@@ -179,7 +170,7 @@ async def run_agents(
         **{
             **chosen,
             "frameworks": frameworks,
-            "environments": await _environments(asked, store, build=may_build if build is None else build),
+            "environments": await needed_environments(asked, store, build=may_build if build is None else build),
         }
     )
     objects = RunObjects(
@@ -282,32 +273,6 @@ def _plugins(scorers: Sequence[Any]) -> dict[str, object]:
         if isinstance(plugin, Scorer):
             check_function("scorers", plugin.code, "trial")
     return plugins
-
-
-async def _environments(labels: Sequence[str], store: EnvironmentStore, *, build: bool) -> dict[str, Environment]:
-    """Return the environments of the frameworks that cannot run in this interpreter.
-
-    Raises:
-        EnvironmentFailed: one has none yet and is not to be built, or cannot be built; says what to do.
-    """
-    specs = {label: FrameworkSpec.parse(label) for label in labels if not runs_here(label)}
-    requests = [BuildRequest(spec) for spec in {spec.text: spec for spec in specs.values()}.values()]
-    found = {request.framework.text: store.find(request) for request in requests}
-    installed = {framework: environment for framework, environment in found.items() if environment is not None}
-    missing = [request for request in requests if request.framework.text not in installed]
-    for request in missing:
-        spec = request.framework
-        check_name(spec)
-        if not build:
-            raise EnvironmentFailed(
-                f"{spec.text} is not installed here: give build=True to build an environment for it, as "
-                f"`bench env add {spec.text}` does, or install it next to Trialbed: "
-                f"`{install_command(spec.name, *spec.pins)}`"
-            )
-    if missing:
-        make_folder(store.folder, "TRIALBED_ENV_DIR", shared=True)
-        installed |= await provide(store, missing, BuildSteps())
-    return {label: installed[spec.text].environment for label, spec in specs.items()}
 
 
 def refuse_running_loop(name: str, awaited: str) -> None:

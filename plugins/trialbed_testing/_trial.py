@@ -47,7 +47,7 @@ class CallsMade(Condition):
     def __init__(self, trial: ObservedTrial, name: str, arguments: Mapping[str, Json]) -> None:
         self._trial = trial
         self._name = name
-        self._wanted = _call_text(name, arguments)
+        self._wanted = call_text(name, arguments)[:LONGEST]
         self._chained = False
         self.places = [place for place, call in enumerate(trial.calls) if _is_call(call, name, arguments)]
         verb = f"was called {_times(len(self.places))}" if len(self.places) > 1 else "was called"
@@ -90,7 +90,7 @@ class CallsMade(Condition):
         return self._explain(text) + (f"; {lost}" if lost else "")
 
     def _explain(self, text: str) -> str:
-        calls = [_call_text(call.api.api_name, call.arguments) + _refusal_text(call) for call in self._trial.calls]
+        calls = [_shown_call(call) for call in self._trial.calls]
         more = [f"and {len(calls) - SHOWN} more"] if len(calls) > SHOWN else []
         return f"{self._wanted} {text}; calls: {', '.join([*calls[:SHOWN], *more]) or 'none'}"
 
@@ -193,18 +193,20 @@ def _is_call(call: ApiCall, name: str, arguments: Mapping[str, Json]) -> bool:
     return all(key in made and made[key] == value for key, value in arguments.items())
 
 
-def _call_text(name: str, arguments: Any) -> str:
+def call_text(name: str, arguments: Any) -> str:
+    """Return a call as it is written in Python."""
     if not isinstance(arguments, Mapping):
         return f"{name}({arguments!r:.60})"
     inside = ", ".join(
         f"{key}={json.dumps(value, ensure_ascii=False, default=str)}" for key, value in arguments.items()
     )
-    return f"{name}({inside})"[:LONGEST]
+    return f"{name}({inside})"
 
 
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def _refusal_text(call: ApiCall) -> str:
-    return f" [refused: {call.error[:80]}]" if call.error else ""
+def _shown_call(call: ApiCall) -> str:
+    refused = f" [refused: {call.error[:80]}]" if call.error else ""
+    return call_text(call.api.api_name, call.arguments)[:LONGEST] + refused

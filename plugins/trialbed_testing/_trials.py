@@ -14,16 +14,19 @@ from typing import Any
 from trialbed.engine import RunObjects, RunOptions, SingleTrial, SingleTrials, judge_drivers, read_keywords
 from trialbed.errors import NothingMeasured, UsageError
 from trialbed.models import ObjectModel, find_model
-from trialbed.records import NOT_MEASURED
+from trialbed.records import NOT_MEASURED, ApiCall, WireLog
 from trialbed.scoring import Scorer, as_judge
 from trialbed.tasks import Expect, Task, TaskDataset
 from trialbed.wire import ModelAnswer
 from trialbed_scripted import Script, Turn
 from trialbed_testing._recording import check_recording, record
+from trialbed_testing._snapshots import Snapshot
+from trialbed_testing._subjects import as_subject, name_of
 from trialbed_testing._trial import ObservedTrial
 
 OWN = (
-    *("frameworks", "dataset", "model", "judge", "environments", "store", "output", "response_cache"),
+    *("frameworks", "commands", "profiles", "dataset", "model", "judge", "environments", "store", "output"),
+    "response_cache",
     *("budget", "repeat", "limit", "query_ids", "categories", "shuffle", "models", "temperatures", "server_url"),
 )
 """Settings that are no keywords here: a trial is one, in no store, and its parts are arguments."""
@@ -35,9 +38,14 @@ DEFAULT = "scripted:gold"
 
 
 class TrialThread:
-    """The event loop of the trials; it begins with the first."""
+    """The event loop of the trials; it begins with the first.
 
-    def __init__(self) -> None:
+    Args:
+        shared: the folder in which processes of one test run find the servers that they share; None in a single one.
+    """
+
+    def __init__(self, shared: Path | None = None) -> None:
+        self._shared = shared
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._trials: SingleTrials | None = None
@@ -54,7 +62,7 @@ class TrialThread:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="trialbed-tests", daemon=True)
         self._thread.start()
-        self._trials = SingleTrials()
+        self._trials = SingleTrials(self._shared)
         asyncio.run_coroutine_threadsafe(self._trials.__aenter__(), self._loop).result()
 
     def end(self) -> None:
@@ -78,9 +86,11 @@ class TestRun:
     Attributes:
         folder: for files that need not stay.
         recording: the beginning of the paths of the recordings of the test, which stay beside it.
+        snapshot: likewise of its snapshots.
         model: of the trials whose test names none.
         record: whether real models are asked, and their answers kept for later runs.
         live: whether real models are asked where there is no recording.
+        update: whether snapshots are written, in place of being compared.
         faults: of the trials whose test names none.
     """
 
@@ -88,9 +98,11 @@ class TestRun:
 
     folder: Path
     recording: Path
+    snapshot: Path
     model: str = DEFAULT
     record: bool = False
     live: bool = False
+    update: bool = False
     faults: Any = None
 
 
@@ -99,12 +111,14 @@ class AgentTrials:
 
     Attributes:
         trials: those of this test, in order.
+        snapshot: what the trials of the test did when its author last looked: ``trial.calls == trialbed.snapshot``.
     """
 
     def __init__(self, run: Callable[[RunOptions, RunObjects], SingleTrial], test: TestRun) -> None:
         self._run = run
         self._test = test
         self.trials: list[ObservedTrial] = []
+        self.snapshot = Snapshot(self._snapshot_file, update=test.update, log_of=self._log_of)
 
     @property
     def model(self) -> str:
@@ -129,7 +143,8 @@ class AgentTrials:
         A real model is asked only where the test run allows it; otherwise its recording answers.
 
         Args:
-            agent: a function, a class or an object with ``answer``, as ``trialbed.evaluate`` takes it.
+            agent: a function, a class or an object with ``answer``, as ``trialbed.evaluate`` takes it; a framework's
+                name, such as ``crewai:controlled``, which runs in a process of its own; or an ``AgentProgram``.
             task: the task in words, or a ``Task``, which has the next three arguments.
             tools, expect, calls: as those of a ``Task``. Scripted models play ``calls``.
             model: a model by name, or an object; that of the fixture if None.
@@ -149,19 +164,20 @@ class AgentTrials:
             raise UsageError(f"run: {misplaced[0]}: is part of a task; give a Task(…, {misplaced[0]}=…)")
         settings = {"faults": self._test.faults} | settings if self._test.faults is not None else settings
         self._check_helpers(judge, settings)
+        subject = as_subject(agent)
         chosen, recording = self._model(model if model is not None else self._test.model)
         options = RunOptions(
             **{
                 "probe": 0,  # a request that no agent made would be in the way of what a test scripts
                 **read_keywords(settings, "run", OWN),
-                "frameworks": (_name_of(agent),),
-                "model": chosen if isinstance(chosen, str) else _name_of(chosen),
+                **subject.settings,
+                "model": chosen if isinstance(chosen, str) else name_of(chosen),
                 "response_cache": self._test.folder / "responses.db",
                 **({"judge": judge} if isinstance(judge, str) else {}),
             }
         )
         objects = RunObjects(
-            agents={_name_of(agent): agent},
+            agents=subject.objects,
             dataset=TaskDataset([task], "test"),
             judge=None if judge is None or isinstance(judge, str) else as_judge(judge),
             plugins=_plugins(scorers),
@@ -176,6 +192,13 @@ class AgentTrials:
         if recording is not None and trial.failure is None:
             record(trial.single, recording)
         return trial
+
+    def _snapshot_file(self, number: int) -> Path:
+        return self._test.snapshot.with_name(f"{self._test.snapshot.name}-{number}.txt")
+
+    def _log_of(self, call: ApiCall) -> WireLog | None:
+        logs = (trial.result.wire for trial in self.trials)
+        return next((log for log in logs if any(one is call for one in log.api_calls)), None)
 
     def _check_helpers(self, judge: Any, settings: Mapping[str, Any]) -> None:
         """See that no model is asked beside the agent's, of which there is no recording.
@@ -230,12 +253,6 @@ def _as_answerer(model: Any) -> Any:
         return ModelAnswer(content=said.text, calls=said.calls, finish_reason="tool_calls" if said.calls else "stop")
 
     return answer
-
-
-def _name_of(thing: Any) -> str:
-    name = getattr(thing, "__name__", None) or type(thing).__name__
-    kept = "".join(character for character in str(name) if character.isalnum() or character in "_.-")
-    return kept or "agent"
 
 
 def _plugins(scorers: Sequence[Any]) -> Mapping[str, object]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -26,8 +27,8 @@ FOLDER = "trialbed"
 MOST_KEPT = 200
 """Trials that failed that are kept, the last ones."""
 
-RECORDINGS = "recordings"
-"""The folder of recordings, beside the file of a test."""
+RECORDINGS, SNAPSHOTS = "recordings", "snapshots"
+"""The folders of recordings and of snapshots, beside the file of a test."""
 
 NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 
@@ -45,6 +46,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--trialbed-record", action="store_true", help="ask real models, and keep their answers beside the tests"
     )
     group.addoption("--trialbed-live", action="store_true", help="ask real models also where no recording is kept")
+    group.addoption(
+        "--trialbed-update", action="store_true", help="write the snapshots of calls and answers beside the tests"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -68,10 +72,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def _trialbed_thread() -> Iterator[TrialThread]:
+def _trialbed_thread(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TrialThread]:
     from trialbed_testing._trials import TrialThread
 
-    thread = TrialThread()
+    # The workers of pytest-xdist have folders in that of the whole run.
+    is_worker = hasattr(request.config, "workerinput")
+    thread = TrialThread(tmp_path_factory.getbasetemp().parent / FOLDER if is_worker else None)
     yield thread
     thread.end()
 
@@ -83,19 +89,29 @@ def trialbed(request: pytest.FixtureRequest, _trialbed_thread: TrialThread) -> A
 
     model, faults = getattr(request, "param", (None, None))
     option = request.config.getoption
+    name = _file_name(f"{request.path.stem}::{request.node.nodeid.partition('::')[2]}")
     test = TestRun(
         folder=_folder(request.config),
-        recording=request.path.parent
-        / RECORDINGS
-        / _file_name(f"{request.path.stem}::{request.node.nodeid.partition('::')[2]}"),
+        recording=request.path.parent / RECORDINGS / name,
+        snapshot=request.path.parent / SNAPSHOTS / name,
         model=model or option("--trialbed-model") or DEFAULT,
         record=option("--trialbed-record"),
         live=option("--trialbed-live"),
+        update=option("--trialbed-update"),
         faults=faults,
     )
     trials = AgentTrials(_trialbed_thread.run, test)
     request.node.stash[RAN] = trials
     return trials
+
+
+def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
+    """Show how a trial differs from its snapshot."""
+    if "trialbed_testing._snapshots" not in sys.modules:
+        return None
+    from trialbed_testing._snapshots import explained
+
+    return explained(op, left, right)
 
 
 @pytest.hookimpl(hookwrapper=True)

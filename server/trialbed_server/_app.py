@@ -82,7 +82,7 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
     real = _real_backend(options, clock, redaction)
     resolver = _resolver(options, simulators, cache, real, metrics, clock)
     catalog = TargetCatalog(_documented_apis(options, simulators), simulators.get(options.simulator or "template"))
-    callbacks = Callbacks(options.callback_url, max_answer=options.max_answer)
+    callbacks = Callbacks(allowed=options.control_token is not None, max_answer=options.max_answer)
     virtual = VirtualApi(
         resolver,
         catalog,

@@ -23,7 +23,6 @@ UPSTREAM_KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
 UPSTREAM_KEYS_VARIABLE = "TRIALBED_UPSTREAM_KEYS"
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the name of a variable, not a secret
 CONTROL_VARIABLE = "TRIALBED_CONTROL_TOKEN"
-CALLBACK_VARIABLE = "TRIALBED_CALLBACK_URL"
 SIMULATOR_KEY_VARIABLE = "TRIALBED_SIMULATOR_KEY"
 REAL_KEY_VARIABLE = "TRIALBED_REAL_KEY"
 REPEATABLE = ("datasets", "allow_hosts", "allow_origins", "other_upstreams")
@@ -48,8 +47,6 @@ class ServerOptions:
         token: bearer token that guards the server; required beyond loopback.
         control_token: makes this the server of one run: only requests with this token control trials and see metrics,
             and requests to the model and the virtual API must belong to a trial.
-        callback_url: where the program of the run answers the calls of Apis that are functions of its own. Whoever
-            knows the URL can call them.
         allow_hosts: names of the server, beside loopback's and ``host``, that requests may be for where no token is
             asked for. allow_origins: web pages, as ``https://host:port``, that may send requests.
         trial_expiry: seconds without a request after which a trial is closed whose opener gave it no lease.
@@ -99,7 +96,6 @@ class ServerOptions:
     upstream_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     token: str | None = field(default=None, repr=False)
     control_token: str | None = field(default=None, repr=False)
-    callback_url: str | None = field(default=None, repr=False)
     allow_hosts: tuple[str, ...] = ()
     pages: bool = False
     allow_origins: tuple[str, ...] = ()
@@ -219,7 +215,6 @@ def secrets_from(environ: Mapping[str, str]) -> dict[str, Any]:
         "real_key": environ.get(REAL_KEY_VARIABLE) or None,
         "token": environ.get(TOKEN_VARIABLE) or None,
         "control_token": environ.get(CONTROL_VARIABLE) or None,
-        "callback_url": environ.get(CALLBACK_VARIABLE) or None,
     }
 
 
@@ -273,7 +268,7 @@ def _parser() -> argparse.ArgumentParser:
         f"those of the others, a JSON object by address; {TOKEN_VARIABLE} the token that "
         f"clients must send, required beyond loopback; {REAL_KEY_VARIABLE} the real API's key; "
         f"{CONTROL_VARIABLE} the token of the one run that the server is for: with it the server answers for "
-        f"that run's trials only; {CALLBACK_VARIABLE} where the program of that run answers calls itself.",
+        "that run's trials only.",
     )
     defaults = ServerOptions()
     add = parser.add_argument

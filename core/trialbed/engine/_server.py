@@ -9,6 +9,7 @@ import secrets
 import sys
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -27,7 +28,6 @@ KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
 KEYS_VARIABLE = "TRIALBED_UPSTREAM_KEYS"
 SIMULATOR_KEY_VARIABLE = "TRIALBED_SIMULATOR_KEY"
 CONTROL_VARIABLE = "TRIALBED_CONTROL_TOKEN"
-CALLBACK_VARIABLE = "TRIALBED_CALLBACK_URL"
 FOR_OWN_SERVERS = frozenset({TOKEN_VARIABLE, KEY_VARIABLE, KEYS_VARIABLE, SIMULATOR_KEY_VARIABLE})
 """Variables of servers that users start themselves. A run's server has others: these keys are for other endpoints."""
 
@@ -46,23 +46,53 @@ NEVER = 10 * 365 * 86_400
 SERVER = "trialbed_server: "
 """Begins the line in which the server says why it did not start."""
 
+Upstreams = Mapping[str, str | None]
+"""The endpoints that the server's gateway forwards to, each with its key."""
+
 START_TIMEOUT = 60.0
 STOP_TIMEOUT = 10.0
 UPSTREAM_TIMEOUT = 300.0
 """Seconds of silence that a request may take at least."""
 
 
-def server_identity(options: RunOptions, model: OpenedModel, cache: CacheChoice | None) -> str:
-    """Return a text that is equal where one server does for the trials of both."""
+@dataclass(frozen=True)
+class ServerStart:
+    """How a server is started.
+
+    Attributes:
+        identity: equal where one server does for the trials of both.
+    """
+
+    command: Sequence[str]
+    upstreams: Upstreams = field(repr=False)
+    simulated: ModelEndpoint | None = field(default=None, repr=False)
+
+    @property
+    def identity(self) -> str:
+        """See above."""
+        return json.dumps([self.command, [*self.upstreams.values()]])
+
+    def environment(self, token: str) -> dict[str, str]:
+        """Return the variables of a server that is controlled with a token."""
+        return _environment(token, self.upstreams, self.simulated)
+
+
+def server_start(options: RunOptions, model: OpenedModel, cache: CacheChoice | None) -> ServerStart:
+    """Return how the server of trials with one model is started.
+
+    Raises:
+        UsageError: the folder of its cache cannot be made.
+    """
+    make_folder(options.response_cache.parent, "--response-cache")
     upstreams = _upstreams(options, (model,))
-    return json.dumps([_command(options, upstreams, None, cache), [*upstreams.values()]])
+    return ServerStart(_command(options, upstreams, None, cache), upstreams, _simulator_endpoint(options))
 
 
 @asynccontextmanager
 async def server(
     options: RunOptions,
-    callback_url: str | None = None,
     *,
+    calls_back: bool = False,
     workers: bool = True,
     budget: Budget | None = None,
     models: Iterable[OpenedModel] = (),
@@ -72,7 +102,7 @@ async def server(
     """Yield a client of the run's server; the server is stopped afterwards if it was started for the run.
 
     Args:
-        callback_url: where this process answers calls of Apis.
+        calls_back: whether this process answers calls of Apis.
         budget: what trials may use of the run's models; None for any amount.
         workers: whether agents run in workers, which must not be able to control trials; those of this process are.
         models: of the trials; those with endpoints of their own need no other.
@@ -91,7 +121,7 @@ async def server(
             )
         if budget is not None:
             raise UsageError("--budget needs a server of the run's own: leave out --server-url")
-        if callback_url is not None:
+        if calls_back:
             raise UsageError(
                 "tools and simulators of this program need a server that is started for the run: leave out server_url"
             )
@@ -110,9 +140,7 @@ async def server(
     make_folder(options.response_cache.parent, "--response-cache")
     token = secrets.token_urlsafe(32)
     upstreams = _upstreams(options, models)
-    asked = options.simulator_model
-    simulated = None if asked is None or split_address(asked)[1] is None else helper_endpoint(asked, options)
-    environment = _environment(token, callback_url, upstreams, simulated)
+    environment = _environment(token, upstreams, _simulator_endpoint(options))
     command = _command(options, upstreams, budget, cache)
     if simulator_prices is not None:
         command += ["--simulator-prices", simulator_prices.model_dump_json()]
@@ -150,10 +178,6 @@ def server_root(url: str) -> str:
     for suffix in ("/virtual", "/v1"):
         url = url.removesuffix(suffix)
     return url
-
-
-Upstreams = Mapping[str, str | None]
-"""The endpoints that the server's gateway forwards to, each with its key."""
 
 
 def _upstreams(options: RunOptions, models: Iterable[OpenedModel]) -> Upstreams:
@@ -202,14 +226,16 @@ def _simulator_model(options: RunOptions) -> list[str]:
     return ["--simulator-model", name, *own, "--completions", str(options.completions), *given]
 
 
-def _environment(
-    token: str, callback_url: str | None, upstreams: Upstreams, simulated: ModelEndpoint | None = None
-) -> dict[str, str]:
+def _simulator_endpoint(options: RunOptions) -> ModelEndpoint | None:
+    """Return the endpoint of the simulators' model, where it has one of its own."""
+    asked = options.simulator_model
+    return None if asked is None or split_address(asked)[1] is None else helper_endpoint(asked, options)
+
+
+def _environment(token: str, upstreams: Upstreams, simulated: ModelEndpoint | None = None) -> dict[str, str]:
     # In this server, only the engine controls trials, whatever token the user's own servers have.
     environment = {name: value for name, value in os.environ.items() if name not in FOR_OWN_SERVERS}
     environment[CONTROL_VARIABLE] = token
-    if callback_url is not None:
-        environment[CALLBACK_VARIABLE] = callback_url
     first, *others = [*upstreams.items()] or [("", None)]
     if first[1]:
         environment[KEY_VARIABLE] = first[1]

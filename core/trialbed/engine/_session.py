@@ -9,10 +9,9 @@ from collections.abc import AsyncIterator, Collection, Coroutine, Iterator, Mapp
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from trialbed.contracts import Executor, OpenedModel
-from trialbed.drivers import load_driver
 from trialbed.engine._callbacks import CallbackServer
 from trialbed.engine._control import ControlClient
 from trialbed.engine._failures import EndpointWatch, Outage
@@ -23,13 +22,13 @@ from trialbed.engine._idle import idle_settings
 from trialbed.engine._judge import judge_of, judge_order, judge_report
 from trialbed.engine._live import LiveExecutor
 from trialbed.engine._models import run_model
-from trialbed.engine._options import run_sandbox
 from trialbed.engine._plan import Prepared, by_id, trial_keys, trials_to_run
 from trialbed.engine._progress import RunProgress, say_when_long
 from trialbed.engine._server import server
 from trialbed.engine._spent import check_priced, run_budget, shares_text, used_part
 from trialbed.engine._tools import prepared_selector, select_tools
 from trialbed.engine._trial import TrialRunner
+from trialbed.engine._workers import worker_executor
 from trialbed.errors import NothingMeasured
 from trialbed.listeners import installed_listeners
 from trialbed.records import (
@@ -202,7 +201,7 @@ class RunSession:
             async with (
                 server(
                     options,
-                    calls.url,
+                    calls_back=calls.url is not None,
                     workers=not self._is_live,
                     budget=budget,
                     models=models.values(),
@@ -306,15 +305,7 @@ class RunSession:
 
     def _workers(self, given: Executor | None) -> Executor:
         """The executor of all frameworks that run in workers."""
-        prepared, options = self._prepared, self._prepared.options
-        if self._is_live:
-            return LiveExecutor({})
-        executor = given or cast(
-            "Executor", load_driver("executors", options.executor)(environments=options.environments)
-        )
-        executor.sandbox = run_sandbox(options, self._prepared.dataset.files)
-        executor.commands = dict(prepared.commands)
-        return executor
+        return LiveExecutor({}) if self._is_live else worker_executor(self._prepared, given)
 
     async def _make_gold_calls(self, control: ControlClient) -> None:
         prepared, options = self._prepared, self._prepared.options

@@ -1,4 +1,4 @@
-"""Runs single trials of agents of this process without a run, such as those of a test suite."""
+"""Runs single trials without a run, such as those of a test suite."""
 
 from __future__ import annotations
 
@@ -13,22 +13,26 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from trialbed.contracts import OpenedModel
+from trialbed.contracts import Executor, OpenedModel
 from trialbed.engine._callbacks import CallbackServer
 from trialbed.engine._control import ControlClient
 from trialbed.engine._helpers import HelperModels
 from trialbed.engine._judge import judge_of
 from trialbed.engine._live import LiveExecutor
 from trialbed.engine._models import run_model
-from trialbed.engine._options import NO_OBJECTS, RunObjects, RunOptions
+from trialbed.engine._options import NO_OBJECTS, RunObjects, RunOptions, run_sandbox
 from trialbed.engine._plan import Prepared, by_id, config_digest, trial_keys
 from trialbed.engine._run import prepare
-from trialbed.engine._server import server, server_identity
+from trialbed.engine._server import server, server_start
+from trialbed.engine._shared_server import CAN_SHARE, shared_server
 from trialbed.engine._tools import prepared_selector, select_for
 from trialbed.engine._trial import TrialRunner
+from trialbed.engine._workers import worker_executor
+from trialbed.environments import EnvironmentStore, needed_environments
 from trialbed.listeners import Listeners, installed_listeners
 from trialbed.models import FoundModel, ObjectModel
-from trialbed.records import Query, Run, RunConfig, ToolSpec, TrialResult
+from trialbed.records import FrameworkInfo, Query, Run, RunConfig, ToolSpec, TrialResult
+from trialbed.settings import env_dir
 from trialbed.store import Store, new_run, new_run_id
 from trialbed.tasks import write_queries
 from trialbed.wire import ModelRequest
@@ -63,9 +67,15 @@ class SingleTrial:
 
 
 class SingleTrials:
-    """An async context manager that runs single trials, at a server which stays for all of them."""
+    """An async context manager that runs single trials, at a server which stays for all of them, as workers do.
 
-    def __init__(self) -> None:
+    Args:
+        shared: the folder where processes find the servers that they share; None for servers of one's own.
+    """
+
+    def __init__(self, shared: Path | None = None) -> None:
+        self._shared = shared if CAN_SHARE else None
+        self._workers: dict[str, tuple[Executor, FrameworkInfo]] = {}
         self._stack = AsyncExitStack()
         self._callbacks = CallbackServer(NO_OBJECTS, stays=True)
         self._servers: dict[str, ControlClient] = {}
@@ -85,20 +95,28 @@ class SingleTrials:
         await self._stack.aclose()
 
     async def run(self, options: RunOptions, objects: RunObjects) -> SingleTrial:
-        """Run the one trial of these options, whose agent and dataset, of one query, are objects.
+        """Run the one trial of these options, whose dataset, of one query, is an object.
 
         Raises:
             TrialbedError: it cannot be run; says why.
         """
+        elsewhere = [label for label in options.frameworks if label not in objects.agents]
+        if elsewhere:
+            found = await needed_environments(elsewhere, EnvironmentStore(env_dir()), build=False)
+            options = replace(options, environments=found)
         prepared = await asyncio.to_thread(partial(prepare, options, objects, keeps=False))
         options, objects, (query,) = prepared.options, prepared.objects, prepared.queries
         run, (key,) = self._new_run(prepared.config), trial_keys(prepared.config)
         seconds, listeners = prepared.config.limits.timeout, self._listening(objects)
-        async with LiveExecutor(objects.agents) as executor, HelperModels(options, run) as helpers:
+        async with LiveExecutor(objects.agents) as live, HelperModels(options, run) as helpers:
             model = await self._model(prepared)
             control = await self._server(prepared, model)
-            executor.waited = control.time_waited
-            executor.connect(control.url)
+            executor: Executor = live
+            if key.framework not in objects.agents:
+                executor, info = await self._worker(prepared, control, key.framework)
+                run = run.model_copy(update={"frameworks": (info,)})
+            live.waited = control.time_waited
+            live.connect(control.url)
             open_selector = partial(prepared_selector, options, helpers, own=objects.selector)
             tools = select_for(query, prepared.apis(), open_selector, prepared.config.max_tools)
             async with judge_of(helpers, control, own=objects.judge) as judge:
@@ -167,9 +185,31 @@ class SingleTrials:
     async def _server(self, prepared: Prepared, model: OpenedModel) -> ControlClient:
         """Return the server for a model: one for all trials that one does for."""
         options, cache = prepared.options, prepared.cache
-        key = server_identity(options, model, cache)
+        start = server_start(options, model, cache)
         async with self._starting:
-            if key not in self._servers:
-                opened = server(options, self._callbacks.url, workers=False, models=[model], cache=cache)
-                self._servers[key] = await self._stack.enter_async_context(opened)
-        return self._servers[key]
+            if start.identity not in self._servers:
+                # Models that are objects of this process have an endpoint of its own.
+                shared = None if isinstance(prepared.objects.model, ObjectModel) else self._shared
+                opened = (
+                    shared_server(shared, start)
+                    if shared is not None
+                    else server(options, calls_back=True, models=[model], cache=cache)
+                )
+                self._servers[start.identity] = await self._stack.enter_async_context(opened)
+        return self._servers[start.identity]
+
+    async def _worker(
+        self, prepared: Prepared, control: ControlClient, label: str
+    ) -> tuple[Executor, FrameworkInfo]:
+        """Return what runs a framework or program, which stays for later trials, and a description of it."""
+        options, commands = prepared.options, prepared.commands.values()
+        sandbox = run_sandbox(options, prepared.dataset.files)
+        own = [label, options.executor, str(sandbox), *(command.digest() for command in commands)]
+        key = json.dumps([control.url, *own])
+        async with self._starting:
+            if key not in self._workers:
+                executor = await self._stack.enter_async_context(worker_executor(prepared))
+                executor.waited = control.time_waited
+                executor.connect(control.url)
+                self._workers[key] = executor, await executor.describe(label)
+        return self._workers[key]

@@ -240,6 +240,7 @@ class TrialRunner:
                 script=gold_script(self.queries[query_id], tools),
                 simulator=self.simulator,
                 called_back=self.callbacks.apis(self.queries[query_id]),
+                callback_url=self.callbacks.url,
                 state=self.queries[query_id].initial_state,
                 ambient=self.ambient,
                 limits=config.limits,

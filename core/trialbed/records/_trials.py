@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from annotated_types import Gt
+from pydantic import Field
 
 from trialbed.records._answers import Answer
 from trialbed.records._apis import Api, ApiRef
@@ -200,8 +201,8 @@ class TrialRegistration(Record):
         tools: those offered to the agent. ``apis``: their documentation, for the simulator.
         script: the gold calls, for scripted models. ``finish_tool``: with which they end; empty for a text.
         simulator: name of the simulator that answers for these Apis.
-        called_back: those of them whose calls the program answers that opens the trial, at the address that the server
-            was started with (``TRIALBED_CALLBACK_URL``).
+        called_back: those of them whose calls the program answers that opens the trial, at ``callback_url``, which
+            nobody else may know. Only a server that is started for one run asks there.
         state: the first state of the Apis' world; None for the simulator's own.
         ambient: whether requests without a token (``/virtual``, ``/v1``) belong to this trial; one trial at a time.
         limits: the bounds that the gateway keeps: it refuses requests past ``max_steps`` and after ``timeout`` seconds,
@@ -231,6 +232,7 @@ class TrialRegistration(Record):
     finish_tool: str = ""
     simulator: str = "template"
     called_back: tuple[ApiRef, ...] = ()
+    callback_url: str | None = Field(default=None, repr=False)
     state: Json = None
     seed: int = 0
     ambient: bool = False

@@ -20,20 +20,21 @@ UNLIMITED = 3600.0
 
 
 class Callbacks:
-    """Asks the program at a URL for the answers to calls; an async context manager.
+    """Asks the programs that opened trials for the answers to calls; an async context manager.
 
     Args:
-        url: None where there is no such program.
+        allowed: whether such programs are asked: those that control trials with a token, and nobody else, may have the
+            server send requests to an address of theirs.
         max_answer: largest answer in bytes.
     """
 
-    def __init__(self, url: str | None, *, max_answer: int) -> None:
-        self._url = url
+    def __init__(self, *, allowed: bool, max_answer: int) -> None:
+        self._allowed = allowed
         self._max_answer = max_answer
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
-        if self._url is not None:
+        if self._allowed:
             self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), trust_env=False)
         return self
 
@@ -49,12 +50,13 @@ class Callbacks:
             return error_reply(
                 f"{target.path}: tool_input must be a JSON object, this is a {type(tool_input).__name__}"
             )
-        if self._session is None or self._url is None:
+        url = trial.registration.callback_url
+        if self._session is None or url is None:
             return error_reply(f"{target.path}: this server knows no program that answers for it")
         asked = {"trial": trial.registration.trial, "api": target.ref.model_dump(), "arguments": tool_input}
         timeout = aiohttp.ClientTimeout(total=trial.timeout(UNLIMITED))
         try:
-            async with self._session.post(self._url, json=asked, timeout=timeout) as reply:
+            async with self._session.post(url, json=asked, timeout=timeout) as reply:
                 reply.raise_for_status()
                 body = bytearray()
                 async for part in reply.content.iter_any():

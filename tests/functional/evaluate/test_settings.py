@@ -48,7 +48,7 @@ def test_environments_are_built_where_that_is_asked_for(monkeypatch: pytest.Monk
     monkeypatch.setattr("trialbed.api.provide", provide)
     monkeypatch.setenv("TRIALBED_ENV_DIR", "environments")
     agents = ["crewai==0.0.1", "crewai:controlled==0.0.1"]
-    with pytest.raises(EnvironmentFailed, match=r"crewai==0.0.1 is not installed here: give build=True"):
+    with pytest.raises(EnvironmentFailed, match=r"crewai==0.0.1 is not installed here: build an environment"):
         evaluate(agents, Task("?"))
     with pytest.raises(EnvironmentFailed, match="not here"):
         evaluate(agents, Task("?"), build=True)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from trialbed_scripted import call, say, script, serve
@@ -53,7 +54,10 @@ TASK = {"tools": [find_order, refund], "expect": Expect(calls=CALLS, in_order=Tr
 '''
 
 SCRIPTED = """
+import os
+import sys
 from agent import *
+from trialbed_testing import AgentProgram
 
 def test_right(trialbed):
     trial = trialbed.run(agent, "Refund order 7", **TASK)
@@ -94,6 +98,17 @@ def test_faults(trialbed):
     trial = trialbed.run(agent, "Refund order 7", **TASK)
     assert trial.called("find_order").times(1) and not trial.solved
 
+def test_elsewhere(trialbed):
+    program = AgentProgram(sys.executable + " " + os.environ["PROGRAM"])
+    for agent in (program, "reference"):
+        trial = trialbed.run(agent, "Refund order 7", **TASK)
+        assert trial.called("find_order", id=7).before("refund").times(1) and trial.solved
+        assert trial.calls == trialbed.snapshot
+
+def test_no_such_framework(trialbed):
+    with pytest.raises(Exception, match="crewai==0.0.1 is not installed here: build an environment"):
+        trialbed.run("crewai==0.0.1", "Refund order 7", **TASK)
+
 def test_broken(trialbed):
     trial = trialbed.run(lambda query: 1 / 0, "Refund order 7", **TASK)
     assert trial.solved
@@ -117,21 +132,49 @@ def test_real(trialbed):
 """
 
 
-def run(folder: Path, *arguments: str, **variables: str) -> str:
+SHARED = """
+import os
+import time
+from pathlib import Path
+from agent import *
+
+def test_one_server(trialbed, worker_id):
+    assert trialbed.run(agent, "Refund order 7", **TASK).solved
+    processes = psutil.Process(os.getppid()).children(recursive=True)
+    servers = [one.pid for one in processes if "trialbed_server" in one.cmdline()]
+    Path(worker_id).write_text(str(servers))
+    until = time.monotonic() + 60
+    while len(list(Path().glob("gw?"))) < 2 and time.monotonic() < until:
+        assert trialbed.run(agent, "Refund order 7", **TASK).solved
+    first, second = (Path(name).read_text() for name in ("gw0", "gw1"))
+    assert first == second == str(servers[:1])
+"""
+
+PROGRAM = Path(__file__).parents[3] / "examples" / "responses_agent.py"
+
+
+def run(folder: Path, *arguments: str, parallel: bool = False, **variables: str) -> str:
     """Run the author's tests, and return the report."""
-    environment = {**os.environ, "KEY": "a-secret-key-of-the-endpoint", "URL": "http://127.0.0.1:9/v1", **variables}
+    environment = {**os.environ, "PROGRAM": str(PROGRAM), "KEY": "a-secret-key-of-the-endpoint", "URL": "http://127.0.0.1:9/v1", **variables}
     environment.pop("CI", None)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:asyncio", "-W", "error", *arguments]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:asyncio", "-W", "error", *arguments]
+    command += ["-n", "2", "--dist", "each"] if parallel else ["-p", "no:xdist"]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False).stdout
 
 
 def test_an_agent_is_tested_with_scripted_models(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(AGENT, encoding="utf-8")
     (tmp_path / "test_shop.py").write_text(SCRIPTED, encoding="utf-8")
+    assert "1 passed" in run(tmp_path, "test_shop.py", "-k", "elsewhere", "--trialbed-update")
+    kept = sorted((tmp_path / "snapshots").iterdir())
+    assert [file.read_text() for file in kept] == ["- find_order(id=7)\n- refund(id=7)\n"] * 2
+    kept[1].write_text("- find_order(id=7)\n- cancel(id=7)\n")
     report = run(tmp_path, "test_shop.py")
-    assert "3 failed, 7 passed" in report
+    assert "4 failed, 8 passed" in report
+    assert "E         -- cancel(id=7)\n" in report
+    assert "E         +- refund(id=7)\n" in report
     failed = re.findall(r"^FAILED test_shop\.py::(\S+)", report, re.MULTILINE)
-    assert failed == ["test_models[scripted:partial]", "test_broken", "test_broken_tool"]
+    assert failed == ["test_models[scripted:partial]", "test_elsewhere", "test_broken", "test_broken_tool"]
     assert "unsolved: 1 of 1 expectations are not met: the expected calls, in their order: refund: not" in report
     assert "unsolved, since the trial failed: ZeroDivisionError: division by zero" in report
     assert "refund raised OSError: no database" in report
@@ -161,3 +204,13 @@ def test_a_real_model_is_asked_once_and_replayed(tmp_path: Path) -> None:
     assert "1 failed" in other
     assert "Refund order 7" in other
     assert "Refund order 8" in other
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="processes share a server through a named pipe")
+def test_the_workers_of_xdist_share_a_server_that_ends_with_them(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(AGENT, encoding="utf-8")
+    (tmp_path / "test_shared.py").write_text(SHARED, encoding="utf-8")
+    report = run(tmp_path, "test_shared.py", f"--basetemp={tmp_path / 'base'}", parallel=True)
+    assert "2 passed" in report
+    ours = [one for one in psutil.process_iter(["cmdline"]) if str(tmp_path) in " ".join(one.info["cmdline"] or ())]
+    assert psutil.wait_procs(ours, 60)[1] == []

@@ -295,5 +295,5 @@ async def test_a_server_that_runs_already_cannot_ask(url: str) -> None:
     from trialbed.engine import RunOptions, server
 
     with pytest.raises(UsageError, match="leave out server_url"):
-        async with server(RunOptions(server_url=url), "http://127.0.0.1:1/x"):
+        async with server(RunOptions(server_url=url), calls_back=True):
             pass

@@ -205,6 +205,8 @@ async def test_the_tools_of_a_trial_are_ended_also_where_its_log_cannot_be_had()
     ended = []
 
     class Callbacks:
+        url = None
+
         def open(self, trial, query):
             """Nothing is made."""
 

@@ -1,0 +1,131 @@
+"""Texts that are kept beside the tests, and compared with what a trial did."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from trialbed.errors import DataError, UsageError
+from trialbed.files import replace_file
+from trialbed.records import ApiCall, WireLog
+from trialbed_testing._trial import call_text
+
+LARGEST = 1_000_000
+"""Bytes of a snapshot that are read."""
+
+SHOWN = 60
+"""Lines of a difference that are shown."""
+
+UPDATE = "give --trialbed-update to write it"
+
+
+class Snapshot:
+    """What a trial did when its author last looked: ``assert trial.calls == trialbed.snapshot``.
+
+    The first comparison of a test is with its first snapshot, and so on. Calls are compared by tools and arguments, and
+    by whether they were refused. Those that one answer of the model asked for may come in any order.
+
+    Args:
+        path: returns the file of a comparison, by its number.
+        update: whether differences are written, in place of being found.
+        log_of: returns the wire log that a call is of.
+    """
+
+    def __init__(
+        self, path: Callable[[int], Path], *, update: bool, log_of: Callable[[ApiCall], WireLog | None]
+    ) -> None:
+        self._path = path
+        self._update = update
+        self._log_of = log_of
+        self._count = 0
+        self.difference: list[str] = []
+
+    def __eq__(self, other: object) -> bool:
+        """Compare calls or a text with the next snapshot of the test; keep them where snapshots are updated."""
+        text = self._text(other)
+        self._count += 1
+        file = self._path(self._count)
+        if self._update:
+            _write(file, text)
+            return True
+        kept = _read(file)
+        if kept is None:
+            self.difference = [f"there is no snapshot {file}; {UPDATE}:", *_shown(text.splitlines())]
+            return False
+        changes = difflib.unified_diff(kept.splitlines(), text.splitlines(), "snapshot", "this trial", lineterm="")
+        self.difference = [f"{file} differs; if that is right, {UPDATE}:", *_shown(list(changes))]
+        return kept == text
+
+    __hash__ = None  # type: ignore[assignment] # it is equal to different things
+
+    def __repr__(self) -> str:
+        return f"<snapshot {self._path(max(self._count, 1)).name}>"
+
+    def _text(self, given: object) -> str:
+        if isinstance(given, str):
+            return given if given.endswith("\n") else f"{given}\n"
+        if isinstance(given, Sequence) and all(isinstance(one, ApiCall) for one in given):
+            return calls_text(given, self._log_of)
+        raise UsageError(f"a snapshot is of calls or of a text, not of {given!r:.60}: write trial.calls, trial.answer")
+
+
+def calls_text(calls: Sequence[ApiCall], log_of: Callable[[ApiCall], WireLog | None]) -> str:
+    """Return calls as lines; a dash is before the first that an answer of the model asked for."""
+    turns: dict[int, list[str]] = {}
+    for call in calls:
+        turns.setdefault(_turn(call, log_of(call)), []).append(_line(call))
+    lines = [
+        f"{'- ' if place == 0 else '  '}{line}"
+        for _, found in sorted(turns.items())
+        for place, line in enumerate(sorted(found))
+    ]
+    return "\n".join(lines or ["no calls"]) + "\n"
+
+
+def _turn(call: ApiCall, log: WireLog | None) -> int:
+    """Return the number of answers that the model had given before a call."""
+    if log is None:
+        return 0
+    return sum(1 for asked in log.model_calls if asked.started + asked.duration <= call.started)
+
+
+def _line(call: ApiCall) -> str:
+    refused = " -> refused" if call.error else ""
+    return f"{call_text(call.api.api_name, call.arguments)}{refused}".replace("\n", " ")
+
+
+def _shown(lines: Sequence[str]) -> list[str]:
+    more = [f"… and {len(lines) - SHOWN} more lines"] if len(lines) > SHOWN else []
+    return [*lines[:SHOWN], *more]
+
+
+def _read(file: Path) -> str | None:
+    try:
+        with file.open("rb") as opened:
+            found = opened.read(LARGEST + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise DataError(f"{file}: the snapshot cannot be read: {error.strerror or error}") from error
+    if len(found) > LARGEST:
+        raise DataError(f"{file}: the snapshot is larger than {LARGEST:,} bytes; {UPDATE}")
+    return found.decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(file, text.encode())
+    except OSError as error:
+        raise DataError(f"{file}: the snapshot cannot be written: {error.strerror or error}") from error
+
+
+def explained(operator: str, left: Any, right: Any) -> list[str] | None:
+    """Return why a comparison with a snapshot failed, in lines; None if there is none in it."""
+    found = next((side for side in (right, left) if isinstance(side, Snapshot)), None)
+    if found is None or operator != "==":
+        return None
+    other = left if found is right else right
+    return [f"{type(other).__name__} == {found!r}", *found.difference]
