@@ -86,6 +86,7 @@ from .records import Score as Score
 from .records import ScoreDescription as ScoreDescription
 from .records import ScriptedCall as ScriptedCall
 from .records import SentCall as SentCall
+from .records import TaskTest as TaskTest
 from .records import Timing as Timing
 from .records import TokenRate as TokenRate
 from .records import ToolSpec as ToolSpec

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from trialbed.api import evaluate
-from trialbed.contracts import Dataset
+from trialbed.contracts import AnswerStatus, Dataset, Judge, Verdict
+from trialbed.drivers import load_driver
 from trialbed.engine import open_dataset
 from trialbed.evidence import carries_fact
 from trialbed.files import temporary_folder
-from trialbed.records import GoldCall, Query, TrialResult
+from trialbed.records import Answer, GoldCall, Query, TrialResult, WireLog
 from trialbed.settings import data_dir as default_folder
 from trialbed.wire.json_schemas import JsonSchema, Undecided
 
@@ -25,13 +26,36 @@ class TaskFinding(NamedTuple):
     problem: str
 
 
-def check_tasks(name: str, data_dir: Path | None) -> tuple[int, list[TaskFinding]]:
+class SupposingJudge(Judge):
+    """Supposes of every criterion the same, in place of a model; judges the other tasks by the rule."""
+
+    def __init__(self, *, met: bool) -> None:
+        super().__init__()
+        self._met = met
+        self._rule: Judge = load_driver("judges", "rule")()
+
+    async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
+        """Leave tasks with expectations to these."""
+        if query.expected is not None:
+            return Verdict(status="Solved", value=1.0, reason="", votes=("Solved",))
+        return await self._rule.judge(query, answer, wire)
+
+    async def meets(self, criterion: str, query: Query, answer: Answer, wire: WireLog) -> Verdict:  # noqa: ARG002
+        """Say what is supposed."""
+        status: AnswerStatus = "Solved" if self._met else "Unsolved"
+        return Verdict(status=status, value=float(self._met), reason="it is supposed", votes=(status,))
+
+
+def check_tasks(name: str, data_dir: Path | None, mcp: Sequence[str] = ()) -> tuple[int, list[TaskFinding]]:
     """Return the number of tasks of a file or dataset, and their faults.
+
+    Args:
+        mcp: commands or URLs of servers whose tools the tasks have as well.
 
     Raises:
         TrialbedError: the file is malformed, or the tasks could not be played.
     """
-    dataset = open_dataset(name, data_dir or default_folder())
+    dataset = open_dataset(name, data_dir or default_folder(), tuple(mcp))
     queries = dataset.queries()
     findings = [TaskFinding(query.query_id, problem) for query in queries for problem in contradictions(query)]
     named = {finding.task for finding in findings}
@@ -50,6 +74,10 @@ def contradictions(query: Query) -> Iterator[str]:
         yield from _misfits(query, call)
     if expected is None:
         return
+    for test in expected.tests:
+        own = {"reference_facts": test.facts, "gold_calls": test.calls, "states_calls": test.states_calls}
+        found = contradictions(query.model_copy(update={**own, "expected": test.expected}))
+        yield from (f"{test.name}: {problem}" for problem in found)
     called = {call.api for call in query.gold_calls}
     for api in expected.never:
         if api in called:
@@ -76,12 +104,14 @@ def _misfits(query: Query, call: GoldCall) -> Iterator[str]:
 
 
 def _play(dataset: Dataset) -> Iterator[TaskFinding]:
+    criteria = any(query.expected and query.expected.all_criteria for query in dataset.queries())
     with temporary_folder() as folder:
         for model in (RIGHT, SILENT):
             report = evaluate(
                 "reference",
                 dataset,
                 model=model,
+                judge=SupposingJudge(met=model == RIGHT) if criteria else None,
                 store=str(folder / "tasks.db"),
                 response_cache=str(folder / "c.db"),
                 progress=False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from trialbed.records import ScriptedCall
 from trialbed.tasks import Expect, Task
 from trialbed.tasks import call as expected_call
 from trialbed_tasks._python import PythonFile, read_python
-from trialbed_tasks.forms import Call, ExpectForm, TaskForm
+from trialbed_tasks.forms import Call, ExpectForm, NamedTestForm, TaskForm
 from trialbed_tools.forms import DefinitionForm
 from trialbed_tools.located import Key, Located, name_place, title
 from trialbed_tools.mcp_imports import kept_import
@@ -118,9 +118,11 @@ def make_task(form: TaskForm, files: NamedFiles, located: Located, place: int) -
     """
     expect: Expect | tuple[()] = ()
     if isinstance(form.expect, ExpectForm):
-        expect = _expect(form.expect, files, located, place)
+        expect = _expect(form.expect, files, located, ("tasks", place, "expect"))
     elif form.expect is not None:
         expect = Expect(_texts(form.expect))
+    if form.tests:
+        expect = replace(expect or Expect(), tests=_tests(form.tests, files, located, place))
     return Task(
         form.query,
         tools=form.tools,
@@ -131,10 +133,14 @@ def make_task(form: TaskForm, files: NamedFiles, located: Located, place: int) -
     )
 
 
-def _expect(form: ExpectForm, files: NamedFiles, located: Located, place: int) -> Expect:
-    with name_place(located.place(("tasks", place, "expect", "check")), f"task {place + 1}: expect.check"):
+def _tests(forms: list[NamedTestForm], files: NamedFiles, located: Located, place: int) -> dict[str, Expect]:
+    keys: list[Key] = [("tasks", place, "tests", number) for number in range(len(forms))]
+    return {form.name: _expect(form, files, located, key) for form, key in zip(forms, keys, strict=True)}
+
+
+def _expect(form: ExpectForm, files: NamedFiles, located: Located, key: Key) -> Expect:
+    with name_place(located.place((*key, "check")), f"{title((*key, 'check'))}".removesuffix(": ")):
         checks = [files.check(name) for name in _texts(form.check)]
-    key: Key = ("tasks", place, "expect")
     return Expect(
         _texts(form.facts),
         calls=None if form.calls is None else _calls(form.calls, located, (*key, "calls")),
@@ -148,6 +154,7 @@ def _expect(form: ExpectForm, files: NamedFiles, located: Located, place: int) -
         most_tokens=form.at_most.tokens,
         most_seconds=form.at_most.seconds,
         check=checks,
+        criteria=_texts(form.criteria),
     )
 
 

@@ -29,9 +29,15 @@ def command() -> None:
 
 @command.command("check", epilog="Example: bench tasks check desk.yaml")
 @click.argument("file")
+@option(
+    "--mcp",
+    multiple=True,
+    metavar="COMMAND|URL",
+    help="MCP server whose tools the tasks have as well, as for bench run; repeatable.",
+)
 @data_dir_option
 @json_option
-def check(file: str, data_dir: Path | None, as_json: bool) -> None:
+def check(file: str, mcp: tuple[str, ...], data_dir: Path | None, as_json: bool) -> None:
     """Find tasks that cannot be solved, or that solve themselves.
 
     FILE is a file of tasks, or the name of a dataset. Each task is played by the scripted model that knows the expected
@@ -39,7 +45,7 @@ def check(file: str, data_dir: Path | None, as_json: bool) -> None:
     """
     from trialbed_tasks._checking import check_tasks
 
-    count, findings = check_tasks(file, data_dir)
+    count, findings = check_tasks(file, data_dir, mcp)
     if as_json:
         click.echo(json.dumps([finding._asdict() for finding in findings], indent=2))
     else:

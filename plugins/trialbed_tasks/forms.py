@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic_core import PydanticCustomError
 
 from trialbed_tools.forms import NAME, DefinitionForm
 
@@ -42,6 +43,16 @@ class ExpectForm(_Form):
         default=[],
         description="Functions that look at the trial, by name, or FILE.py:name. They return a bool or a text.",
     )
+    criteria: str | list[str] = Field(
+        default=[],
+        description="Texts, such as 'The answer is polite', that the model of --judge-model finds true or not.",
+    )
+
+
+class NamedTestForm(ExpectForm):
+    """Expectations under a name."""
+
+    name: str = Field(min_length=1, max_length=200, description="Under which it is reported whether they are met.")
 
 
 class TaskForm(_Form):
@@ -53,8 +64,21 @@ class TaskForm(_Form):
     expect: str | list[str] | ExpectForm | None = Field(
         None, description="Facts of a right answer, or all that is expected."
     )
+    tests: list[NamedTestForm] = Field(
+        default=[], description="Further expectations, each with a name and an outcome of its own."
+    )
     answer: str | None = Field(None, description="A right answer in words, for judges that read one.")
     state: Any = Field(None, description="The first state of the world that the tools act on.")
+
+    @field_validator("tests")
+    @classmethod
+    def _named_apart(cls, value: list[NamedTestForm]) -> list[NamedTestForm]:
+        names = [one.name for one in value]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            message = "two tests are called {name}; give one another name"
+            raise PydanticCustomError("name", message, {"name": repr(twice)})
+        return value
 
 
 class FileForm(_Form):

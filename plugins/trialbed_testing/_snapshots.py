@@ -1,4 +1,4 @@
-"""Texts that are kept beside the tests, and compared with what a trial did."""
+"""Texts that are kept beside the tests, and compared with later trials."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ LARGEST = 1_000_000
 SHOWN = 60
 """Lines of a difference that are shown."""
 
+HEADER = 3
+"""Lines of a difference before its first change: pytest shows few lines."""
+
 UPDATE = "give --trialbed-update to write it"
 
 
 class Snapshot:
-    """What a trial did when its author last looked: ``assert trial.calls == trialbed.snapshot``.
+    """The calls and answers of a test as its author last saw them: ``assert trial.calls == trialbed.snapshot``.
 
     The first comparison of a test is with its first snapshot, and so on. Calls are compared by tools and arguments, and
     by whether they were refused. Those that one answer of the model asked for may come in any order.
@@ -52,16 +55,17 @@ class Snapshot:
             return True
         kept = _read(file)
         if kept is None:
-            self.difference = [f"there is no snapshot {file}; {UPDATE}:", *_shown(text.splitlines())]
+            self.difference = [f"there is no such snapshot; {UPDATE}:", *_shown(text.splitlines())]
             return False
-        changes = difflib.unified_diff(kept.splitlines(), text.splitlines(), "snapshot", "this trial", lineterm="")
-        self.difference = [f"{file} differs; if that is right, {UPDATE}:", *_shown(list(changes))]
+        changes = list(difflib.unified_diff(kept.splitlines(), text.splitlines(), lineterm=""))[HEADER:]
+        self.difference = [f"- snapshot, + this trial; if this is right, {UPDATE}", *_shown(changes)]
         return kept == text
 
     __hash__ = None  # type: ignore[assignment] # it is equal to different things
 
     def __repr__(self) -> str:
-        return f"<snapshot {self._path(max(self._count, 1)).name}>"
+        file = self._path(max(self._count, 1))
+        return f"<{file.parent.name}/{file.name}>"
 
     def _text(self, given: object) -> str:
         if isinstance(given, str):

@@ -24,7 +24,7 @@ class Subject:
     """The agent of a trial, as the engine takes it.
 
     Attributes:
-        settings: those of the run which say what it is.
+        settings: those of the run which name it.
         objects: by name, the agents that are objects of this process.
     """
 

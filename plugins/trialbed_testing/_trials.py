@@ -111,7 +111,7 @@ class AgentTrials:
 
     Attributes:
         trials: those of this test, in order.
-        snapshot: what the trials of the test did when its author last looked: ``trial.calls == trialbed.snapshot``.
+        snapshot: the calls and answers of the test as its author last saw them: ``trial.calls == trialbed.snapshot``.
     """
 
     def __init__(self, run: Callable[[RunOptions, RunObjects], SingleTrial], test: TestRun) -> None:

@@ -111,6 +111,20 @@ class Judge(ABC):
             JudgeError: no usable verdict; it is never replaced by a guess.
         """
 
+    async def meets(
+        self,
+        criterion: str,  # noqa: ARG002 - drivers override it
+        query: Query,  # noqa: ARG002
+        answer: Answer,  # noqa: ARG002
+        wire: WireLog,  # noqa: ARG002
+    ) -> Verdict:
+        """Say whether a criterion of a task, in words, is met: Solved if it is, Unsolved if not.
+
+        Raises:
+            JudgeError: no usable verdict, or the judge reads no criteria.
+        """
+        raise JudgeError(f"{type(self).__name__} reads no criteria; name a model that does as --judge-model")
+
     async def prefer(
         self,
         query: Query,  # noqa: ARG002 - drivers override it

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -14,10 +14,10 @@ from trialbed.engine._helpers import HelperModels, direct_endpoint
 from trialbed.engine._models import check_standing, is_at_endpoint, judge_choice, judge_endpoint, with_endpoint
 from trialbed.engine._plan import new_trial_token
 from trialbed.engine._trial import DUMMY_KEY
-from trialbed.errors import NothingMeasured
+from trialbed.errors import NothingMeasured, UsageError
 from trialbed.plugins import PROJECT_DISTRIBUTION
-from trialbed.records import Json, ModelEndpoint, Run, TrialRegistration
-from trialbed.scoring import calibration_of, judge_apart, judge_identity
+from trialbed.records import Json, ModelEndpoint, Query, Run, TrialRegistration
+from trialbed.scoring import RULE, calibration_of, judge_apart, judge_identity
 from trialbed.scoring_process import JudgeOrder
 from trialbed.settings import RunSettings
 
@@ -59,6 +59,24 @@ async def judge_of(
             await judge.close()
 
 
+def check_criteria(queries: Sequence[Query], settings: RunSettings, own: Judge | None) -> None:
+    """See that somebody can judge the criteria of tasks.
+
+    Raises:
+        UsageError: nobody can; says how a model is named.
+    """
+    query = next((one for one in queries if one.expected is not None and one.expected.all_criteria), None)
+    if query is None:
+        return
+    name, model = ("", None) if own is not None else judge_choice(settings)
+    judge = type(own) if own is not None else load_driver("judges", name)
+    if judge.meets is Judge.meets or (name == RULE and model is None):
+        raise UsageError(
+            f"task {query.query_id} has criteria, and no model that reads them: name it as --judge-model (judge_model= "
+            "in Python), with its endpoint as --base-url or --judge-base-url"
+        )
+
+
 def judge_order(settings: RunSettings, judge: Judge) -> JudgeOrder | None:
     """Return the judge of these settings for processes that make it themselves; None if it is asked in this process.
 
@@ -70,7 +88,7 @@ def judge_order(settings: RunSettings, judge: Judge) -> JudgeOrder | None:
     name, model = judge_choice(settings)
     origins = {driver.distribution for driver in list_drivers("judges") if driver.name == name}
     foreign = origins != {PROJECT_DISTRIBUTION}
-    if model is not None and not foreign:
+    if model is not None and not foreign and getattr(load_driver("judges", name), "needs_model", False):
         return None
     return JudgeOrder(name, settings.judge_votes, settings.judge_prompts, foreign, judge.endpoint)
 

@@ -15,6 +15,7 @@ from trialbed.catalogs import ApiCatalog
 from trialbed.contracts import Dataset, Executor
 from trialbed.drivers import load_driver
 from trialbed.engine._datasets import open_catalog, open_dataset
+from trialbed.engine._judge import check_criteria
 from trialbed.engine._live import LiveExecutor
 from trialbed.engine._model_cache import choose_cache
 from trialbed.engine._models import model_info, with_endpoint
@@ -90,6 +91,7 @@ def prepare(
     others = {name: model_info(replace(options, model=name)) for name in options.models[1:]}
     infos = {options.model: model, **others}
     queries, note = recorded_queries(options, queries, infos, own=objects.dataset is not None)
+    check_criteria(queries, options, objects.judge)
     config = run_config(
         options,
         dataset,

@@ -62,7 +62,7 @@ class _Place:
 
     @contextmanager
     def held(self) -> Iterator[_Hold]:
-        """Yield what keeps the server, and let it go."""
+        """Yield a hold on the server, and let it go."""
         hold = _Hold(self.file("pipe"))
         try:
             yield hold

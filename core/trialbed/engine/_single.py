@@ -198,10 +198,8 @@ class SingleTrials:
                 self._servers[start.identity] = await self._stack.enter_async_context(opened)
         return self._servers[start.identity]
 
-    async def _worker(
-        self, prepared: Prepared, control: ControlClient, label: str
-    ) -> tuple[Executor, FrameworkInfo]:
-        """Return what runs a framework or program, which stays for later trials, and a description of it."""
+    async def _worker(self, prepared: Prepared, control: ControlClient, label: str) -> tuple[Executor, FrameworkInfo]:
+        """Return the executor of a framework or program, which stays for later trials, and a description of it."""
         options, commands = prepared.options, prepared.commands.values()
         sandbox = run_sandbox(options, prepared.dataset.files)
         own = [label, options.executor, str(sandbox), *(command.digest() for command in commands)]

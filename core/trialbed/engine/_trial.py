@@ -42,7 +42,16 @@ from trialbed.records import (
     TrialSpec,
     WireLog,
 )
-from trialbed.scoring import LONGEST_ANSWER, Check, ScoreContext, ScoringStopped, is_large, judge_label, run_checks
+from trialbed.scoring import (
+    LONGEST_ANSWER,
+    Check,
+    ScoreContext,
+    ScoringStopped,
+    is_large,
+    judge_label,
+    run_checks,
+    run_criteria,
+)
 from trialbed.scoring_process import ScoringProcesses
 from trialbed.settings import read_fault_plan, secret_values
 from trialbed.tool_calls import unasked_calls
@@ -288,7 +297,7 @@ class TrialRunner:
             in_process=self._is_live(key),
             prices=self.run.prices_of(key.framework),
         )
-        checked = await run_checks(self.checks, context)
+        checked = (*await run_checks(self.checks, context), *await run_criteria(self.judge, context))
         return await self.listeners.score(replace(context, checks=checked) if checked else context)
 
 

@@ -1,4 +1,4 @@
-"""What runs the agents that are not objects of this process."""
+"""The executor of agents that are not objects of this process."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ def worker_executor(prepared: Prepared, given: Executor | None = None) -> Execut
         given: the executor; the driver that the options name if None.
     """
     options = prepared.options
-    executor = given or cast(
-        "Executor", load_driver("executors", options.executor)(environments=options.environments)
-    )
+    executor = given or cast("Executor", load_driver("executors", options.executor)(environments=options.environments))
     executor.sandbox = run_sandbox(options, prepared.dataset.files)
     executor.commands = dict(prepared.commands)
     return executor

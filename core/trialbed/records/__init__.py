@@ -29,7 +29,7 @@ from trialbed.records._helpers import HelperRole, HelperUse, ModelUse, added_use
 from trialbed.records._integrity import IntegrityFinding, IntegrityKind
 from trialbed.records._models import COMMON_NAME, Limits, ModelEndpoint, Usage
 from trialbed.records._prices import Budget, Prices, TokenRate
-from trialbed.records._queries import Expected, GoldCall, Query, ScriptedCall, ToolSpec
+from trialbed.records._queries import Expected, GoldCall, Query, ScriptedCall, TaskTest, ToolSpec
 from trialbed.records._runs import EndpointInfo, Run, RunConfig, RunKind, RunStatus, Variation
 from trialbed.records._scores import (
     NOT_MEASURED,
@@ -130,6 +130,7 @@ __all__ = [
     "ScoreDescription",
     "ScriptedCall",
     "SentCall",
+    "TaskTest",
     "Timing",
     "TokenRate",
     "ToolFault",

@@ -28,6 +28,8 @@ class Expected(Record):
         most_calls, most_requests, most_tokens, most_seconds: the limits of the trial: calls of tools, requests
             to the model, tokens of all of them, and wall time.
         checks: the names of functions that look at the trial.
+        criteria: texts that a model finds true of the trial or not.
+        tests: further expectations, each with a name of its own.
     """
 
     ways: tuple[tuple[GoldCall, ...], ...] = ()
@@ -39,6 +41,44 @@ class Expected(Record):
     most_tokens: int | None = None
     most_seconds: float | None = None
     checks: tuple[str, ...] = ()
+    criteria: tuple[str, ...] = ()
+    tests: tuple[TaskTest, ...] = ()
+
+    @property
+    def all_checks(self) -> tuple[str, ...]:
+        """The names of its checks, and of those of its tests."""
+        return tuple(dict.fromkeys([*self.checks, *(name for test in self.tests for name in test.expected.checks)]))
+
+    @property
+    def all_criteria(self) -> tuple[str, ...]:
+        """Its criteria, and those of its tests."""
+        return tuple(dict.fromkeys([*self.criteria, *(text for test in self.tests for text in test.expected.criteria)]))
+
+    @model_serializer(mode="wrap")
+    def _leave_out_later_ones(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Digests of tasks that do not use them stay as they were.
+        document: dict[str, Any] = serialize(self)
+        for name in ("criteria", "tests"):
+            if not getattr(self, name):
+                document.pop(name, None)
+        return document
+
+
+class TaskTest(Record):
+    """Expectations of a task under one name.
+
+    Attributes:
+        facts: texts that the answer must say.
+        calls, states_calls, final_state: as those of a query.
+        expected: all else; it has no tests.
+    """
+
+    name: str
+    facts: tuple[str, ...] = ()
+    calls: tuple[GoldCall, ...] = ()
+    states_calls: bool = False
+    final_state: Json = None
+    expected: Expected
 
 
 class Query(Record):

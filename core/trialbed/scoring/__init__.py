@@ -30,9 +30,10 @@ from trialbed.scoring._counting import (
     timed_trials,
     zero_scores,
 )
+from trialbed.scoring._criteria import criterion_name, run_criteria
 from trialbed.scoring._expected import Expectation, expectations
 from trialbed.scoring._function_judge import FunctionJudge, JudgeFunction, as_judge
-from trialbed.scoring._judged import JUDGED, judge_label, judged_score
+from trialbed.scoring._judged import JUDGED, RULE, judge_label, judged_score
 from trialbed.scoring._loops import judge_apart, judge_here
 from trialbed.scoring._quality import ALWAYS, quality_scores
 from trialbed.scoring._scorers import ScoreFunction, Scorer, scorer
@@ -46,6 +47,7 @@ __all__ = [
     "NONE_ABSENT",
     "OF_GOLD",
     "PROCESSOR_SECONDS",
+    "RULE",
     "SILENT_SECONDS",
     "TIMES",
     "Calibration",
@@ -64,6 +66,7 @@ __all__ = [
     "calibration_of",
     "calibrations_file",
     "common_pairs",
+    "criterion_name",
     "expectations",
     "first_trials_apart",
     "is_large",
@@ -76,6 +79,7 @@ __all__ = [
     "kept_calibrations",
     "quality_scores",
     "run_checks",
+    "run_criteria",
     "scorer",
     "timed_trials",
     "zero_scores",

@@ -25,7 +25,7 @@ async def run_checks(checks: Mapping[str, Check], context: ScoreContext) -> tupl
     An ``AssertionError`` says that the trial is wrong. Any other exception is a fault of the check.
     """
     expected = context.query.expected
-    names = () if expected is None else expected.checks
+    names = () if expected is None else expected.all_checks
     return tuple([await _run(name, checks[name], context) for name in names if name in checks])
 
 

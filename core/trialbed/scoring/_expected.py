@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trialbed.evidence import carries_fact
-from trialbed.records import ApiRef, Expected, GoldCall
+from trialbed.records import ApiRef, Expected, GoldCall, TaskTest
 from trialbed.scoring._context import CheckResult, ScoreContext
+from trialbed.scoring._criteria import criterion_name
 from trialbed.tool_calls import AskedCall, align_gold_calls
 from trialbed.wire_log import observed_usage
 
@@ -52,9 +53,26 @@ def _all(context: ScoreContext, expected: Expected) -> Iterator[Expectation]:
         yield _weigh("the final state", found == query.final_state, f"it is {found!r:.200}")
     yield from _bounds(context, expected)
     results = {result.name: result for result in context.checks}
-    for name in expected.checks:
+    for name in (*expected.checks, *map(criterion_name, expected.criteria)):
         result = results.get(name, CheckResult(name, None, "only the run itself can ask it"))
         yield Expectation(name, result.reason if not result.met else "", result.met)
+    for test in expected.tests:
+        yield _test(context, test)
+
+
+def _test(context: ScoreContext, test: TaskTest) -> Expectation:
+    """Return whether all expectations of a test are met."""
+    own = {
+        "reference_facts": test.facts,
+        "gold_calls": test.calls,
+        "states_calls": test.states_calls,
+        "final_state": test.final_state,
+        "expected": test.expected,
+    }
+    found = expectations(replace(context, query=context.query.model_copy(update=own)))
+    unmet = [one for one in found if one.met is False] or [one for one in found if one.met is None]
+    reason = "; ".join(f"{one.text}: {one.reason}" for one in unmet)
+    return Expectation(test.name, reason, unmet[0].met if unmet else True)
 
 
 def _weigh(text: str, met: bool, reason: str) -> Expectation:

@@ -43,7 +43,7 @@ async def judged_score(context: ScoreContext) -> Score:
     if without_source:
         return _unsolved("sources", without_source)
     found = await asyncio.to_thread(expectations, context) if context.answer.is_long else expectations(context)
-    if found and (context.judge_name == RULE or not all(one.met for one in found)):
+    if found and (context.judge_name.partition(":")[0] == RULE or not all(one.met for one in found)):
         return _as_expected(context, found)
     try:
         verdict = await context.judge.judge(context.query, context.answer, context.asked_wire)
@@ -53,7 +53,7 @@ async def judged_score(context: ScoreContext) -> Score:
         raise
     except Exception as error:  # noqa: BLE001 - a judge is foreign code: its fault must not cost the other scores
         return _judge_failure(context, f"{type(error).__name__}: {error}")
-    detail = {"method": context.judge_name, **_detail(verdict)}
+    detail = {"method": context.judge_name, **_detail(verdict), **(_listed(context, found) if found else {})}
     return Score(name=JUDGED, value=verdict.value, label=verdict.status, detail=detail)
 
 
@@ -62,17 +62,24 @@ def _as_expected(context: ScoreContext, found: Sequence[Expectation]) -> Score:
     unknown = [one for one in found if one.met is None]
     shown = "; ".join(f"{one.text}: {one.reason}" for one in unmet or unknown)
     if unknown and not unmet:
-        return _judge_failure(context, f"whether the task is solved is not known: {shown}")
+        failed = _judge_failure(context, f"whether the task is solved is not known: {shown}")
+        return failed.model_copy(update={"detail": {**failed.detail, **_listed(context, found)}})
     status: AnswerStatus = "Unsolved" if unmet else "Solved"
     lacking = f"{len(unmet)} of {len(found)} expectations are not met: {shown}"
-    listed: list[Json] = [{"text": one.text, "met": one.met, "reason": one.reason} for one in found]
     detail: dict[str, Json] = {
         "method": "expectations",
         "reason": lacking if unmet else "all that the task expects is met",
         "votes": [status],
-        "expectations": listed,
+        **_listed(context, found),
     }
     return Score(name=JUDGED, value=STATUS_VALUES[status], label=status, detail=detail)
+
+
+def _listed(context: ScoreContext, found: Sequence[Expectation]) -> dict[str, Json]:
+    """Return all expectations with their outcomes, and the results of checks, which only the run itself can have."""
+    listed: list[Json] = [{"text": one.text, "met": one.met, "reason": one.reason} for one in found]
+    checks: list[Json] = [result._asdict() for result in context.checks]
+    return {"expectations": listed, "checks": checks} if checks else {"expectations": listed}
 
 
 def _foreign(context: ScoreContext) -> set[tuple[str, str]]:

@@ -52,6 +52,11 @@ class _JudgeElsewhere(Judge):
         verdict: Verdict = await self._ask(partial(self._judge.judge, query, answer, wire))
         return verdict
 
+    async def meets(self, criterion: str, query: Query, answer: Answer, wire: WireLog) -> Verdict:
+        """Return the verdict of the judge on a criterion."""
+        verdict: Verdict = await self._ask(partial(self._judge.meets, criterion, query, answer, wire))
+        return verdict
+
     async def prefer(self, query: Query, first: Candidate, second: Candidate, *, vote: int = 0) -> Preference:
         """Return the preference of the judge."""
         preference: Preference = await self._ask(partial(self._judge.prefer, query, first, second, vote=vote))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from trialbed.records import GoldCall, Json, ScriptedCall
@@ -31,6 +31,8 @@ class Expect:
             the model, tokens of all of them, and wall time.
         check: a function, or several, that look at the trial as scores do, and return whether it is right: a bool, or a
             text that names the fault. A failed ``assert`` says so, too.
+        criteria: texts, such as "The answer is polite", which the judge's model finds true of the trial or not.
+        tests: name -> further expectations, each of which is reported by its name.
     """
 
     facts: str | Sequence[str] = ()
@@ -46,3 +48,5 @@ class Expect:
     most_tokens: int | None = None
     most_seconds: float | None = None
     check: Check | Iterable[Check] = ()
+    criteria: str | Sequence[str] = ()
+    tests: Mapping[str, Expect] = field(default_factory=dict)

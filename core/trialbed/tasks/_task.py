@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from trialbed.errors import UsageError
-from trialbed.records import Api, ApiRef, Expected, GoldCall, Json, Query, ScriptedCall, ToolSpec
+from trialbed.records import Api, ApiRef, Expected, GoldCall, Json, Query, ScriptedCall, TaskTest, ToolSpec
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.tasks._expect import Calls, Check, Expect
 from trialbed.tasks._functions import STATE, AnsweredApi, ApiBody, function_tools
@@ -150,7 +150,7 @@ def _query(task: Task, place: int, named: Mapping[str, Api], compiled: CompiledT
         gold_calls=tuple(_gold_call(item, apis, where) for item in calls or ()),
         states_calls=calls is not None,
         reference_answer=task.answer,
-        reference_facts=(facts,) if isinstance(facts, str) else tuple(facts),  # type: ignore[arg-type] # not an Expect
+        reference_facts=_texts(facts),  # type: ignore[arg-type] # not an Expect
         initial_state=task.state,
         final_state=state,
         expected=None if expect is None else _expected(expect, apis, where, compiled),
@@ -163,6 +163,9 @@ def _check_texts(expect: Expect, where: str) -> None:
         raise UsageError(
             f"{where}: Expect({expect.facts!r:.60}): facts are texts; write Expect({str(expect.facts)!r:.60})"
         )
+    criteria = [expect.criteria] if isinstance(expect.criteria, str) else expect.criteria
+    if not all(isinstance(text, str) and text.strip() for text in criteria):
+        raise UsageError(f"{where}: criteria: {expect.criteria!r:.60}: criteria are texts")
     if isinstance(expect.never, str):
         raise UsageError(f"{where}: never: write a list of names, [{expect.never!r}]")
 
@@ -188,7 +191,29 @@ def _expected(expect: Expect, apis: Sequence[Api], where: str, compiled: Compile
         most_tokens=expect.most_tokens,
         most_seconds=expect.most_seconds,
         checks=tuple(check.__name__ for check in checks),
+        criteria=_texts(expect.criteria),
+        tests=tuple(
+            _test(name, test, apis, f"{where}: tests: {name}", compiled) for name, test in expect.tests.items()
+        ),
     )
+
+
+def _test(name: str, expect: Expect, apis: Sequence[Api], where: str, compiled: CompiledTasks) -> TaskTest:
+    if expect.tests:
+        raise UsageError(f"{where}: a test has no tests of its own")
+    _check_texts(expect, where)
+    return TaskTest(
+        name=name,
+        facts=_texts(expect.facts),
+        calls=tuple(_gold_call(item, apis, where) for item in expect.calls or ()),
+        states_calls=expect.calls is not None,
+        final_state=expect.state,
+        expected=_expected(expect, apis, where, compiled),
+    )
+
+
+def _texts(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _apis(tool: Any, named: Mapping[str, Api], compiled: CompiledTasks, where: str) -> Iterable[Api]:

@@ -11,7 +11,14 @@ from tenacity.wait import wait_base
 from trialbed.contracts import Candidate, Judge, Preference, Verdict, Vote
 from trialbed.errors import JudgeError, ModelFailed, UsageError
 from trialbed.model_access import ModelAccess
-from trialbed.records import Answer, ModelEndpoint, Query
+from trialbed.records import Answer, ModelEndpoint, Query, WireLog
+from trialbed_evaluation.judges._criteria import (
+    CRITERION_CORRECTION,
+    CRITERION_SCHEMA,
+    criterion_messages,
+    read_met,
+    without_text,
+)
 from trialbed_evaluation.judges._gate import without_answer
 from trialbed_evaluation.judges._preferences import PREFERENCE_SCHEMA, read_preference
 from trialbed_evaluation.judges._prompt import PREFERENCE_INSTRUCTIONS, pair_messages
@@ -56,6 +63,19 @@ class AskingJudge(Judge):
         await self._own.close()
         if self.model is not None:
             await self.model.close()
+
+    async def meets(self, criterion: str, query: Query, answer: Answer, wire: WireLog) -> Verdict:
+        """Say whether a criterion is met, by most votes.
+
+        Raises:
+            JudgeError: the model cannot be reached, or a vote cannot be read twice.
+        """
+        asked = criterion_messages(criterion, query, answer, wire)
+
+        async def vote(seed: int) -> Vote:
+            return await self.ask(read_met, asked, schema=CRITERION_SCHEMA, seed=seed, correction=CRITERION_CORRECTION)
+
+        return await self.counted(answer, vote, without_text)
 
     async def prefer(self, query: Query, first: Candidate, second: Candidate, *, vote: int = 0) -> Preference:
         """Say which of two answers is better, asked in this order.

@@ -65,29 +65,33 @@ Reply with one JSON object and nothing else:
 
 def messages(query: Query, answer: Answer, wire: WireLog, instructions: str = INSTRUCTIONS) -> list[dict[str, str]]:
     """Return the conversation that asks for a verdict. The material is JSON, so that no text in it can end it early."""
-    material = {
+    return conversation(instructions, material(query, answer, wire))
+
+
+def material(query: Query, answer: Answer, wire: WireLog) -> dict[str, Any]:
+    """Return what a judge sees of a trial."""
+    return {
         "task": query.text,
         "reference": _reference(query),
         "calls": [_call(call) for call in wire.api_calls[-MAX_CALLS:]],
         "answer": shown(answer.final_answer),
     }
-    return conversation(instructions, material)
 
 
 def pair_messages(query: Query, first: Candidate, second: Candidate, instructions: str) -> list[dict[str, str]]:
     """Return the conversation that asks which of two answers is better."""
-    material = {
+    pair = {
         "task": query.text,
         "reference": _reference(query),
         "first": _candidate(first),
         "second": _candidate(second),
     }
-    return conversation(instructions, material)
+    return conversation(instructions, pair)
 
 
-def conversation(instructions: str, material: dict[str, Any]) -> list[dict[str, str]]:
+def conversation(instructions: str, about: dict[str, Any]) -> list[dict[str, str]]:
     """Instructions, and the material as JSON."""
-    text = json.dumps(material, ensure_ascii=False, indent=1)
+    text = json.dumps(about, ensure_ascii=False, indent=1)
     return [{"role": "system", "content": instructions}, {"role": "user", "content": text}]
 
 

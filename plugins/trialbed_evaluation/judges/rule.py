@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from trialbed.contracts import STATUS_VALUES, AnswerStatus, Judge, Verdict
+from trialbed.errors import JudgeError
 from trialbed.evidence import carries, carries_fact, evidence_values, mentions
 from trialbed.records import Answer, ApiCall, ApiRef, Json, Query, WireLog
 from trialbed_evaluation.judges._gate import without_answer
 from trialbed_evaluation.judges._prose import prose
+from trialbed_evaluation.judges.llm import ModelJudge
 
 ASKS_FOR_DATA = re.compile(r"\b(?:json|raw (?:data|response|output))\b", re.IGNORECASE)
 
@@ -36,6 +38,8 @@ class RuleJudge(Judge):
     A rule always votes the same, so it votes once.
     """
 
+    _asking: ModelJudge | None = None
+
     @property
     def about(self) -> Mapping[str, Json]:
         """The version of the rules, which a calibration is about."""
@@ -49,6 +53,24 @@ class RuleJudge(Judge):
     async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
         """Grade the answer; never raises."""
         return await asyncio.to_thread(_judge, query, answer, wire) if answer.is_long else _judge(query, answer, wire)
+
+    async def meets(self, criterion: str, query: Query, answer: Answer, wire: WireLog) -> Verdict:
+        """Ask the model of ``--judge-model`` whether a criterion is met: no rule can tell.
+
+        Raises:
+            JudgeError: there is none, or it gives no usable verdict.
+        """
+        if self.endpoint is None:
+            raise JudgeError("a rule cannot read criteria; name a model that does as --judge-model")
+        if self._asking is None:
+            self._asking = ModelJudge(self.endpoint, votes=self.votes)
+            self._asking.model = self.model
+        return await self._asking.meets(criterion, query, answer, wire)
+
+    async def close(self) -> None:
+        """Close the connections to the model that reads criteria."""
+        if self._asking is not None:
+            await self._asking.close()
 
 
 def _judge(query: Query, answer: Answer, wire: WireLog) -> Verdict:

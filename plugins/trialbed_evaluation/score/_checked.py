@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trialbed.records import Query, Score
-from trialbed.scoring import CheckResult
+from trialbed.scoring import CheckResult, criterion_name
 
 WITHOUT_JUDGE = ("calls", "sources")
 """The methods of verdicts for which neither the expectations nor a judge were asked."""
@@ -16,7 +16,8 @@ def kept_checks(query: Query, verdict: Score | None) -> tuple[CheckResult, ...]:
 
     A verdict on expectations lists them all. A judge is asked only where every one is met.
     """
-    checks = query.expected.checks if query.expected else ()
+    expected = query.expected
+    checks = () if expected is None else (*expected.all_checks, *map(criterion_name, expected.all_criteria))
     if not checks or verdict is None or verdict.value is None:
         return ()
     method = verdict.detail.get("method")
@@ -26,8 +27,11 @@ def kept_checks(query: Query, verdict: Score | None) -> tuple[CheckResult, ...]:
 
 
 def _listed(verdict: Score) -> Iterator[CheckResult]:
-    listed = verdict.detail.get("expectations")
+    # Verdicts of earlier versions list them among the expectations alone.
+    listed = verdict.detail.get("checks", verdict.detail.get("expectations"))
     for one in listed if isinstance(listed, list) else ():
         match one:
+            case {"name": str(text), "met": bool() | None as met, "reason": str(reason)}:
+                yield CheckResult(text, met, reason)
             case {"text": str(text), "met": bool() | None as met, "reason": str(reason)}:
                 yield CheckResult(text, met, reason)

@@ -155,7 +155,13 @@ PROGRAM = Path(__file__).parents[3] / "examples" / "responses_agent.py"
 
 def run(folder: Path, *arguments: str, parallel: bool = False, **variables: str) -> str:
     """Run the author's tests, and return the report."""
-    environment = {**os.environ, "PROGRAM": str(PROGRAM), "KEY": "a-secret-key-of-the-endpoint", "URL": "http://127.0.0.1:9/v1", **variables}
+    environment = {
+        **os.environ,
+        "PROGRAM": str(PROGRAM),
+        "KEY": "a-secret-key-of-the-endpoint",
+        "URL": "http://127.0.0.1:9/v1",
+        **variables,
+    }
     environment.pop("CI", None)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:asyncio", "-W", "error", *arguments]
     command += ["-n", "2", "--dist", "each"] if parallel else ["-p", "no:xdist"]

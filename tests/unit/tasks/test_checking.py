@@ -24,6 +24,13 @@ tasks = [
     Task("What?", id="bound", expect=Expect(calls=["find", "find"], most_calls=1)),
     Task("What did it cost?", id="unsolved", expect=Expect("thirteen", calls=[call("find", id=7)])),
     Task("Do not pay.", id="idle", expect=Expect(state=None)),
+    Task("Find 7, kindly.", id="kind", expect=Expect(calls=[call("find", id=7)], criteria="It is kind.")),
+    Task("Be kind.", id="only kind", expect=Expect(criteria="It is kind.")),
+    Task(
+        "Find 7.",
+        id="test",
+        expect=Expect(calls=[call("find", id=7)], tests={"well": Expect(calls=[call("find", id="x")])}),
+    ),
 ]
 """
 
@@ -36,8 +43,9 @@ def test_tasks_that_cannot_be_solved_or_solve_themselves_are_found(
     (tmp_path / "orders_to_check.py").write_text(TASKS, encoding="utf-8")
     count, findings = check_tasks("orders_to_check.py", None)
     found = {finding.task: finding.problem for finding in findings}
-    assert count == 7
-    assert set(found) == {"said", "refused", "never", "bound", "unsolved", "idle"}
+    assert count == 10
+    assert set(found) == {"said", "refused", "never", "bound", "unsolved", "idle", "test"}
+    assert found["test"].startswith("well: the tool itself would refuse find: id: ")
     assert "the query itself says 'twelve'" in found["said"]
     assert found["refused"].startswith("the tool itself would refuse find: id: ")
     assert "must never be called" in found["never"]

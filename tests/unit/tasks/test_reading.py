@@ -229,6 +229,23 @@ FAULTS = [
         "task 1: expect.check: no Python file under tools",
     ),
     ("tools: desk.py\ntasks:\n  - query: b\n    expect: {ways: [[refund]]}", "task 1: ways: give one of them as calls"),
+    (
+        "tools: desk.py\ntasks:\n  - query: b\n    tests: [{name: a, check: rude}]",
+        "task 1: tests[0].check: no Python file under tools",
+    ),
+    (
+        "tools: desk.py\ntasks:\n  - query: b\n    tests:\n      - {name: a}\n      - {name: a}",
+        "task 1: tests: two tests are called 'a'",
+    ),
+    ("tools: desk.py\ntasks:\n  - query: b\n    tests: [{facts: a}]", "task 1: tests[0].name: the key is missing"),
+    (
+        "tools: desk.py\ntasks:\n  - query: b\n    tests: [{name: a, calls: [{refind: {}}]}]",
+        "task 1: tests: a: calls: the task has no tool 'refind'",
+    ),
+    (
+        "tools: desk.py\ntasks:\n  - query: b\n    expect: {criteria: ['']}",
+        "task 1: criteria: ['']: criteria are texts",
+    ),
     ("name: ../x\ntasks:\n  - query: a", "tasks.yaml:1: name: string should match pattern"),
     (
         "a: &a [x, x]\nb: &b [*a, *a]\n"

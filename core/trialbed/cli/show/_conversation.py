@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from trialbed.records import WireLog
 
 NOTHING: tuple[Any, ...] = (None, [], {}, "")
+OUTCOMES = {True: "met", False: "not met", None: "not known"}
 LISTED = ("sent", "claimed", "right")
 """Details of scores that list calls, which are shown before."""
 
@@ -104,15 +105,15 @@ def claims(result: Any) -> Iterator[Line]:
 
 def scores(result: Any) -> Sequence[Line]:
     """Yield each score with its evidence."""
-    found = [
-        (score.name, "-" if score.value is None else f"{score.value:.4g}", score.label or "", _reason(score))
-        for score in result.scores
-    ]
-    width = max((len(name) for name, *_ in found), default=0)
-    return [
-        Line(f"{name:<{width}}  {' '.join(part for part in (value, label) if part)}{reason}", 1)
-        for name, value, label, reason in found
-    ]
+    width = max((len(score.name) for score in result.scores), default=0)
+    return [line for score in result.scores for line in _score(score, width)]
+
+
+def _score(score: Any, width: int) -> Iterator[Line]:
+    value = "-" if score.value is None else f"{score.value:.4g}"
+    yield Line(f"{score.name:<{width}}  {' '.join(filter(None, (value, score.label)))}{_reason(score)}", 1)
+    for one in _expectations(score):
+        yield Line(one, 2)
 
 
 def _reason(score: Any) -> str:
@@ -123,6 +124,16 @@ def _reason(score: Any) -> str:
         return f": {reason}" + (f" (judge {method})" if method else "")
     known = {key: value for key, value in score.detail.items() if value not in NOTHING and key not in LISTED}
     return f": {as_text(known)}" if known else ""
+
+
+def _expectations(score: Any) -> Iterator[str]:
+    """Yield each expectation of a task, with whether the trial meets it, where a score lists several."""
+    listed = score.detail.get("expectations")
+    if not isinstance(listed, list) or len(listed) < 2:
+        return
+    for one in (each for each in listed if isinstance(each, dict)):
+        word = OUTCOMES.get(one.get("met"), "")
+        yield f"{word}: {one.get('text', '')}" + (f": {one['reason']}" if one.get("reason") else "")
 
 
 def findings(verified: Mapping[str, Any]) -> Iterator[Line]:

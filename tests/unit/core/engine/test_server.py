@@ -63,7 +63,7 @@ def test_each_endpoint_has_its_own_key_and_none_stands_on_the_command_line(monke
         "--other-upstream",
         "http://c/v1",
     ]
-    environment = _environment("token", None, upstreams)
+    environment = _environment("token", upstreams)
     assert (environment[KEY_VARIABLE], environment[KEYS_VARIABLE]) == ("key-1", '{"http://b/v1": "key-2"}')
 
 
@@ -79,7 +79,7 @@ def test_simulators_may_have_an_endpoint_of_their_own_and_its_key_alone() -> Non
 def test_keys_of_servers_that_the_user_starts_reach_no_endpoint_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (KEY_VARIABLE, KEYS_VARIABLE, "TRIALBED_SIMULATOR_KEY"):
         monkeypatch.setenv(name, '{"http://a/v1": "key-of-another-server"}')
-    environment = _environment("token", None, {"http://a/v1": None, "http://b/v1": None})
+    environment = _environment("token", {"http://a/v1": None, "http://b/v1": None})
     assert "key-of-another-server" not in str(environment)
 
 

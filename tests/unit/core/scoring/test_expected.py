@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
 from support.cases import for_each
 from support.scoring import NOON, api_call, context, gold_call, model_call, ref
 
-from trialbed.records import Expected, Usage, WireLog
-from trialbed.scoring import CheckResult, ScoreContext, expectations, judged_score
+from trialbed.contracts import Judge, Verdict
+from trialbed.errors import JudgeError
+from trialbed.records import Expected, TaskTest, Usage, WireLog
+from trialbed.scoring import CheckResult, ScoreContext, expectations, judged_score, run_criteria
 
 
 def trial(expected: Expected | None = None, facts: tuple[str, ...] = (), **more: Any) -> ScoreContext:
@@ -99,3 +102,58 @@ async def test_what_cannot_be_told_is_no_verdict() -> None:
 
 def test_a_query_that_expects_nothing_leaves_it_to_the_judge() -> None:
     assert expectations(context()) == ()
+
+
+async def test_each_test_of_a_task_is_reported_by_its_name() -> None:
+    tests = (
+        TaskTest(name="says it", facts=("42",), expected=Expected(criteria=("It is polite.",))),
+        TaskTest(name="calls a", calls=(gold_call("a", id=7),), states_calls=True, expected=Expected(most_calls=1)),
+        TaskTest(name="asks", expected=Expected(checks=("short",))),
+    )
+    found = trial(Expected(tests=tests), called=[CALLED_B, CALLED_B])
+    assert found.query.expected is not None
+    assert (found.query.expected.all_checks, found.query.expected.all_criteria) == (("short",), ("It is polite.",))
+    checks = (CheckResult("criterion: It is polite.", False, "it is rude"), CheckResult("short", None, "it raised"))
+    checked = replace(found, checks=checks, judge_name="rule:grader")
+    assert [(one.text, one.met, one.reason) for one in expectations(checked)][1:] == [
+        ("says it", False, "criterion: It is polite.: it is rude"),
+        ("calls a", False, "the expected calls: a: not called; at most 1 calls of tools: there are 2"),
+        ("asks", None, "short: it raised"),
+    ]
+    score = await judged_score(checked)
+    assert (score.value, score.detail["method"]) == (0, "expectations")
+    assert [one["text"] for one in score.detail["expectations"]][1:] == ["says it", "calls a", "asks"]
+    assert score.detail["checks"][0] == {"name": "criterion: It is polite.", "met": False, "reason": "it is rude"}
+
+
+class Grader(Judge):
+    """Says of criteria what it was told."""
+
+    def __init__(self, *votes: Any) -> None:
+        super().__init__()
+        self.votes_given = votes
+
+    async def judge(self, query: Any, answer: Any, wire: Any) -> Verdict:
+        raise AssertionError("only the criteria are asked for")
+
+    async def meets(self, criterion: str, query: Any, answer: Any, wire: Any) -> Verdict:
+        if criterion == "broken":
+            raise JudgeError("no reply")
+        status = max(self.votes_given, key=self.votes_given.count)
+        return Verdict(status=status, value=1.0, reason=f"about {criterion!r}", votes=self.votes_given)
+
+
+@for_each(
+    ("votes", "met", "reason"),
+    [
+        (("Solved",), True, "about 'polite'"),
+        (("Solved", "Unsolved", "Solved"), True, "about 'polite' (2 of 3 votes)"),
+        (("Unsolved",), False, "about 'polite'"),
+        (("Unsure",), None, "judge grader is unsure: about 'polite'"),
+    ],
+)
+def test_a_criterion_is_what_most_votes_say(votes: Any, met: bool | None, reason: str) -> None:
+    found = replace(trial(Expected(criteria=("polite", "broken"))), judge_name="grader")
+    results = asyncio.run(run_criteria(Grader(*votes), found))
+    assert results[0] == CheckResult("criterion: polite", met, reason)
+    assert results[1] == CheckResult("criterion: broken", None, "judge grader: no reply")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from trialbed.model_access import Unreadable
 from trialbed.records import Answer, ApiCall, ApiRef, ModelEndpoint, Query, WireLog
 from trialbed_evaluation.judges._votes import count_votes, read_vote
 from trialbed_evaluation.judges.llm import ModelJudge
+from trialbed_evaluation.judges.rule import RuleJudge
 
 CALL = ApiCall(
     started=0,
@@ -125,6 +127,29 @@ async def test_a_malformed_reply_is_asked_for_once_more(model: Model) -> None:
     assert (await model.judge()).status == "Unsure"
     assert len(model.asked) == 2
     assert "cannot be read" in model.asked[1]["messages"][-1]["content"]
+
+
+async def test_a_criterion_is_asked_for_by_its_votes(model: Model) -> None:
+    model.gives(*(partial(completion, json.dumps({"reason": "so", "met": met})) for met in (True, False, True)))
+    endpoint = ModelEndpoint(base_url=model.url, api_key="dummy", model="grader", seed=7)
+    for judge in (ModelJudge(endpoint, votes=3), RuleJudge(endpoint, votes=3)):
+        model.asked.clear()
+        found = await judge.meets("It is polite.", QUERY, Answer(final_answer="sunny"), WIRE)
+        assert (found.status, found.agreement) == ("Solved", 2 / 3)
+        assert json.loads(model.asked[0]["messages"][1]["content"])["criterion"] == "It is polite."
+        empty = await judge.meets("It is polite.", QUERY, Answer(final_answer=""), WIRE)
+        assert (empty.status, len(model.asked)) == ("Unsolved", 3)
+        await judge.close()
+
+
+async def test_a_reply_that_does_not_say_whether_a_criterion_is_met_is_no_verdict(model: Model) -> None:
+    model.gives(lambda: completion('{"reason": "?", "met": "yes"}'))
+    judge = ModelJudge(ModelEndpoint(base_url=model.url, api_key="dummy", model="grader"))
+    with pytest.raises(JudgeError, match="not true or false"):
+        await judge.meets("It is polite.", QUERY, Answer(final_answer="sunny"), WIRE)
+    await judge.close()
+    with pytest.raises(JudgeError, match="a rule cannot read criteria"):
+        await RuleJudge().meets("It is polite.", QUERY, Answer(final_answer="sunny"), WIRE)
 
 
 async def test_two_malformed_replies_are_no_verdict(model: Model) -> None:

@@ -1,0 +1,40 @@
+"""Texts that the model of a judge finds true of a trial or not."""
+
+from __future__ import annotations
+
+from trialbed.contracts import Judge, Verdict
+from trialbed.errors import JudgeError
+from trialbed.scoring._context import CheckResult, ScoreContext
+
+
+def criterion_name(text: str) -> str:
+    """Return the name of a criterion among the results of checks."""
+    return f"criterion: {text}"
+
+
+async def run_criteria(judge: Judge, context: ScoreContext) -> tuple[CheckResult, ...]:
+    """Return the findings of a judge on each criterion of a trial's task; one that it cannot have is unknown."""
+    expected = context.query.expected
+    return tuple([await _ask(judge, text, context) for text in (() if expected is None else expected.all_criteria)])
+
+
+async def _ask(judge: Judge, text: str, context: ScoreContext) -> CheckResult:
+    name = criterion_name(text)
+    try:
+        verdict = await judge.meets(text, context.query, context.answer, context.asked_wire)
+    except JudgeError as error:
+        return CheckResult(name, None, f"judge {context.judge_name}: {error}")
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a judge is foreign code
+        return CheckResult(name, None, f"judge {context.judge_name}: {type(error).__name__}: {error}")
+    if verdict.status == "Unsure":
+        return CheckResult(name, None, f"judge {context.judge_name} is unsure: {verdict.reason}"[:1000])
+    return CheckResult(name, verdict.status == "Solved", f"{verdict.reason}{_split(verdict)}"[:1000])
+
+
+def _split(verdict: Verdict) -> str:
+    """Return how many votes agree, in words, where not all do."""
+    if verdict.agreement == 1:
+        return ""
+    return f" ({verdict.votes.count(verdict.status)} of {len(verdict.votes)} votes)"

@@ -1,0 +1,75 @@
+"""Criteria in words, which a model judges."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.bench import bench_in
+
+from trialbed import Expect, Task, call, evaluate
+from trialbed.errors import UsageError
+from trialbed_scripted import Turn, say, serve
+
+pytestmark = pytest.mark.slow(15)
+
+FILE = """
+tools:
+  - function:
+      name: find_order
+      description: Find an order.
+      parameters: {type: object, properties: {id: {type: integer}}, required: [id]}
+    example: {price: number}
+tasks:
+  - id: price
+    query: How much did order 7 cost?
+    expect: {calls: [{find_order: {id: 7}}], criteria: The answer has a price.}
+    tests:
+      - {name: looks once, at_most: {calls: 1}}
+      - {name: is kind, criteria: The answer is kind.}
+"""
+
+
+def grade(request: Any) -> Turn:
+    """A model that finds all criteria met which speak of a price."""
+    criterion = json.loads(request.document["messages"][1]["content"])["criterion"]
+    return say(json.dumps({"reason": "so I find", "met": "price" in criterion}))
+
+
+def test_a_model_judges_criteria_and_its_tokens_are_the_judges() -> None:
+    def find_order(id: int) -> dict[str, float]:  # noqa: A002 - the tool's own word
+        """Find an order."""
+        return {"price": 12.5 + 0 * id}
+
+    def task(criterion: str) -> Task:
+        expect = Expect(calls=[call("find_order", id=7)], criteria=criterion)
+        return Task("How much?", tools=[find_order], expect=expect, id=criterion)
+
+    tasks = [task("It has a price."), task("It is kind.")]
+    with pytest.raises(UsageError, match="has criteria, and no model that reads them: name it as --judge-model"):
+        evaluate("reference", tasks)
+    with serve(grade) as server:
+        judging = {"judge_model": "grader", "judge_votes": 3, "base_url": server.url}
+        report = evaluate("reference", tasks, model="scripted:gold", **judging)
+    right, wrong = (trial.score("sopr_score") for trial in report.trials())
+    assert right is not None
+    assert wrong is not None
+    assert (right.value, wrong.value) == (1, 0)
+    assert wrong.detail["reason"] == "1 of 2 expectations are not met: criterion: It is kind.: so I find"
+    (use,) = report.run.helpers
+    assert (use.role, use.model, use.requests) == ("judge", "grader", 6)
+    assert use.tokens > 0
+
+
+def test_tests_of_a_task_are_shown_by_their_names(tmp_path: Path) -> None:
+    (tmp_path / "desk.yaml").write_text(FILE, encoding="utf-8")
+    bench = bench_in(tmp_path, {"OPENAI_API_KEY": "k"})
+    assert bench("tasks", "check", "desk.yaml").out == "desk.yaml: 1 task, no findings\n"
+    with serve(grade) as server:
+        bench("run", "-d", "desk.yaml", "-m", "scripted:gold", "--judge-model", "grader", "--base-url", server.url)
+    shown = bench("show", "latest", "reference/price").out
+    assert "met: looks once\n" in shown
+    assert "not met: is kind: criterion: The answer is kind.: so I find" in shown
+    assert "met: criterion: The answer has a price.\n" in shown
