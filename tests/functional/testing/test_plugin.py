@@ -177,8 +177,8 @@ def test_an_agent_is_tested_with_scripted_models(tmp_path: Path) -> None:
     kept[1].write_text("- find_order(id=7)\n- cancel(id=7)\n")
     report = run(tmp_path, "test_shop.py")
     assert "4 failed, 8 passed" in report
-    assert "E         -- cancel(id=7)\n" in report
-    assert "E         +- refund(id=7)\n" in report
+    assert "-- cancel(id=7)\n" in report
+    assert "+- refund(id=7)\n" in report
     failed = re.findall(r"^FAILED test_shop\.py::(\S+)", report, re.MULTILINE)
     assert failed == ["test_models[scripted:partial]", "test_elsewhere", "test_broken", "test_broken_tool"]
     assert "unsolved: 1 of 1 expectations are not met: the expected calls, in their order: refund: not" in report
