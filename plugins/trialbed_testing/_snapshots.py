@@ -55,10 +55,10 @@ class Snapshot:
             return True
         kept = _read(file)
         if kept is None:
-            self.difference = [f"there is no such snapshot; {UPDATE}:", *_shown(text.splitlines())]
+            self.difference = [f"there is no such snapshot; {UPDATE}:", *_shorten(text.splitlines())]
             return False
         changes = list(difflib.unified_diff(kept.splitlines(), text.splitlines(), lineterm=""))[HEADER:]
-        self.difference = [f"- snapshot, + this trial; if this is right, {UPDATE}", *_shown(changes)]
+        self.difference = [f"- snapshot, + this trial; if this is right, {UPDATE}", *_shorten(changes)]
         return kept == text
 
     __hash__ = None  # type: ignore[assignment] # it is equal to different things
@@ -100,7 +100,7 @@ def _line(call: ApiCall) -> str:
     return f"{call_text(call.api.api_name, call.arguments)}{refused}".replace("\n", " ")
 
 
-def _shown(lines: Sequence[str]) -> list[str]:
+def _shorten(lines: Sequence[str]) -> list[str]:
     more = [f"… and {len(lines) - SHOWN} more lines"] if len(lines) > SHOWN else []
     return [*lines[:SHOWN], *more]
 
@@ -126,7 +126,7 @@ def _write(file: Path, text: str) -> None:
         raise DataError(f"{file}: the snapshot cannot be written: {error.strerror or error}") from error
 
 
-def explained(operator: str, left: Any, right: Any) -> list[str] | None:
+def explain(operator: str, left: Any, right: Any) -> list[str] | None:
     """Return why a comparison with a snapshot failed, in lines; None if there is none in it."""
     found = next((side for side in (right, left) if isinstance(side, Snapshot)), None)
     if found is None or operator != "==":

@@ -90,7 +90,7 @@ class CallsMade(Condition):
         return self._explain(text) + (f"; {lost}" if lost else "")
 
     def _explain(self, text: str) -> str:
-        calls = [_shown_call(call) for call in self._trial.calls]
+        calls = [_call_with_refusal(call) for call in self._trial.calls]
         more = [f"and {len(calls) - SHOWN} more"] if len(calls) > SHOWN else []
         return f"{self._wanted} {text}; calls: {', '.join([*calls[:SHOWN], *more]) or 'none'}"
 
@@ -207,6 +207,6 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def _shown_call(call: ApiCall) -> str:
+def _call_with_refusal(call: ApiCall) -> str:
     refused = f" [refused: {call.error[:80]}]" if call.error else ""
     return call_text(call.api.api_name, call.arguments)[:LONGEST] + refused

@@ -109,9 +109,9 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
     """Show how a trial differs from its snapshot."""
     if "trialbed_testing._snapshots" not in sys.modules:
         return None
-    from trialbed_testing._snapshots import explained
+    from trialbed_testing._snapshots import explain
 
-    return explained(op, left, right)
+    return explain(op, left, right)
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -39,7 +39,7 @@ async def shared_server(folder: Path, start: ServerStart) -> AsyncIterator[Contr
         ServerUnavailable: it does not start; says why.
     """
     place = _Place(folder, hashlib.sha256(start.identity.encode()).hexdigest()[:16])
-    with place.held() as hold:
+    with place.hold() as hold:
         async with AsyncFileLock(place.file("lock"), poll_interval=POLL, run_in_executor=False):
             if not (hold() and await _answers(place)):
                 await _start(place, start, hold)
@@ -61,7 +61,7 @@ class _Place:
         return self._folder / f"{self._name}.{kind}"
 
     @contextmanager
-    def held(self) -> Iterator[_Hold]:
+    def hold(self) -> Iterator[_Hold]:
         """Yield a hold on the server, and let it go."""
         hold = _Hold(self.file("pipe"))
         try:

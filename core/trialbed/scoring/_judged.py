@@ -53,7 +53,7 @@ async def judged_score(context: ScoreContext) -> Score:
         raise
     except Exception as error:  # noqa: BLE001 - a judge is foreign code: its fault must not cost the other scores
         return _judge_failure(context, f"{type(error).__name__}: {error}")
-    detail = {"method": context.judge_name, **_detail(verdict), **(_listed(context, found) if found else {})}
+    detail = {"method": context.judge_name, **_detail(verdict), **(_list_outcomes(context, found) if found else {})}
     return Score(name=JUDGED, value=verdict.value, label=verdict.status, detail=detail)
 
 
@@ -63,19 +63,19 @@ def _as_expected(context: ScoreContext, found: Sequence[Expectation]) -> Score:
     shown = "; ".join(f"{one.text}: {one.reason}" for one in unmet or unknown)
     if unknown and not unmet:
         failed = _judge_failure(context, f"whether the task is solved is not known: {shown}")
-        return failed.model_copy(update={"detail": {**failed.detail, **_listed(context, found)}})
+        return failed.model_copy(update={"detail": {**failed.detail, **_list_outcomes(context, found)}})
     status: AnswerStatus = "Unsolved" if unmet else "Solved"
     lacking = f"{len(unmet)} of {len(found)} expectations are not met: {shown}"
     detail: dict[str, Json] = {
         "method": "expectations",
         "reason": lacking if unmet else "all that the task expects is met",
         "votes": [status],
-        **_listed(context, found),
+        **_list_outcomes(context, found),
     }
     return Score(name=JUDGED, value=STATUS_VALUES[status], label=status, detail=detail)
 
 
-def _listed(context: ScoreContext, found: Sequence[Expectation]) -> dict[str, Json]:
+def _list_outcomes(context: ScoreContext, found: Sequence[Expectation]) -> dict[str, Json]:
     """Return all expectations with their outcomes, and the results of checks, which only the run itself can have."""
     listed: list[Json] = [{"text": one.text, "met": one.met, "reason": one.reason} for one in found]
     checks: list[Json] = [result._asdict() for result in context.checks]

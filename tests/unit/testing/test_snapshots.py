@@ -12,7 +12,7 @@ from support.scoring import NOON, api_call, model_call
 from trialbed.errors import UsageError
 from trialbed.records import WireLog
 from trialbed_testing import Snapshot
-from trialbed_testing._snapshots import explained
+from trialbed_testing._snapshots import explain
 
 
 def log(*calls: Any, answers: tuple[float, ...] = ()) -> WireLog:
@@ -56,7 +56,7 @@ def test_calls_are_compared_by_what_the_model_asked_for_at_once(
     assert (tmp_path / "one-1.txt").read_text() == "- find(id=7)\n  find(id=8)\n- pay() -> refused\n"
     again = snapshot(tmp_path, other)
     assert (other.api_calls == again) is equal
-    lines = explained("==", other.api_calls, again)
+    lines = explain("==", other.api_calls, again)
     assert lines is not None
     assert shown in "\n".join(lines)
     assert equal or "--trialbed-update" in lines[1]
