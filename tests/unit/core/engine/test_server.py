@@ -72,8 +72,8 @@ def test_simulators_may_have_an_endpoint_of_their_own_and_its_key_alone() -> Non
     assert (found["--simulator-model"], found["--simulator-upstream"]) == ("m", "http://c/v1")
     assert "--simulator-upstream" not in settings(simulator_model="m", base_url="http://a/v1")
     simulated = ModelEndpoint(base_url="http://c/v1", api_key="key-3", model="m")
-    assert _environment("token", None, {}, simulated)[SIMULATOR_KEY_VARIABLE] == "key-3"
-    assert SIMULATOR_KEY_VARIABLE not in _environment("token", None, {"http://a/v1": "key-1"})
+    assert _environment("token", {}, simulated)[SIMULATOR_KEY_VARIABLE] == "key-3"
+    assert SIMULATOR_KEY_VARIABLE not in _environment("token", {"http://a/v1": "key-1"})
 
 
 def test_keys_of_servers_that_the_user_starts_reach_no_endpoint_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
