@@ -40,8 +40,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 _ANY_MACHINE = hypothesis.settings(
     deadline=None, print_blob=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
-hypothesis.settings.register_profile("dev", _ANY_MACHINE, max_examples=50)
-hypothesis.settings.register_profile("ci", _ANY_MACHINE, max_examples=50, database=None)
+hypothesis.settings.register_profile("dev", _ANY_MACHINE, max_examples=30)
+hypothesis.settings.register_profile("ci", _ANY_MACHINE, max_examples=30, database=None)
 # For what is tried on many examples elsewhere, and here only on another Python.
 hypothesis.settings.register_profile("few", _ANY_MACHINE, max_examples=8, database=None)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")

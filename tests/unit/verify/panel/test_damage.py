@@ -128,7 +128,7 @@ def test_a_constant_more_prompt_tokens_is_a_template_and_is_said(official: Sides
     assert "the vendor counts 3 more prompt tokens than the baseline in 100% of the requests" in remark
 
 
-@pytest.mark.parametrize("factor", [1.01, 1.03, 0.97])
+@pytest.mark.parametrize("factor", [1.01, 0.97])
 def test_a_multiple_of_the_prompt_tokens_is_different(official: Sides, factor: float) -> None:
     found = judged(official, played(2, counted(prompt=factor)))
     assert "prompt-tokens" in found.different

@@ -123,14 +123,14 @@ def drawn(shape: tuple[float, float], n: int, repeats: int, shift: float) -> np.
     return (random.binomial(repeats, theirs) - random.binomial(repeats, chances)) / repeats
 
 
-@for_each(("n", "repeats"), [(20, 1), (20, 3), (60, 3), (300, 1)])
+@for_each(("n", "repeats"), [(20, 1), (60, 3)])
 def test_where_nothing_differs_a_verdict_says_otherwise_once_in_twenty_at_most(n: int, repeats: int) -> None:
     rows = drawn(EASY, n, repeats, 0.0)
     verdicts = [finding(dict.fromkeys(range(n), 1.0), dict(enumerate(1.0 + row))).verdict for row in rows]
     assert np.mean([verdict in ("better", "worse") for verdict in verdicts]) <= 0.05 + 0.04
 
 
-@for_each(("n", "repeats"), [(20, 1), (20, 3), (60, 3), (300, 1)])
+@for_each(("n", "repeats"), [(20, 1), (60, 3)])
 def test_a_difference_at_the_margin_is_called_equivalent_once_in_twenty_at_most(n: int, repeats: int) -> None:
     rows = drawn(EASY, n, repeats, 0.1)
     verdicts = [finding(dict.fromkeys(range(n), 1.0), dict(enumerate(1.0 + row)), 0.1).verdict for row in rows]
