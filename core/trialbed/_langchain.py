@@ -41,7 +41,7 @@ class CallableTool(Protocol):
 
 
 class LangChainTool(StructuredTool):
-    """A ``StructuredTool`` that calls the trial's Api, and that has what a ``Tool`` has.
+    """A ``StructuredTool`` that calls the trial's Api, and that has the members of a ``Tool``.
 
     Models are offered the raw schema, and arguments reach the Api as the model wrote them. ``args_schema`` describes
     the same parameters for code that reads fields of a Pydantic model; it validates nothing. ``func`` takes arguments

@@ -118,7 +118,7 @@ def load_driver(kind: str, name: str, *contracts: str) -> Any:
 
 
 def broken_message(info: DriverInfo, error: BaseException, what: str = "cannot be loaded from") -> str:
-    """One text that names the driver, its distribution, what it cannot do, and the cause."""
+    """One text that names the driver, its distribution, its fault, and the cause."""
     return (
         f"{info.kind}: {info.name!r} of {info.distribution} {info.version} {what} "
         f"{info.target}: {type(error).__name__}: {_in_one_line(error)}{own_line(info.target.partition(':')[0], error)}"

@@ -105,7 +105,7 @@ class SandboxUnavailable(NothingMeasured):
 
     Args:
         sandbox: its name, as ``--sandbox`` takes it.
-        missing: what is missing.
+        missing: the part that is missing.
         remedy: how to get it.
     """
 

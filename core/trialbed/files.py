@@ -146,7 +146,7 @@ def give_second_name(path: Path, second: Path) -> None:
     A symbolic link of that name stays one.
 
     Raises:
-        OSError: it cannot be written; what had the name is still there.
+        OSError: it cannot be written; the file that had the name is still there.
     """
     target = Path(os.path.realpath(second))
     made = target.with_name(f".{target.name[:MAX_PREFIX]}.{secrets.token_hex(8)}.tmp")

@@ -126,7 +126,7 @@ class Listeners:
         return extra
 
     def descriptions(self) -> Mapping[str, ScoreDescription]:
-        """The scores that plugins describe, by name; what a plugin fails to give is logged under its name."""
+        """The scores that plugins describe, by name; a failure of a plugin is logged under its name."""
         found: dict[str, ScoreDescription] = {}
         for plugin, caller in self._each("describe_scores"):
             try:

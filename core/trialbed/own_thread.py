@@ -96,7 +96,7 @@ class OwnThread:
         raise self.give_up(seconds, package)
 
     def give_up(self, seconds: float, package: str = "") -> StuckCode:
-        """End what is done here, and return where it was; see ``do``. Only the first time counts."""
+        """End the work here, and return where it was; see ``do``. Only the first time counts."""
         if self._stuck is None:
             self._stuck = StuckCode(seconds, "" if self._thread is None else _place(self._thread, package))
             self.end()

@@ -88,7 +88,7 @@ def request_parts(form: RequestForm, arguments: Mapping[str, Any], url: str) -> 
     left = dict(arguments)
     path = form.path
     for name in re.findall(r"\{([^{}]+)\}", path):
-        value = _joined(left.pop(name, ""), form.styles.get(name), lambda text: quote(text, safe=""))
+        value = _join(left.pop(name, ""), form.styles.get(name), lambda text: quote(text, safe=""))
         if value in ("", ".", ".."):
             return f"{name}: must not be empty"
         path = path.replace(f"{{{name}}}", value)
@@ -96,7 +96,7 @@ def request_parts(form: RequestForm, arguments: Mapping[str, Any], url: str) -> 
     for name in form.query:
         if name in left:
             query += _pairs(name, left.pop(name), "commas" if name in form.commas else form.styles.get(name))
-    headers = {name: _joined(left.pop(name), form.styles.get(name), str) for name in form.headers if name in left}
+    headers = {name: _join(left.pop(name), form.styles.get(name), str) for name in form.headers if name in left}
     if any(not value.isprintable() or not value.isascii() for value in headers.values()):
         return "a header is one line in ASCII"
     made: dict[str, Any] = {"method": form.method, "url": path if "://" in path else url + path, "headers": headers}
@@ -113,7 +113,7 @@ def request_parts(form: RequestForm, arguments: Mapping[str, Any], url: str) -> 
     return made
 
 
-def _joined(value: Any, style: str | None, write: Callable[[str], str]) -> str:
+def _join(value: Any, style: str | None, write: Callable[[str], str]) -> str:
     """Return a value as one text: lists, and objects by turns of key and value, with commas, as OpenAPI has it."""
     if style == "json":
         return write(json.dumps(value, ensure_ascii=False))
@@ -123,7 +123,7 @@ def _joined(value: Any, style: str | None, write: Callable[[str], str]) -> str:
 
 def _pairs(name: str, value: Any, style: str | None) -> list[tuple[str, str]]:
     if style in ("commas", "json"):
-        return [(name, _joined(value, style, str))]
+        return [(name, _join(value, style, str))]
     if isinstance(value, dict):
         return [(f"{name}[{key}]" if style == "deep" else key, _text(part)) for key, part in value.items()]
     return [(name, _text(part)) for part in (value if isinstance(value, list) else [value])]

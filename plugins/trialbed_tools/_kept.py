@@ -121,7 +121,7 @@ class KeptAnswers:
         return self._found
 
     def _read(self, file: BinaryIO) -> None:
-        """Read what is new in the file."""
+        """Read the new lines of the file."""
         if os.fstat(file.fileno()).st_size < self._bytes:  # it is another one
             self._lines = self._bytes = 0
         file.seek(self._bytes)

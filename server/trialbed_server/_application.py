@@ -120,7 +120,7 @@ class Application(Starlette):
         elif scope["type"] == "lifespan" or scope["path"].startswith(BOUNDED):
             await self._serve(scope, receive, send)
         else:
-            await self._serve(scope, _bound(receive, self._max_body), send)
+            await self._serve(scope, _limit_body(receive, self._max_body), send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and self._is_fast(scope):
@@ -157,7 +157,7 @@ async def _error(_request: Request, error: Exception) -> Response:
     return JSONResponse({"detail": found.detail}, found.status_code, found.headers)
 
 
-def _bound(receive: Receive, limit: int) -> Receive:
+def _limit_body(receive: Receive, limit: int) -> Receive:
     left = limit
 
     async def receive_bounded() -> Message:

@@ -27,7 +27,7 @@ class Resumable(Protocol):
         """Close the display."""
 
     def print_resume_hint(self) -> None:
-        """Print what is kept, and how to resume."""
+        """Print how many trials are kept, and how to resume."""
 
 
 R = TypeVar("R", bound=Resumable)

@@ -105,6 +105,6 @@ class AgentCode:
         return stuck
 
     def _interrupt(self, seconds: float) -> StuckCode:
-        """End what is done in the thread; what follows has a new one."""
+        """End the work in the thread; later work has a new one."""
         thread, self._thread = self._thread, OwnThread()
         return thread.give_up(seconds, self._module)

@@ -228,7 +228,7 @@ class _Trial:
             await self.let_go()
 
     async def let_go(self) -> None:
-        """End what the tools hold for the trial; again does nothing."""
+        """Release the state that the tools hold for the trial; again does nothing."""
         self._thread.end()
         for body, owner in self._to_end:
             await _end(self._loop, partial(body.end_trial, owner))
@@ -245,7 +245,7 @@ class _Trial:
 
     @contextmanager
     def _failing(self, name: str, code: object) -> Iterator[None]:
-        """Record what the user's code raises: its fault is not the agent's."""
+        """Record an exception of the user's code: its fault is not the agent's."""
         try:
             yield
         except Exception as error:  # noqa: BLE001 - recorded

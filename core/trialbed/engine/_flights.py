@@ -40,7 +40,7 @@ class FlightWatch:
 
     Args:
         open_trials: the tokens of the trials that are open now.
-        flights: gives what a trial has in flight.
+        flights: gives the requests of a trial that are in flight.
         say: is given the requests in flight where one of them takes long, and none where no one does any more.
         pause: sleeps.
     """

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from trialbed.records import Run, TrialResult
 
 LONG = 5.0
-"""Seconds after which a phase of a run says what it does."""
+"""Seconds after which a phase of a run names itself."""
 
 Found = TypeVar("Found")
 
@@ -59,7 +59,7 @@ class NoProgress:
 
 
 async def say_when_long(progress: RunProgress, text: str, work: Awaitable[Found], seconds: float = LONG) -> Found:
-    """Wait for a phase of a run, and note what it does when it takes long."""
+    """Wait for a phase of a run, and note its name when it takes long."""
     said = asyncio.get_running_loop().call_later(seconds, progress.note, text)
     try:
         return await work

@@ -119,6 +119,6 @@ def _select(
                     for query in left[first : first + AT_ONCE]
                 }
                 store.add_selections(run_id, config.selector, chosen, most)
-                # Another process may have been faster: what it kept counts.
+                # Another process may have been faster: its selections count.
                 found[most] |= store.selections(run_id, list(chosen), most)
     return {most: {query_id: own[query_id] for query_id in ids} for most, own in found.items()}

@@ -1,4 +1,4 @@
-"""An environment that is installed: its lock, its packages and what it was made of."""
+"""An environment that is installed: its lock, its packages and its sources."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def legacy_metadata(summary: Summary) -> dict[str, Any]:
 def open_documents(report: Report) -> Iterator[Iterator[tuple[dict[str, Any], Iterator[bytes]]]]:
     """Give each framework's document without its results, and these as JSON, one by one.
 
-    The trials are read once, and what is made of them is kept in a file: a long run need not fit into memory.
+    The trials are read once, and their entries are kept in a file: a long run need not fit into memory.
     """
     counted = {
         (trial.key, trial.attempt): (summary, trial) for summary in report.frameworks for trial in summary.trials

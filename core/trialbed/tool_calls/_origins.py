@@ -142,7 +142,7 @@ def requested_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> list[RequestedC
             if request is not None and is_forced(request, len(tools)):
                 barred = "forced"
             elif request is not None and pair is not None and said.isdisjoint((sign, begun)):
-                text = _told(request) if text is None else text
+                text = _compact_request(request) if text is None else text
                 others = decided.get(sign[1], ())
                 if _is_dictated(call, text, tools, others) and not _is_of_api(call, wire, turn.started):
                     barred = "dictated"
@@ -220,7 +220,7 @@ def _is_dictated(call: SentCall, text: str, tools: Sequence[ToolSpec], others: C
 
 
 @lru_cache(maxsize=16)
-def _told(request: ModelRequest) -> str:
+def _compact_request(request: ModelRequest) -> str:
     """Return all that a request tells the model but the tools, read once for all that look at its trial."""
     return _compact(_strings(_without_offer(request.document)))
 

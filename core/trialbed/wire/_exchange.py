@@ -179,7 +179,7 @@ class ModelAnswer(ModelMessage):
 
     @classmethod
     def of(cls, said: ModelMessage, **own: Any) -> Self:
-        """Return the answer that says what a message says.
+        """Return the answer with the content of a message.
 
         Args:
             own: fields of the answer, also in place of the message's.

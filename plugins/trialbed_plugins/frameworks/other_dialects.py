@@ -30,7 +30,7 @@ class OtherDialectAgent(ReferenceAgent):
             messages.append(said)
             if not said.calls:
                 return self._finish(said.text, turn)
-            messages += await asyncio.gather(*map(self._told, said.calls))
+            messages += await asyncio.gather(*map(self._tell, said.calls))
         return Answer(final_answer="", calls=tuple(self._calls), usage=self._usage, model_turns=self.limits.max_steps)
 
     async def _ask_for_message(self, messages: Sequence[ModelMessage]) -> ModelMessage:
@@ -60,7 +60,7 @@ class OtherDialectAgent(ReferenceAgent):
         settings: dict[str, Any] = {"temperature": asked.temperature or 0.0, "seed": asked.seed}
         return settings if asked.max_tokens is None else {**settings, "max_tokens": asked.max_tokens}
 
-    async def _told(self, call: Call) -> ModelMessage:
+    async def _tell(self, call: Call) -> ModelMessage:
         return ModelMessage(role="tool", call_id=call.id, content=await self._call(call.name, call.arguments))
 
 

@@ -38,7 +38,7 @@ class EndpointModels(ModelDriver):
             UsageError: the endpoint that it names is no address, or has a secret in it.
         """
         own, url = split_address(name)
-        parts = urlsplit(settings.base_url or "") if url is None else _checked(name, url)
+        parts = urlsplit(settings.base_url or "") if url is None else _split_url(name, url)
         costs = False if parts.hostname and is_loopback(parts.hostname) else None
         if url is None:
             needs = f"--base-url URL, and its key in {settings.api_key_env} where it asks for one"
@@ -59,7 +59,7 @@ class EndpointModels(ModelDriver):
         yield OpenedModel(model=own, base_url=url, api_key=key, notes=notes)
 
 
-def _checked(name: str, url: str) -> SplitResult:
+def _split_url(name: str, url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
         parts.port  # noqa: B018 - raises ValueError where it is none

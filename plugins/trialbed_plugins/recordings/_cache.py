@@ -90,7 +90,7 @@ class ModelCache:
             row = self._connection.execute(
                 "SELECT request, body, stream, duration, dialect FROM answers WHERE key = ?", (key,)
             ).fetchone()
-            return None if row is None else _kept(row)
+            return None if row is None else _kept_answer(row)
         except (sqlite3.Error, zlib.error) as error:
             self._fails(error)
             return None
@@ -122,14 +122,14 @@ class ModelCache:
 
         It is written in a thread: others may be writing.
         """
-        self._unwritten[key] = masked = self._masked(kept)
+        self._unwritten[key] = masked = self._mask(kept)
         self.end(key)
         written = asyncio.get_running_loop().run_in_executor(self._thread, self._write, key, masked)
         written.add_done_callback(lambda _: self._unwritten.pop(key))
 
     def keep(self, key: str, kept: KeptAnswer) -> None:
         """Keep an answer, with the secrets of this process masked; the first of a key stays."""
-        self._write(key, self._masked(kept))
+        self._write(key, self._mask(kept))
 
     def _write(self, key: str, kept: KeptAnswer) -> None:
         if self._broken:
@@ -161,7 +161,7 @@ class ModelCache:
         self._writing.close()
         self._connection.close()
 
-    def _masked(self, kept: KeptAnswer) -> KeptAnswer:
+    def _mask(self, kept: KeptAnswer) -> KeptAnswer:
         if not self._redaction:
             return kept
         body = self._redaction.body(kept.answer.body.decode("utf-8", "surrogateescape"))
@@ -210,7 +210,7 @@ def _open(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _kept(row: tuple[bytes, bytes, int, float, str]) -> KeptAnswer:
+def _kept_answer(row: tuple[bytes, bytes, int, float, str]) -> KeptAnswer:
     request, body, stream, duration, dialect = row
     text = _unpack(request).decode("utf-8", "surrogatepass")
     return KeptAnswer(text, ServedAnswer(_unpack(body), bool(stream), duration), dialect)

@@ -46,11 +46,12 @@ def comparable(report: Report) -> list[Column]:
     """
     whole = len(report.frameworks) == 1 or not report.incomplete
     return [
-        Column(summary, _shown(summary, whole=whole), report.described, whole=whole) for summary in report.frameworks
+        Column(summary, _table_scores(summary, whole=whole), report.described, whole=whole)
+        for summary in report.frameworks
     ]
 
 
-def _shown(summary: Summary, *, whole: bool) -> Mapping[str, ScoreSummary]:
+def _table_scores(summary: Summary, *, whole: bool) -> Mapping[str, ScoreSummary]:
     """Return the scores that are shown of a framework; none of a row that is void."""
     if summary.integrity.void:
         return {}

@@ -129,7 +129,7 @@ class _Schemas:
             where = f"{path}.{key}".lstrip(".")
             schema = properties[name] if name in properties else _extra(offered, name, where)
             result[name] = self._value(item, schema, _property(own, key, self._own), where, filled, depth - 1)
-        for name in _required(offered):
+        for name in _required_names(offered):
             if name not in result:
                 self._fill(result, name, offered, (own, names), path, filled)
         return result
@@ -202,7 +202,7 @@ def _property(schema: Any, name: str, root: Any) -> Any:
 
 
 def _requires(schema: Any, name: str, root: Any) -> bool:
-    return any(name in _required(part) for part in _parts(schema, root))
+    return any(name in _required_names(part) for part in _parts(schema, root))
 
 
 def _item(schema: Any, place: int, root: Any) -> Any:
@@ -225,7 +225,7 @@ def _named_schemas(schema: Mapping[str, Any], keyword: str = "properties") -> Ma
     return found if isinstance(found, dict) else {}
 
 
-def _required(schema: Mapping[str, Any]) -> list[str]:
+def _required_names(schema: Mapping[str, Any]) -> list[str]:
     """Return the names of required properties; what is not a name is left out."""
     found = schema.get("required")
     return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []

@@ -39,7 +39,7 @@ class PacedTurn:
     Attributes:
         number: in the order of turns.
         held: seconds that it was waited for.
-        spent: what it takes of the limits.
+        spent: its part of the limits.
         before: all that had been sent, with it.
         void: whether the request may not be sent after all.
     """
@@ -83,7 +83,7 @@ class Window:
         return self._sent[-1]
 
     def correct(self, spent: Spent, amount: float) -> None:
-        """Set what a request took."""
+        """Set the costs of a request."""
         # The sum has no request that is older than a minute.
         if any(spent is other for other in self._sent):
             self._sum += amount - spent.amount

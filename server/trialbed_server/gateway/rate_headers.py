@@ -26,7 +26,7 @@ class Rate:
     """One limit of an endpoint.
 
     Attributes:
-        left: what is left of it.
+        left: the rest of it.
         full: all of it; infinite where that is not said.
         seconds: until all of it is there again.
     """

@@ -100,7 +100,7 @@ class TrialProgress:
         self._display.end()
 
     def print_resume_hint(self) -> None:
-        """Say what is kept of a run that ended early."""
+        """Say how many trials are kept of a run that ended early."""
         if self.total and self.kept:
             kept = f"{self.kept} of {self.total} trials are kept"
             self._display.write(f"{kept}; the same command continues from there, --fresh starts over.")

@@ -21,7 +21,7 @@ def main() -> None:
     os.write(told, json.dumps({"url": server.listening_address}).encode() + b"\n")
     os.close(told)
     sys.stdin.buffer.read()
-    # The server's own end waits for what it is answering.
+    # The server's own end waits for the answers under way.
     os._exit(0)
 
 
