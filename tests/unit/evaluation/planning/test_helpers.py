@@ -22,6 +22,13 @@ def used(role: Any, model: str, *, requests: int = 80, cached: int = 0, cost: fl
     return HelperUse(role=role, model=model, requests=requests, cached=cached, usage=usage, cost=cost)
 
 
+@pytest.fixture(autouse=True)
+def few_drawings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing here is about powers, for which hundreds of comparisons are drawn."""
+    monkeypatch.setattr("trialbed_evaluation.planning._power.GUESSES", (10, 10, 10, 10))
+    monkeypatch.setattr("trialbed_evaluation.planning._power.SIGNS", 19)
+
+
 @pytest.fixture
 def sides(write: Any) -> list[Side]:
     """Return the sides of a pilot of two frameworks and 40 queries."""
