@@ -22,7 +22,7 @@ def unsourced(query: Query, answer: str, wire: WireLog) -> str:
 
     A reference fact needs an Api's result, or the model's own words. Where the model ended with words of its own, and
     the answer is another text, the model's words alone count: where the model gave up, a framework answers by itself.
-    Words that repeat what only a request had told the model are no source.
+    Words that repeat only what a request gave the model are no source.
 
     Args:
         wire: with the calls that count.

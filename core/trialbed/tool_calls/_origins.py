@@ -221,7 +221,7 @@ def _is_dictated(call: SentCall, text: str, tools: Sequence[ToolSpec], others: C
 
 @lru_cache(maxsize=16)
 def _compact_request(request: ModelRequest) -> str:
-    """Return all that a request tells the model but the tools, read once for all that look at its trial."""
+    """Return the content of a request but its tools, read once for all that look at its trial."""
     return _compact(_strings(_without_offer(request.document)))
 
 

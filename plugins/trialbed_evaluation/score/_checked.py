@@ -12,7 +12,7 @@ WITHOUT_JUDGE = ("calls", "sources")
 
 
 def kept_checks(query: Query, verdict: Score | None) -> tuple[CheckResult, ...]:
-    """Return the results of a task's checks, as far as the verdict of its run tells them.
+    """Return the results of a task's checks, as far as the verdict of its run has them.
 
     A verdict on expectations lists them all. A judge is asked only where every one is met.
     """

@@ -61,7 +61,7 @@ class Cassette:
 
     Attributes:
         model: its name. ``identity``: as its driver gave it, else the name.
-        told: the name that frameworks were told.
+        told: the name that frameworks were given.
     """
 
     model: str

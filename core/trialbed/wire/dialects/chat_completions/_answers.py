@@ -98,7 +98,7 @@ def _usage(places: list[Document]) -> dict[str, int]:
 
 
 def _parts(usage: Document) -> dict[str, int]:
-    """Count the tokens of a prompt that were cached, and the thoughts of a completion, where a vendor tells."""
+    """Count the tokens of a prompt that were cached, and the thoughts of a completion, where a vendor reports them."""
     prompt, completion = (mapping_of(usage.get(f"{name}_tokens_details")) for name in ("prompt", "completion"))
     cached = prompt.get("cached_tokens", usage.get("prompt_cache_hit_tokens"))
     return counts_of({"cached_tokens": cached, "reasoning_tokens": completion.get("reasoning_tokens")})
