@@ -63,8 +63,7 @@ def _calls(part: ToolSchemas, fate: Called) -> str:
 def prompt_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
     """Yield the additions to the prompt."""
     parts = [one.prompt for one in found]
-    if any(part is not None and part.dialects not in ((), (CHAT,)) for part in parts):
-        yield TableRow("dialect", tuple(map(_dialects, found)))
+    yield TableRow("dialect", tuple(map(_dialects, found)))
     for kind in MESSAGES:
         yield line(f"messages {kind} at first", parts, partial(_messages, kind=kind, first=True))
     for kind in MESSAGES:
