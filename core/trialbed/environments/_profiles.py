@@ -21,6 +21,7 @@ PUBLISHED = {
     "crewai": (CONTROLLED, "messages", NATIVE, "responses"),
     "langgraph": (CONTROLLED, "messages", NATIVE, "responses"),
     "openai-agents": ("chat-completions", CONTROLLED, NATIVE),
+    "pydantic-ai": (CONTROLLED, NATIVE),
 }
 """The profiles of the adapters that are published with Trialbed, by name."""
 
