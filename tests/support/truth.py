@@ -212,6 +212,22 @@ OPENAI_AGENTS: Mapping[str, Declared] = {
 }
 
 DECLARED: Mapping[str, Mapping[str, Declared]] = {
+    "agent-framework:native": {
+        "wrong-args": Declared(
+            "the Agent Framework checks arguments itself, and calls no Api with wrong ones; after three turns of errors it "
+            "lets the model call nothing",
+            {
+                **NOT_CALLED,
+                "turns": lambda shape: min(shape.calls, 3) + 1,
+                "sent": lambda shape: min(shape.calls, 3),
+                "lost": lambda shape: max(shape.calls - 3, 0),
+            },
+        ),
+        "retry": Declared(
+            "the Agent Framework checks arguments itself, and calls no Api with wrong ones",
+            {"calls": lambda shape: shape.calls, "sent": lambda shape: shape.calls + 1},
+        ),
+    },
     "langgraph:messages": {
         "bad-json": Declared(
             "an input that is no object ends the run with LangChain's ValidationError",

@@ -50,6 +50,7 @@ released together, so a release that is asked for pins them all; the first by na
 """
 
 PACKAGES = {
+    "agent-framework": ("agent-framework-core",),
     "agno": ("agno",),
     "autogen": ("autogen-agentchat", "autogen-core", "autogen-ext"),
     "crewai": ("crewai",),

@@ -1,0 +1,88 @@
+"""The Microsoft Agent Framework as its documentation teaches it, for one agent that answers one question with tools.
+
+From agent-framework-core 1.23.0 with agent-framework-openai 1.17.0 and their documentation,
+https://learn.microsoft.com/agent-framework/; docs/reference/frameworks/agent-framework.md says why, where that offers
+several ways.
+
+* Agent, instructions and run: "Your first agent", ``Agent(client=, instructions=, tools=)`` and ``await agent.run()``.
+* Tools: ``FunctionTool`` with a JSON Schema as ``input_model``; its docstring says what of it is checked.
+* Model: "OpenAI agents", ``OpenAIChatCompletionClient``, for broad support of models; its arguments have the endpoint.
+* Sampling: ``default_options``, each only where it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+from agent_framework import Agent, AgentResponse, FunctionTool
+from agent_framework.openai import OpenAIChatCompletionClient
+
+from trialbed import Answer, BaseAgent, ClaimedCall, ModelEndpoint, Tool, finish_of
+from trialbed_agent_framework._reading import claimed_usage, made_calls, turns
+
+
+class NativeAgent(BaseAgent):
+    """One ``agent_framework.Agent`` per trial."""
+
+    contract = "3"
+
+    @classmethod
+    def framework_version(cls) -> str:
+        """The framework's version."""
+        return version("agent-framework-core")
+
+    def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
+        """Build the agent."""
+        endpoint = self.endpoint
+        self._apis = {tool.name: tool.api for tool in tools}
+        self._client = OpenAIChatCompletionClient(
+            model=endpoint.model, base_url=endpoint.base_url, api_key=endpoint.api_key
+        )
+        options: Any = given_options(endpoint)
+        self._agent = Agent(
+            client=self._client,
+            instructions=self.system_prompt,
+            tools=[bind_tool(tool) for tool in tools],
+            default_options=options,
+        )
+
+    async def answer(self, query: str) -> Answer:
+        """Run the agent; what the framework raises is raised."""
+        return self._read(await self._agent.run(query))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        client = self._client.client
+        if client is not None:
+            await client.close()
+
+    def _read(self, response: AgentResponse[Any]) -> Answer:
+        calls = (
+            ClaimedCall(name=name, api=self._apis[name], arguments=dict(call.parse_arguments() or {}), response=text)
+            for call, text in made_calls(response.messages)
+            if (name := str(call.name)) in self._apis
+        )
+        return Answer(
+            final_answer=response.text,
+            calls=tuple(calls),
+            finish=finish_of(response.text),
+            usage=claimed_usage(response),
+            model_turns=turns(response.messages),
+        )
+
+
+def bind_tool(tool: Tool) -> FunctionTool:
+    """A function tool for one of the trial's."""
+
+    async def call(**arguments: Any) -> str:
+        return await tool.ainvoke(arguments)
+
+    return FunctionTool(name=tool.name, description=tool.description, func=call, input_model=dict(tool.parameters))
+
+
+def given_options(endpoint: ModelEndpoint) -> dict[str, Any]:
+    """The settings that the trial gives."""
+    given = {"temperature": endpoint.temperature, "max_tokens": endpoint.max_tokens, "seed": endpoint.seed}
+    return {name: value for name, value in given.items() if value is not None}
