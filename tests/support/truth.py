@@ -214,8 +214,7 @@ OPENAI_AGENTS: Mapping[str, Declared] = {
 DECLARED: Mapping[str, Mapping[str, Declared]] = {
     "agent-framework:native": {
         "wrong-args": Declared(
-            "the Agent Framework checks arguments itself, and calls no Api with wrong ones; after three turns of errors it "
-            "lets the model call nothing",
+            "the Agent Framework calls no Api with wrong arguments; after three turns of them the model may call none",
             {
                 **NOT_CALLED,
                 "turns": lambda shape: min(shape.calls, 3) + 1,

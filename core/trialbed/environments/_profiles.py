@@ -23,7 +23,7 @@ PUBLISHED = {
     "openai-agents": ("chat-completions", CONTROLLED, NATIVE),
     "pydantic-ai": (CONTROLLED, NATIVE),
 }
-"""The profiles of the adapters that are published with Trialbed, by name."""
+"""The profiles of the adapters that are published with Trialbed and have more than ``controlled`` and ``native``, by name."""
 
 
 def profiles_of(name: str, environment: Environment | None = None) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ def known_profiles(name: str) -> tuple[str, ...]:
     """The profiles of a framework, as installed here or, if none is, as published with Trialbed."""
     here = profiles_of(name)
     absent = name in FIRST_PARTY and not any(framework_name(entry) == name for entry in _entry_names(None))
-    return PUBLISHED[name] if absent else here
+    return PUBLISHED.get(name, (CONTROLLED, NATIVE)) if absent else here
 
 
 def expand_profiles(
