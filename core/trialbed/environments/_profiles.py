@@ -23,7 +23,7 @@ PUBLISHED = {
     "openai-agents": ("chat-completions", CONTROLLED, NATIVE),
     "pydantic-ai": (CONTROLLED, NATIVE),
 }
-"""The profiles of the adapters that are published with Trialbed and have more than ``controlled`` and ``native``, by name."""
+"""The profiles of adapters that are published with Trialbed and have more than ``controlled`` and ``native``."""
 
 
 def profiles_of(name: str, environment: Environment | None = None) -> tuple[str, ...]:

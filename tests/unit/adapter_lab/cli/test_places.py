@@ -216,7 +216,7 @@ def test_an_adapter_that_cannot_be_loaded_is_broken_and_hides_no_other(
     modules = {"bad_adapter": "raise RuntimeError('no licence')"}
     bad = fake_distribution("trialbed-bad", "3.1", entry_points=entry_points, modules=modules)
     monkeypatch.setenv("PYTHONPATH", str(bad), prepend=":")
-    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("COLUMNS", "160")
     assert main(["adapter", "list", "--deviations"]) == 0
     out, err = capsys.readouterr()
     shown = [line.split() for line in out.splitlines()]
