@@ -34,6 +34,7 @@ def answer_key(query: Query, wire: WireLog, tools: Sequence[ToolSpec] = ()) -> t
     left = [value for value in dict.fromkeys(_gold(query)) if not known.mention(value)]
     found: list[str] = []
     seen, before_it = set(documented), dict[str, Json]()
+    sources = list(_sources(wire)) if left else []
     for turn in sorted(wire.model_calls, key=lambda turn: turn.started) if left else ():
         request = recorded_request(turn)
         if request is None or failed(turn):
@@ -43,8 +44,8 @@ def answer_key(query: Query, wire: WireLog, tools: Sequence[ToolSpec] = ()) -> t
         before_it = dict(request.document)
         shown = Passages(_with_decoded(new))
         if given := [value for value in left if shown.mention(value)]:
-            before = Passages(_earlier(wire, turn.started))
-            found += [value for value in given if not before.mention(value)]
+            before = [source for time, source in sources if time <= turn.started]
+            found += [value for value in given if not any(source.mention(value) for source in before)]
             left = [value for value in left if value not in given]
     return tuple(found) if len(found) > 1 or any(CODE.fullmatch(value) for value in found) else ()
 
@@ -78,15 +79,14 @@ def _new_parts(document: Mapping[str, Json], earlier: Mapping[str, Json]) -> Ite
             yield value
 
 
-def _earlier(wire: WireLog, time: float) -> Iterator[str]:
-    """Yield all that Apis had returned and that the model had written at a time."""
+def _sources(wire: WireLog) -> Iterator[tuple[float, Passages]]:
+    """Yield all that Apis returned and that the model wrote, each with the time at which it was complete."""
     for call in wire.api_calls:
-        if call.started + call.duration <= time:
-            yield from _with_decoded(_texts([call.response, call.error]))
-            yield " ".join(evidence_values(call.response))
+        values = " ".join(evidence_values(call.response))
+        texts = [*_with_decoded(_texts([call.response, call.error])), values]
+        yield call.started + call.duration, Passages(texts)
     for turn in wire.model_calls:
-        if turn.started + turn.duration <= time:
-            yield from model_words(turn)
+        yield turn.started + turn.duration, Passages(model_words(turn))
 
 
 def model_words(turn: ModelCall) -> Iterator[str]:
