@@ -102,7 +102,7 @@ async def test_a_conversation_goes_on_after_a_response_that_is_named(serve: Serv
     # What is asked about responses that are kept is no request to the model.
     assert [call.status for call in log.model_calls] == [200, 200, 400]
     # Responses are kept for the life of their trial.
-    with pytest.raises(NotFoundError):
+    with pytest.raises(APIStatusError, match="this trial is closed"):
         await openai.responses.retrieve(second.id)
 
 
