@@ -243,7 +243,8 @@ def costs_agree(walk: Walk) -> None:
     if not walk.is_priced:
         assert not any(label.startswith("cost") for label in rows)
         return
-    planned = plan(*plan_sides([walk.run.run_id], walk.store, None), QueryPlanOptions(queries=(20,)))
+    sides, pairs = plan_sides([walk.run.run_id], walk.store, None)
+    planned = plan(sides, pairs[:1], QueryPlanOptions(queries=(20,)))
     for place, document in enumerate(walk.documents):
         name, totals = document["metadata"]["agent_name"], document["summary"]["totals"]
         prices = walk.run.record.prices_of(name)

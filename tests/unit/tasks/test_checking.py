@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.warm import warm_programs
 
 from trialbed_tasks._checking import check_tasks
 
@@ -41,7 +42,8 @@ def test_tasks_that_cannot_be_solved_or_solve_themselves_are_found(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TRIALBED_STATE_DIR", str(tmp_path / "state"))
     (tmp_path / "orders_to_check.py").write_text(TASKS, encoding="utf-8")
-    count, findings = check_tasks("orders_to_check.py", None)
+    with warm_programs():
+        count, findings = check_tasks("orders_to_check.py", None)
     found = {finding.task: finding.problem for finding in findings}
     assert count == 10
     assert set(found) == {"said", "refused", "never", "bound", "unsolved", "idle", "test"}

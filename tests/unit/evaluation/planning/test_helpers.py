@@ -16,17 +16,12 @@ from trialbed_evaluation.planning.command import print_plan
 
 TRIALS, QUERIES = 80, 40
 
+pytestmark = pytest.mark.usefixtures("few_drawings")
+
 
 def used(role: Any, model: str, *, requests: int = 80, cached: int = 0, cost: float | None = None) -> HelperUse:
     usage = Usage(prompt_tokens=90 * requests, completion_tokens=10 * requests)
     return HelperUse(role=role, model=model, requests=requests, cached=cached, usage=usage, cost=cost)
-
-
-@pytest.fixture(autouse=True)
-def few_drawings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing here is about powers, for which hundreds of comparisons are drawn."""
-    monkeypatch.setattr("trialbed_evaluation.planning._power.GUESSES", (10, 10, 10, 10))
-    monkeypatch.setattr("trialbed_evaluation.planning._power.SIGNS", 19)
 
 
 @pytest.fixture

@@ -142,11 +142,13 @@ def test_five_queries_that_all_differ_by_the_same_are_planned_in_ranges(
     (row,) = [line for line in printed.splitlines() if line.split()[:1] == ["100"]]
     low, high = re.findall(r"[0-9.]+", row)[1:3]
     assert float(low) < 0.8 * float(high)
-    (pair,) = plan(*plan_sides(values, None, None), QueryPlanOptions(difference=0.9)).pilots
+    options = QueryPlanOptions(queries=(100,), difference=0.9)
+    (pair,) = plan(*plan_sides(values, None, None), options).pilots
     (needed,) = pair.needed
     assert (needed.queries_low or 0) <= (needed.queries or 0) <= (needed.queries_high or 0)
 
 
+@pytest.mark.usefixtures("few_drawings")
 def test_a_pilot_of_several_models_is_planned_as_a_run_of_it_compares(write: Any) -> None:
     """Frameworks under one model with each other, and models under the baseline."""
     labels = [f"{framework}@{model}" for framework in ("reference", "langgraph") for model in ("a", "b")]
@@ -160,6 +162,7 @@ def test_a_pilot_of_several_models_is_planned_as_a_run_of_it_compares(write: Any
     assert [(pair.baseline, pair.candidate) for pair in planned.pilots] == [(one.name, two.name) for one, two in pairs]
 
 
+@pytest.mark.usefixtures("few_drawings")
 def test_a_plan_says_what_a_run_costs_at_the_pilots_prices_or_at_others(write: Any) -> None:
     scores = {"total_tokens": 110, "prompt_tokens": 100, "completion_tokens": 10}
     found = {query: {"sopr_score": query % 2, "cost": 0.5, **scores} for query in range(1, 41)}
@@ -172,6 +175,7 @@ def test_a_plan_says_what_a_run_costs_at_the_pilots_prices_or_at_others(write: A
     assert elsewhere.cost(1, 1) == pytest.approx(2 * (100 * 1 + 10 * 10) / 1e6)
 
 
+@pytest.mark.usefixtures("few_drawings")
 def test_each_model_of_a_plan_has_the_price_of_its_name(write: Any) -> None:
     scores = {"sopr_score": 1, "total_tokens": 110, "prompt_tokens": 100, "completion_tokens": 10}
     written = [write(f"reference@{name}", {1: scores, 2: scores}, model=name) for name in ("small", "large")]
@@ -183,6 +187,7 @@ def test_each_model_of_a_plan_has_the_price_of_its_name(write: Any) -> None:
         plan(sides, pairs, QueryPlanOptions(prices={"larg": read_prices("1,1")}))
 
 
+@pytest.mark.usefixtures("few_drawings")
 def test_a_run_of_which_one_side_has_no_price_has_none(write: Any) -> None:
     found = {query: {"sopr_score": query % 2, "cost": 0.5} for query in range(1, 41)}
     other = {query: {"sopr_score": 1} for query in range(1, 41)}
@@ -190,6 +195,7 @@ def test_a_run_of_which_one_side_has_no_price_has_none(write: Any) -> None:
     assert plan(sides, pairs, QueryPlanOptions(queries=(20,))).cost(20, 1) is None
 
 
+@pytest.mark.usefixtures("few_drawings")
 def test_without_two_sides_the_worst_case_is_planned(write: Any) -> None:
     nothing = plan(*plan_sides((), None, None), QueryPlanOptions(queries=(20,)))
     assert nothing.pilots[0].changed == 1
@@ -202,6 +208,7 @@ def test_without_two_sides_the_worst_case_is_planned(write: Any) -> None:
     assert one.pilots == nothing.pilots
 
 
+@pytest.mark.usefixtures("few_drawings")
 def test_a_pilot_that_says_nothing_is_refused(write: Any) -> None:
     values = [str(write(name, {1: {"sopr_score": 1}})) for name in ("a", "b")]
     sides, pairs = plan_sides(values, None, None)
