@@ -45,11 +45,10 @@ def main() -> int:
         followed = json.loads(_bench(folder, "replay", "latest", "--json"))
         with open_store(str(next(Path(folder).rglob("trialbed.db")))) as store:
             trials = list(store.run("latest").trials())
+            by_label = {label: [trial for trial in trials if trial.key.framework == label] for label in _labels(trials)}
+            recorded = sum(_print(label, own) for label, own in by_label.items())
+            other = [trial.key for trial in trials if not _is_recorded(trial)]
     left = [trial for trial in followed if trial["left_at"] is not None]
-    recorded = sum(
-        _print(label, [trial for trial in trials if trial.key.framework == label]) for label in _labels(trials)
-    )
-    other = [trial.key for trial in trials if not _is_recorded(trial)]
     print(
         f"{len(followed) - len(left)} of {len(followed)} trials follow the recording, {len(other)} with other answers"
     )

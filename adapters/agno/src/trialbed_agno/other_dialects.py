@@ -21,7 +21,7 @@ class MessagesAgent(NativeAgent):
     def chat_model(self) -> Any:
         """The trial's model, with the sampling settings that were given; Messages have no seed."""
         endpoint = self.endpoint
-        bound = {} if endpoint.max_tokens is None else {"max_tokens": endpoint.max_tokens}
+        bound: dict[str, Any] = {} if endpoint.max_tokens is None else {"max_tokens": endpoint.max_tokens}
         return Claude(
             id=endpoint.model,
             api_key=endpoint.api_key,
