@@ -156,7 +156,7 @@ def run_config(
 
 
 def _told_as(options: RunOptions, model: ModelInfo) -> str | None:
-    """The name that frameworks are told, where it is not the usual one."""
+    """The name that frameworks are given, where it is not the usual one."""
     usual = COMMON_NAME if options.base_url is None else options.model
     told = model.told_name or options.model
     return None if told == usual else told

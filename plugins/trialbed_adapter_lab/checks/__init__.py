@@ -16,7 +16,6 @@ from trialbed_adapter_lab.checks import (
     schemas,
     sizes,
 )
-from trialbed_adapter_lab.checks._expectations import expect, shorten, show
 from trialbed_adapter_lab.conformance import Check
 
 THEMES = (
@@ -48,4 +47,4 @@ CHECKS: tuple[Check, ...] = tuple(
 )
 """Every check, in the order in which they are run: invariants after all whose trials they look at, contacts last."""
 
-__all__ = ["CHECKS", "THEMES", "checks_of", "expect", "shorten", "show"]
+__all__ = ["CHECKS", "THEMES", "checks_of"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from trialbed.cli.completion import completes
-from trialbed.cli.options import json_option, plain_option
+from trialbed.cli.options import FOLDER, json_option, plain_option
 from trialbed.cli.stored import print_json
 
 KINDS = ("scorer", "judge", "selector", "dataset", "simulator", "model", "executor")
@@ -16,6 +18,7 @@ Examples:
   bench plugin check ./scorer.py
   bench plugin check ./judge.py:Mine
   bench plugin check llm --kind judge
+  bench plugin new scorer my-scores
 """
 
 
@@ -27,10 +30,40 @@ def _check_names() -> list[str]:
 
 @click.group("plugin", epilog=EPILOG)
 def command() -> None:
-    """Check plugins against their contracts.
+    """Start plugins, and check them against their contracts.
 
     `bench plugins` lists what is installed, and `bench adapter` is for adapters of frameworks.
     """
+
+
+@command.command("new", epilog="Example: bench plugin new judge strict")
+@click.argument("kind", type=click.Choice(KINDS))
+@click.argument("name")
+@plain_option(
+    "--output",
+    type=FOLDER,
+    default=Path(),
+    help="Folder in which to create the package's folder. [default: the working directory]",
+)
+@json_option
+def new(kind: str, name: str, output: Path, as_json: bool) -> None:
+    """Start a package for a plugin of a kind.
+
+    The package works as it is, with tests, a tox.ini for the newest and the oldest releases, and a workflow for CI.
+    NAME is the plugin's: lower-case letters, digits and dashes. The package is called trialbed-NAME.
+    """
+    from trialbed_adapter_lab.scaffolding import MARK, plugin_steps, write_plugin
+
+    files = write_plugin(kind, name, output)
+    folder = output / files[0].parts[0]
+    steps = plugin_steps(kind, name, folder)
+    if as_json:
+        print_json({"folder": str(folder), "files": [str(output / file) for file in files], "next": steps})
+        return
+    click.echo(f"Created {folder}. It works as it is:\n")
+    for step in steps:
+        click.echo(f"  {step}")
+    click.echo(f"\nThen put in your own code wherever the source says {MARK}.")
 
 
 @command.command("check", epilog=EPILOG)

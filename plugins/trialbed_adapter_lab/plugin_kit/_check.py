@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,12 +11,15 @@ from typing import Any
 
 from trialbed.own_thread import OwnLoop, StuckCode, do_alone
 from trialbed.tracebacks import own_line
-from trialbed_adapter_lab.checks import shorten, show
 from trialbed_adapter_lab.conformance import Level
 from trialbed_adapter_lab.errors import CheckFailed
 
 SECONDS = 10.0
 """That one call of a plugin may take."""
+
+
+SHOWN = 300
+"""Characters of a value that a message shows."""
 
 
 class NotChecked(Exception):
@@ -117,6 +121,30 @@ def may(*, reason: str, hint: str) -> Callable[[Procedure], PluginCheck]:
 def _check(level: Level, reason: str, hint: str, run: Procedure) -> PluginCheck:
     summary = (run.__doc__ or "").partition("\n")[0]
     return PluginCheck(run.__name__, level, summary, reason, hint, run)
+
+
+def show(value: Any) -> str:
+    """Return a value as JSON, shortened."""
+    return shorten(json.dumps(value, ensure_ascii=False, default=repr))
+
+
+def shorten(text: str) -> str:
+    """Return the beginning and the end of a text."""
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 60]} … {text[-40:]} ({len(text)} characters)"
+
+
+def expect(right: bool, expected: str, seen: Any) -> None:
+    """Fail unless the condition holds.
+
+    Args:
+        expected: in words.
+        seen: in words, or any value.
+
+    Raises:
+        CheckFailed: with both, the seen one shortened.
+    """
+    if not right:
+        raise CheckFailed(f"expected {expected}; seen: {shorten(seen) if isinstance(seen, str) else show(seen)}")
 
 
 def expect_kind(what: str, value: Any, kind: type) -> None:

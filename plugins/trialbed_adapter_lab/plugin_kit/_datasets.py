@@ -13,8 +13,7 @@ from trialbed.drivers import list_drivers
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Api, Query
 from trialbed.settings import data_dir
-from trialbed_adapter_lab.checks import expect
-from trialbed_adapter_lab.plugin_kit._check import NotChecked, PluginSubject, expect_kind, may, must
+from trialbed_adapter_lab.plugin_kit._check import NotChecked, PluginSubject, expect, expect_kind, may, must
 
 UNKNOWN = "no-such-test-set"
 SHOWN = 3

@@ -17,10 +17,9 @@ from trialbed.engine import new_trial_token
 from trialbed.errors import DriverError
 from trialbed.files import temporary_folder
 from trialbed.records import FrameworkInfo, Limits, Outcome, TrialKey, TrialSpec
-from trialbed_adapter_lab.checks import expect
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.hostile import install_hostile_adapter
-from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect_kind, must
+from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect, expect_kind, must
 from trialbed_adapter_lab.plugin_kit._samples import ENDPOINT
 
 AGENT = "hostile"

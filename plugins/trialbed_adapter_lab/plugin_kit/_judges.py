@@ -9,9 +9,8 @@ from typing import Any, cast
 from trialbed.contracts import STATUS_VALUES, Candidate, Judge, Preference, Verdict
 from trialbed.errors import JudgeError, ModelFailed
 from trialbed.scoring import ScoreContext
-from trialbed_adapter_lab.checks import expect, show
 from trialbed_adapter_lab.errors import CheckFailed
-from trialbed_adapter_lab.plugin_kit._check import NotChecked, PluginSubject, expect_kind, may, must
+from trialbed_adapter_lab.plugin_kit._check import NotChecked, PluginSubject, expect, expect_kind, may, must, show
 from trialbed_adapter_lab.plugin_kit._samples import ENDPOINT, model_that_says, sample_trials
 
 CLOSE = 1e-9

@@ -20,9 +20,8 @@ from trialbed.errors import TrialbedError, UsageError
 from trialbed.records import TrialRegistration
 from trialbed.settings import RunSettings
 from trialbed.wire.dialects import CHAT, dialect
-from trialbed_adapter_lab.checks import expect, show
 from trialbed_adapter_lab.errors import CheckFailed
-from trialbed_adapter_lab.plugin_kit._check import NotChecked, PluginSubject, expect_kind, may, must
+from trialbed_adapter_lab.plugin_kit._check import NotChecked, PluginSubject, expect, expect_kind, may, must, show
 from trialbed_adapter_lab.plugin_kit._samples import sample_queries
 
 MOST = 20

@@ -13,9 +13,8 @@ from trialbed.installed import offers
 from trialbed.plugins import GROUP, described_scores, empty_manager, register
 from trialbed.records import Score, ScoreDescription
 from trialbed.scoring import ScoreContext
-from trialbed_adapter_lab.checks import expect, show
 from trialbed_adapter_lab.errors import CheckFailed
-from trialbed_adapter_lab.plugin_kit._check import NotChecked, PluginSubject, expect_kind, may, must
+from trialbed_adapter_lab.plugin_kit._check import NotChecked, PluginSubject, expect, expect_kind, may, must, show
 from trialbed_adapter_lab.plugin_kit._samples import sample_trials
 
 

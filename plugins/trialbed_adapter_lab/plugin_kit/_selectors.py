@@ -9,8 +9,7 @@ from trialbed.catalogs import ApiCatalog
 from trialbed.contracts import ToolSelector
 from trialbed.errors import UsageError
 from trialbed.records import Api, ApiRef, Query
-from trialbed_adapter_lab.checks import expect, show
-from trialbed_adapter_lab.plugin_kit._check import NotChecked, PluginSubject, expect_kind, may, must
+from trialbed_adapter_lab.plugin_kit._check import NotChecked, PluginSubject, expect, expect_kind, may, must, show
 from trialbed_adapter_lab.plugin_kit._samples import STRANGE, model_that_says, sample_dataset, sample_queries
 
 REPLY = "[1, 2]"

@@ -11,9 +11,8 @@ from trialbed.contracts import ApiRefused, Simulation, Simulator, World
 from trialbed.errors import SimulationError
 from trialbed.own_thread import StuckCode
 from trialbed.records import Api, Json
-from trialbed_adapter_lab.checks import expect, show
 from trialbed_adapter_lab.errors import CheckFailed
-from trialbed_adapter_lab.plugin_kit._check import NotChecked, PluginSubject, expect_kind, must
+from trialbed_adapter_lab.plugin_kit._check import NotChecked, PluginSubject, expect, expect_kind, must, show
 from trialbed_adapter_lab.plugin_kit._samples import STRANGE, model_that_says, sample_queries
 
 WRONG: tuple[dict[str, Json], ...] = (

@@ -50,16 +50,19 @@ class AdapterNames:
         return TEMPLATE_WORDS.sub(lambda found: words[found[0]], text)
 
 
-def adapter_names(framework: str) -> AdapterNames:
-    """Return the names for a framework.
+def adapter_names(framework: str, what: str = "framework") -> AdapterNames:
+    """Return the names for a framework, or for a plugin of another kind.
+
+    Args:
+        what: the name is for; for the error's text.
 
     Raises:
-        UsageError: the name cannot be a framework's; suggests one that can.
+        UsageError: the name cannot be that; suggests one that can.
     """
     if FORM.fullmatch(framework) and not framework.startswith(PREFIX) and len(framework) <= LONGEST:
         return AdapterNames(framework)
     raise UsageError(
-        f"{framework!r} cannot be a framework's name: it must be lower-case letters, digits and single dashes, begin "
+        f"{framework!r} cannot be a {what}'s name: it must be lower-case letters, digits and single dashes, begin "
         f"with a letter, have at most {LONGEST} characters, and not begin with {PREFIX!r}, which is added"
         f"{_suggestion(framework)}"
     )

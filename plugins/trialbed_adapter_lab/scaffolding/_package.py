@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from trialbed.errors import UsageError
@@ -22,8 +23,27 @@ def write_package(names: AdapterNames, parent: Path) -> list[Path]:
     Raises:
         UsageError: the folder exists or cannot be made; nothing is left behind.
     """
-    folder = parent / names.distribution
-    files = list(template_files())
+    files = [
+        (Path(names.put_into(str(path))), names.put_into(content.decode()).encode())
+        for path, content in template_files()
+    ]
+    return write_files(names.distribution, parent, files)
+
+
+def write_files(name: str, parent: Path, files: Sequence[tuple[Path, bytes]]) -> list[Path]:
+    """Write files into a new folder.
+
+    Args:
+        name: of the folder in ``parent``.
+        files: path in the folder and content.
+
+    Returns:
+        The files, relative to ``parent``.
+
+    Raises:
+        UsageError: the folder exists or cannot be made; nothing is left behind.
+    """
+    folder = parent / name
     try:
         parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir()
@@ -34,16 +54,15 @@ def write_package(names: AdapterNames, parent: Path) -> list[Path]:
     except OSError as error:
         raise _not_written(folder, error) from error
     try:
-        return [_write(names, path, content, folder).relative_to(parent) for path, content in files]
+        return [_write(folder / path, content).relative_to(parent) for path, content in files]
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise _not_written(folder, error) from error
 
 
-def _write(names: AdapterNames, path: Path, content: bytes, folder: Path) -> Path:
-    target = folder / names.put_into(str(path))
+def _write(target: Path, content: bytes) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(names.put_into(content.decode()).encode())
+    target.write_bytes(content)
     return target
 
 

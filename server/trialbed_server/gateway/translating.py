@@ -94,7 +94,7 @@ def _goals(upstream: Upstream, model: str, own: str) -> list[Dialect]:
 
 def _translate_for(request: ProxiedRequest, goal: Dialect) -> ProxiedRequest:
     document = translate_request(request.read, goal.NAME)
-    # The body has the model's own name already, in place of the one that the framework was told.
+    # The body has the model's own name already, in place of the one that the framework was given.
     document["model"] = json.loads(request.body).get("model", request.read.model)
     headers: list[Header] = [header for header in request.headers if header[0].lower().startswith(KEPT)]
     headers += [(name.encode(), value.encode()) for name, value in goal.HEADERS.items()]

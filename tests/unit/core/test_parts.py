@@ -13,9 +13,9 @@ PARTS = {
         "harness": ("errors",),
         "checks": ("conformance", "differences", "errors", "harness"),
         "fidelity": ("differences", "errors", "harness"),
-        "scaffolding": (),
+        "scaffolding": ("plugin_kit",),  # the template of a plugin's tests
         "hostile": (),
-        "plugin_kit": ("checks", "conformance", "errors", "hostile"),
+        "plugin_kit": ("conformance", "errors", "hostile"),
         "cli": ("", "conformance", "hostile", "plugin_kit", "scaffolding"),
     },
     "trialbed_adapter_lab.fidelity": {

@@ -55,6 +55,7 @@ PRINTS_A_RESULT = (
     "plan",
     "plan-verify",
     "plugin check",
+    "plugin new",
     "plugins",
     "rank",
     "record",

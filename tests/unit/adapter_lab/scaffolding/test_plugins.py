@@ -1,0 +1,48 @@
+"""Packages for plugins: complete, named throughout, and refused where their folder exists."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from trialbed.errors import UsageError
+from trialbed_adapter_lab.plugin_kit import KINDS
+from trialbed_adapter_lab.scaffolding import PLUGIN_TEMPLATES, write_plugin
+
+
+def test_every_kind_that_can_be_checked_can_be_started() -> None:
+    assert {word: template.kind for word, template in PLUGIN_TEMPLATES.items()} == KINDS
+
+
+@pytest.mark.parametrize("word", PLUGIN_TEMPLATES)
+def test_a_package_has_tests_tox_and_a_workflow_and_no_word_of_the_template(word: str, tmp_path: Path) -> None:
+    files = [path.relative_to("trialbed-my-thing").as_posix() for path in write_plugin(word, "my-thing", tmp_path)]
+    assert files == sorted(files)
+    assert {*files} == {
+        ".github/workflows/test.yml",
+        ".gitignore",
+        "README.md",
+        "pyproject.toml",
+        "src/trialbed_my_thing/__init__.py",
+        "src/trialbed_my_thing/py.typed",
+        "tests/test_conformance.py",
+        "tox.ini",
+    }
+    texts = {name: (tmp_path / "trialbed-my-thing" / name).read_text() for name in files}
+    for text in texts.values():
+        assert not any(left in text for left in ("new-", "NewPlugin", "new_plugin"))
+    compile(texts["src/trialbed_my_thing/__init__.py"], "plugin", "exec")
+    (points,) = tomllib.loads(texts["pyproject.toml"])["project"]["entry-points"].values()
+    module, _, attribute = points["my-thing"].partition(":")
+    assert module == "trialbed_my_thing"
+    assert not attribute or f"class {attribute}(" in texts["src/trialbed_my_thing/__init__.py"]
+
+
+def test_a_folder_that_exists_and_a_wrong_name_are_refused(tmp_path: Path) -> None:
+    write_plugin("judge", "mine", tmp_path)
+    with pytest.raises(UsageError, match="trialbed-mine already exists"):
+        write_plugin("judge", "mine", tmp_path)
+    with pytest.raises(UsageError, match=r"'Mine' cannot be a plugin's name: .* try 'mine'"):
+        write_plugin("judge", "Mine", tmp_path)
