@@ -59,6 +59,12 @@ async def test_a_translated_request_is_marked(get: Any) -> None:
     assert "requests were put to the model in another dialect, as its endpoint does not speak" in run
 
 
+async def test_the_first_visit_of_a_run_shows_the_differences_that_later_ones_show(get: Any) -> None:
+    first, second = [(await get(f"/runs/{NEW}")).text for _ in range(2)]
+    assert first == second
+    assert "Differences to reference" in first.partition("<h2>By how much</h2>")[2].partition("<h2>Settings</h2>")[0]
+
+
 async def test_every_link_leads_somewhere(get: Any) -> None:
     todo, seen = ["/"], set()
     while todo:
