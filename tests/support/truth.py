@@ -212,6 +212,13 @@ OPENAI_AGENTS: Mapping[str, Declared] = {
 }
 
 DECLARED: Mapping[str, Mapping[str, Declared]] = {
+    "smolagents:native": dict.fromkeys(
+        POLICIES,
+        Declared(
+            "smolagents refuses tools whose names are no identifiers, before its first request; every query offers one",
+            {**FAILED, "error": "agent", "turns": 0, "calls": 0, "sent": 0, "invalid": 0, "lost": 0},
+        ),
+    ),
     "agent-framework:native": {
         "wrong-args": Declared(
             "the Agent Framework calls no Api with wrong arguments; after three turns of them the model may call none",

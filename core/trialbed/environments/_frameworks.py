@@ -54,9 +54,11 @@ PACKAGES = {
     "agno": ("agno",),
     "autogen": ("autogen-agentchat", "autogen-core", "autogen-ext"),
     "crewai": ("crewai",),
+    "google-adk": ("google-adk",),
     "langgraph": ("langgraph",),
     "openai-agents": ("openai-agents",),
     "pydantic-ai": ("pydantic-ai-slim",),
+    "smolagents": ("smolagents",),
 }
 """The same for frameworks whose adapters are published with Trialbed, where the adapter is not installed here."""
 

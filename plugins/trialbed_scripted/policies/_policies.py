@@ -231,9 +231,11 @@ def _is_error(text: str) -> bool:
 
 
 def _unquote(text: str) -> str:
-    """Read a text that a framework wrote as JSON once more; leave any other as it is."""
+    """Read a text that a framework wrote as JSON once more, or as an object's ``result``; leave any other as it is."""
     try:
-        inner = json.loads(text) if text.startswith('"') else text
-    except ValueError:
+        inner = json.loads(text) if text.startswith(('"', '{"result"')) else text
+    except (ValueError, RecursionError):
         return text
+    if isinstance(inner, dict) and list(inner) == ["result"]:
+        inner = inner["result"]
     return inner if isinstance(inner, str) else text

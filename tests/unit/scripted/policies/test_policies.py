@@ -144,10 +144,11 @@ def test_errors_are_no_evidence_and_content_in_parts_is_read() -> None:
         {"role": "tool", "content": "Error: nothing here 12345"},
         {"role": "tool", "content": '{"error": [{"input": "12345"}]}'},
         {"role": "tool", "content": [{"type": "text", "text": '{"a": "kept value"}'}]},
+        {"role": "tool", "content": json.dumps({"result": '{"b": "wrapped value", "c": "other one"}'})},
         {"role": "user", "content": "not a tool"},
     ]
     text = POLICIES["gold"](PolicyInput((), Tools((), ()), tuple(map(read_message, messages)))).text
-    assert "kept value" in text
+    assert "kept value; wrapped value; other one" in text
     assert "12345" not in text
 
 

@@ -1,0 +1,55 @@
+"""Reads the events of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from google.adk.events import Event
+from google.genai import types
+
+from trialbed import Usage
+
+LIMIT = "LlmCallsLimitExceededError"
+"""The code of the event before ADK raises this error, which is no message of the model's."""
+
+
+def made_calls(events: Sequence[Event]) -> Iterator[tuple[types.FunctionCall, str]]:
+    """The calls that have a result, in the model's order, each with its result as text."""
+    asked: list[types.FunctionCall] = []
+    for event in events:
+        asked = event.get_function_calls() or asked
+        returned = event.get_function_responses()
+        for call in asked if returned else ():
+            # Ids may be equal, and results are in the order of their calls.
+            place = next((place for place, one in enumerate(returned) if one.id == call.id), None)
+            if place is not None:
+                response: Mapping[str, Any] = returned.pop(place).response or {}
+                if "result" in response:
+                    yield call, str(response["result"])
+
+
+def answers(events: Sequence[Event]) -> list[Event]:
+    """The events that are messages of the model's, also those that ADK could not use."""
+    return [
+        event
+        for event in events
+        if event.author != "user" and not event.get_function_responses() and event.error_code != LIMIT
+    ]
+
+
+def final_text(events: Sequence[Event]) -> str:
+    """The text of the last message."""
+    content = answers(events)[-1].content if answers(events) else None
+    return "".join(part.text for part in (content.parts if content else None) or () if part.text)
+
+
+def claimed_usage(events: Sequence[Event]) -> Usage | None:
+    """The tokens of all messages; None if one of them came without."""
+    total = Usage()
+    for event in answers(events):
+        spent = event.usage_metadata
+        if spent is None or spent.prompt_token_count is None:
+            return None
+        total += Usage(prompt_tokens=spent.prompt_token_count, completion_tokens=spent.candidates_token_count or 0)
+    return total

@@ -1,0 +1,101 @@
+"""Google's Agent Development Kit as its documentation teaches it, for one agent that answers one question with tools.
+
+From google-adk 2.13.0 and its documentation, https://adk.dev/; docs/reference/frameworks/google-adk.md says why, where
+that offers several ways.
+
+* Agent and instruction: "LLM agents", ``Agent(name=, model=, instruction=, tools=)``.
+* The run: "Runtime", ``InMemoryRunner``, a session, and the events of ``run_async``.
+* Tools: "Custom tools", a ``BaseTool`` whose declaration has the JSON Schema, as ADK's own tools from MCP have it.
+* Model: ADK's class for "any OpenAI-compatible backend", ``OpenAILlm``, by its docstring.
+* Sampling: "LLM agents", ``generate_content_config``, each only where it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+from google.adk import Agent
+from google.adk.events import Event
+from google.adk.integrations.openai import OpenAILlm
+from google.adk.runners import InMemoryRunner
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.tool_context import ToolContext
+from google.genai import types
+from openai import AsyncOpenAI
+
+from trialbed import Answer, BaseAgent, ClaimedCall, Deviation, Tool, finish_of
+from trialbed_google_adk._reading import answers, claimed_usage, final_text, made_calls
+
+
+class NativeAgent(BaseAgent):
+    """One ``google.adk.Agent`` per trial."""
+
+    contract = "3"
+    deviations = (Deviation(check="seed_is_sent", text="takes a seed, and does not send it to such endpoints"),)
+
+    @classmethod
+    def framework_version(cls) -> str:
+        """ADK's version."""
+        return version("google-adk")
+
+    def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
+        """Build the agent."""
+        endpoint = self.endpoint
+        self._apis = {tool.name: tool.api for tool in tools}
+        self._client = AsyncOpenAI(base_url=endpoint.base_url, api_key=endpoint.api_key)
+        agent = Agent(
+            name="assistant",
+            model=OpenAILlm(model=endpoint.model, client=self._client),
+            instruction=self.system_prompt,
+            tools=[ApiTool(tool) for tool in tools],
+            generate_content_config=types.GenerateContentConfig(
+                temperature=endpoint.temperature, max_output_tokens=endpoint.max_tokens, seed=endpoint.seed
+            ),
+        )
+        self._runner = InMemoryRunner(agent=agent, app_name="trial")
+
+    async def answer(self, query: str) -> Answer:
+        """Run the agent; what ADK raises is raised."""
+        session = await self._runner.session_service.create_session(app_name="trial", user_id="user")
+        message = types.UserContent(query)
+        run = self._runner.run_async(user_id="user", session_id=session.id, new_message=message)
+        return self._read([event async for event in run])
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._runner.close()
+        await self._client.close()
+
+    def _read(self, events: Sequence[Event]) -> Answer:
+        text = final_text(events)
+        calls = (
+            ClaimedCall(name=name, api=self._apis[name], arguments=call.args or {}, response=result)
+            for call, result in made_calls(events)
+            if (name := str(call.name)) in self._apis
+        )
+        return Answer(
+            final_answer=text,
+            calls=tuple(calls),
+            finish=finish_of(text),
+            usage=claimed_usage(events),
+            model_turns=len(answers(events)),
+        )
+
+
+class ApiTool(BaseTool):
+    """A tool of ADK for one of the trial's."""
+
+    def __init__(self, tool: Tool) -> None:
+        super().__init__(name=tool.name, description=tool.description)
+        self._tool = tool
+
+    def _get_declaration(self) -> types.FunctionDeclaration:
+        return types.FunctionDeclaration(
+            name=self.name, description=self.description, parameters_json_schema=dict(self._tool.parameters)
+        )
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> str:  # noqa: ARG002 - ADK's names
+        """Call the Api."""
+        return await self._tool.ainvoke(args)

@@ -1,0 +1,20 @@
+"""The conformance checks of both profiles of Google ADK."""
+
+from __future__ import annotations
+
+from support.adapters import ControlledTests, NativeTests
+
+from trialbed_adapter_lab.testing import AdapterConformance
+
+
+class TestControlled(ControlledTests, AdapterConformance):
+    """The checks, less the deviations that the profile declares."""
+
+    framework = "google-adk:controlled"
+
+
+class TestNative(NativeTests, AdapterConformance):
+    """The same for the native profile, where what the framework does by itself is a finding."""
+
+    framework = "google-adk:native"
+    package = "trialbed_google_adk"

@@ -1,0 +1,32 @@
+"""Reads the memory of an agent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from smolagents import ActionStep, ToolCallingAgent
+
+from trialbed import Usage
+
+
+def action_steps(agent: ToolCallingAgent) -> list[ActionStep]:
+    """The steps in which the model was asked."""
+    return [step for step in agent.memory.steps if isinstance(step, ActionStep)]
+
+
+def asked_calls(step: ActionStep) -> Iterator[Any]:
+    """The calls of a step; of several with one id, smolagents takes the last alone."""
+    message = step.model_output_message
+    yield from {call.id: call for call in (message.tool_calls if message else None) or ()}.values()
+
+
+def claimed_usage(steps: Sequence[ActionStep]) -> Usage | None:
+    """The tokens of all steps; None if one of them came without."""
+    total = Usage()
+    for step in steps:
+        spent = step.token_usage
+        if spent is None:
+            return None
+        total += Usage(prompt_tokens=spent.input_tokens, completion_tokens=spent.output_tokens)
+    return total

@@ -1,0 +1,87 @@
+"""The model: smolagents' class for one, with the trial's conversation in the place of its own messages."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import openai
+from openai.types.chat import ChatCompletion
+from smolagents import ChatMessage, MessageRole, Model, TokenUsage
+from smolagents.models import ChatMessageToolCall, ChatMessageToolCallFunction
+
+from trialbed import ControlledChat, Limits, ModelEndpoint, ModelFailed, tls_for
+
+FINAL = "final_answer"
+"""The tool that ends a run of smolagents; a message without calls is a call of it."""
+
+
+class TrialModel(Model):
+    """A model that is asked the trial's requests, whatever smolagents would ask.
+
+    Attributes:
+        names: name of a tool -> the one that smolagents has for it, which has to be an identifier.
+        failure: what ended the run, which smolagents wraps in an error of its own.
+    """
+
+    def __init__(self, chat: ControlledChat, endpoint: ModelEndpoint, limits: Limits, names: dict[str, str]) -> None:
+        super().__init__(model_id=endpoint.model)
+        self.names = names
+        self.failure: ModelFailed | None = None
+        self._chat = chat
+        self._client = openai.OpenAI(
+            base_url=endpoint.base_url,
+            api_key=endpoint.api_key,
+            max_retries=0,
+            timeout=limits.request_timeout,
+            http_client=openai.DefaultHttpxClient(timeout=limits.request_timeout, verify=tls_for(endpoint.base_url)),
+        )
+
+    def generate(self, *_: Any, **__: Any) -> ChatMessage:
+        """Ask the model; past the last turn, answer nothing.
+
+        Raises:
+            ModelFailed: there is no completion.
+        """
+        if self._chat.is_over:
+            return ChatMessage(role=MessageRole.ASSISTANT, content=self._message(self._chat.last_word()).get("content"))
+        try:
+            completion = self._chat.reply(self._ask())
+        except ModelFailed as failure:
+            self.failure = failure
+            raise
+        message, usage = self._message(completion), completion["usage"]
+        calls = [self._call(**call) for call in message.get("tool_calls", ())]
+        end = ChatMessageToolCallFunction(name=FINAL, arguments={"answer": message["content"] or ""})
+        return ChatMessage(
+            role=MessageRole.ASSISTANT,
+            content=message["content"],
+            tool_calls=calls or [ChatMessageToolCall(function=end, id=FINAL, type="function")],
+            token_usage=usage and TokenUsage(usage["prompt_tokens"], usage["completion_tokens"]),
+        )
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _ask(self) -> Any:
+        try:
+            answered = self._client.post("/chat/completions", cast_to=ChatCompletion, body=self._chat.request({}))
+        except (openai.APIError, json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise ModelFailed(f"{type(error).__name__}: {error}") from error
+        return answered.model_dump(warnings=False) if isinstance(answered, ChatCompletion) else answered
+
+    def _call(self, id: str, function: dict[str, str], **_: Any) -> ChatMessageToolCall:  # noqa: A002 - the wire's word
+        name = self.names.get(function["name"], UNKNOWN)
+        arguments = json.loads(function["arguments"])
+        return ChatMessageToolCall(
+            function=ChatMessageToolCallFunction(name=name, arguments=arguments), id=id, type="function"
+        )
+
+    def _message(self, completion: dict[str, Any]) -> dict[str, Any]:
+        message: dict[str, Any] = completion["choices"][0]["message"]
+        return message
+
+
+UNKNOWN = "unknown_tool"
+"""The tool of smolagents for the calls of tools that are not offered."""

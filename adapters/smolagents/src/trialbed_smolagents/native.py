@@ -1,0 +1,110 @@
+"""smolagents as its documentation teaches it, for one agent that answers one question with tools.
+
+From smolagents 1.26.0 and its documentation, https://huggingface.co/docs/smolagents;
+docs/reference/frameworks/smolagents.md says why, where that offers several ways.
+
+* Agent and run: "Agents - Guided tour", ``ToolCallingAgent(tools, model)`` and ``agent.run(task)``; ``instructions``.
+* Tools: "Tools", a subclass of ``Tool`` with ``name``, ``description``, ``inputs``, ``output_type`` and ``forward``.
+  A schema has no place in it but for its properties, each with a type and a description.
+* Model: "Models", ``OpenAIModel`` with the endpoint, and the sampling as further arguments, each only where given.
+* No panels on standard output, where Trialbed's worker speaks: ``verbosity_level``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from typing import Any, ClassVar
+
+from smolagents import LogLevel, OpenAIModel, ToolCallingAgent
+from smolagents import Tool as SmolTool
+from smolagents.tools import validate_tool_arguments
+
+from trialbed import Answer, BaseAgent, ClaimedCall, Tool, finish_of
+from trialbed_smolagents._reading import action_steps, asked_calls, claimed_usage
+
+
+class NativeAgent(BaseAgent):
+    """One ``ToolCallingAgent`` per trial, in a thread."""
+
+    contract = "3"
+    finish_tool = "final_answer"
+
+    @classmethod
+    def framework_version(cls) -> str:
+        """The version of smolagents."""
+        return version("smolagents")
+
+    def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
+        """Build the agent."""
+        endpoint = self.endpoint
+        fields = {"temperature": endpoint.temperature, "max_tokens": endpoint.max_tokens, "seed": endpoint.seed}
+        sampling: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
+        self._apis = {tool.name: tool.api for tool in tools}
+        self._model = OpenAIModel(
+            model_id=endpoint.model, api_base=endpoint.base_url, api_key=endpoint.api_key, **sampling
+        )
+        self._agent = ToolCallingAgent(
+            tools=[bind_tool(tool) for tool in tools],
+            model=self._model,
+            instructions=self.system_prompt,
+            verbosity_level=LogLevel.OFF,
+        )
+
+    def answer(self, query: str) -> Answer:
+        """Run the agent; what smolagents raises is raised."""
+        output = self._agent.run(query)
+        text = "" if output is None else str(output)
+        return Answer(
+            final_answer=text,
+            calls=tuple(self._calls()),
+            finish=finish_of(text),
+            usage=claimed_usage(action_steps(self._agent)),
+            model_turns=len(action_steps(self._agent)),
+        )
+
+    def close(self) -> None:
+        """Close the connections, which smolagents does not; a run that was cancelled ends with its next request."""
+        self._model.client.close()
+
+    def _calls(self) -> Iterator[ClaimedCall]:
+        """The calls that smolagents made: those of its tools, with arguments that it takes.
+
+        Its memory drops the calls of a turn of which one failed, and has no result for each of several.
+        """
+        for step in action_steps(self._agent):
+            asked = list(asked_calls(step))
+            for call in asked:
+                name, arguments = call.function.name, call.function.arguments or {}
+                if name in self._apis and _is_taken(self._agent.tools[name], arguments):
+                    told = str(step.observations or "") if len(asked) == 1 else ""
+                    yield ClaimedCall(name=name, api=self._apis[name], arguments=arguments, response=told)
+
+
+def bind_tool(tool: Tool) -> SmolTool:
+    """A tool of smolagents for one of the trial's."""
+    required = tool.parameters.get("required", [])
+    properties: Mapping[str, Any] = tool.parameters.get("properties", {})
+
+    class ApiTool(SmolTool):
+        skip_forward_signature_validation = True
+        name = tool.name
+        description = tool.description
+        output_type = "any"
+        inputs: ClassVar[dict[str, Any]] = {
+            key: {"type": "any", "description": "", **schema, **({} if key in required else {"nullable": True})}
+            for key, schema in properties.items()
+        }
+
+        def forward(self, **arguments: Any) -> str:
+            return tool.invoke(arguments)
+
+    return ApiTool()
+
+
+def _is_taken(tool: SmolTool, arguments: Any) -> bool:
+    try:
+        validate_tool_arguments(tool, arguments)
+    except (ValueError, TypeError, LookupError):
+        return False
+    return isinstance(arguments, dict)
