@@ -212,6 +212,12 @@ OPENAI_AGENTS: Mapping[str, Declared] = {
 }
 
 DECLARED: Mapping[str, Mapping[str, Declared]] = {
+    "google-adk:native": {
+        "bad-json": Declared(
+            "ADK calls the Api without arguments where they are not JSON",
+            {"calls": lambda shape: shape.calls + 1, "sent": lambda shape: shape.calls},
+        ),
+    },
     "smolagents:native": dict.fromkeys(
         POLICIES,
         Declared(
