@@ -13,6 +13,7 @@ import click
 
 from trialbed.cli.completion import completes, datasets, drivers
 from trialbed.cli.options import Numbers, json_option, plain_option
+from trialbed.cli.plugin_files import DriverOrFile
 from trialbed.cli.setting_options import data_dir_option, setting_option
 
 if TYPE_CHECKING:
@@ -60,8 +61,9 @@ def _asking(command: Any) -> Any:
     "--selector",
     "selectors",
     multiple=True,
+    type=DriverOrFile("selectors"),
     default=("rerank",),
-    metavar="NAME",
+    metavar="NAME|FILE.py:NAME",
     shell_complete=completes(drivers("selectors")),
     help="Selector to measure; repeatable. [default: rerank]",
 )

@@ -15,6 +15,7 @@ import click
 from trialbed.cli import completion
 from trialbed.cli.completion import completes
 from trialbed.cli.options import FILE, SingleOption
+from trialbed.cli.plugin_files import DriverOrFile
 from trialbed.cli.setting_options import JUDGE_SETTINGS
 from trialbed.errors import DataError, UsageError
 from trialbed_evaluation.score._rules import check_used, parse_rules
@@ -78,7 +79,8 @@ def options() -> list[click.Option]:
         ),
         SingleOption(
             ["--judge"],
-            metavar="NAME|MODEL",
+            type=DriverOrFile("judges"),
+            metavar="NAME|MODEL|FILE.py:NAME",
             help="The judge, or the model that answers the steps of metrics.",
             shell_complete=completes(completion.judges),
         ),
