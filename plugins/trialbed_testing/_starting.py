@@ -13,6 +13,10 @@ REQUIREMENTS: Mapping[str, tuple[str, ...]] = {
     "openai": ("openai",),
     "anthropic": ("anthropic",),
     "langgraph": ("langchain", "langchain-openai", "langgraph"),
+    "crewai": ("crewai", "openai"),
+    "autogen": ("autogen-agentchat", "autogen-ext[mcp,openai]"),
+    "openai-agents": ("openai-agents",),
+    "agno": ("agno", "openai"),
 }
 """Framework -> the packages that its agent imports."""
 

@@ -8,7 +8,7 @@ import click
 
 from trialbed.cli.options import FOLDER
 
-FRAMEWORKS = ("openai", "anthropic", "langgraph")
+FRAMEWORKS = ("openai", "anthropic", "langgraph", "crewai", "autogen", "openai-agents", "agno")
 
 EPILOG = """\b
 Examples:

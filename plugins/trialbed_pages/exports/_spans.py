@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trialbed.records import ApiCall, ModelCall, TrialResult
+from trialbed.records import Annotation, ApiCall, ModelCall, TrialResult
 from trialbed.store import StoredRun
 from trialbed.wire import ModelMessage, ModelRequest, recorded_answer, recorded_request
 from trialbed_pages.exports._lines import each_trial
@@ -32,12 +32,14 @@ def trial_spans(run: StoredRun) -> Iterator[dict[str, Any]]:
     """
     resource = {"attributes": _attributes({"service.name": "trialbed", "trialbed.run.id": run.run_id})}
     scope = {"name": "trialbed", "version": run.config.trialbed_version}
+    annotations = run.annotations
     for result in each_trial(run):
-        spans = list(_spans(run, result))
+        key = result.key.framework, result.key.query_id, result.key.repeat
+        spans = list(_spans(run, result, annotations.get(key)))
         yield {"resourceSpans": [{"resource": resource, "scopeSpans": [{"scope": scope, "spans": spans}]}]}
 
 
-def _spans(run: StoredRun, result: TrialResult) -> Iterator[dict[str, Any]]:
+def _spans(run: StoredRun, result: TrialResult, annotation: Annotation | None) -> Iterator[dict[str, Any]]:
     trace = _digest(json.dumps([run.run_id, result.key.model_dump(), result.attempt]), 16)
     root = _digest(f"{trace} agent", 8)
     opened = int(result.outcome.started_at.timestamp() * SECOND)
@@ -48,7 +50,7 @@ def _spans(run: StoredRun, result: TrialResult) -> Iterator[dict[str, Any]]:
         "name": f"invoke_agent {result.key.framework}",
         "kind": INTERNAL,
         **_times(opened, 0.0, result.outcome.wall_time),
-        "attributes": _attributes(_of_trial(run, result)),
+        "attributes": _attributes({**_of_trial(run, result), **_of_person(annotation)}),
         "status": {"code": ERROR, "message": failure.message} if failure else {"code": OK},
     }
     log = int(result.wire.opened_at.timestamp() * SECOND)
@@ -77,6 +79,14 @@ def _of_trial(run: StoredRun, result: TrialResult) -> dict[str, Any]:
         "trialbed.answer": answer.final_answer if answer else None,
         **{f"trialbed.score.{score.name}": score.value for score in result.scores},
     }
+
+
+def _of_person(annotation: Annotation | None) -> dict[str, Any]:
+    """Return the attributes of a person's words on a trial."""
+    if annotation is None:
+        return {}
+    said = annotation.model_dump(mode="json", include={"rating", "note", "correction"})
+    return {f"trialbed.annotation.{name}": value or None for name, value in said.items()}
 
 
 def _chat(model: str, log: int, call: ModelCall) -> dict[str, Any]:

@@ -5,20 +5,26 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 from support.bench import bench_in, own_environment
+from support.distributions import uv
+from support.frameworks import FrameworkEnvironment
 
-pytestmark = pytest.mark.slow(60)
+pytestmark = pytest.mark.slow(150)
 
 
-def outcome(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+def outcome(
+    folder: Path, *options: str, python: Path = Path(sys.executable), **variables: str
+) -> subprocess.CompletedProcess[str]:
+    own = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "TRIALBED_STATE_DIR": str(folder / "state"), **variables}
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "trialbed_testing.plugin", *options],
+        [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "trialbed_testing.plugin", *options],
         cwd=folder,
-        env=own_environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", TRIALBED_STATE_DIR=str(folder / "state")),
+        env=own_environment(**own),
         capture_output=True,
         text=True,
         check=False,
@@ -41,6 +47,21 @@ def test_a_starting_point_runs_as_it_is(tmp_path: Path, framework: str) -> None:
     assert f"{9 if framework == 'openai' else 8} passed" in done.stdout
     refused = bench("init", framework, "mine", code=2)
     assert f"mine{os.sep}agent.py is there already" in refused.err
+
+
+@pytest.mark.parametrize("framework", ["crewai", "autogen", "openai-agents", "agno"])
+def test_a_starting_point_runs_with_each_framework(
+    tmp_path: Path, framework: str, framework_environment: Callable[[str], FrameworkEnvironment]
+) -> None:
+    environment = framework_environment(framework)
+    bench_in(tmp_path, own_environment())("init", framework, "mine")
+    # The environment is shared, so pytest lies beside it, at the releases that it has already.
+    (tmp_path / "versions.txt").write_text(environment.versions)
+    options = ("--constraint", str(tmp_path / "versions.txt"), "--target", str(tmp_path / "tools"))
+    uv("pip", "install", "--quiet", "--python", str(environment.python), *options, "pytest>=8.3,<10")
+    done = outcome(tmp_path / "mine", python=environment.python, PYTHONPATH=str(tmp_path / "tools"))
+    assert done.returncode == 0, done.stdout
+    assert "8 passed" in done.stdout
 
 
 DEFECTS = {

@@ -116,6 +116,13 @@ def test_each_line_is_a_trial_with_all_of_it(run: StoredRun) -> None:
     noted = replace(run, record=run.record.model_copy(update={"annotations": (said,)}))
     found = [line["annotation"] for line in trial_lines(noted)]
     assert found == [{"rating": "wrong", "note": "no source", "correction": ""}, None]
+    first, second = (attributes(spans(one)[0]) for one in trial_spans(noted))
+    told = {key: value for key, value in first.items() if key.startswith("trialbed.annotation.")}
+    assert told == {
+        "trialbed.annotation.rating": {"stringValue": "wrong"},
+        "trialbed.annotation.note": {"stringValue": "no source"},
+    }
+    assert not [key for key in second if "annotation" in key]
 
 
 def test_spans_are_read_again_as_the_conversation(run: StoredRun, tmp_path: Path) -> None:
