@@ -67,7 +67,7 @@ def test_recorded_answers_are_counted_where_there_are_any(
 def test_the_schema_describes_every_key(document: dict[str, Any]) -> None:
     schema = document_schema()
     described = schema["properties"]
-    assert set(document["metadata"]) | {"prices", "helpers"} == set(described["metadata"]["properties"])
+    assert set(document["metadata"]) | {"prices", "helpers", "plugin_files"} == set(described["metadata"]["properties"])
     named = set(described["summary"]["properties"])
     averages = {key for key in document["summary"] if key.startswith("average_")}
     assert set(document["summary"]) - {"extra"} - (averages - named) == named - {
