@@ -143,7 +143,7 @@ def replace_file(path: Path, content: bytes) -> None:
 def give_second_name(path: Path, second: Path) -> None:
     """Have a file be found under a second name too, in place of the file that has it; a copy where links fail.
 
-    A symbolic link of that name stays one.
+    A symbolic link of that name stays one, and the file takes the permissions of the one that had the name.
 
     Raises:
         OSError: it cannot be written; the file that had the name is still there.
@@ -152,10 +152,14 @@ def give_second_name(path: Path, second: Path) -> None:
     made = target.with_name(f".{target.name[:MAX_PREFIX]}.{secrets.token_hex(8)}.tmp")
     try:
         os.link(path, made)
+        with contextlib.suppress(FileNotFoundError):
+            made.chmod(stat.S_IMODE(target.stat().st_mode))
         os.replace(made, target)
     except OSError:
-        made.unlink(missing_ok=True)
-        replace_file(second, path.read_bytes())
+        with path.open("rb") as source, replacing(second) as copy:
+            shutil.copyfileobj(source, copy)
+    finally:
+        made.unlink(missing_ok=True)  # it stays where both names were the file's already
 
 
 def write_folder(place: Path, fill: Callable[[Path], None]) -> None:

@@ -125,7 +125,7 @@ def conclude(
             plugins=objects.plugins,
         )
         if documents:
-            with open_documents(report) as made:
+            with open_documents(report, options.output) as made:
                 for document, entries in made:
                     write_document(document, options.output, entries)
         installed_listeners(objects.plugins).notify("run_finished", run=report.run, report=report)

@@ -114,11 +114,12 @@ def _select(
         stage = cast("SelectionFactory", load_driver("components", "selection").open_selection)(catalog)
         for most, left in missing.items():
             for first in range(0, len(left), AT_ONCE):
-                chosen = {
-                    query.query_id: stage.tools(query, selector, max_tools=most or config.max_tools)
-                    for query in left[first : first + AT_ONCE]
-                }
-                store.add_selections(run_id, config.selector, chosen, most)
+                chosen: dict[int | str, tuple[ToolSpec, ...]] = {}
+                try:
+                    for query in left[first : first + AT_ONCE]:
+                        chosen[query.query_id] = stage.tools(query, selector, max_tools=most or config.max_tools)
+                finally:  # a choice may have cost money
+                    store.add_selections(run_id, config.selector, chosen, most)
                 # Another process may have been faster: its selections count.
                 found[most] |= store.selections(run_id, list(chosen), most)
     return {most: {query_id: own[query_id] for query_id in ids} for most, own in found.items()}

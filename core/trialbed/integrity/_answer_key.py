@@ -19,6 +19,9 @@ from trialbed.wire_log import failed
 SHORTEST = 4
 """Characters of a value that is looked for."""
 
+SHORT = 50_000
+"""Characters of a documentation that is read once for the trials of its task; to keep it takes fifty times as much."""
+
 CODE = re.compile(r"(?=[^0-9]{0,99}[0-9])(?=[^A-Za-z]{0,99}[A-Za-z])\S{5,100}")
 """An identifier, of which one says enough: a name or a number may stand in any prompt, two of them do not."""
 
@@ -30,7 +33,7 @@ def answer_key(query: Query, wire: WireLog, tools: Sequence[ToolSpec] = ()) -> t
     them from the dataset. None where it is one name or number alone, which may stand in a prompt by chance.
     """
     documented = dict.fromkeys(_documentation(query, tools))
-    known = _read_known(tuple(documented))
+    known = (_read_short if sum(map(len, documented)) <= SHORT else _read_documentation)(tuple(documented))
     left = [value for value in dict.fromkeys(_gold(query)) if not known.mention(value)]
     found: list[str] = []
     seen, before_it = set(documented), dict[str, Json]()
@@ -55,10 +58,13 @@ def _gold(query: Query) -> Iterator[str]:
     return (value for value in islice([*values, *query.reference_facts], MAX_VALUES) if len(value) >= SHORTEST)
 
 
-@lru_cache(maxsize=256)
-def _read_known(texts: tuple[str, ...]) -> Passages:
-    """Return the texts of a task, read once for all trials of it."""
+def _read_documentation(texts: tuple[str, ...]) -> Passages:
     return Passages(_with_decoded(texts))
+
+
+@lru_cache(maxsize=64)
+def _read_short(texts: tuple[str, ...]) -> Passages:
+    return _read_documentation(texts)
 
 
 def _documentation(query: Query, tools: Sequence[ToolSpec]) -> Iterator[str]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import os
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 from trialbed.errors import DataError
+from trialbed.files import make_private_folder
 from trialbed.integrity import Integrity
 from trialbed.records import TrialKey, TrialResult
 from trialbed.report._entries import entry
@@ -74,22 +77,33 @@ def legacy_metadata(summary: Summary) -> dict[str, Any]:
 
 
 @contextmanager
-def open_documents(report: Report) -> Iterator[Iterator[tuple[dict[str, Any], Iterator[bytes]]]]:
+def open_documents(
+    report: Report, folder: str | os.PathLike[str] | None = None
+) -> Iterator[Iterator[tuple[dict[str, Any], Iterator[bytes]]]]:
     """Give each framework's document without its results, and these as JSON, one by one.
 
     The trials are read once, and their entries are kept in a file: a long run need not fit into memory.
+
+    Args:
+        folder: where that file is; None for the system's folder of temporary files.
+
+    Raises:
+        DataError: it cannot be written.
     """
     counted = {
         (trial.key, trial.attempt): (summary, trial) for summary in report.frameworks for trial in summary.trials
     }
     write = _EntryWriter(report)
     places: dict[tuple[TrialKey, int], tuple[int, int]] = {}
-    with tempfile.TemporaryFile() as file:
+    with _open_scratch_file(folder) as file:
         for result in report.trials():
             place = result.key, result.attempt
             text = json_bytes(write(*counted[place], result))
             places[place] = file.tell(), len(text)
-            file.write(text)
+            try:
+                file.write(text)
+            except OSError as error:
+                raise _unwritable(folder, error) from error
 
         def read(trial: ReportedTrial) -> bytes:
             start, length = places[trial.key, trial.attempt]
@@ -98,6 +112,21 @@ def open_documents(report: Report) -> Iterator[Iterator[tuple[dict[str, Any], It
 
         effects = report.factors
         yield ((_frame(summary, effects, []), map(read, summary.trials)) for summary in report.frameworks)
+
+
+def _open_scratch_file(folder: str | os.PathLike[str] | None) -> IO[bytes]:
+    try:
+        if folder is not None:
+            make_private_folder(Path(folder))
+        return tempfile.TemporaryFile(dir=folder)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def _unwritable(folder: str | os.PathLike[str] | None, error: OSError) -> DataError:
+    if folder is None:
+        return DataError(f"the results cannot be kept in {tempfile.gettempdir()} meanwhile: {error.strerror}")
+    return DataError(f"{folder} cannot be written: {error.strerror}; name another folder with --output")
 
 
 class _EntryWriter:

@@ -118,8 +118,8 @@ def write_document(document: Mapping[str, Any], folder: str | os.PathLike[str], 
 def _keep_earlier(latest: Path) -> None:
     """Keep the document of an earlier version, which wrote no other file, under the name of its run."""
     try:
-        if latest.stat().st_nlink > 1:  # the other name is that of its run
-            return
+        if latest.stat().st_nlink > 1 and any(map(latest.samefile, latest.parent.glob(f"{latest.stem}_*.json"))):
+            return  # its other name is that of its run
         content = latest.read_bytes()
         kept = kept_path(json.loads(content), latest.parent)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):

@@ -16,7 +16,10 @@ SHORT = 100_000
 
 
 def recorded_request(call: ModelCall) -> ModelRequest | None:
-    """The request of a call; None where its body, as far as the log keeps it, is not a JSON object."""
+    """The request of a call; None where its body, as far as the log keeps it, is not a JSON object.
+
+    All calls with the same body share it: nobody may change it.
+    """
     read = _read_short_request if len(call.request) <= SHORT else _read_request
     return read(call.request, call.dialect or CHAT)
 

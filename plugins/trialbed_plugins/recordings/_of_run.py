@@ -90,6 +90,7 @@ def requests_of(
 def _canonical(call: ModelCall, names: set[str], conversations: KeptResponses) -> dict[str, Any] | None:
     request = recorded_request(call)
     if isinstance(request, ResponsesRequest):
+        request = ResponsesRequest(request.document)  # of its own: in another trial it follows another conversation
         conversations.follow(request)
         conversations.keep(request, recorded_answer(call).response, len(call.request) + len(call.response))
     return None if request is None else canonical(request.whole, names)

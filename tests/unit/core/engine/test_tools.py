@@ -1,7 +1,16 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from support.trials import run_config
+
+from trialbed.contracts import ToolSelector
 from trialbed.engine._gold import gold_script
-from trialbed.records import Api, GoldCall, Parameter, Query, ToolSpec
+from trialbed.engine._tools import select_tools
+from trialbed.records import Api, ApiRef, GoldCall, Parameter, Query, Run, ToolSpec
+from trialbed.store import Store
 
 API = Api(
     category="Data",
@@ -37,3 +46,30 @@ def test_missing_arguments_are_defaults_of_the_right_type_else_examples() -> Non
 
 def test_a_gold_api_that_is_not_offered_cannot_be_played() -> None:
     assert gold_script(query(GoldCall(api=OTHER.ref)), [TOOL]) == ()
+
+
+class Failing(ToolSelector):
+    """Fails at its third query."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def select(self, query: Query, *, max_tools: int) -> list[ApiRef]:
+        self.asked += 1
+        if self.asked == 3:
+            raise RuntimeError("the endpoint is gone")
+        return [API.ref]
+
+
+async def test_choices_that_were_made_before_one_fails_are_kept(tmp_path: Path) -> None:
+    config = run_config(query_ids=(1, 2, 3))
+    started = datetime(2026, 1, 1, tzinfo=UTC)
+    run = Run(
+        run_id="r", config=config, config_digest="d", created_at=started, status="running", environment_digest="e"
+    )
+    queries = [Query(query_id=number, text="?", apis=(API,)) for number in (1, 2, 3)]
+    with Store.open(str(tmp_path / "store.db")) as store:
+        store.create_run(run)
+        with pytest.raises(RuntimeError, match="gone"):
+            await select_tools(run, lambda: [API], queries, store, lambda _: Failing())
+        assert sorted(store.selections("r", [1, 2, 3])) == [1, 2]

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trialbed.errors import DataError
+from trialbed.files import give_second_name
 from trialbed.report import check_folder, document_parts, kept_path, write_document
 from trialbed.report._files import _safe, json_bytes
 
@@ -58,6 +59,28 @@ def test_the_latest_document_is_a_second_name_of_the_run_s_own(tmp_path: Path) -
     assert path.samefile(kept_path(document(), tmp_path))
     write_document(document(run_id="r2", x=2), tmp_path)
     assert json.loads(kept_path(document(), tmp_path).read_text())["x"] == 1
+
+
+def test_a_document_that_others_may_read_stays_so(tmp_path: Path) -> None:
+    path = write_document(document(x=1), tmp_path)
+    path.chmod(0o644)
+    write_document(document(run_id="r2", x=2), tmp_path)
+    assert path.stat().st_mode & 0o777 == 0o644
+
+
+def test_a_document_that_is_written_again_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    path, kept = write_document(document(x=1), tmp_path), kept_path(document(), tmp_path)
+    give_second_name(kept, path)  # it has that name already, as when two processes write the document of one run
+    assert names(tmp_path) == sorted([path.name, kept.name])
+
+
+def test_a_document_of_an_earlier_version_with_a_link_elsewhere_is_kept(tmp_path: Path) -> None:
+    old = tmp_path / "results" / "my_agent_G1_instruction.json"
+    old.parent.mkdir()
+    old.write_text(json.dumps(document(run_id="r0", x=0)))
+    (tmp_path / "backup.json").hardlink_to(old)
+    write_document(document(x=1), old.parent)
+    assert json.loads(kept_path(document(run_id="r0"), old.parent).read_text())["x"] == 0
 
 
 def test_where_the_disk_gives_no_second_name_there_is_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,3 +66,29 @@ def test_the_seconds_of_a_slow_fault_are_not_the_models() -> None:
     assert cassette.model == "m", "it is asked by its name at whatever endpoint"
     durations = [reply.duration for reply in cassette.replies.values()]
     assert sorted(durations) == [2.0, 2.0, 3.0]
+
+
+def test_conversations_of_two_trials_with_the_same_request_stay_apart() -> None:
+    def call(request: Any, identity: str) -> ModelCall:
+        response = {"id": identity, "object": "response", "status": "completed", "output": []}
+        return ModelCall(
+            started=0 if identity == "r1" else 1,
+            duration=1,
+            status=200,
+            stream=False,
+            dialect="responses",
+            request=json.dumps(request),
+            response=json.dumps(response),
+            request_bytes=9,
+            response_bytes=9,
+        )
+
+    def requests(*calls: ModelCall) -> list[Any]:
+        trial: Any = SimpleNamespace(wire=SimpleNamespace(model_calls=calls))
+        config: Any = SimpleNamespace(told_model="m", model="m")
+        return [json.dumps(request) for _, request in requests_of(trial, config, cache=None)]
+
+    second = call({"model": "m", "previous_response_id": "r1", "input": "And then?"}, "r2")
+    assert "one trial alone" in requests(call({"model": "m", "input": "Of one trial alone."}, "r1"), second)[1].lower()
+    (alone,) = requests(second)
+    assert "one trial alone" not in alone
