@@ -81,9 +81,26 @@ def test_commands_parse(subtests: pytest.Subtests, tmp_path: Path, monkeypatch: 
         "official.jsonl",
     ):
         (tmp_path / file).touch()
+    use_plugin_files(tmp_path, monkeypatch)
     for page, command in COMMANDS:
         with subtests.test(command, page=page):
             parse(cli, shlex.split(command))
+
+
+def use_plugin_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write the plugins that commands name: those of the page on them, and two that it does not show."""
+    monkeypatch.setenv("TRIALBED_STATE_DIR", str(folder / "state"))
+    monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    shown = blocks(DOCS / "how-to" / "write-a-plugin.md", "python")
+    files = {block.split()[1]: block for block in shown if re.match(r"# \w+\.py\n", block)}
+    files["judge.py"] += "\n\nclass Mine(Short):\n    pass\n"
+    answer = 'def answer(self, query):\n        return "words"\n'
+    files["agent.py"] = (
+        f'from trialbed import BaseAgent\n\n\nclass Agent(BaseAgent):\n    contract = "3"\n\n    {answer}'
+    )
+    for name, text in files.items():
+        (folder / name).write_text(text)
 
 
 def test_python_examples_compile() -> None:

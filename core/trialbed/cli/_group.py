@@ -21,6 +21,7 @@ COMMANDS = {
     "compare": "Compare runs, or result files of vendors, with intervals.",
     "doctor": "Check the installation, and show how to get missing parts.",
     "env": "Build, list, lock and remove environments of frameworks.",
+    "help": "Explain a topic, such as the fields of records, or a command.",
     "models": "List the models that bench run --model takes.",
     "plugins": "List installed drivers, commands and plugins, and why broken ones fail.",
     "run": "Run trials and report how well frameworks use tools.",
@@ -47,7 +48,7 @@ SECTIONS = {
         "export",
         "figure",
     ),
-    "The installation": ("doctor", "models", "plugin", "plugins", "serve"),
+    "The installation": ("doctor", "help", "models", "plugin", "plugins", "serve"),
 }
 """The commands in the order of the help, those that most people need first. Others are of plugins."""
 

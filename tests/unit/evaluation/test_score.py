@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,15 @@ TALK = {
     "reference_topics": ["science"],
     "reference_goal": "Relativity is explained.",
 }
+
+JUDGE = """\
+from trialbed.contracts import Judge, Verdict
+
+
+class Mine(Judge):
+    async def judge(self, query, answer, wire):
+        return Verdict(status="Unsolved", value=0.0, reason="never", votes=("Unsolved",))
+"""
 
 Run = Callable[..., Result]
 
@@ -256,6 +267,24 @@ def test_a_run_under_way_is_not_scored_again(bench: Run, stored: Path) -> None:
         store.update_run(run.run_id, status="running")
         with store.lock(run.run_id):
             refused(bench("score", "latest", "--judge", "rule"), UsageError, "is under way: score it again when it has")
+
+
+def test_a_judge_in_a_file_judges_a_stored_run(
+    bench: Run, stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRIALBED_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("TRIALBED_STORE", str(stored))
+    monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    queries = {name: Query(query_id=name, text="?", apis=()) for name in (1, "a/b")}
+    monkeypatch.setattr("trialbed.engine.run_queries", lambda config, folder: queries)
+    Path("mine.py").write_text(JUDGE)
+    result = bench("score", "latest", "--judge", "./mine.py:Mine", "--json")
+    assert result.exception is None, repr(result.exception)
+    documents = json.loads(result.output)
+    assert {document["metadata"]["judge"]["driver"] for document in documents} == {"mine.Mine"}
+    assert [document["summary"]["unsolved_count"] for document in documents] == [2, 2]
+    refused(bench("score", "latest", "--judge", "./mine.py:Mien"), UsageError, "has no 'Mien'; did you mean 'Mine'?")
 
 
 def test_documents_of_new_verdicts_say_where_calls_were_lost(

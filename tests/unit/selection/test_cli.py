@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,18 @@ from support.cases import for_each
 
 from trialbed.errors import UsageError
 from trialbed_selection.cli import command
+
+SELECTOR = """\
+from trialbed.contracts import ToolSelector
+
+
+class Right(ToolSelector):
+    def prepare(self, apis):
+        pass
+
+    def select(self, query, *, max_tools):
+        return [call.api for call in query.gold_calls][:max_tools]
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -88,3 +101,15 @@ def test_more_apis_make_the_catalog_larger() -> None:
     )
     assert (own["apis"], more["apis"]) == (110, 116)
     assert own["digest"] != more["digest"]
+
+
+def test_a_selector_in_a_file_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRIALBED_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("PYTHONPATH", "")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "mine.py").write_text(SELECTOR)
+    found = json.loads(select("--selector", "./mine.py:Right", "--k", "5", "--limit", "3", "--json").output)
+    (measured,) = found["selectors"]["mine.Right"]
+    assert measured["at"]["5"]["coverage"]["value"] == 1
+    with pytest.raises(UsageError, match="has no 'Rihgt'; did you mean 'Right'"):
+        select("--selector", "./mine.py:Rihgt")

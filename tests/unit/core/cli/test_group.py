@@ -48,6 +48,7 @@ PRINTS_A_RESULT = (
     "env lock",
     "env remove",
     "fidelity",
+    "help",
     "history",
     "judge calibrate",
     "judge cases",

@@ -1,0 +1,148 @@
+"""The command ``bench help``."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trialbed.cli.completion import completes
+from trialbed.cli.options import json_option
+
+if TYPE_CHECKING:
+    from trialbed.record_fields import DescribedField, DescribedRecord
+
+EPILOG = """\b
+Examples:
+  bench help
+  bench help records
+  bench help records Query
+  bench help records Query --json
+  bench help run
+"""
+
+RECORDS = "records"
+TOPICS = {RECORDS: "What plugins are given, and what they return; with NAME, the fields of one."}
+"""Topics with their descriptions."""
+
+OTHERS = "bench --help lists the commands, and bench help COMMAND explains one."
+
+WIDTH = 100
+"""The most columns of a text."""
+
+
+def _record_names() -> list[str]:
+    from trialbed.record_fields import describe_records
+
+    return list(describe_records())
+
+
+@click.command("help", epilog=EPILOG)
+@click.argument("topic", required=False, shell_complete=completes(lambda: TOPICS))
+@click.argument("name", required=False, shell_complete=completes(_record_names))
+@json_option
+@click.pass_context
+def command(ctx: click.Context, topic: str | None, name: str | None, as_json: bool) -> None:
+    """Explain a topic, such as the fields of records, or a command.
+
+    TOPIC is "records", or a command, with NAME for one of its own. Without a topic, topics are listed.
+    """
+    if topic is None:
+        _print(_entries(TOPICS, "topic") if as_json else f"{_listed(TOPICS)}\n\n{OTHERS}", as_json=as_json)
+    elif topic != RECORDS:
+        _show_command(ctx, topic, name, as_json=as_json)
+    elif name is None:
+        _show_records(as_json=as_json)
+    else:
+        _show_record(name, as_json=as_json)
+
+
+def _show_records(*, as_json: bool) -> None:
+    from trialbed.record_fields import describe_records
+
+    meanings = {record.name: record.meaning for record in describe_records().values()}
+    _print(_entries(meanings, "record") if as_json else _listed(meanings), as_json=as_json)
+
+
+def _show_record(name: str, *, as_json: bool) -> None:
+    import dataclasses
+
+    from trialbed.record_fields import describe_records
+
+    records = describe_records()
+    if name not in records:
+        raise click.UsageError(f"there is no record {name!r}{_suggestion(name, records)}")
+    record = records[name]
+    _print(dataclasses.asdict(record) if as_json else "\n".join(_record_lines(record)), as_json=as_json)
+
+
+def _show_command(ctx: click.Context, topic: str, name: str | None, *, as_json: bool) -> None:
+    """Print what ``bench TOPIC [NAME] --help`` prints."""
+    context = ctx.find_root()
+    for part in (topic, name) if name else (topic,):
+        context = click.Context(_inner(context, part), parent=context, info_name=part)
+    if as_json:
+        raise click.UsageError(f"--json goes with topics, and {topic!r} is a command")
+    click.echo(context.get_help())
+
+
+def _inner(context: click.Context, name: str) -> click.Command:
+    """Return the command of this name within a group.
+
+    Raises:
+        UsageError: there is none; suggests one, at the root also a topic.
+    """
+    group = context.command
+    inner = group.list_commands(context) if isinstance(group, click.Group) else []
+    found = group.get_command(context, name) if isinstance(group, click.Group) and name in inner else None
+    if found is None:
+        start = f"{context.command_path!r} has no" if context.parent else "there is no topic or"
+        known = inner if context.parent else [*TOPICS, *inner]
+        raise click.UsageError(f"{start} command {name!r}{_suggestion(name, known)}")
+    return found
+
+
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    from trialbed.suggestions import closest, did_you_mean
+
+    written = {text.lower(): text for text in known}
+    close = closest(name.lower(), written)
+    return did_you_mean(written[close] if close else None)
+
+
+def _entries(meanings: dict[str, str], key: str) -> list[dict[str, str]]:
+    return [{key: name, "meaning": meaning} for name, meaning in meanings.items()]
+
+
+def _listed(meanings: dict[str, str]) -> str:
+    indent = " " * (max(map(len, meanings)) + 2)
+    return "\n".join(_wrapped(meaning, f"{name:<{len(indent)}}", indent) for name, meaning in meanings.items())
+
+
+def _record_lines(record: DescribedRecord) -> Iterator[str]:
+    yield f"{record.name}\n\n{_wrapped(record.meaning, '', '')}"
+    for field in record.fields:
+        yield f"\n  {field.name}: {field.type}{_default(field)}"
+        if field.meaning:
+            yield _wrapped(field.meaning, "      ", "      ")
+
+
+def _default(field: DescribedField) -> str:
+    from trialbed.record_fields import MADE_ANEW
+
+    if field.default is None:
+        return "  (must be given)"
+    return f"  ({MADE_ANEW})" if field.default == MADE_ANEW else f" = {field.default}"
+
+
+def _wrapped(text: str, first: str, others: str) -> str:
+    width = min(shutil.get_terminal_size().columns, WIDTH)
+    return click.wrap_text(text, width, first, others)
+
+
+def _print(content: Any, *, as_json: bool) -> None:
+    import json
+
+    click.echo(json.dumps(content, indent=2, ensure_ascii=False) if as_json else content)
