@@ -27,6 +27,16 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")])
 COMMAND = re.compile(r"(?:^|[\s;&])(?:[A-Z_]+=\S+ )?bench ((?:[^`#|>&;]|\\\n)+)")
+AGENT = """\
+from trialbed import BaseAgent
+
+
+class Agent(BaseAgent):
+    contract = "3"
+
+    def answer(self, query):
+        return "words"
+"""
 OF_PLUGINS = {"acme-hello"}
 """Commands that the how-to guide adds."""
 
@@ -88,17 +98,14 @@ def test_commands_parse(subtests: pytest.Subtests, tmp_path: Path, monkeypatch: 
 
 
 def use_plugin_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write the plugins that commands name: those of the page on them, and two that it does not show."""
+    """Write the plugins that commands name: those of the page on them, and those that it does not show."""
     monkeypatch.setenv("TRIALBED_STATE_DIR", str(folder / "state"))
     monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
     monkeypatch.setattr(sys, "path", [*sys.path])
     shown = blocks(DOCS / "how-to" / "write-a-plugin.md", "python")
     files = {block.split()[1]: block for block in shown if re.match(r"# \w+\.py\n", block)}
     files["judge.py"] += "\n\nclass Mine(Short):\n    pass\n"
-    answer = 'def answer(self, query):\n        return "words"\n'
-    files["agent.py"] = (
-        f'from trialbed import BaseAgent\n\n\nclass Agent(BaseAgent):\n    contract = "3"\n\n    {answer}'
-    )
+    files["agent.py"] = AGENT
     for name, text in files.items():
         (folder / name).write_text(text)
 
