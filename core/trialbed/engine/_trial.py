@@ -50,9 +50,8 @@ from trialbed.scoring import (
     is_large,
     judge_label,
     run_checks,
-    run_criteria,
 )
-from trialbed.scoring_process import ScoringProcesses
+from trialbed.scoring_process import ScoringProcesses, with_criteria
 from trialbed.settings import read_fault_plan, secret_values
 from trialbed.tool_calls import unasked_calls
 from trialbed.wire.redaction import Redaction, redaction_of
@@ -297,8 +296,8 @@ class TrialRunner:
             in_process=self._is_live(key),
             prices=self.run.prices_of(key.framework),
         )
-        checked = (*await run_checks(self.checks, context), *await run_criteria(self.judge, context))
-        return await self.listeners.score(replace(context, checks=checked) if checked else context)
+        checked = replace(context, checks=await run_checks(self.checks, context))
+        return await self.listeners.score(await with_criteria(checked, self.processes))
 
 
 def _with_readable_answer(outcome: Outcome) -> Outcome:

@@ -1,6 +1,7 @@
 """Processes in which trials are scored, so that no text and no plugin can hold up a run."""
 
+from trialbed.scoring_process._criteria import with_criteria
 from trialbed.scoring_process._messages import JudgeOrder
 from trialbed.scoring_process._pool import ScoringProcesses
 
-__all__ = ["JudgeOrder", "ScoringProcesses"]
+__all__ = ["JudgeOrder", "ScoringProcesses", "with_criteria"]

@@ -49,7 +49,7 @@ class JudgeCall(NamedTuple):
     """A method of a judge to call, outside of a trial."""
 
     judge: JudgeOrder
-    method: Literal["judge", "prefer"]
+    method: Literal["judge", "meets", "prefer"]
     arguments: tuple[Any, ...]
     named: Mapping[str, Any]
 

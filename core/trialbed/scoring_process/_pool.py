@@ -124,7 +124,7 @@ class ScoringProcesses:
         return result
 
     def bounded(self, judge: Judge) -> Judge:
-        """Return the judge as one to ask outside of a trial, within the limits.
+        """Return the judge as one to ask within the limits, apart from the scores of a trial.
 
         Args:
             judge: as it was made here, with its model.
@@ -244,6 +244,17 @@ class _BoundedJudge(Judge):
         if not (self._order.foreign or is_large(answer, wire)):
             return await self._judge.judge(query, answer, wire)
         verdict: Verdict = await self._call(JudgeCall(self._order, "judge", (query, answer, wire), {}))
+        return verdict
+
+    async def meets(self, criterion: str, query: Query, answer: Answer, wire: WireLog) -> Verdict:
+        """Return the verdict of the judge on a criterion.
+
+        Raises:
+            JudgeError: it has none, fails, or passes a limit.
+        """
+        if not (self._order.foreign or is_large(answer, wire)):
+            return await self._judge.meets(criterion, query, answer, wire)
+        verdict: Verdict = await self._call(JudgeCall(self._order, "meets", (criterion, query, answer, wire), {}))
         return verdict
 
     async def prefer(self, query: Query, first: Candidate, second: Candidate, *, vote: int = 0) -> Preference:

@@ -10,11 +10,12 @@ from types import SimpleNamespace
 import pytest
 from support.trials import run_config
 
-from trialbed.contracts import Executor, OpenedModel
+from trialbed.contracts import Executor, Judge, OpenedModel, Verdict
 from trialbed.engine._trial import TrialRunner
 from trialbed.records import (
     Answer,
     ApiRef,
+    Expected,
     Failure,
     FrameworkInfo,
     IntegrityFinding,
@@ -28,7 +29,7 @@ from trialbed.records import (
     Variation,
     WireLog,
 )
-from trialbed.scoring import ScoringStopped
+from trialbed.scoring import CheckResult, ScoringStopped
 from trialbed.store import new_run
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -282,6 +283,32 @@ async def test_texts_that_cannot_be_scored_within_the_limits_cost_their_trial():
     assert (result.status, result.scores) == ("failed", ())
     assert result.outcome.failure == Failure(kind="answer", message=message)
     assert result.outcome.answer.final_answer == "42"
+
+
+async def test_a_judge_is_asked_for_criteria_within_its_limits():
+    class Bounded(Judge):
+        async def judge(self, query, answer, wire):
+            raise AssertionError("only the criterion is asked for")
+
+        async def meets(self, criterion, query, answer, wire):
+            return Verdict(status="Solved", value=1.0, reason=f"{criterion} it is", votes=("Solved",))
+
+    judges, found = [], []
+
+    def bounded(judge):
+        judges.append(judge)
+        return Bounded()
+
+    def scored(context):
+        found.extend(context.checks)
+        return ()
+
+    runner = runner_of(Answering("42"), Control(ASKED), scored, SimpleNamespace(bounded=bounded))
+    query = Query(query_id=1, text="?", apis=(), expected=Expected(criteria=("polite",)))
+    runner = replace(runner, queries={1: query}, judge="the run's own")
+    await runner(TrialKey(framework="f", query_id=1))
+    assert judges == ["the run's own"]
+    assert found == [CheckResult("criterion: polite", True, "polite it is")]
 
 
 async def test_a_large_log_is_read_for_integrity_in_a_process_and_costs_its_trial_at_most():

@@ -65,6 +65,11 @@ class HeavyJudge(Judge):
             os._exit(4)
         return Verdict(status="Solved", value=1.0, reason="light", votes=("Solved",))
 
+    async def meets(self, criterion, query, answer, wire):
+        if answer.final_answer == "heavy":
+            os._exit(4)
+        return Verdict(status="Unsolved", value=0.0, reason=f"{criterion} {os.getpid()}", votes=("Unsolved",))
+
     async def prefer(self, query, first, second, *, vote=0):
         if first.answer.final_answer == "heavy":
             os._exit(4)
@@ -212,6 +217,11 @@ async def test_a_foreign_judge_is_asked_within_the_limits_outside_of_trials_too(
         assert (await judge.judge(query, light.answer, light.wire)).reason == "light"
         with pytest.raises(JudgeError, match=r"^it ended its process with code 4$"):
             await judge.judge(query, heavy.answer, heavy.wire)
+        criterion, process = (await judge.meets("polite", query, light.answer, light.wire)).reason.split()
+        assert criterion == "polite"
+        assert process != str(os.getpid())
+        with pytest.raises(JudgeError, match=r"^it ended its process with code 4$"):
+            await judge.meets("polite", query, heavy.answer, heavy.wire)
         assert await judge.prefer(query, light, heavy, vote=2) == Preference(winner="second", reason="2")
         with pytest.raises(JudgeError, match=r"^it ended its process with code 4$"):
             await judge.prefer(query, heavy, light)
@@ -219,6 +229,8 @@ async def test_a_foreign_judge_is_asked_within_the_limits_outside_of_trials_too(
             await judge.prefer(query, odd, light)
     async with ScoringProcesses(RULE) as processes:
         assert (await processes.bounded(own).judge(query, light.answer, light.wire)).status == "Unsolved"
+        with pytest.raises(JudgeError, match="a rule cannot read criteria"):
+            await processes.bounded(own).meets("polite", query, light.answer, light.wire)
         assert not processes._idle, "what is Trialbed's own and small is read here"
     async with ScoringProcesses() as processes:
         assert processes.bounded(own) is own
