@@ -304,14 +304,19 @@ def why_not_extended(there: RunConfig, here: RunConfig) -> str | None:
 
 
 def _latest_of(store: Store, config: RunConfig) -> Run:
+    why = ""
     for run in store.runs(limit=None):
         if _values(run.config, without=(*CODE, FILES)) == _values(config, without=(*CODE, FILES)):
-            if files := _changed_files(run.config, config):
-                raise UsageError(
-                    f"--retry-failed: {files} changed since run {run.run_id} began, whose other trials would not "
-                    "be graded alike; leave the option out to start a new run"
-                )
-            return run
+            files = _changed_files(run.config, config)
+            if files is None:
+                return run
+            # An older run may have the same files; if none has, the latest one is what the user means.
+            why = why or f"{files} changed since run {run.run_id} began"
+    if why:
+        raise UsageError(
+            f"--retry-failed: {why}, whose other trials would not be graded alike; leave the option out to start a "
+            "new run"
+        )
     raise UsageError("--retry-failed: the store has no run of this configuration; leave the option out to start one")
 
 

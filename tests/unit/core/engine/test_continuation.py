@@ -103,6 +103,19 @@ def test_a_run_with_another_plugin_file_is_not_continued_and_says_why(store: Sto
     assert find_run(store, prepared(changed(plugin_files={"judge.Mine": "aa", "scorer.py": "bb"}))) is not None
 
 
+def test_failed_trials_are_repeated_in_the_run_of_the_same_plugin_files_though_a_newer_one_has_others(
+    store: Store, add_run: AddRun
+) -> None:
+    add_run("older", plugin_files={"scorer.py": "bb"})
+    plain = add_run("plain")
+    second = add_run("second", plugin_files={"scorer.py": "cc"})
+    add_run("third", plugin_files={"scorer.py": "dd"})
+    assert find_run(store, prepared(retry_failed=True)) == plain
+    assert find_run(store, prepared(changed(plugin_files={"scorer.py": "cc"}), retry_failed=True)) == second
+    with pytest.raises(UsageError, match=r"--retry-failed: the file of scorer\.py changed since run third began"):
+        find_run(store, prepared(changed(plugin_files={"scorer.py": "ee"}), retry_failed=True))
+
+
 def test_a_run_of_another_trialbed_is_named_too(store: Store, add_run: AddRun) -> None:
     add_run("old", "running", trialbed_version="0.0.9")
     assert list(remarks(store, prepared())) == ["Trialbed changed since run old began: a new run is started"]
