@@ -376,6 +376,15 @@ def test_each_defect_of_a_dataset_is_named(thing: type[DatasetDriver], name: str
     assert name in check("datasets", thing, name)
 
 
+def test_queries_that_say_nothing_of_what_solves_them_are_told() -> None:
+    bare = [query(1, gold_calls=()), query(2, gold_calls=(), states_calls=False)]
+    told = [*bare, query(3), query(4, gold_calls=(), reference_facts=("a",)), query(5, gold_calls=(), final_state={})]
+    subject = PluginSubject("datasets", "mine", driver(given=told))
+    (finding,) = check_plugin(subject, ["queries_can_be_checked"]).findings
+    assert finding.outcome == "finding"
+    assert "seen: [1, 2]" in finding.message
+
+
 # -- simulators ---------------------------------------------------------------------------------------
 
 
