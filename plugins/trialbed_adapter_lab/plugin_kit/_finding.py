@@ -27,6 +27,7 @@ def find_plugin(text: str, kinds: Collection[str], *, chosen: bool = False) -> P
     """
     if names_file("judges", text) or names_file(PLUGINS, text):
         kind = next(iter(kinds)) if chosen else file_kind(text, kinds)
+        _check_form(kind, text)
         file = use_file(kind, text)
         return _subject(kind, file.name, file.rest.removeprefix(":"))
     name, _, part = text.partition(":")
@@ -37,6 +38,15 @@ def find_plugin(text: str, kinds: Collection[str], *, chosen: bool = False) -> P
     if len(found) > 1:
         raise UsageError(f"{name!r} is the name of {' and '.join(found)}: say which with --kind")
     return _subject(found[0], name, part)
+
+
+def _check_form(kind: str, text: str) -> None:
+    """See that a file with hooks is named as it is, and any other one with the class in it."""
+    if names_file(kind, text):
+        return
+    if kind == PLUGINS:
+        raise UsageError(f"{text}: hooks are a file as a whole: {text.partition('.py:')[0]}.py")
+    raise UsageError(f"{text}: name the class in it: {text}:NAME")
 
 
 def _offers(kind: str) -> list[Offer]:

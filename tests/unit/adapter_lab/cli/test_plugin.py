@@ -55,6 +55,21 @@ def test_a_defect_exits_with_1_and_says_what_was_expected_and_seen(
     assert report["framework"] == "judge.Mine"
 
 
+@for_each(
+    "kind, text, said",
+    [
+        ("judge", "./judge.py", "name the class in it: ./judge.py:NAME"),
+        ("scorer", "./judge.py:Mine", "hooks are a file as a whole: ./judge.py"),
+    ],
+)
+def test_a_file_that_is_named_in_the_form_of_another_kind_is_not_found(
+    folder: Path, capsys: pytest.CaptureFixture[str], kind: str, text: str, said: str
+) -> None:
+    (folder / "judge.py").write_text(JUDGE.replace("VALUE", "1.0"))
+    assert main(["plugin", "check", text, "--kind", kind]) == 2
+    assert said in capsys.readouterr().err
+
+
 def test_a_class_that_lacks_a_method_fails_with_its_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "executor.py").write_text(
         "from trialbed.contracts import Executor\n\n\nclass Mine(Executor):\n    pass\n"
