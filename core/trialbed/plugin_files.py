@@ -171,7 +171,9 @@ def run_copy(space: dict[str, Any], original: str) -> None:
     if folder not in sys.path:
         sys.path.append(folder)
     space["__file__"] = original
-    exec(compile(copy.read_bytes(), original, "exec"), space)  # noqa: S102 - it is the file that the user gave
+    # The file decides itself about annotations: it does not inherit this module's own import from __future__.
+    code = compile(copy.read_bytes(), original, "exec", dont_inherit=True)
+    exec(code, space)  # noqa: S102 - it is the file that the user gave
 
 
 def _given(kinds: tuple[str, ...]) -> Iterator[tuple[str, str]]:

@@ -44,6 +44,10 @@ class Agent(BaseAgent):
     def answer(self, query):
         return "words"
 """
+TOOL = """    @staticmethod
+    def tool(number: int) -> str:
+        return str(number)
+"""
 
 ABSTRACT = "from trialbed.contracts import Judge\n\n\nclass Mine(Judge):\n    pass\n"
 MISSPELT = SCORER.replace("score_trial", "score_trail")
@@ -120,6 +124,11 @@ def test_other_processes_run_the_file_as_it_was_beside_its_own_modules(write: Wr
     code += "m = inspect.getmodule(j); print(m.SAID, m.__file__)"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False)
     assert (done.stdout.split(), done.stderr) == (["old", "judge", path], "")
+
+
+def test_annotations_are_those_of_the_file_as_if_it_were_imported(write: WriteFile) -> None:
+    use_file("judges", f"{write('judge.py', f'{JUDGE}{TOOL}')}:Mine")
+    assert load_driver("judges", "judge.Mine").tool.__annotations__ == {"number": int, "return": str}
 
 
 def test_two_files_of_one_name_are_refused(write: WriteFile, tmp_path: Path) -> None:
