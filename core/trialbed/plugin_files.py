@@ -37,6 +37,9 @@ LARGEST = 4 * 2**20
 
 ENDING = ".py"
 
+STAR = "*"
+"""What is imported where a module imports all names of another: only when it is loaded is it known which."""
+
 _UNUSUAL = re.compile(r"[^A-Za-z0-9_]+")
 
 
@@ -218,7 +221,8 @@ def _close_file(path: Path) -> str:
 def _check_name(file: PluginFile) -> None:
     """See that the file can be compiled, and has the name; nothing of it runs."""
     body = _tree(file).body
-    if not file.attribute or file.attribute in {name for node in body for name in _bound(node)}:
+    names = {name for node in body for name in _bound(node)}
+    if not file.attribute or file.attribute in names or STAR in names:
         return
     classes = [node.name for node in body if isinstance(node, ast.ClassDef)]
     close = did_you_mean(closest(file.attribute, classes))
@@ -234,14 +238,16 @@ def _tree(file: PluginFile) -> ast.Module:
 
 
 def _bound(node: ast.stmt) -> Iterator[str]:
-    """Yield the names that a statement of a module, and the statements in it, may give a value."""
+    """Yield the names that a statement of a module, and the statements in it, may give a value; ``STAR`` for any."""
     for inner in ast.walk(node):
-        if isinstance(inner, ast.ClassDef | ast.FunctionDef):
+        if isinstance(inner, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             yield inner.name
         elif isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
             yield inner.id
         elif isinstance(inner, ast.ImportFrom):
             yield from (alias.asname or alias.name for alias in inner.names)
+        elif isinstance(inner, ast.Import):
+            yield from (alias.asname or alias.name.partition(".")[0] for alias in inner.names)
 
 
 def _in_words(file: PluginFile, error: BaseException) -> str:

@@ -131,6 +131,12 @@ def test_annotations_are_those_of_the_file_as_if_it_were_imported(write: WriteFi
     assert load_driver("judges", "judge.Mine").tool.__annotations__ == {"number": int, "return": str}
 
 
+def test_a_name_may_come_from_a_star_import(write: WriteFile) -> None:
+    write("module_of_the_judge.py", JUDGE)
+    use_file("judges", f"{write('judge.py', 'from module_of_the_judge import *')}:Mine")
+    assert load_driver("judges", "judge.Mine").__module__ == "module_of_the_judge"
+
+
 def test_two_files_of_one_name_are_refused(write: WriteFile, tmp_path: Path) -> None:
     use_file("judges", f"{write('judge.py', JUDGE)}:Mine")
     (tmp_path / "other").mkdir()
@@ -148,6 +154,14 @@ def test_two_files_of_one_name_are_refused(write: WriteFile, tmp_path: Path) -> 
         ("judges", ABSTRACT, "Mine", 'Mine lacks `async def judge(self, query, answer, wire)` (File "{path}", line 4)'),
         ("judges", JUDGE.replace("async ", ""), "Mine", "must have `async def judge(self, query, answer, wire)` (File"),
         ("judges", "class Mine: ...\n", "Mine", 'not a subclass of trialbed.contracts.Judge (File "{path}", line 1)'),
+        (
+            "judges",
+            "import os as Mine\n",
+            "Mine",
+            'not a subclass of trialbed.contracts.Judge (File "{path}", line 1)',
+        ),
+        ("judges", "import os\nasync def Mine(): ...\n", "Mine", 'trialbed.contracts.Judge (File "{path}", line 2)'),
+        ("judges", "from math import *\n", "Mine", "AttributeError: module 'wrong_"),
         ("plugins", SCORER.replace("@hookimpl", ""), "", "it has no hook: mark its functions with @trialbed.hookimpl"),
         ("plugins", MISSPELT, "", "unknown hook 'score_trail' in plugin wrong.py (File \"{path}\", line 5)"),
         ("frameworks", "import this that\n", "Agent", 'SyntaxError: invalid syntax (File "{path}", line 1)'),
