@@ -142,7 +142,9 @@ def _helper_models(settings: RunSettings) -> list[tuple[str, str]]:
         if not at_endpoint and url is None:
             raise UsageError(f"{option}: {model} plays agents only; name a model of --base-url, or NAME@URL")
         if url is not None:
-            _check_key(url, key_variable(settings, url))
+            variable = key_variable(settings, url)
+            _check_name(variable)
+            _check_key(url, variable)
     return [(option, model) for option, model in given.items() if split_address(model)[1] is None]
 
 

@@ -157,3 +157,12 @@ def test_a_variable_that_would_be_given_to_agents_is_refused(monkeypatch: pytest
     with pytest.raises(UsageError, match="call it MY_VENDOR_API_KEY") as error:
         with_endpoint(RunSettings(model="llama", base_url=LOCAL, api_key_env="MY_VENDOR"))
     assert "sk-" not in str(error.value)
+
+
+@for_each("option", ["selector_model", "embedding_model", "simulator_model"])
+def test_the_key_of_an_endpoint_that_a_helper_names_is_kept_from_agents_too(option: str) -> None:
+    settings = RunSettings(**{option: f"m@{LOCAL}"}, base_url=LOCAL, api_key_env="MY_VENDOR")  # type: ignore[arg-type]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("MY_VENDOR", "sk-1234567890")
+        with pytest.raises(UsageError, match="call it MY_VENDOR_API_KEY"):
+            with_endpoint(settings)
