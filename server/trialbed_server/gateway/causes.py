@@ -23,6 +23,9 @@ Not that an account has too little left (402), which is enough for a short reque
 NOT_SPOKEN = frozenset({404, 405, 501})
 """Statuses with which endpoints refuse a dialect that they do not speak."""
 
+READ = 2000
+"""Bytes of an error's body that may say that a model is missing."""
+
 _NO_MODEL = re.compile(
     rb"model_?not_?found|no such model|unknown model|not_found_error.{0,40}model:"
     rb"|models?\W.{0,120}?(?:not exist|not found|is unknown|no access|not be found)",
@@ -55,7 +58,7 @@ def cause_of_status(status: int, *, others_answered: bool, provoked: bool = Fals
 
 def lacks_model(body: bytes) -> bool:
     """Return whether the beginning of an error's body says that the model is missing, and not the path."""
-    return _NO_MODEL.search(body) is not None
+    return _NO_MODEL.search(body[:READ]) is not None
 
 
 def blames_request(status: int) -> bool:

@@ -8,6 +8,7 @@ import json
 from trialbed.wire import ModelMessage
 from trialbed.wire.dialects import Dialect
 from trialbed_server._aiohttp import aiohttp
+from trialbed_server.gateway.causes import NOT_SPOKEN, lacks_model
 from trialbed_server.gateway.connection import Connection, ProxiedRequest
 from trialbed_server.gateway.pacing import Pace
 
@@ -41,7 +42,7 @@ class PlainRequests:
     async def status(self, model: str, spoken: Dialect) -> int:
         """Return the status of the answer to a plain request that is sent from now on; 0 if none comes.
 
-        One is sent at a time.
+        It is also 0 where the model is said to be missing: that says nothing of the dialect. One is sent at a time.
         """
         key = model, spoken.NAME
         if key not in self._next:
@@ -57,6 +58,8 @@ class PlainRequests:
             try:
                 async with asyncio.timeout(PATIENCE), self._connection.send(request) as answer:
                     status = answer.status
+                    if status in NOT_SPOKEN and lacks_model((await self._connection.refusal(answer))[1]):
+                        status = 0
             except (aiohttp.ClientError, OSError):
                 status = 0
         self.answered += is_answer(status)

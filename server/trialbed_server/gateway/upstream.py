@@ -37,9 +37,6 @@ from trialbed_server.gateway.response import FINAL, ResponseWriter, next_piece
 from trialbed_server.gateway.retries import RetryBudget
 from trialbed_server.gateway.spoken import SpokenDialects
 
-READ = 2000
-"""Bytes of an error's body that may say that a model is missing."""
-
 SHOWN = 300
 """Bytes of an error's body that its message shows."""
 
@@ -288,7 +285,7 @@ class Upstream:
             asked, whole = retry_after(answer.headers), (answer.status, headers, body)
             vain = request.tentative and answer.status in NOT_SPOKEN
             return FailedAttempt(answer.status, said, whole, asked, transient=again, unspoken=vain)
-        maybe_unspoken = request.tentative and answer.status in NOT_SPOKEN and not lacks_model(body[:READ])
+        maybe_unspoken = request.tentative and answer.status in NOT_SPOKEN and not lacks_model(body)
         # All others are asked in chat completions next, which shows as much as a plain request.
         provoked = not (maybe_unspoken and request.spoken.NAME != CHAT) and await self._is_provoked(
             request, answer.status, exchange

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from openai import AsyncOpenAI, BadRequestError
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from support.one_dialect import OneDialect
 from support.servers import SCHEMA, TOOL, TRIAL, Serve, closed, listening, registration
 
@@ -224,6 +224,30 @@ async def test_what_the_endpoints_dialect_lacks_is_named_also_in_the_first_reque
     assert [asked["model"] for asked in endpoint.asked] == ["real"]
     calls = WireLog.model_validate(await closed(client)).model_calls
     assert [(call.status, call.cause) for call in calls] == [(400, "request")] * 2
+
+
+class LateModel(OneDialect):
+    """An endpoint that says of its model that there is none until it has loaded it."""
+
+    loaded = False
+
+    async def serve(self, request: Request) -> Response:
+        if self.loaded or request.path_params["path"] != self.spoken.PATH:
+            return await super().serve(request)
+        return JSONResponse({"error": {"message": "The model does not exist", "code": "model_not_found"}}, 404)
+
+
+async def test_a_dialect_is_asked_again_of_a_model_that_was_missing(serve: Serve) -> None:
+    endpoint = LateModel("messages")
+    async with listening(endpoint.app, lifespan="off") as url:
+        endpoint.url = f"{url}/v1"
+        client = await opened(serve, endpoint)
+        # That cannot be written in messages, so a plain request is to show whether the model speaks them.
+        refused = await ask(client, CHAT, [USER], logprobs=True, top_logprobs=2)
+        assert refused.problem is not None
+        assert refused.problem.kind == "http_404"
+        endpoint.loaded = True
+        assert (await ask(client, CHAT, [USER])).problem is None
 
 
 class TwoModels(OneDialect):
