@@ -70,7 +70,8 @@ class ServerStart:
     @property
     def identity(self) -> str:
         """See above."""
-        return json.dumps([self.command, [*self.upstreams.values()]])
+        keys = [*self.upstreams.values(), self.simulated and self.simulated.api_key]
+        return json.dumps([self.command, keys])
 
     def environment(self, token: str) -> dict[str, str]:
         """Return the variables of a server that is controlled with a token."""

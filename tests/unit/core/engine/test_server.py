@@ -19,6 +19,7 @@ from trialbed.engine._server import (
     _environment,
     _upstreams,
     server,
+    server_start,
 )
 from trialbed.errors import UsageError
 from trialbed.records import ModelEndpoint, TrialRegistration
@@ -74,6 +75,23 @@ def test_simulators_may_have_an_endpoint_of_their_own_and_its_key_alone() -> Non
     simulated = ModelEndpoint(base_url="http://c/v1", api_key="key-3", model="m")
     assert _environment("token", {}, simulated)[SIMULATOR_KEY_VARIABLE] == "key-3"
     assert SIMULATOR_KEY_VARIABLE not in _environment("token", {"http://a/v1": "key-1"})
+
+
+def test_a_server_does_not_do_for_tests_whose_simulators_have_other_keys(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    given = RunOptions(
+        simulator_model="m@http://c/v1",
+        endpoint_key_env=("c=SIMULATOR_KEY",),
+        response_cache=tmp_path / "responses.db",
+    )
+
+    def identity(key: str) -> str:
+        monkeypatch.setenv("SIMULATOR_KEY", key)
+        return server_start(given, OpenedModel(model="scripted:gold"), None).identity
+
+    assert identity("key-1") == identity("key-1")
+    assert identity("key-1") != identity("key-2")
 
 
 def test_keys_of_servers_that_the_user_starts_reach_no_endpoint_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
