@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from trialbed.errors import ModelFailed
 from trialbed.records import ClaimedCall, Limits, ModelEndpoint
 from trialbed.tools import Tool
-from trialbed.wire import parse_json
+from trialbed.wire import ModelMessage, parse_json
 
 MAX_ERROR_TEXT = 500
 
@@ -34,9 +34,13 @@ class _Call:
 
 @dataclass
 class _Turn:
-    """A message of the model's; its calls by the ids that the framework has for them."""
+    """A message of the model's; its calls by the ids that the framework has for them.
 
-    content: str | None
+    Attributes:
+        content: a text, or the list of parts that some vendors send.
+    """
+
+    content: str | list[Any] | None
     calls: dict[str, _Call] = field(default_factory=dict)
 
 
@@ -153,7 +157,7 @@ class ControlledChat:
 
     def _read(self, message: Mapping[str, Any]) -> _Turn:
         content = message.get("content")
-        turn = _Turn(None if content is None else _clean(content))
+        turn = _Turn(_clean_content(content))
         for place, written in enumerate(message.get("tool_calls") or ()):
             key = f"call_{len(self._turns)}_{place}"
             function = written["function"]
@@ -161,7 +165,9 @@ class ControlledChat:
         return turn
 
     def _completion(self, turn: _Turn, usage: Any) -> dict[str, Any]:
-        message: dict[str, Any] = {"role": "assistant", "content": turn.content}
+        # Frameworks are given a text: not every one of them reads parts.
+        content = ModelMessage(content=turn.content).text if isinstance(turn.content, list) else turn.content
+        message: dict[str, Any] = {"role": "assistant", "content": content}
         if turn.calls:
             message["tool_calls"] = [call.sealed(key) for key, call in turn.calls.items()]
         reason = "tool_calls" if turn.calls else "stop"
@@ -215,6 +221,13 @@ def _text(arguments: Any) -> str:
 def _clean(text: str) -> str:
     """The text without halves of emoji, which no request can hold."""
     return text.encode(errors="replace").decode()
+
+
+def _clean_content(content: Any) -> str | list[Any] | None:
+    if isinstance(content, list):
+        parts: list[Any] = json.loads(_clean(json.dumps(content, ensure_ascii=False)))
+        return parts
+    return None if content is None else _clean(content)
 
 
 def _object(text: str) -> dict[str, Any] | None:

@@ -113,3 +113,12 @@ def test_half_an_emoji_is_replaced_and_odd_tokens_are_left_out(chat: ControlledC
 def test_a_document_that_is_no_completion_is_the_models_failure(chat: ControlledChat, document: Any) -> None:
     with pytest.raises(ModelFailed, match="did not answer with a completion"):
         chat.reply(document)
+
+
+def test_a_content_in_parts_goes_back_as_it_came_and_the_framework_gets_its_text(chat: ControlledChat) -> None:
+    thought = {"type": "thinking", "thinking": "Hm."}
+    parts = [thought, {"type": "text", "text": "It is"}, {"type": "text", "text": " so."}]
+    sent = completion(None)
+    sent["choices"][0]["message"]["content"] = [*parts, {"type": "text", "text": "\ud83d"}]
+    assert chat.reply(sent)["choices"][0]["message"]["content"] == "It is so.?"
+    assert chat.request({})["messages"][-1]["content"] == [*parts, {"type": "text", "text": "?"}]
