@@ -43,7 +43,7 @@ class HelperModels:
         self.on_use: Callable[[Usage, float | None], None] = lambda _usage, _cost: None
         self._run = run
         self._cache: CompletionCache | None = None
-        self._budgets: dict[tuple[HelperRole, str], ModelBudget] = {}
+        self._budgets: dict[tuple[HelperRole, str, str], ModelBudget] = {}
 
     async def __aenter__(self) -> Self:
         return self
@@ -66,18 +66,20 @@ class HelperModels:
         model = self.settings.embedding_model
         return None if model is None else helper_endpoint(model, self.settings)
 
-    def budget(self, role: HelperRole, model: str) -> ModelBudget:
-        """Return the budget of a helper's model, which counts all that the helper asks of it."""
+    def budget(self, role: HelperRole, model: str, base_url: str = "") -> ModelBudget:
+        """Return the budget of a helper's model, which counts all that the helper asks of it at one endpoint."""
         from trialbed.model_access import ModelBudget  # most runs have no helpers
 
-        if (role, model) not in self._budgets:
-            self._budgets[role, model] = ModelBudget(
+        helper = self._helper(role, model, base_url)
+        key = role, model, helper.base_url if helper else ""
+        if key not in self._budgets:
+            self._budgets[key] = ModelBudget(
                 self.settings.max_helper_requests,
                 self.settings.max_helper_tokens,
-                prices=self.prices(role, model),
+                prices=self.prices(*key),
                 on_use=lambda usage, cost: self.on_use(usage, cost),
             )
-        return self._budgets[role, model]
+        return self._budgets[key]
 
     def access(self, role: HelperRole, endpoint: ModelEndpoint, *, origin: str = "") -> ModelAccess:
         """A helper's access to the model at an endpoint."""
@@ -85,17 +87,29 @@ class HelperModels:
 
         settings = self.settings
         self._cache = self._cache or CompletionCache(settings.completions)
-        budget = self.budget(role, endpoint.model)
+        budget = self.budget(role, endpoint.model, endpoint.base_url)
         timeout = settings.helper_timeout or max(settings.timeout, TIMEOUT)
         return ModelAccess(endpoint, budget=budget, cache=self._cache, origin=origin, timeout=timeout)
 
-    def prices(self, role: HelperRole, model: str) -> Prices | None:
+    def _named(self, role: HelperRole, model: str) -> list[Helper]:
+        return [own for own in helpers_of(self.settings) if own[:2] == (role, model)]
+
+    def _helper(self, role: HelperRole, model: str, base_url: str) -> Helper | None:
+        """Return the helper at an endpoint; the first of its name where it is asked through another, as the gateway."""
+        named = self._named(role, model)
+        here = (own for own in named if own.base_url.rstrip("/") == base_url.rstrip("/"))
+        return next(here, named[0] if named else None)
+
+    def prices(self, role: HelperRole, model: str, base_url: str = "") -> Prices | None:
         """The prices of a helper's model: those that the run began with, else those of today."""
-        helper = next((own for own in helpers_of(self.settings) if own[:2] == (role, model)), None)
+        helper = self._helper(role, model, base_url)
         if helper is None:
             return None
         run, here = self._run, helper.base_url == self.settings.base_url
-        found = [use.prices for use in run.helpers if (use.role, use.model) == (role, model)] if run else []
+        # A use that is kept names no endpoint: where two have a model of this name, its prices may be the other's.
+        alone = len({own.base_url for own in self._named(role, model)}) == 1
+        kept = run.helpers if run and alone else ()
+        found = [use.prices for use in kept if (use.role, use.model) == (role, model)]
         found.append(given_prices(self.settings.price, self.settings.model).get(model))
         if run and here and model in run.config.models:
             found.append(run.prices if model == run.config.model else run.model_prices.get(model))
@@ -104,14 +118,14 @@ class HelperModels:
     def uses(self) -> list[HelperUse]:
         """All that helpers have asked through this, as far as they asked anything."""
         return [
-            self.use_of(role, model, budget.use)
-            for (role, model), budget in self._budgets.items()
+            self.use_of(role, model, budget.use, base_url)
+            for (role, model, base_url), budget in self._budgets.items()
             if budget.use.requests or budget.use.cached
         ]
 
-    def use_of(self, role: HelperRole, model: str, use: ModelUse) -> HelperUse:
+    def use_of(self, role: HelperRole, model: str, use: ModelUse, base_url: str = "") -> HelperUse:
         """Return a use as that of a helper."""
-        return HelperUse(role=role, model=model, prices=self.prices(role, model), **dict(use))
+        return HelperUse(role=role, model=model, prices=self.prices(role, model, base_url), **dict(use))
 
 
 def helpers_of(settings: RunSettings) -> Iterator[Helper]:

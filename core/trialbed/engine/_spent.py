@@ -44,7 +44,7 @@ def check_priced(budget: Budget, helpers: Iterable[HelperModels], *, own_judge: 
     unpriced = [model for model, prices in budget.others.items() if prices is None]
     for asking in helpers:
         found = [own for own in helpers_of(asking.settings) if not (own_judge and own.role == "judge")]
-        unpriced += [own.model for own in found if asking.prices(own.role, own.model) is None]
+        unpriced += [own.model for own in found if asking.prices(*own[:3]) is None]
     if unpriced and budget.unit == "USD":
         names = ", ".join(dict.fromkeys(unpriced))
         raise UsageError(

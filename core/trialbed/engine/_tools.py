@@ -49,7 +49,7 @@ def prepared_selector(
         selector.model = model
     if embedding is not None:
         selector.embedding = embedding
-        selector.embedding_budget = helpers.budget("selector", embedding.model)
+        selector.embedding_budget = helpers.budget("selector", embedding.model, embedding.base_url)
     selector.prepare(apis)
     return selector
 

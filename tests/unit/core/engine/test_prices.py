@@ -89,6 +89,20 @@ def test_the_model_of_embeddings_is_a_helper_with_a_budget_and_a_price() -> None
         budget.take_request()
 
 
+def test_models_of_one_name_at_two_endpoints_have_their_own_budgets_and_prices() -> None:
+    url, name = "https://api.openai.com/v1", "text-embedding-3-small"
+    settings = options(selector_model=f"{name}@http://a/v1/", embedding_model=f"{name}@{url}", max_helper_requests=1)
+    use = HelperUse(role="selector", model=name, prices=JUDGE)
+    helpers = HelperModels(settings, begun(helpers=(use,)))
+    chosen, vectors = helpers.budget("selector", name, "http://a/v1"), helpers.budget("selector", name, url)
+    chosen.take_request()
+    vectors.take_request()
+    chosen.add_tokens(Usage(prompt_tokens=10))
+    vectors.add_tokens(Usage(prompt_tokens=10))
+    assert helpers.prices("selector", name, "http://a/v1") is None
+    assert [(found.requests, found.cost) for found in helpers.uses()] == [(1, None), (1, pytest.approx(2e-7))]
+
+
 def test_vectors_have_a_price_in_the_table_though_they_have_no_answers() -> None:
     url = "https://api.openai.com/v1"
     assert known_prices("text-embedding-3-small", url) is None
