@@ -195,7 +195,7 @@ def command(
     if faults is not None and not planned:
         _serve_faults(faults, given["host"], given["port"])
         return
-    from trialbed.settings import completion_cache, make_folder
+    from trialbed.settings import RunSettings, completion_cache, key_variable, make_folder
     from trialbed.settings import response_cache as default_cache
     from trialbed.wire.addresses import split_address
     from trialbed_server import ServerOptions, serve
@@ -209,12 +209,16 @@ def command(
     given.pop("real_url", None)
     given_url = given.pop("simulator_base_url")
     model, own_url = split_address(given["simulator_model"] or "")
+    simulator_variable = api_key_env if given_url else None
+    if own_url is not None:
+        _check_simulator(given["simulator_model"], given_url)
+        simulator_variable = key_variable(RunSettings(base_url=base_url, api_key_env=api_key_env), own_url)
     given["simulator_model"] = model or None
     simulator_url = own_url or given_url
     keys = {
         "upstream_key": api_key_env if base_url else None,
         "real_key": real_key_env if real_url else None,
-        "simulator_key": simulator_api_key_env or (api_key_env if given_url and not own_url else None),
+        "simulator_key": simulator_api_key_env or simulator_variable,
     }
     _say_keys(list(dict.fromkeys(name for name in keys.values() if name)))
     given |= {name: int(given[name] * MEBIBYTE) for name in ("max_body", "max_answer")}
@@ -230,6 +234,21 @@ def command(
         **given,
     )
     serve(options)
+
+
+def _check_simulator(named: str, given_url: str | None) -> None:
+    """Refuse a model of simulators whose endpoint is named twice, or by an address that is none or has a password."""
+    from trialbed.models import find_model
+    from trialbed.settings import RunSettings
+
+    if given_url is not None:
+        raise UsageError(
+            "--simulator-model and --simulator-base-url both name an endpoint: give NAME@URL or --simulator-base-url"
+        )
+    try:
+        find_model(named).describe(RunSettings())
+    except UsageError as error:
+        raise UsageError(f"--simulator-model: {error}") from error
 
 
 def _check_is_there(cache: str) -> None:

@@ -65,3 +65,27 @@ def test_faults_need_a_token_beyond_loopback_too(tmp_path: Path, monkeypatch: py
     for token in ("", "x"):
         monkeypatch.setenv("TRIALBED_SERVER_TOKEN", token)
         assert main(["serve", "--faults", "none", "--host", "0.0.0.0", "--port", "0"]) == 2
+
+
+def test_a_simulators_endpoint_that_its_model_names_has_the_key_that_a_run_would_send(started: dict[str, Any]) -> None:
+    def key(*words: str) -> str | None:
+        assert main(["serve", *words]) == 0
+        assert started["simulator_model"] == "m"
+        found: str | None = started["simulator_key"]
+        return found
+
+    assert key("--simulator-model", "m@https://api.openai.com/v1") == "sk-the-real-key"
+    assert key("--simulator-model", "m@http://models/v1", "--base-url", "http://models/v1") == "sk-the-real-key"
+    assert key("--simulator-model", "m@http://other/v1", "--base-url", "http://models/v1") is None
+
+
+def test_a_simulators_endpoint_is_named_once_and_without_a_password(
+    started: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["serve", "--simulator-model", "m@http://me:sekret@h/v1"]) == 2
+    said = capsys.readouterr().err
+    assert "--simulator-model: the endpoint at h is given with a password" in said
+    assert "sekret" not in said
+    assert main(["serve", "--simulator-model", "m@http://h/v1", "--simulator-base-url", "http://other/v1"]) == 2
+    assert "both name an endpoint" in capsys.readouterr().err
+    assert not started
