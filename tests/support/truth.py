@@ -212,19 +212,22 @@ OPENAI_AGENTS: Mapping[str, Declared] = {
 }
 
 DECLARED: Mapping[str, Mapping[str, Declared]] = {
+    "smolagents:native": {
+        "wrong-args": Declared(
+            "smolagents checks arguments itself, and calls no Api with wrong ones",
+            {**NOT_CALLED, "sent": lambda shape: shape.calls},
+        ),
+        "retry": Declared(
+            "smolagents checks arguments itself, and calls no Api with wrong ones",
+            {"calls": lambda shape: shape.calls, "sent": lambda shape: shape.calls + 1},
+        ),
+    },
     "google-adk:native": {
         "bad-json": Declared(
             "ADK calls the Api without arguments where they are not JSON",
             {"calls": lambda shape: shape.calls + 1, "sent": lambda shape: shape.calls},
         ),
     },
-    "smolagents:native": dict.fromkeys(
-        POLICIES,
-        Declared(
-            "smolagents refuses tools whose names are no identifiers, before its first request; every query offers one",
-            {**FAILED, "error": "agent", "turns": 0, "calls": 0, "sent": 0, "invalid": 0, "lost": 0},
-        ),
-    ),
     "agent-framework:native": {
         "wrong-args": Declared(
             "the Agent Framework calls no Api with wrong arguments; after three turns of them the model may call none",

@@ -60,9 +60,22 @@ async def test_wrong_arguments_are_an_error_for_the_model(harness: Harness, argu
     assert (said(record), record.calls, answered(record).calls) == ("done", (), ())
 
 
-async def test_a_tool_whose_name_is_no_identifier_cannot_be_offered(harness: Harness) -> None:
-    record = await harness.run("done", tools=[tool("get-weather")])
-    assert "Invalid Tool name 'get-weather'" in failure(record)
+RENAMED = {"get-weather": "get_weather", "1st": "_1st", "class": "class_", "a-b_c": "a_b_c"}
+
+
+async def test_tools_whose_names_are_no_identifiers_are_renamed_and_called(harness: Harness) -> None:
+    turn = ask(*(call(name, {"text": name}) for name in RENAMED))
+    record = await harness.run(turn, "done", tools=[tool(name) for name in RENAMED])
+    offered = {function["name"] for function in record.requests[0].functions}
+    assert offered == {*RENAMED.values(), "final_answer"}
+    assert {made.tool: made.arguments for made in record.calls} == {name: {"text": name} for name in RENAMED}
+    claimed = {(claim.name, claim.api and claim.api.tool_name) for claim in answered(record).calls}
+    assert claimed == {(name, tool) for tool, name in RENAMED.items()}
+
+
+async def test_tools_that_become_one_name_cannot_be_offered(harness: Harness) -> None:
+    record = await harness.run("done", tools=[tool("get-weather"), tool("get_weather")])
+    assert "unique name" in failure(record)
     assert record.requests == ()
 
 

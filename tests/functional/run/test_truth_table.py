@@ -163,7 +163,9 @@ def differences(result: dict[str, Any], right: Any) -> list[tuple[dict[str, Any]
     assert found.keys() == wanted.keys()
     names = [name for name in found if found[name] != wanted[name]]
     claimed, observed, sent = (Counter(map(tuple, wire[kind])) for kind in ("claimed", "observed", "sent"))
-    if not names and not right.error and not claimed == observed <= sent:
+    # Where more calls are declared than the model sent, the framework made the others.
+    made = observed <= sent if wanted["sent"] >= right.calls else sent <= observed
+    if not names and not right.error and not (claimed == observed and made):
         return [({"claimed": claimed, "observed": observed, "sent": sent}, {"the same": "calls"})]
     return [({name: found[name] for name in names}, {name: wanted[name] for name in names})] if names else []
 

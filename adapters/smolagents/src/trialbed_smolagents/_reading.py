@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from smolagents import ActionStep, ToolCallingAgent
+from smolagents import ActionStep, Tool, ToolCallingAgent
+from smolagents.tools import validate_tool_arguments
 
 from trialbed import Usage
 
@@ -30,3 +31,12 @@ def claimed_usage(steps: Sequence[ActionStep]) -> Usage | None:
             return None
         total += Usage(prompt_tokens=spent.input_tokens, completion_tokens=spent.output_tokens)
     return total
+
+
+def takes(tool: Tool, arguments: Any) -> bool:
+    """Whether smolagents calls a tool with these arguments."""
+    try:
+        validate_tool_arguments(tool, arguments)
+    except (ValueError, TypeError, LookupError):
+        return False
+    return isinstance(arguments, dict)

@@ -6,22 +6,25 @@ docs/reference/frameworks/smolagents.md says why, where that offers several ways
 * Agent and run: "Agents - Guided tour", ``ToolCallingAgent(tools, model)`` and ``agent.run(task)``; ``instructions``.
 * Tools: "Tools", a subclass of ``Tool`` with ``name``, ``description``, ``inputs``, ``output_type`` and ``forward``.
   A schema has no place in it but for its properties, each with a type and a description.
+* Names: smolagents takes identifiers alone. Tools of MCP servers, "Use MCP tools with MCPClient directly", may have
+  others, and its client (mcpadapt 0.1.19, ``smolagents_adapter.py``) renames them; this program does so too.
 * Model: "Models", ``OpenAIModel`` with the endpoint, and the sampling as further arguments, each only where given.
 * No panels on standard output, where Trialbed's worker speaks: ``verbosity_level``.
 """
 
 from __future__ import annotations
 
+import keyword
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, ClassVar
 
 from smolagents import LogLevel, OpenAIModel, ToolCallingAgent
 from smolagents import Tool as SmolTool
-from smolagents.tools import validate_tool_arguments
 
-from trialbed import Answer, BaseAgent, ClaimedCall, Tool, finish_of
-from trialbed_smolagents._reading import action_steps, asked_calls, claimed_usage
+from trialbed import Answer, BaseAgent, ClaimedCall, Deviation, Tool, finish_of
+from trialbed_smolagents._reading import action_steps, asked_calls, claimed_usage, takes
 
 
 class NativeAgent(BaseAgent):
@@ -29,6 +32,12 @@ class NativeAgent(BaseAgent):
 
     contract = "3"
     finish_tool = "final_answer"
+    deviations = (
+        Deviation(
+            check="tool_names_are_kept",
+            text="renames tools whose names are no identifiers, as its MCP client does: get_weather for get-weather",
+        ),
+    )
 
     @classmethod
     def framework_version(cls) -> str:
@@ -40,7 +49,7 @@ class NativeAgent(BaseAgent):
         endpoint = self.endpoint
         fields = {"temperature": endpoint.temperature, "max_tokens": endpoint.max_tokens, "seed": endpoint.seed}
         sampling: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
-        self._apis = {tool.name: tool.api for tool in tools}
+        self._apis = {identifier(tool.name): tool.api for tool in tools}
         self._model = OpenAIModel(
             model_id=endpoint.model, api_base=endpoint.base_url, api_key=endpoint.api_key, **sampling
         )
@@ -76,7 +85,7 @@ class NativeAgent(BaseAgent):
             asked = list(asked_calls(step))
             for call in asked:
                 name, arguments = call.function.name, call.function.arguments or {}
-                if name in self._apis and _is_taken(self._agent.tools[name], arguments):
+                if name in self._apis and takes(self._agent.tools[name], arguments):
                     told = str(step.observations or "") if len(asked) == 1 else ""
                     yield ClaimedCall(name=name, api=self._apis[name], arguments=arguments, response=told)
 
@@ -88,7 +97,7 @@ def bind_tool(tool: Tool) -> SmolTool:
 
     class ApiTool(SmolTool):
         skip_forward_signature_validation = True
-        name = tool.name
+        name = identifier(tool.name)
         description = tool.description
         output_type = "any"
         inputs: ClassVar[dict[str, Any]] = {
@@ -102,9 +111,9 @@ def bind_tool(tool: Tool) -> SmolTool:
     return ApiTool()
 
 
-def _is_taken(tool: SmolTool, arguments: Any) -> bool:
-    try:
-        validate_tool_arguments(tool, arguments)
-    except (ValueError, TypeError, LookupError):
-        return False
-    return isinstance(arguments, dict)
+def identifier(name: str) -> str:
+    """The name under which smolagents' MCP client offers a tool: a Python identifier that is no keyword."""
+    kept = re.sub(r"\W", "", name.replace("-", "_"))
+    if kept[:1].isdigit():
+        kept = f"_{kept}"
+    return f"{kept}_" if keyword.iskeyword(kept) else kept
