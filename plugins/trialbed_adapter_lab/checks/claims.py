@@ -136,9 +136,10 @@ async def claimed_usage_is_the_sum(harness: Harness) -> None:
     hint="Return usage=None where the model reported none.",
 )
 async def unknown_usage_is_none(harness: Harness) -> None:
-    """If the model reports no tokens, none are claimed: None, not 0."""
+    """If the model reports no tokens, an answer claims none: None, not 0."""
     record = await harness.run(ask(call("Echo_a", {"text": "x"}), usage=None), say("done", usage=None), tools=_tools())
-    usage = expect_answer(record, "done").usage
+    # A framework of its own ways may end such a run with an error: nothing is claimed then.
+    usage = record.answer.usage if record.answer else None
     expect(usage is None, "usage None", None if usage is None else usage.model_dump())
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import closing
 
 from trialbed.records import GIVE_UP
-from trialbed_adapter_lab.checks._conversations import asks_echo, converse, echoes
+from trialbed_adapter_lab.checks._conversations import ECHO, asks_echo, converse, echoes
 from trialbed_adapter_lab.checks._expectations import (
     expect,
     expect_answer,
@@ -219,6 +219,18 @@ async def response_that_is_no_json_fails_the_trial(harness: Harness) -> None:
     """A page of HTML in place of a completion leads to ModelFailed."""
     page = Response.text("<html><body>Bad gateway</body></html>", "text/html")
     _expect_model_failure(await harness.run(page), "a page of HTML with status 200")
+
+
+@must(
+    reason="Some endpoints report no tokens; a framework that needs them would lose every trial there.",
+    hint="Read the usage where there is one; hand the framework zeros if it needs numbers, and claim None.",
+)
+async def missing_usage_is_no_error(harness: Harness) -> None:
+    """Responses without a report of tokens are read like others."""
+    turn = ask(call(ECHO, {"text": "x"}), usage=None)
+    record = await harness.run(turn, say("done", usage=None))
+    expect_answer(record, "done")
+    expect_calls(record, *echoes("x"))
 
 
 @must(

@@ -33,6 +33,9 @@ MAX_STEPS = 8
 TIMEOUT = 30.0
 """Seconds that a trial may take; it needs a few hundredths, but machines can be slow."""
 
+START = 60.0
+"""Further seconds for the first trial, in which frameworks import most of themselves."""
+
 
 class TrialSettings(TypedDict, total=False):
     """The settings of a trial that differ from the defaults.
@@ -40,7 +43,7 @@ class TrialSettings(TypedDict, total=False):
     Attributes:
         tools: on offer; by default one tool that returns its arguments.
         base_url: of the model's endpoint; by default the harness's own.
-        timeout: seconds that the trial may take.
+        timeout: seconds that the trial may take; by default half a minute, and a minute more for the first.
     """
 
     tools: Sequence[ScriptedTool]
@@ -60,6 +63,7 @@ class PreparedTrial:
 
     Args:
         client: the tools' client; if None, the trial has one of its own.
+        start: seconds that it may take beyond its limit.
 
     Attributes:
         spec: the specification that a worker would get.
@@ -72,8 +76,10 @@ class PreparedTrial:
         spec: TrialSpec,
         client: httpx.AsyncClient | None,
         oracle: Oracle,
+        start: float = 0.0,
     ) -> None:
         self.spec = spec
+        self._seconds = spec.limits.timeout + start
         self._oracle = oracle
         self._client = client
         self._agent_class = agent_class
@@ -121,7 +127,7 @@ class PreparedTrial:
     async def _outcome(self, client: httpx.AsyncClient) -> Outcome:
         trial = WorkerTrial(self.spec, _ignore_fork)
         try:
-            async with asyncio.timeout(self.spec.limits.timeout) as limit:
+            async with asyncio.timeout(self._seconds) as limit:
                 outcome = await trial.run(self._agent_class, client)
         except (Exception, SystemExit) as error:
             if limit.expired():
@@ -132,7 +138,7 @@ class PreparedTrial:
 
     def _timed_out(self) -> str:
         return (
-            f"expected the trial to end; seen: it was still running after {self.spec.limits.timeout:g} s, "
+            f"expected the trial to end; seen: it was still running after {self._seconds:g} s, "
             f"{len(self.requests)} model requests and {len(self.calls)} calls"
         )
 
@@ -160,6 +166,7 @@ class Harness:
         self._network = network or NetworkWatch().__enter__()
         self.client: httpx.AsyncClient | None = None
         self.oracle = Oracle()
+        self._is_started = False
         self._endpoints: list[tuple[str, int]] = []
         self._server = HarnessServer().__enter__()
 
@@ -205,7 +212,9 @@ class Harness:
             tools=tuple(sorted((item.spec for item in tools), key=lambda spec: spec.name)),
             limits=limits,
         )
-        return PreparedTrial(self.agent_class, session, spec, self.client, self.oracle)
+        start = 0.0 if self._is_started or "timeout" in conditions else START
+        self._is_started = True
+        return PreparedTrial(self.agent_class, session, spec, self.client, self.oracle, start)
 
     async def run(self, *script: Line, **conditions: Unpack[TrialSettings]) -> TrialRecord:
         """Run one trial with a fresh agent; the arguments are those of ``prepare``.

@@ -8,6 +8,7 @@ import warnings
 
 import pytest
 from support.defects import DEFECTS, Defective
+from support.defects.faults import NeedsTokens
 
 from trialbed_adapter_lab import CHECKS, check_adapter
 
@@ -49,6 +50,11 @@ def test_a_defect_is_caught(defect: type[Defective]) -> None:
     report = check_adapter(defect, [BY_NAME[name] for name in defect.caught_by], profile="controlled")
     outcomes = {name: "finding" if BY_NAME[name].level == "may" else "failed" for name in defect.caught_by}
     assert {finding.check: finding.outcome for finding in report.findings} == outcomes
+
+
+def test_a_run_that_ends_with_an_error_claims_no_tokens() -> None:
+    report = check_adapter(NeedsTokens, [BY_NAME["unknown_usage_is_none"]], profile="native")
+    assert [finding.outcome for finding in report.findings] == ["passed"]
 
 
 def test_what_a_framework_does_by_itself_is_a_finding_of_its_native_profile() -> None:

@@ -180,6 +180,15 @@ class NeverGivesUp(Defective):
         return answer.model_copy(update={"finish": "give_answer" if answer.finish else None})
 
 
+class NeedsTokens(Defective):
+    caught_by = ("missing_usage_is_no_error",)
+
+    def _count(self, usage):
+        if not usage:
+            raise RuntimeError("the completion has no usage")
+        super()._count(usage)
+
+
 class AsksAgainAfterSilence(Turn):
     """Asks again where the model has made calls and says nothing."""
 

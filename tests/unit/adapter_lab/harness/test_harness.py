@@ -141,6 +141,19 @@ async def test_a_trial_that_does_not_end_is_a_failed_check(harness):
         await harness.run("never", timeout=0.2)
 
 
+async def test_the_first_trial_may_take_longer_since_frameworks_import_in_it(monkeypatch):
+    class Idle(ReferenceAgent):
+        async def answer(self, query):
+            await asyncio.Event().wait()
+
+    monkeypatch.setattr("trialbed_adapter_lab.harness._harness.TIMEOUT", 0.1)
+    monkeypatch.setattr("trialbed_adapter_lab.harness._harness.START", 0.2)
+    with Harness(Idle) as harness:
+        for seconds in (0.3, 0.1):
+            with pytest.raises(CheckFailed, match=rf"still running after {seconds:g} s"):
+                await harness.run("never")
+
+
 async def test_a_blocking_trial_that_does_not_end_is_a_failed_check_too():
     over = threading.Event()
 
