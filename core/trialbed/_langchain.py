@@ -2,42 +2,15 @@
 
 from __future__ import annotations
 
-import keyword
-import re
 import warnings
-from collections.abc import Iterable, Mapping
-from typing import Any, Optional, Protocol
+from collections.abc import Mapping
+from typing import Any, Optional
 
 from langchain_core.tools import StructuredTool
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, create_model
 
+from trialbed._typed_functions import CallableTool, field_names, simple_type
 from trialbed.records import ApiRef, ToolSpec
-
-TYPES: Mapping[Any, Any] = {
-    "string": str,
-    "integer": int,
-    "number": float,
-    "boolean": bool,
-    "array": list,
-    "object": dict,
-}
-"""Type in a JSON Schema -> type of a field; fields of any other type hold anything."""
-
-NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
-
-
-class CallableTool(Protocol):
-    """The part of a ``trialbed.Tool`` that is needed here."""
-
-    @property
-    def spec(self) -> ToolSpec: ...
-
-    @property
-    def metadata(self) -> dict[str, str]: ...
-
-    async def ainvoke(self, arguments: Mapping[str, Any]) -> str: ...
-
-    def invoke(self, arguments: Mapping[str, Any]) -> str: ...
 
 
 class LangChainTool(StructuredTool):
@@ -112,6 +85,15 @@ class LangChainTool(StructuredTool):
         """Return this tool itself."""
         return self
 
+    def as_openai(self) -> dict[str, Any]:
+        """Return the definition that OpenAI's API takes, as a ``Tool`` does."""
+        definition: dict[str, Any] = self._tool.as_openai()
+        return definition
+
+    def as_function(self, *, is_async: bool = False) -> Any:
+        """Return a plain function, as a ``Tool`` does."""
+        return self._tool.as_function(is_async=is_async)
+
     def _to_args_and_kwargs(self, tool_input: Any, *_: Any) -> tuple[tuple[()], dict[str, Any]]:
         """Pass arguments on as they are, where LangChain would convert those of a model and leave some out."""
         return (), dict(tool_input)
@@ -136,7 +118,7 @@ def arguments_model(spec: ToolSpec) -> type[BaseModel]:
     for name in sorted(properties, key=lambda name: (name not in required, _default(properties[name]) is not None)):
         declared = properties[name] if isinstance(properties[name], Mapping) else {}
         default = ... if name in required else _default(declared)
-        annotation = _annotation(declared.get("type"))
+        annotation = simple_type(declared.get("type"))
         about: dict[str, Any] = {"description": str(declared.get("description", ""))}
         if names[name] != name:
             about["alias"] = name
@@ -149,29 +131,6 @@ def arguments_model(spec: ToolSpec) -> type[BaseModel]:
         return create_model(f"{spec.name}_arguments", __config__=ConfigDict(protected_namespaces=()), **fields)
 
 
-def field_names(parameters: Iterable[str]) -> dict[str, str]:
-    """Return the names of fields by the names of parameters: their own, where Python and Pydantic allow these.
-
-    Others become identifiers that no other parameter has: ``from`` is ``from_``, and ``_id`` is ``param_id``.
-    """
-    given = list(parameters)
-    names = {name: name for name in given if _can_be_field(name)}
-    for name in given:
-        if name in names:
-            continue
-        plain = NOT_IN_NAMES.sub("_", name)
-        field = f"{plain}_" if keyword.iskeyword(plain) else plain
-        field = field if field[:1].isalpha() else f"param_{field.lstrip('_')}"
-        while field in names.values():
-            field += "_"
-        names[name] = field
-    return names
-
-
-def _can_be_field(name: str) -> bool:
-    return name.isascii() and name.isidentifier() and not name.startswith("_") and not keyword.iskeyword(name)
-
-
 def _properties(spec: ToolSpec) -> Mapping[str, Any]:
     found: Mapping[str, Any] = spec.parameters.get("properties", {})
     return found
@@ -179,9 +138,3 @@ def _properties(spec: ToolSpec) -> Mapping[str, Any]:
 
 def _default(declared: Any) -> Any:
     return declared.get("default") if isinstance(declared, Mapping) else None
-
-
-def _annotation(declared: Any) -> Any:
-    """Return the type of a field by the ``type`` of a schema, which may be a list with ``null`` in it."""
-    kinds = [kind for kind in (declared if isinstance(declared, list) else [declared]) if kind != "null"]
-    return TYPES.get(kinds[0], Any) if len(kinds) == 1 and isinstance(kinds[0], str) else Any

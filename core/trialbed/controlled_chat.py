@@ -101,7 +101,7 @@ class ControlledChat:
         if endpoint.max_tokens is not None:
             body["max_tokens"] = endpoint.max_tokens
         if self._tools:
-            body["tools"] = [_offer(tool) for tool in self._tools.values()]
+            body["tools"] = [tool.as_openai() for tool in self._tools.values()]
         return body
 
     def reply(self, completion: Any) -> dict[str, Any]:
@@ -195,11 +195,6 @@ def _written(turn: _Turn, told: Mapping[str, str]) -> list[dict[str, Any]]:
         for key, call in turn.calls.items()
     ]
     return [message, *results]
-
-
-def _offer(tool: Tool) -> dict[str, Any]:
-    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-    return {"type": "function", "function": function}
 
 
 def _usage(usage: Any) -> dict[str, int] | None:

@@ -99,6 +99,24 @@ class Tool:
             raise ImportError("as_langchain() needs langchain-core: pip install langchain-core") from error
         return LangChainTool.of(self)
 
+    def as_openai(self) -> dict[str, Any]:
+        """The definition that OpenAI's API takes among the ``tools`` of a request, with the raw schema."""
+        function = {"name": self.name, "description": self.description, "parameters": self.parameters}
+        return {"type": "function", "function": function}
+
+    def as_function(self, *, is_async: bool = False) -> Callable[..., Any]:
+        """The same as a plain function, from whose typed parameters and docstring frameworks make tools.
+
+        Names that no parameter can have become identifiers, such as ``from_``. An optional argument that is None is
+        left out of the call.
+
+        Args:
+            is_async: whether its calls are awaited.
+        """
+        from trialbed._typed_functions import typed_function
+
+        return typed_function(self, is_async=is_async)
+
     async def __call__(self, /, **arguments: Any) -> str:
         """Call the Api with these arguments."""
         return await self.ainvoke(arguments)

@@ -11,6 +11,7 @@ import traceback
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from trialbed.engine._agent_code import AgentCode
 from trialbed.errors import AnswerError, NothingMeasured, UsageError
 from trialbed.own_thread import OwnLoop, StuckCode
 from trialbed.records import IN_PROCESS, Answer, Failure, FailureKind, FrameworkInfo, Outcome, TrialSpec
+from trialbed.wire.addresses import mcp_url
 
 if TYPE_CHECKING:
     from trialbed.tools import Tool
@@ -35,10 +37,18 @@ ARGUMENTS: Mapping[str, Callable[[TrialSpec], Any]] = {
     "limits": lambda spec: spec.limits,
     "system_prompt": lambda spec: spec.system_prompt,
     "server_url": lambda spec: spec.server_url,
+    "mcp_url": lambda spec: mcp_url(spec.server_url),
 }
-"""The values that an agent gets by the names of its parameters, beside ``tools``."""
+"""The values that an agent gets by the names of its parameters, beside its tools."""
 
-TOOLS = "tools"
+TOOL_FORMS: Mapping[str, Callable[[Tool, bool], Any]] = {
+    # An agent of a program that uses LangChain may hand its tools to LangChain, which takes only its own.
+    "tools": lambda tool, _: tool.as_langchain() if "langchain_core" in sys.modules else tool,
+    "functions": lambda tool, is_async: tool.as_function(is_async=is_async),
+    "langchain_tools": lambda tool, _: tool.as_langchain(),
+    "openai_tools": lambda tool, _: tool.as_openai(),
+}
+"""The forms of its tools, by the names of parameters; functions are async for an agent that is."""
 
 
 class LiveAgent:
@@ -48,8 +58,9 @@ class LiveAgent:
     * A class with ``answer`` is made anew for each trial, several trials at a time.
     * An object with ``answer`` has one trial after the other, since it may keep something of each.
 
-    The function, the method ``answer`` and the class get by name what they ask for: ``query``, ``tools``, and the
-    others of ``ARGUMENTS``. The first parameter is the query if it has none of these names. Any other needs a default.
+    The function, the method ``answer`` and the class get by name what they ask for: ``query``, and the others of
+    ``ARGUMENTS`` and ``TOOL_FORMS``. The first parameter is the query if it has none of these names. Any other needs a
+    default.
 
     Raises:
         UsageError: it is none of these, or asks for something else.
@@ -84,19 +95,27 @@ class LiveAgent:
 
     async def answer(self, spec: TrialSpec, code: AgentCode) -> Answer:
         """Return the agent's answer to the query of a trial."""
-        tools = _tools_of(spec)
+        tools = self._tools_of(spec)
         agent = await self._instance(spec, code, tools) if self.is_class else self.agent
         if self.is_class and callable(getattr(agent, "close", None)):
             code.closing = agent.close
         if callable(getattr(agent, "bind_tools", None)):
-            await code.call(agent.bind_tools, tools=tools, server_url=spec.server_url)
+            await code.call(agent.bind_tools, tools=tools("tools"), server_url=spec.server_url)
         answering = agent.answer if self.is_class or self.is_object else agent
         value = await code.call(answering, **_select_arguments(self._asked, spec, tools))
         # It may be an object of the agent's that works when it is read.
         answer: Answer = await code.call(read_answer, value, answer_names(spec.tools))
         return answer
 
-    async def _instance(self, spec: TrialSpec, code: AgentCode, tools: Sequence[Tool]) -> Any:
+    def _tools_of(self, spec: TrialSpec) -> Callable[[str], list[Any]]:
+        """Return what makes the tools of a trial in a form, each time the same ones."""
+        from trialbed.tools import Tool  # its HTTP client takes long to import, and runs of workers do not need it
+
+        is_async = inspect.iscoroutinefunction(self.answering)
+        made = [Tool(tool, spec.server_url) for tool in spec.tools]
+        return cache(lambda form: [TOOL_FORMS[form](tool, is_async) for tool in made])
+
+    async def _instance(self, spec: TrialSpec, code: AgentCode, tools: Callable[[str], list[Any]]) -> Any:
         if issubclass(self.agent, BaseAgent):
             return await code.call(self.agent, spec.endpoint, spec.limits, system_prompt=spec.system_prompt)
         return await code.call(self.agent, **_select_arguments(self._made_with, spec, tools))
@@ -203,7 +222,7 @@ def _name_arguments(label: str, function: Any, *, query: bool = True, method: bo
         UsageError: a parameter has neither a known name nor a default.
     """
     parameters = _parameters(function)[1 if method else 0 :]
-    known = {*ARGUMENTS, TOOLS}
+    known = {*ARGUMENTS, *TOOL_FORMS}
     asked = [parameter.name for parameter in parameters if parameter.name in known]
     if query and parameters and parameters[0].name not in known:
         asked = ["", *asked]
@@ -212,7 +231,7 @@ def _name_arguments(label: str, function: Any, *, query: bool = True, method: bo
         if parameter.default is parameter.empty and parameter.name not in known:
             raise UsageError(
                 f"{label}: unknown parameter {parameter.name!r} of {getattr(function, '__qualname__', label)}; agents "
-                f"get what their parameters name: {', '.join((TOOLS, *ARGUMENTS))}. Give others a default"
+                f"get what their parameters name: {', '.join((*TOOL_FORMS, *ARGUMENTS))}. Give others a default"
             )
     return tuple(asked)
 
@@ -229,17 +248,9 @@ def _parameters(function: Any) -> list[inspect.Parameter]:
     return named or several
 
 
-def _select_arguments(asked: Sequence[str], spec: TrialSpec, tools: Sequence[Tool]) -> dict[str, Any]:
-    values = {name: tools if name == TOOLS else ARGUMENTS[name](spec) for name in asked if name}
+def _select_arguments(asked: Sequence[str], spec: TrialSpec, tools: Callable[[str], list[Any]]) -> dict[str, Any]:
+    values = {name: tools(name) if name in TOOL_FORMS else ARGUMENTS[name](spec) for name in asked if name}
     return {"": spec.query, **values} if "" in asked else values
-
-
-def _tools_of(spec: TrialSpec) -> list[Any]:
-    from trialbed.tools import Tool  # its HTTP client takes long to import, and runs of workers do not need it
-
-    tools = [Tool(tool, spec.server_url) for tool in spec.tools]
-    # An agent of a program that uses LangChain may hand its tools to LangChain, which takes only its own.
-    return [tool.as_langchain() for tool in tools] if "langchain_core" in sys.modules else list(tools)
 
 
 def _failure(kind: FailureKind, error: BaseException) -> Failure:

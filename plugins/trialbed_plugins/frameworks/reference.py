@@ -43,7 +43,7 @@ class ReferenceAgent(BaseAgent):
     def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
         """Keep the tools by name and write them as the model gets them."""
         self._tools = {tool.name: tool for tool in tools}
-        self._definitions = [_definition(tool) for tool in tools]
+        self._definitions = [tool.as_openai() for tool in tools]
 
     async def answer(self, query: str) -> Answer:
         """Run the loop until the model answers in text or may not be asked again."""
@@ -141,11 +141,6 @@ class ReferenceAgent(BaseAgent):
     def _finish(self, text: str, turns: int) -> Answer:
         finish = finish_of(text)
         return Answer(final_answer=text, calls=tuple(self._calls), finish=finish, usage=self._usage, model_turns=turns)
-
-
-def _definition(tool: Tool) -> dict[str, Any]:
-    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-    return {"type": "function", "function": function}
 
 
 def _assistant_message(message: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from support.evaluation import about, by_framework, counting, trials
+from support.mcp_clients import over_http
 
 from trialbed import (
     BaseAgent,
@@ -62,6 +63,34 @@ async def test_an_agent_is_given_what_it_asks_for() -> None:
     assert seen == [("Are you there?", True, "gpt-4o", 3)]
     (trial,) = trials()
     assert len(trial.wire.model_calls) == 1
+
+
+@pytest.mark.filterwarnings("ignore:Use `streamable_http_client`:DeprecationWarning")
+def test_tools_come_in_the_form_that_an_agent_asks_for() -> None:
+    def typed(query: str, functions: Any) -> str:
+        return f"{functions[0](city='Paris')} by {functions[0].__name__}"
+
+    async def typed_async(query: str, functions: Any) -> str:
+        return str(await functions[0]("Paris"))
+
+    def langchain(query: str, langchain_tools: Any) -> str:
+        (tool,) = langchain_tools
+        return str(tool.invoke({"city": "Paris"}))
+
+    def definitions(query: str, tools: Any, openai_tools: Any) -> str:
+        (one,) = openai_tools
+        assert one["function"]["parameters"]["required"] == ["city"]
+        return str(next(tool for tool in tools if tool.name == one["function"]["name"]).invoke({"city": "Paris"}))
+
+    async def protocol(query: str, mcp_url: str) -> str:
+        async with over_http(mcp_url) as session:
+            (tool,) = (await session.list_tools()).tools
+            return str((await session.call_tool(tool.name, {"city": "Paris"})).content[0].text)
+
+    agents = [typed, typed_async, langchain, definitions, protocol]
+    evaluate(agents, [about("Paris")])
+    assert by_framework("sopr_score") == {agent.__name__: [1.0] for agent in agents}
+    assert by_framework("api_call_score") == {agent.__name__: [1.0] for agent in agents}
 
 
 def test_async_code_holds_up_only_its_own_kind() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.mcp_clients import over_http
 from support.servers import SCHEMA, TOOL, TRIAL, Serve, closed, registration
 
 from trialbed import mcp_url
@@ -18,23 +19,6 @@ from trialbed_tools.forms import ServerForm
 from trialbed_tools.servers import server_connection
 
 CITY = {"city": "Oslo"}
-
-
-@asynccontextmanager
-async def over_http(url: str) -> AsyncIterator[Any]:
-    """The official client of the generation that is installed."""
-    import mcp
-
-    async with AsyncExitStack() as stack:
-        if hasattr(mcp, "Client"):
-            yield await stack.enter_async_context(mcp.Client(url))
-        else:
-            from mcp.client.streamable_http import streamablehttp_client
-
-            streams = (await stack.enter_async_context(streamablehttp_client(url)))[:2]
-            session = await stack.enter_async_context(mcp.ClientSession(*streams))
-            await session.initialize()
-            yield session
 
 
 @asynccontextmanager

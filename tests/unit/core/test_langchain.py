@@ -14,7 +14,7 @@ from trialbed import ApiRef, Tool, ToolSpec
 
 pytest.importorskip("langchain_core")
 
-from trialbed._langchain import field_names
+from trialbed._typed_functions import field_names
 
 API = ApiRef(category="Data", tool_name="Tool", api_name="api")
 SCHEMA: dict[str, Any] = {
