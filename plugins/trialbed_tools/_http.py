@@ -114,9 +114,14 @@ def request_parts(form: RequestForm, arguments: Mapping[str, Any], url: str) -> 
 
 
 def _join(value: Any, style: str | None, write: Callable[[str], str]) -> str:
-    """Return a value as one text: lists, and objects by turns of key and value, with commas, as OpenAPI has it."""
+    """Return a value as one text: lists, and objects by turns of key and value, with commas, as OpenAPI has it.
+
+    The style ``pairs`` writes an object as ``key=value``.
+    """
     if style == "json":
         return write(json.dumps(value, ensure_ascii=False))
+    if style == "pairs" and isinstance(value, dict):
+        return ",".join(f"{write(name)}={write(_text(part))}" for name, part in value.items())
     parts = [part for pair in value.items() for part in pair] if isinstance(value, dict) else value
     return ",".join(write(_text(part)) for part in (parts if isinstance(parts, list) else [parts]))
 

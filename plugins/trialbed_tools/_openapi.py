@@ -245,6 +245,8 @@ class _Arguments:
         self.places.setdefault(place, []).append(name)
         if place == "query" and parameter.get("explode") is False:
             self._commas.append(name)
+        if place in ("path", "header") and parameter.get("explode") is True and _is_object(schema):
+            self._styles.setdefault(name, "pairs")
         if place == "query" and style == "deepObject":
             self._styles[name] = "deep"
 
@@ -296,6 +298,11 @@ class _Arguments:
             **self._body,
         }
         return {name: value for name, value in found.items() if value}
+
+
+def _is_object(schema: Mapping[str, Any]) -> bool:
+    kinds = schema.get("type")
+    return "properties" in schema or "object" in (kinds if isinstance(kinds, list) else [kinds])
 
 
 def _fields(schema: Mapping[str, Any], *, is_part: bool = False) -> dict[str, Any] | None:

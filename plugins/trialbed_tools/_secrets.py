@@ -16,6 +16,13 @@ from trialbed_tools.forms import ServerForm, ToolsForm
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]{0,100})\}")
 KEY = re.compile(r"authorization|cookie|key|token|secret|password", re.IGNORECASE)
 
+_VALUE = r"(?!\.{0,2}/|~)[^\s'\"$-][^\s'\"$]{7}"
+KEY_IN_COMMAND = re.compile(
+    rf"(?:{KEY.pattern})(?:=|\s{{0,3}}:\s{{0,3}})['\"]?(?:(?:bearer|basic|token)\s{{1,3}})?{_VALUE}"
+    rf"|-[\w-]{{0,60}}(?:{KEY.pattern})\s{{1,3}}['\"]?{_VALUE}",
+    re.IGNORECASE,
+)
+"""A key with its name, as in ``--api-key VALUE`` or ``Authorization: Bearer VALUE``; no path and no variable."""
 
 FOLDER = "TRIAL_FOLDER"
 """The variable that has the path of a new folder, for the files of one server."""
@@ -50,6 +57,22 @@ def expand(texts: Mapping[str, str], key: str, folder: Path | None = None) -> di
         if key == "headers" and not (text.isascii() and text.isprintable()):
             raise UsageError(f"{key}.{name}: a header is one line in ASCII")
     return made
+
+
+def check_command(command: str, key: str) -> None:
+    """Check that no key stands in a command.
+
+    Args:
+        key: of the command in the file.
+
+    Raises:
+        DataError: one does.
+    """
+    if KEY_IN_COMMAND.search(command) or redaction_of(secret_values()).finds(command):
+        raise DataError(
+            f"{key}: keys do not stand in files, and the command has one; set a variable, name it (--environment "
+            "NAME), and, where the program takes no variable, write sh -c 'PROGRAM --key \"$NAME\"'"
+        )
 
 
 def _variable(name: str) -> str:

@@ -79,8 +79,8 @@ def import_command(
         from trialbed_tools.servers import IMPORT_SECONDS
 
         shown = shown_url(str(mcp)) if is_url(str(mcp)) else str(mcp)
-        click.echo(printable(f"waiting for {shown} to list its tools, for up to {IMPORT_SECONDS:g} s"), err=True)
         server = server_fields(str(mcp), environment, has_state=not stateless)
+        click.echo(printable(f"waiting for {shown} to list its tools, for up to {IMPORT_SECONDS:g} s"), err=True)
         found, content = import_server(server, output.absolute().parent, answers or "live", only)
     write_tools(content, output)
     names = [tool["function"]["name"] for tool in content["tools"]]

@@ -58,9 +58,10 @@ class RequestForm(_Form):
     commas: list[str] = Field(
         default=[], description="Names of lists and objects that are written as one text with commas."
     )
-    styles: dict[str, Literal["deep", "json"]] = Field(
+    styles: dict[str, Literal["deep", "json", "pairs"]] = Field(
         default={},
-        description="Parameter -> how it is written: an object as name[key]=value, or any value as JSON.",
+        description="Parameter -> how it is written: an object as name[key]=value, any value as JSON, or an object in "
+        "a path or header as key=value with commas.",
     )
     body: Literal["json", "form"] | None = Field(None, description="How the other parameters are written.")
     whole_body: str | None = Field(None, description="The parameter that is the whole body.")

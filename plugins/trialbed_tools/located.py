@@ -219,7 +219,8 @@ def _json(text: str) -> Any:
     return value
 
 
-# The parser in C, where PyYAML has it, takes a tenth of the time, and bounds how deep a text is nested.
+# The parser in C, where PyYAML has it, takes about a fifth of the time (3 MB of tools: 2 s of a processor, and not 10),
+# and bounds how deep a text is nested.
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc] # either is a loader
     """YAML whose plain values are left as they stand, to be read as YAML 1.2 has them."""
 

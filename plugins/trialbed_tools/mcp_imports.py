@@ -12,7 +12,7 @@ from trialbed.wire.redaction import redaction_of, shown_url
 from trialbed_tools._definitions import read_definitions
 from trialbed_tools._imported import FoundTools
 from trialbed_tools._loading import is_url
-from trialbed_tools._secrets import expand, expand_url, secrets_of, server_texts
+from trialbed_tools._secrets import check_command, expand, expand_url, secrets_of, server_texts
 from trialbed_tools._writing import file_content, write_tools
 from trialbed_tools.forms import ServerForm, ToolsForm
 from trialbed_tools.located import Located, read_document, validate
@@ -25,7 +25,12 @@ def server_fields(address: str, environment: Iterable[str] = (), *, has_state: b
     Args:
         address: its command or URL.
         environment: its variables: ``NAME`` for one of this program's, or ``NAME=TEXT``.
+
+    Raises:
+        DataError: a key stands in the command.
     """
+    if not is_url(address):
+        check_command(address, "mcp.command")
     made: dict[str, Any] = {"url" if is_url(address) else "command": address}
     parts = [text.partition("=") for text in environment]
     if parts:
@@ -61,12 +66,14 @@ def kept_import(tasks: Path, address: str, number: int) -> Path:
         number: of the server among those of the tasks.
 
     Raises:
+        DataError: a key stands in the address.
         UsageError: the file that is there is of another server.
         ToolsUnreachable: the server does not list its tools.
     """
     path = tasks.with_name(f"{tasks.stem}.mcp{'' if number == 1 else number}.yaml")
+    fields = server_fields(address)
     if not path.exists():
-        _, content = import_server(server_fields(address), path.absolute().parent, "live")
+        _, content = import_server(fields, path.absolute().parent, "live")
         write_tools(content, path)
         return path
     kept = validate(ToolsForm, read_document(path)).mcp

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+from support.live_tools import SERVER
 from support.warm import warm_programs
 
 from trialbed_tasks._checking import check_tasks
+from trialbed_tasks.command import command
 
 TASKS = """
 from trialbed import Expect, Task, call, tool
@@ -57,3 +61,26 @@ def test_tasks_that_cannot_be_solved_or_solve_themselves_are_found(
         in found["unsolved"]
     )
     assert found["idle"] == "it is solved by an agent that calls nothing"
+
+
+MCP_TASKS = """
+tasks:
+  - {query: Add a lamp., id: right, expect: {facts: [1 items], calls: [cart_add: {item: lamp}]}}
+  - {query: Add a lamp., id: refused, expect: {calls: [cart_add: {thing: lamp}]}}
+  - {query: Add a lamp., id: unsolved, expect: {facts: [7 items], calls: [cart_add: {item: lamp}]}}
+  - {query: Make it fail., id: fails, expect: {facts: [it works], calls: [fail]}}
+"""
+
+
+def test_tasks_on_the_tools_of_a_server_are_checked_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRIALBED_STATE_DIR", str(tmp_path / "state"))
+    Path("desk.yaml").write_text(MCP_TASKS, encoding="utf-8")
+    with warm_programs():
+        found = CliRunner().invoke(command, ["check", "desk.yaml", "--mcp", f"{sys.executable} -I {SERVER}"])
+    assert found.exit_code == 1
+    lines = found.stdout.splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["task refused", "task unsolved", "task fails", "desk.yaml"]
+    assert "the tool itself would refuse cart_add: " in lines[0]
+    assert "not solved by the expected calls: 1 of 2 expectations are not met: the answer says '7 items'" in lines[1]
+    assert lines[3] == "desk.yaml: 4 tasks, 3 of them with findings"

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
 import pytest
+from click.testing import CliRunner
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from support.cases import for_each
+from support.live_tools import SERVER
 from support.servers import listening
 
 from trialbed.errors import DataError, TrialbedError
 from trialbed.tasks import AnsweredApi
+from trialbed_tools.command import import_command
 from trialbed_tools.mcp_imports import import_server, kept_import, server_fields
 from trialbed_tools.worlds import open_world
 
@@ -73,3 +78,54 @@ def test_what_is_wrong_with_a_server_is_said(
         import_server(server_fields(address, environment), tmp_path, "live")
     assert says in str(raised.value)
     assert KEY not in str(raised.value)
+
+
+@for_each(
+    "command",
+    [
+        f"server --api-key {KEY}",
+        f"server --token='{KEY}'",
+        f"npx -y mcp-remote https://shop.example --header 'Authorization: Bearer {KEY}'",
+        f"npx -y mcp-remote 'https://shop.example?api_key={KEY}'",
+        f"env SHOP_TOKEN={KEY} server",
+        "server shop-0123456789",
+    ],
+)
+def test_no_key_of_a_command_is_written(tmp_path: Path, command: str) -> None:
+    (tmp_path / "tasks.yaml").write_text("tasks: []", encoding="utf-8")
+    target = tmp_path / "shop.yaml"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SHOP_API_KEY", "shop-0123456789")
+        shown = CliRunner().invoke(import_command, ["--mcp", command, "-o", str(target)])
+        assert isinstance(shown.exception, DataError)
+        assert "mcp.command: keys do not stand in files" in str(shown.exception)
+        with pytest.raises(DataError, match=r"set a variable, name it \(--environment NAME\)") as raised:
+            kept_import(tmp_path / "tasks.yaml", command, 1)
+    said = f"{shown.output} {shown.exception} {raised.value}"
+    assert KEY not in said
+    assert "0123456789" not in said
+    assert [path.name for path in tmp_path.iterdir()] == ["tasks.yaml"]
+
+
+@for_each(
+    "command",
+    [
+        "npx -y @x/token-server ./folder",
+        "server --max-tokens 1000000000",
+        "server --ssh-key /home/somebody/.ssh/id_rsa",
+        "server --sort-key name",
+        "sh -c 'server --api-key \"$SHOP_KEY\"'",
+        "sh -c 'server --header \"Authorization: Bearer ${SHOP_KEY}\"'",
+    ],
+)
+def test_commands_that_have_no_key_are_taken(command: str) -> None:
+    assert server_fields(command) == {"command": command}
+
+
+def test_a_shell_puts_the_key_into_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_KEY", KEY)
+    command = f"sh -c 'echo \"$SHOP_KEY\" > said; exec {sys.executable} -I {SERVER}'"
+    _, content = import_server(server_fields(command, ["SHOP_KEY"]), tmp_path, "live")
+    assert (tmp_path / "said").read_text(encoding="utf-8").strip() == KEY
+    assert KEY not in json.dumps(content)
+    assert content["mcp"]["environment"] == {"SHOP_KEY": "${SHOP_KEY}"}

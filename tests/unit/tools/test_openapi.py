@@ -137,6 +137,23 @@ def test_an_operation_is_a_tool(tmp_path: Path) -> None:
     )
 
 
+def test_objects_in_paths_and_headers_are_written_in_pairs_where_they_explode(tmp_path: Path) -> None:
+    def parameter(name: str, kind: str, place: str = "path", *, explode: bool = True) -> dict[str, Any]:
+        return {"name": name, "in": place, "required": True, "explode": explode, "schema": {"type": kind}}
+
+    parameters = [
+        parameter("point", "object"),
+        parameter("whole", "object", explode=False),
+        parameter("ids", "array"),
+        parameter("X-Point", "object", "header"),
+        parameter("box", "object", "query"),
+    ]
+    operation = {"get": {"operationId": "find", "parameters": parameters}}
+    (find,) = imported(tmp_path, changed("paths", value={"/find/{point}/{whole}/{ids}": operation})).tools
+    assert find.request is not None
+    assert find.request["styles"] == {"point": "pairs", "X-Point": "pairs"}
+
+
 def test_a_path_keeps_its_address_where_its_operations_stand_elsewhere(tmp_path: Path) -> None:
     document = changed("paths", value={"/nodes/{id}": {"$ref": "#/components/pathItems/Nodes"}})
     document["components"]["pathItems"] = {"Nodes": SHOP["paths"]["/orders/{id}"]}

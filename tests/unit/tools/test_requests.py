@@ -140,6 +140,9 @@ STYLES: list[tuple[dict[str, Any], Any, dict[str, Any]]] = [
     ({"path": "/", "query": ["a"], "styles": {"a": "json"}}, OBJECT, {"params": [("a", '{"R": 1, "G": [2]}')]}),
     ({"path": "/{a}"}, [1, "b,/"], {"url": "/1,b%2C%2F"}),
     ({"path": "/{a}"}, OBJECT, {"url": "/R,1,G,%5B2%5D"}),
+    ({"path": "/{a}", "styles": {"a": "pairs"}}, {"R": 1, "b,": "x/=y"}, {"url": "/R=1,b%2C=x%2F%3Dy"}),
+    ({"path": "/{a}", "styles": {"a": "pairs"}}, [1, 2], {"url": "/1,2"}),
+    ({"path": "/", "headers": ["a"], "styles": {"a": "pairs"}}, OBJECT, {"headers": {"a": "R=1,G=[2]"}}),
     ({"path": "/", "headers": ["a"]}, [1, 2], {"headers": {"a": "1,2"}}),
     ({"path": "/", "body": "form"}, OBJECT, {"data": {"a[R]": ["1"], "a[G]": ["[2]"]}}),
 ]
