@@ -63,6 +63,14 @@ def describe_records() -> dict[str, DescribedRecord]:
     return {name: record for name, record in described.items() if record.fields}
 
 
+def describe_record(name: str) -> DescribedRecord | None:
+    """Describe the record of this name, without loading the others; None where there is none."""
+    modules = map(import_module, MODULES)
+    item = next((getattr(module, name) for module in modules if name in module.__all__), None)
+    found = _record(item) if isinstance(item, type) and _is_record(item) else None
+    return found if found and found.fields else None
+
+
 def _is_record(item: Any) -> bool:
     return inspect.isclass(item) and (issubclass(item, BaseModel) or dataclasses.is_dataclass(item))
 

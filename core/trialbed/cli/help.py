@@ -69,12 +69,11 @@ def _show_records(*, as_json: bool) -> None:
 def _show_record(name: str, *, as_json: bool) -> None:
     import dataclasses
 
-    from trialbed.record_fields import describe_records
+    from trialbed.record_fields import describe_record
 
-    records = describe_records()
-    if name not in records:
-        raise click.UsageError(f"there is no record {name!r}{_suggestion(name, records)}")
-    record = records[name]
+    record = describe_record(name)
+    if record is None:
+        raise click.UsageError(f"there is no record {name!r}{_suggestion(name, _record_names())}")
     _print(dataclasses.asdict(record) if as_json else "\n".join(_record_lines(record)), as_json=as_json)
 
 

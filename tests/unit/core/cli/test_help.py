@@ -11,6 +11,7 @@ from support.cases import for_each
 
 from trialbed import Query, contracts, views
 from trialbed.cli import cli
+from trialbed.record_fields import describe_record, describe_records
 
 REFERENCE = Path(__file__).parents[4] / "docs" / "reference" / "records.md"
 
@@ -40,6 +41,12 @@ def test_the_records_are_those_of_the_reference() -> None:
     assert {"Query", contracts.ModelInfo.__name__, views.Table.__name__} <= set(listed)
     shown = ask("records").output
     assert [name for name in listed if not re.search(rf"^{name} ", shown, re.MULTILINE)] == []
+
+
+def test_one_record_is_as_it_is_among_all() -> None:
+    records = describe_records()
+    assert {name: describe_record(name) for name in records} == records
+    assert describe_record("hookimpl") is None
 
 
 def test_without_a_topic_topics_are_listed() -> None:
