@@ -13,9 +13,14 @@ def criterion_name(text: str) -> str:
 
 
 async def run_criteria(judge: Judge, context: ScoreContext) -> tuple[CheckResult, ...]:
-    """Return the findings of a judge on each criterion of a trial's task; one that it cannot have is unknown."""
+    """Return the findings of a judge on each criterion of a trial's task; one that it cannot have is unknown.
+
+    Those that the context has are not asked for again.
+    """
     expected = context.query.expected
-    return tuple([await _ask(judge, text, context) for text in (() if expected is None else expected.all_criteria)])
+    known = {result.name: result for result in context.checks if result.met is not None}
+    texts = () if expected is None else expected.all_criteria
+    return tuple([known.get(criterion_name(text)) or await _ask(judge, text, context) for text in texts])
 
 
 async def _ask(judge: Judge, text: str, context: ScoreContext) -> CheckResult:

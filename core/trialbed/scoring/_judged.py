@@ -48,12 +48,12 @@ async def judged_score(context: ScoreContext) -> Score:
     try:
         verdict = await context.judge.judge(context.query, context.answer, context.asked_wire)
     except JudgeError as error:
-        return _judge_failure(context, str(error))
+        return _judge_failure(context, str(error), found)
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - a judge is foreign code: its fault must not cost the other scores
-        return _judge_failure(context, f"{type(error).__name__}: {error}")
-    detail = {"method": context.judge_name, **_detail(verdict), **(_list_outcomes(context, found) if found else {})}
+        return _judge_failure(context, f"{type(error).__name__}: {error}", found)
+    detail = {"method": context.judge_name, **_detail(verdict), **_list_outcomes(context, found)}
     return Score(name=JUDGED, value=verdict.value, label=verdict.status, detail=detail)
 
 
@@ -62,8 +62,7 @@ def _as_expected(context: ScoreContext, found: Sequence[Expectation]) -> Score:
     unknown = [one for one in found if one.met is None]
     shown = "; ".join(f"{one.text}: {one.reason}" for one in unmet or unknown)
     if unknown and not unmet:
-        failed = _judge_failure(context, f"whether the task is solved is not known: {shown}")
-        return failed.model_copy(update={"detail": {**failed.detail, **_list_outcomes(context, found)}})
+        return _judge_failure(context, f"whether the task is solved is not known: {shown}", found)
     status: AnswerStatus = "Unsolved" if unmet else "Solved"
     lacking = f"{len(unmet)} of {len(found)} expectations are not met: {shown}"
     detail: dict[str, Json] = {
@@ -77,6 +76,8 @@ def _as_expected(context: ScoreContext, found: Sequence[Expectation]) -> Score:
 
 def _list_outcomes(context: ScoreContext, found: Sequence[Expectation]) -> dict[str, Json]:
     """Return all expectations with their outcomes, and the results of checks, which only the run itself can have."""
+    if not found:
+        return {}
     listed: list[Json] = [{"text": one.text, "met": one.met, "reason": one.reason} for one in found]
     checks: list[Json] = [result._asdict() for result in context.checks]
     return {"expectations": listed, "checks": checks} if checks else {"expectations": listed}
@@ -108,6 +109,7 @@ def _unsolved(method: str, reason: str) -> Score:
     return Score(name=JUDGED, value=0.0, label="Unsolved", detail=detail)
 
 
-def _judge_failure(context: ScoreContext, message: str) -> Score:
+def _judge_failure(context: ScoreContext, message: str, found: Sequence[Expectation]) -> Score:
     failure = Failure(kind="judge", message=f"judge {context.judge_name}: {message}")
-    return Score(name=JUDGED, value=None, detail={"method": context.judge_name}, failure=failure)
+    detail = {"method": context.judge_name, **_list_outcomes(context, found)}
+    return Score(name=JUDGED, value=None, detail=detail, failure=failure)

@@ -19,4 +19,7 @@ async def with_criteria(context: ScoreContext, processes: ScoringProcesses | Non
         return context
     # A judge may be foreign code: on the caller's loop, it could hold up the whole run.
     judge = context.judge if processes is None else processes.bounded(context.judge)
-    return replace(context, checks=(*context.checks, *await run_criteria(judge, context)))
+    found = await run_criteria(judge, context)
+    names = {result.name for result in found}
+    others = (result for result in context.checks if result.name not in names)
+    return replace(context, checks=(*others, *found))

@@ -14,14 +14,15 @@ WITHOUT_JUDGE = ("calls", "sources")
 def kept_checks(query: Query, verdict: Score | None) -> tuple[CheckResult, ...]:
     """Return the results of a task's checks, as far as the verdict of its run has them.
 
-    A verdict on expectations lists them all. A judge is asked only where every one is met.
+    A verdict on expectations lists them all, and so does a judge that failed. A verdict of a judge says that every one
+    is met: it is asked only then.
     """
     expected = query.expected
     checks = () if expected is None else (*expected.all_checks, *map(criterion_name, expected.all_criteria))
-    if not checks or verdict is None or verdict.value is None:
+    if not checks or verdict is None:
         return ()
     method = verdict.detail.get("method")
-    if method == "expectations":
+    if verdict.value is None or method == "expectations":
         return tuple(result for result in _listed(verdict) if result.name in checks)
     return () if method in WITHOUT_JUDGE else tuple(CheckResult(name, met=True) for name in checks)
 

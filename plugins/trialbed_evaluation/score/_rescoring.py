@@ -25,7 +25,7 @@ from trialbed.records import (
     added_uses,
 )
 from trialbed.scoring import JUDGED, ScoreContext, ScoringStopped, judge_label
-from trialbed.scoring_process import ScoringProcesses
+from trialbed.scoring_process import ScoringProcesses, with_criteria
 from trialbed.settings import RunSettings
 from trialbed.store import Store, counted_attempts
 from trialbed.tool_calls import unasked_calls
@@ -66,7 +66,8 @@ async def rejudge(
 ) -> Rescored:
     """Have a judge grade the answers of a run again; its verdicts are added to those that are there.
 
-    The new score is ``sopr_score@JUDGE``. An earlier one of the same name is replaced.
+    The new score is ``sopr_score@JUDGE``. An earlier one of the same name is replaced. The run's findings on criteria
+    are kept; the judge is asked for those that are not known.
 
     Args:
         settings: of the judge.
@@ -131,7 +132,7 @@ async def rescore(store: Store, run: Run, queries: Queries, *, concurrency: int 
 async def _verdict_score(processes: ScoringProcesses, context: ScoreContext) -> Score:
     """Return the judge's score; a failure where the trial's texts cannot be judged within the limits."""
     try:
-        return await processes.judge_score(context)
+        return await processes.judge_score(await with_criteria(context, processes))
     except (ScoringStopped, RuntimeError) as stopped:
         failure = Failure(kind="judge", message=f"judge {context.judge_name}: stopped: it {stopped}")
         return Score(name=JUDGED, value=None, detail={"method": context.judge_name}, failure=failure)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from support.cases import for_each
-from support.scoring import NOON, api_call, context, gold_call, model_call, ref
+from support.scoring import NOON, Says, api_call, context, gold_call, model_call, ref
 
 from trialbed.contracts import Judge, Verdict
 from trialbed.errors import JudgeError
@@ -100,6 +100,15 @@ async def test_what_cannot_be_told_is_no_verdict() -> None:
     assert (await judged_score(silent)).value is None
 
 
+async def test_what_was_found_is_kept_where_the_judge_fails() -> None:
+    checks = (CheckResult("criterion: polite", True),)
+    for error in (JudgeError("no reply"), ValueError("odd")):
+        task = trial(Expected(criteria=("polite",)), judge=Says(error))
+        failed = await judged_score(replace(task, judge_name="gpt", checks=checks))
+        assert failed.value is None
+        assert failed.detail["checks"] == [{"name": "criterion: polite", "met": True, "reason": ""}]
+
+
 def test_a_query_that_expects_nothing_leaves_it_to_the_judge() -> None:
     assert expectations(context()) == ()
 
@@ -157,3 +166,5 @@ def test_a_criterion_is_what_most_votes_say(votes: Any, met: bool | None, reason
     results = asyncio.run(run_criteria(Grader(*votes), found))
     assert results[0] == CheckResult("criterion: polite", met, reason)
     assert results[1] == CheckResult("criterion: broken", None, "judge grader: no reply")
+    known = CheckResult("criterion: polite", False, "known")
+    assert asyncio.run(run_criteria(Grader(*votes), replace(found, checks=(known,))))[0] == known

@@ -36,7 +36,7 @@ from trialbed.scoring_process import ScoringProcesses
 from trialbed.store import Store, new_run, open_store
 from trialbed_evaluation.score._checked import kept_checks
 from trialbed_evaluation.score._rescoring import rejudge, rescore
-from trialbed_scripted import Response
+from trialbed_scripted import Response, say
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 QUERIES = open_dataset("mini", Path("unused"))
@@ -185,6 +185,25 @@ async def test_what_checks_found_is_known_of_a_run_that_lists_it(
     store.add_scores(run.run_id, trial(FIRST, "good", 1.0, "Solved"), [own])
     rescored = await rejudge(store, run, checked_queries(run), settings(model, tmp_path))
     assert _verdict(rescored.after[0]) == (label, method)
+
+
+async def test_criteria_that_are_not_known_are_asked_for_and_the_others_are_kept(
+    store: Store, run: Run, model: JudgeEndpoint, tmp_path: Path
+) -> None:
+    said = say('{"reason": "so", "met": true}')
+    model.decide = lambda asked: said if "criterion" in shown(asked) else vote("Solved")
+    checks = [
+        {"name": "criterion: kind", "met": True, "reason": ""},
+        {"name": "criterion: short", "met": None, "reason": "judge m: no reply"},
+    ]
+    failure = Failure(kind="judge", message="gone")
+    own = Score(name="sopr_score", value=None, detail={"method": "m", "checks": checks}, failure=failure)
+    store.add_scores(run.run_id, trial(FIRST, "good", 1.0, "Solved"), [own])
+    more = {"expected": Expected(criteria=("kind", "short"))}
+    asked = {query_id: query.model_copy(update=more) for query_id, query in checked_queries(run).items()}
+    rescored = await rejudge(store, run, asked, settings(model, tmp_path))
+    assert _verdict(rescored.after[0]) == ("Solved", "grader")
+    assert [shown(one)["criterion"] for one in model.asked if "criterion" in shown(one)] == ["short"]
 
 
 @pytest.mark.parametrize("method", ["calls", "sources"])
