@@ -33,7 +33,7 @@ from trialbed.scoring._counting import (
 from trialbed.scoring._criteria import criterion_name, run_criteria
 from trialbed.scoring._expected import Expectation, expectations
 from trialbed.scoring._function_judge import FunctionJudge, JudgeFunction, as_judge
-from trialbed.scoring._judged import JUDGED, RULE, judge_label, judged_score
+from trialbed.scoring._judged import JUDGED, RULE, judge_label, judged_score, open_criteria
 from trialbed.scoring._loops import judge_apart, judge_here
 from trialbed.scoring._quality import ALWAYS, quality_scores
 from trialbed.scoring._scorers import ScoreFunction, Scorer, scorer
@@ -77,6 +77,7 @@ __all__ = [
     "judge_note",
     "judged_score",
     "kept_calibrations",
+    "open_criteria",
     "quality_scores",
     "run_checks",
     "run_criteria",

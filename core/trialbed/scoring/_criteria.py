@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from trialbed.contracts import Judge, Verdict
 from trialbed.errors import JudgeError
 from trialbed.scoring._context import CheckResult, ScoreContext
+
+NOT_ASKED = "the judge was not asked: the task is unsolved without it"
 
 
 def criterion_name(text: str) -> str:
@@ -12,15 +16,24 @@ def criterion_name(text: str) -> str:
     return f"criterion: {text}"
 
 
-async def run_criteria(judge: Judge, context: ScoreContext) -> tuple[CheckResult, ...]:
+async def run_criteria(judge: Judge, context: ScoreContext, asked: Collection[str]) -> tuple[CheckResult, ...]:
     """Return the findings of a judge on each criterion of a trial's task; one that it cannot have is unknown.
 
     Those that the context has are not asked for again.
+
+    Args:
+        asked: the criteria that the judge may be asked for.
     """
     expected = context.query.expected
     known = {result.name: result for result in context.checks if result.met is not None}
-    texts = () if expected is None else expected.all_criteria
-    return tuple([known.get(criterion_name(text)) or await _ask(judge, text, context) for text in texts])
+    found = []
+    for text in () if expected is None else expected.all_criteria:
+        name = criterion_name(text)
+        if name in known:
+            found.append(known[name])
+        else:
+            found.append(await _ask(judge, text, context) if text in asked else CheckResult(name, None, NOT_ASKED))
+    return tuple(found)
 
 
 async def _ask(judge: Judge, text: str, context: ScoreContext) -> CheckResult:

@@ -37,6 +37,20 @@ def expectations(context: ScoreContext) -> tuple[Expectation, ...]:
     return () if expected is None else tuple(_all(context, expected))
 
 
+def undecided_criteria(context: ScoreContext) -> frozenset[str]:
+    """Return the criteria on which the outcome of the task, or of one of its tests, depends.
+
+    Where something else is not met, those of the task itself change nothing; those of a test are its outcome.
+    """
+    expected = context.query.expected
+    if expected is None:
+        return frozenset()
+    missed = any(one.met is False for one in _all(context, expected))
+    open_tests = (test for test in expected.tests if _test(context, test).met is not False)
+    of_tests = {text for test in open_tests for text in test.expected.criteria}
+    return frozenset(of_tests if missed else of_tests.union(expected.criteria))
+
+
 def _all(context: ScoreContext, expected: Expected) -> Iterator[Expectation]:
     query = context.query
     for fact in query.reference_facts:

@@ -10,7 +10,7 @@ from trialbed.errors import JudgeError
 from trialbed.integrity import unsourced
 from trialbed.records import Failure, Json, Score
 from trialbed.scoring._context import ScoreContext
-from trialbed.scoring._expected import Expectation, expectations
+from trialbed.scoring._expected import Expectation, expectations, undecided_criteria
 from trialbed.settings import IdentitySettings
 from trialbed.tool_calls import relied_on
 
@@ -36,12 +36,9 @@ async def judged_score(context: ScoreContext) -> Score:
     program may answer by itself. A trial that misses an expectation of its task is Unsolved whatever the judge says;
     where there is no judge but the rule, one that does is Solved.
     """
-    foreign = _foreign(context)
-    if foreign:
-        return _unsolved("calls", _not_asked_for(sorted(": ".join(filter(None, pair)) for pair in foreign)))
-    without_source = "" if context.in_process else unsourced(context.query, context.text, context.asked_wire)
-    if without_source:
-        return _unsolved("sources", without_source)
+    not_its_own = _not_its_own(context)
+    if not_its_own is not None:
+        return not_its_own
     found = await asyncio.to_thread(expectations, context) if context.answer.is_long else expectations(context)
     if found and (context.judge_name.partition(":")[0] == RULE or not all(one.met for one in found)):
         return _as_expected(context, found)
@@ -55,6 +52,20 @@ async def judged_score(context: ScoreContext) -> Score:
         return _judge_failure(context, f"{type(error).__name__}: {error}", found)
     detail = {"method": context.judge_name, **_detail(verdict), **_list_outcomes(context, found)}
     return Score(name=JUDGED, value=verdict.value, label=verdict.status, detail=detail)
+
+
+def open_criteria(context: ScoreContext) -> frozenset[str]:
+    """Return the criteria of a trial's task that decide something: the others are not worth a judge's model."""
+    return frozenset() if _not_its_own(context) is not None else undecided_criteria(context)
+
+
+def _not_its_own(context: ScoreContext) -> Score | None:
+    """Return the score of a trial whose answer is not the model's; None where it is."""
+    foreign = _foreign(context)
+    if foreign:
+        return _unsolved("calls", _not_asked_for(sorted(": ".join(filter(None, pair)) for pair in foreign)))
+    without_source = "" if context.in_process else unsourced(context.query, context.text, context.asked_wire)
+    return _unsolved("sources", without_source) if without_source else None
 
 
 def _as_expected(context: ScoreContext, found: Sequence[Expectation]) -> Score:

@@ -55,7 +55,7 @@ TRIALS = 200
 """Orders after which a process is replaced, so that what plugins leave behind is bounded."""
 
 
-_NO_JUDGE = cast("Judge", None)
+NO_JUDGE = cast("Judge", None)
 """A process puts its own judge in this place."""
 
 
@@ -120,7 +120,7 @@ class ScoringProcesses:
             ScoringStopped: it passed a limit.
             RuntimeError: it failed; the text is why.
         """
-        result: T = await self._result_of(Work(function, arguments, named), _NO_JUDGE)
+        result: T = await self._result_of(Work(function, arguments, named), NO_JUDGE)
         return result
 
     def bounded(self, judge: Judge) -> Judge:
@@ -134,7 +134,7 @@ class ScoringProcesses:
     async def _score_of(self, plugin: str | None, context: ScoreContext) -> Any:
         judge: JudgeOrder | str | None = self._judge
         while True:
-            order = Order(plugin, replace(context, judge=_NO_JUDGE), judge)
+            order = Order(plugin, replace(context, judge=NO_JUDGE), judge)
             try:
                 return await self._result_of(order, context.judge)
             except ScoringStopped as stopped:

@@ -12,7 +12,7 @@ from support.scoring import NOON, Says, api_call, context, gold_call, model_call
 from trialbed.contracts import Judge, Verdict
 from trialbed.errors import JudgeError
 from trialbed.records import Expected, TaskTest, Usage, WireLog
-from trialbed.scoring import CheckResult, ScoreContext, expectations, judged_score, run_criteria
+from trialbed.scoring import CheckResult, ScoreContext, expectations, judged_score, open_criteria, run_criteria
 
 
 def trial(expected: Expected | None = None, facts: tuple[str, ...] = (), **more: Any) -> ScoreContext:
@@ -163,8 +163,29 @@ class Grader(Judge):
 )
 def test_a_criterion_is_what_most_votes_say(votes: Any, met: bool | None, reason: str) -> None:
     found = replace(trial(Expected(criteria=("polite", "broken"))), judge_name="grader")
-    results = asyncio.run(run_criteria(Grader(*votes), found))
+    results = asyncio.run(run_criteria(Grader(*votes), found, ("polite", "broken")))
     assert results[0] == CheckResult("criterion: polite", met, reason)
     assert results[1] == CheckResult("criterion: broken", None, "judge grader: no reply")
     known = CheckResult("criterion: polite", False, "known")
-    assert asyncio.run(run_criteria(Grader(*votes), replace(found, checks=(known,))))[0] == known
+    (first, second) = asyncio.run(run_criteria(Grader(*votes), replace(found, checks=(known,)), ("polite",)))
+    reason = "the judge was not asked: the task is unsolved without it"
+    assert (first, second) == (known, CheckResult("criterion: broken", None, reason))
+
+
+POLITE = Expected(criteria=("polite",), tests=(TaskTest(name="kind", expected=Expected(criteria=("kind",))),))
+OTHER = api_call("b", response={"value": "4242"})
+DEAF = Expected(tests=(TaskTest(name="kind", facts=("43",), expected=Expected(criteria=("kind",))),))
+
+
+@for_each(
+    ("given", "asked"),
+    [
+        ({"expected": POLITE, "facts": ("42",)}, {"polite", "kind"}),
+        ({"expected": POLITE, "facts": ("43",)}, {"kind"}),
+        ({"expected": DEAF, "facts": ("42",)}, set()),
+        # It rests on a call that the model never asked for.
+        ({"expected": POLITE, "called": [OTHER], "unasked": [OTHER], "final_answer": "It is 4242."}, set()),
+    ],
+)
+def test_a_judge_is_asked_for_criteria_only_where_they_decide_something(given: dict[str, Any], asked: set[str]) -> None:
+    assert open_criteria(trial(**given)) == asked
