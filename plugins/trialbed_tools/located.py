@@ -109,7 +109,7 @@ def parse_yaml(text: str, name: str) -> Located:
     """Read a text as ``read_yaml`` reads a file."""
     try:
         node = yaml.compose(text, _Loader)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, UnicodeEncodeError) as error:  # half of a pair of surrogates is no YAML
         mark = getattr(error, "problem_mark", None)
         # What is missing at the end is missing after the last line.
         line = "" if mark is None else f":{min(mark.line, text.rstrip().count(chr(10))) + 1}"

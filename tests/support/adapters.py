@@ -72,6 +72,7 @@ async def check_dialect(harness: Harness, dialect: str) -> None:
     assert said(record) == "done"
     body = record.requests[0].body
     assert (body["temperature"], body[LIMITS[dialect]]) == (0.5, 77)
+    assert dialect != "chat_completions" or body["seed"] == 7
     assert "Be brief." in record.requests[0].request.messages[0].text
     assert len(results(record)) == 1
     # CrewAI writes names in lower case.

@@ -270,3 +270,8 @@ def test_texts_that_are_all_the_same_get_numbers_in_order() -> None:
     names = unique_names(["find order"] * count + ["find_order_2"])
     assert names[:3] == ["find_order", "find_order_2", "find_order_3"]
     assert names[-2:] == [f"find_order_{count}", "find_order_2_2"]
+
+
+def test_half_of_a_pair_of_surrogates_in_yaml_is_an_error_of_the_file() -> None:
+    with pytest.raises(DataError, match=r"shop\.yaml.*is not valid YAML"):
+        parse_yaml('a: "\ud800"', "shop.yaml")

@@ -58,7 +58,7 @@ class NativeAgent(BaseAgent):
             instructions=self.system_prompt,
             tools=[function_tool(tool) for tool in tools],
             model=self.chat_model(self._client),
-            model_settings=ModelSettings(temperature=endpoint.temperature, max_tokens=endpoint.max_tokens),
+            model_settings=self.settings(),
         )
 
     async def answer(self, query: str) -> Answer:
@@ -69,6 +69,10 @@ class NativeAgent(BaseAgent):
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
+
+    def settings(self) -> ModelSettings:
+        """The trial's settings; Responses have no seed."""
+        return ModelSettings(temperature=self.endpoint.temperature, max_tokens=self.endpoint.max_tokens)
 
     def chat_model(self, client: AsyncOpenAI) -> Model:
         """The trial's model, of the SDK's class for it."""

@@ -5,7 +5,9 @@ From openai-agents 0.24.0: models/, "Chat Completions" (``OpenAIChatCompletionsM
 
 from __future__ import annotations
 
-from agents import Model, OpenAIChatCompletionsModel
+from dataclasses import replace
+
+from agents import Model, ModelSettings, OpenAIChatCompletionsModel
 from openai import AsyncOpenAI
 
 from trialbed_openai_agents.native import NativeAgent
@@ -15,6 +17,11 @@ class ChatCompletionsAgent(NativeAgent):
     """The program with ``OpenAIChatCompletionsModel``."""
 
     dialect = "chat_completions"
+
+    def settings(self) -> ModelSettings:
+        """The trial's settings, with its seed."""
+        seed = self.endpoint.seed
+        return replace(super().settings(), extra_args=None if seed is None else {"seed": seed})
 
     def chat_model(self, client: AsyncOpenAI) -> Model:
         """The trial's model."""
