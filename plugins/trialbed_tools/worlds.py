@@ -87,7 +87,7 @@ def _is_made(tool: ToolForm, form: ToolsForm) -> bool:
 def _live_tools(form: ToolsForm, path: Path) -> LiveTools:
     from trialbed_tools._kept import KeptAnswers, answers_path
     from trialbed_tools._live import LiveTools
-    from trialbed_tools._secrets import expand, expand_url, redaction_for
+    from trialbed_tools._secrets import check_command, expand, expand_url, redaction_for
 
     is_live = form.answers == "live"
     kept = KeptAnswers(answers_path(path), redaction_for(form))
@@ -99,6 +99,7 @@ def _live_tools(form: ToolsForm, path: Path) -> LiveTools:
 
         if is_live:
             expand(form.mcp.environment, "mcp.environment")
+            check_command(form.mcp.command or "", "mcp.command")
             expand_url(form.mcp.url or "", "mcp.url")
         connect = partial(server_connection, form.mcp, path.parent, headers, kept.redaction)
         return LiveTools(kept, connect if is_live else None, identity, has_state=form.mcp.state, readers=readers)

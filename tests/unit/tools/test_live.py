@@ -186,6 +186,7 @@ FAULTS = [
     ("mcp: {command: a, memory: 1}", "mcp.memory: input should be greater"),
     ("mcp: {command: a, environment: [B]}", "mcp.environment: input should be a valid dict"),
     ("{answers: live, mcp: {command: a, environment: {KEY: b}}", "mcp.environment.KEY: keys do not stand in files"),
+    ("{answers: live, mcp: {command: 'serve --token 0123456789'}", "mcp.command: keys do not stand in files"),
     (
         "{answers: live, url: 'http://a', headers: {Cookie: b}",
         "headers.Cookie: keys do not stand in files; write ${NAME}",
