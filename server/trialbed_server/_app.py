@@ -304,7 +304,12 @@ def _simulator_access(options: ServerOptions, spending: Spending) -> Callable[[]
 def _add_status_routes(app: Starlette, metrics: Metrics, upstream: str | None, cache: ResponseCache) -> None:
     status = {"status": "ok", "version": trialbed.__version__, "upstream": upstream}
 
+    app.state.is_ending = False
+
     async def healthz(_request: Request) -> JSONResponse:
+        if app.state.is_ending:
+            # It answers for a moment yet, and those who would begin to use it now would lose it in their work.
+            return JSONResponse({**status, "status": "ending"}, 503)
         return JSONResponse(status)
 
     async def readyz(_request: Request) -> JSONResponse:

@@ -90,7 +90,7 @@ def _serve_app(
         timeout_graceful_shutdown=math.ceil(options.grace),
         server_header=False,
     )
-    _Server(config, on_ready=on_ready, watch=watch).run(sockets=list(sockets))
+    _Server(config, inner, on_ready=on_ready, watch=watch).run(sockets=list(sockets))
 
 
 def _stdin_watcher(options: ServerOptions) -> Watch:
@@ -117,8 +117,11 @@ def _announce(listener: socket.socket) -> None:
 class _Server(uvicorn.Server):
     """Ends with exit code 0 on a signal, where uvicorn would let the signal kill the process afterwards."""
 
-    def __init__(self, config: uvicorn.Config, *, on_ready: Callable[[], object], watch: Watch) -> None:
+    def __init__(
+        self, config: uvicorn.Config, app: Application, *, on_ready: Callable[[], object], watch: Watch
+    ) -> None:
         super().__init__(config)
+        self._app = app
         self._on_ready = on_ready
         self._watch = watch
 
@@ -142,6 +145,8 @@ class _Server(uvicorn.Server):
         loop = asyncio.get_running_loop()
 
         def end() -> None:
+            # At once, and not when the loop's turn comes: no process may take hold of the server meanwhile.
+            self._app.state.is_ending = True
             with contextlib.suppress(RuntimeError):  # the loop has ended already
                 loop.call_soon_threadsafe(self._on_signal, 0, None)
 
