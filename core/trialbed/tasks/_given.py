@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from trialbed.errors import UsageError
@@ -23,17 +23,25 @@ def check_given(task: Any, where: str) -> None:
     _check(where, "answer", task.answer, isinstance(task.answer, str | None), "a text")
     _check(where, "id", task.id, isinstance(task.id, int | str | None) and task.id is not True, "a number or a text")
     if isinstance(task.expect, Expect):
-        _check_expect(task.expect, where)
+        check_expect(task.expect, where)
     else:
         _check(where, "expect", task.expect, _are_texts(task.expect), "a text, a list of texts, or Expect(…)")
         _check(where, "calls", task.calls, _are_calls(task.calls), "a list of calls")
 
 
-def _check_expect(expect: Expect, where: str) -> None:
+def check_expect(expect: Expect, where: str) -> None:
+    """Check the kinds of the values of an ``Expect``, of a task or of one of its tests.
+
+    Raises:
+        UsageError: one of them is of another kind; names it.
+    """
     _check(where, "calls", expect.calls, _are_calls(expect.calls), "a list of calls")
     ways = expect.ways
     _check(where, "ways", ways, not isinstance(ways, str) and isinstance(ways, Iterable), "a list of lists of calls")
     _check(where, "check", expect.check, callable(expect.check) or _are_checks(expect.check), "a function, or a list")
+    _check(where, "criteria", expect.criteria, _are_texts(expect.criteria), "a text, or a list of texts")
+    _check(where, "never", expect.never, isinstance(expect.never, Iterable), "a list of names")
+    _check(where, "tests", expect.tests, _are_tests(expect.tests), "a dictionary: {name: Expect(…)}")
     for name in LIMITS:
         value = getattr(expect, name)
         is_limit = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
@@ -55,6 +63,12 @@ def _are_texts(value: Any) -> bool:
 
 def _are_calls(value: Any) -> bool:
     return value is None or (isinstance(value, Iterable) and not isinstance(value, str))
+
+
+def _are_tests(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(
+        isinstance(name, str) and isinstance(test, Expect) for name, test in value.items()
+    )
 
 
 def _are_checks(value: Any) -> bool:

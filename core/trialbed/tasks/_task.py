@@ -13,7 +13,7 @@ from trialbed.records import Api, ApiRef, Expected, GoldCall, Json, Query, Scrip
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.tasks._expect import Calls, Check, Expect
 from trialbed.tasks._functions import STATE, AnsweredApi, ApiBody, function_tools
-from trialbed.tasks._given import check_given
+from trialbed.tasks._given import check_expect, check_given
 
 Tool = Callable[..., Any] | Api | AnsweredApi | ToolSpec | str
 Tools = Iterable[Tool] | Callable[..., Any]
@@ -201,8 +201,9 @@ def _expected(expect: Expect, apis: Sequence[Api], where: str, compiled: Compile
 def _test(name: str, expect: Expect, apis: Sequence[Api], where: str, compiled: CompiledTasks) -> TaskTest:
     if expect.tests:
         raise UsageError(f"{where}: a test has no tests of its own")
+    check_expect(expect, where)
     _check_texts(expect, where)
-    return TaskTest(
+    test = TaskTest(
         name=name,
         facts=_texts(expect.facts),
         calls=tuple(_gold_call(item, apis, where) for item in expect.calls or ()),
@@ -210,6 +211,11 @@ def _test(name: str, expect: Expect, apis: Sequence[Api], where: str, compiled: 
         final_state=expect.state,
         expected=_expected(expect, apis, where, compiled),
     )
+    only_adds = {"in_order": False, "only": False}  # they say how calls are compared, which it must state
+    stated = test.model_copy(update={"expected": test.expected.model_copy(update=only_adds)})
+    if not test.states_calls and stated == TaskTest(name=name, expected=Expected()):
+        raise UsageError(f"{where}: it expects nothing; give it facts, calls or another expectation, or leave it out")
+    return test
 
 
 def _texts(given: str | Sequence[str]) -> tuple[str, ...]:

@@ -95,6 +95,11 @@ def test_one_function_may_be_a_tool_of_several_tasks_and_two_of_one_name_may_not
         compile_tasks([Task("?", tools=[find]), Task("?", tools=[other()])])
 
 
+def expecting(**given: Any) -> Expect:
+    """Expectations of any kinds."""
+    return Expect(**given)
+
+
 @for_each(
     ("tasks", "says"),
     [
@@ -105,6 +110,17 @@ def test_one_function_may_be_a_tool_of_several_tasks_and_two_of_one_name_may_not
         ([Task("?", expect=Expect(12.5))], r"task 1: Expect\(12.5\): facts are texts; write Expect\('12.5'\)"),
         ([Task("?", tools=[find], expect=Expect(never="find"))], r"never: write a list of names, \['find'\]"),
         ([Task("?", expect=Expect(check=partial(bool)))], "check: functools.partial.* has no name"),
+        ([Task("?", expect=expecting(criteria=3))], "task 1: criteria: 3 is not a text, or a list of texts"),
+        ([Task("?", expect=expecting(criteria=None))], "criteria: None is not a text"),
+        ([Task("?", expect=expecting(never=3))], "task 1: never: 3 is not a list of names"),
+        ([Task("?", expect=expecting(tests=[Expect("a")]))], "task 1: tests: .* is not a dictionary: {name: Expect"),
+        ([Task("?", expect=expecting(tests={"a": "b"}))], "task 1: tests: {'a': 'b'} is not a dictionary"),
+        ([Task("?", expect=expecting(tests={3: Expect("b")}))], "task 1: tests: {3: .* is not a dictionary"),
+        (
+            [Task("?", expect=expecting(tests={"a": expecting(most_calls="x")}))],
+            "task 1: tests: a: most_calls: 'x' is not a number from 0 on",
+        ),
+        ([Task("?", expect=expecting(tests={"a": Expect()}))], "task 1: tests: a: it expects nothing"),
         ([Task("?", tools=["find"])], "task 1: tools: there is no tool 'find'"),
         ([Task("?", tools=type("Empty", (), {}))], "task 1: Empty has no public method"),
         (
