@@ -27,7 +27,7 @@ from autogen_core.models import ModelFamily, ModelInfo
 from autogen_ext.models.openai import OpenAIChatCompletionClient
 from autogen_ext.tools.mcp import McpWorkbench, StreamableHttpServerParams
 
-from trialbed import Answer, ApiRef, BaseAgent, ClaimedCall, Deviation, ModelEndpoint, Tool, Usage, finish_of, mcp_url
+from trialbed import Answer, ApiRef, BaseAgent, ClaimedCall, Deviation, Tool, Usage, finish_of, mcp_url
 
 MODEL_INFO = ModelInfo(
     vision=False, function_calling=True, json_output=True, family=ModelFamily.UNKNOWN, structured_output=True
@@ -70,20 +70,16 @@ class NativeAgent(BaseAgent):
         await self._client.close()
 
     def chat_model(self) -> Any:
-        """The trial's model, of AutoGen's class for it."""
-        return open_model(self.endpoint)
-
-
-def open_model(endpoint: ModelEndpoint) -> OpenAIChatCompletionClient:
-    """The trial's model, with the sampling settings that were given."""
-    given = {"temperature": endpoint.temperature, "max_tokens": endpoint.max_tokens, "seed": endpoint.seed}
-    settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    settings |= {"model": endpoint.model, "base_url": endpoint.base_url, "api_key": endpoint.api_key}
-    try:
-        return OpenAIChatCompletionClient(**settings)
-    except ValueError:
-        # "Required if the model name is not a valid OpenAI model."
-        return OpenAIChatCompletionClient(**settings, model_info=MODEL_INFO)
+        """The trial's model, of AutoGen's class for it, with the sampling settings that were given."""
+        endpoint = self.endpoint
+        given = {"temperature": endpoint.temperature, "max_tokens": endpoint.max_tokens, "seed": endpoint.seed}
+        settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        settings |= {"model": endpoint.model, "base_url": endpoint.base_url, "api_key": endpoint.api_key}
+        try:
+            return OpenAIChatCompletionClient(**settings)
+        except ValueError:
+            # "Required if the model name is not a valid OpenAI model."
+            return OpenAIChatCompletionClient(**settings, model_info=MODEL_INFO)
 
 
 def read_result(result: TaskResult, apis: Mapping[str, ApiRef]) -> Answer:
