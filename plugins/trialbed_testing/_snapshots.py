@@ -13,7 +13,9 @@ from trialbed.records import ApiCall, WireLog
 from trialbed_testing._trial import call_text
 
 LARGEST = 1_000_000
-"""Bytes of a snapshot that are read."""
+"""Bytes of a snapshot."""
+
+TOO_LARGE = f"is larger than {LARGEST:,} bytes; compare a part of the text"
 
 SHOWN = 60
 """Lines of a difference that are shown."""
@@ -47,7 +49,8 @@ class Snapshot:
 
     def __eq__(self, other: object) -> bool:
         """Compare calls or a text with the next snapshot of the test; keep them where snapshots are updated."""
-        text = self._text(other)
+        # As a file can have it, without half of a pair of surrogates.
+        text = _with_plain_ends(self._text(other)).encode("utf-8", "backslashreplace").decode("utf-8")
         self._count += 1
         file = self._path(self._count)
         if self._update:
@@ -114,14 +117,22 @@ def _read(file: Path) -> str | None:
     except OSError as error:
         raise DataError(f"{file}: the snapshot cannot be read: {error.strerror or error}") from error
     if len(found) > LARGEST:
-        raise DataError(f"{file}: the snapshot is larger than {LARGEST:,} bytes; {UPDATE}")
-    return found.decode("utf-8", "replace").replace("\r\n", "\n")
+        raise DataError(f"{file}: the snapshot {TOO_LARGE}")
+    return _with_plain_ends(found.decode("utf-8", "replace"))
+
+
+def _with_plain_ends(text: str) -> str:
+    """Return a text with one kind of line ends, whatever an editor, git or a model makes of them."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _write(file: Path, text: str) -> None:
+    content = text.encode()
+    if len(content) > LARGEST:
+        raise DataError(f"{file}: the snapshot {TOO_LARGE}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(file, text.encode())
+        replace_file(file, content)
     except OSError as error:
         raise DataError(f"{file}: the snapshot cannot be written: {error.strerror or error}") from error
 

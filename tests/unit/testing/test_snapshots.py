@@ -9,7 +9,7 @@ import pytest
 from support.cases import for_each
 from support.scoring import NOON, api_call, model_call
 
-from trialbed.errors import UsageError
+from trialbed.errors import DataError, UsageError
 from trialbed.records import WireLog
 from trialbed_testing import Snapshot
 from trialbed_testing._snapshots import explain
@@ -75,3 +75,16 @@ def test_each_comparison_of_a_test_has_a_snapshot_of_its_own(tmp_path: Path) -> 
     assert "there is no such snapshot" in again.difference[0]
     with pytest.raises(UsageError, match="of calls or of a text, not of 7"):
         assert again == 7
+
+
+@for_each("text", ["a\r\nb", "half of a pair: \ud83d", "\r", "a\r\r\nb"])
+def test_any_text_is_equal_to_its_snapshot(tmp_path: Path, text: str) -> None:
+    assert snapshot(tmp_path, LOG, update=True) == text
+    assert snapshot(tmp_path, LOG) == text
+    tmp_path.joinpath("one-1.txt").unlink()
+
+
+def test_a_text_that_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="is larger than 1,000,000 bytes; compare a part of the text"):
+        assert snapshot(tmp_path, LOG, update=True) == "x" * 1_000_000
+    assert not list(tmp_path.iterdir())
