@@ -161,7 +161,10 @@ class ControlledChat:
         for place, written in enumerate(message.get("tool_calls") or ()):
             key = f"call_{len(self._turns)}_{place}"
             function = written["function"]
-            turn.calls[key] = _Call(written.get("id") or key, function["name"], _text(function.get("arguments")))
+            id_ = written.get("id") or key
+            # Some endpoints number their calls; the model gets back what it wrote.
+            id_ = _clean(id_) if isinstance(id_, str) else id_
+            turn.calls[key] = _Call(id_, _clean(function["name"]), _text(function.get("arguments")))
         return turn
 
     def _completion(self, turn: _Turn, usage: Any) -> dict[str, Any]:
@@ -198,10 +201,12 @@ def _written(turn: _Turn, told: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def _usage(usage: Any) -> dict[str, int] | None:
-    """The tokens, where the endpoint reports them as numbers."""
+    """The tokens, where the endpoint reports them as numbers of things."""
     try:
         prompt, completion = int(usage["prompt_tokens"]), int(usage["completion_tokens"])
-    except (LookupError, TypeError, ValueError):
+    except (LookupError, TypeError, ValueError, OverflowError):  # the last one: JSON's 1e999 is infinite
+        return None
+    if prompt < 0 or completion < 0:
         return None
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
@@ -214,7 +219,11 @@ def _text(arguments: Any) -> str:
 
 
 def _clean(text: str) -> str:
-    """The text without halves of emoji, which no request can hold."""
+    """The text without halves of emoji, which no request can hold.
+
+    Raises:
+        AttributeError: it is no text.
+    """
     return text.encode(errors="replace").decode()
 
 

@@ -109,6 +109,26 @@ def test_half_an_emoji_is_replaced_and_odd_tokens_are_left_out(chat: ControlledC
     assert (reply["choices"][0]["message"]["content"], reply["usage"]) == ("hello ?", None)
 
 
+@pytest.mark.parametrize("tokens", ["1e999", "-1"])
+def test_tokens_that_no_model_can_have_spent_are_left_out(chat: ControlledChat, tokens: str) -> None:
+    usage = json.loads(f'{{"prompt_tokens": {tokens}, "completion_tokens": 2}}')
+    assert chat.reply(completion("done") | {"usage": usage})["usage"] is None
+
+
+def test_half_an_emoji_in_a_calls_name_and_id_is_replaced(chat: ControlledChat) -> None:
+    reply = chat.reply(completion(None, ("get\ud83e", "{}", "id\ud83e")))
+    assert reply["choices"][0]["message"]["tool_calls"][0]["function"]["name"] == "get?"
+    _, _, said, result = chat.request({})["messages"]
+    (call,) = said["tool_calls"]
+    assert (call["id"], call["function"]["name"], result["tool_call_id"]) == ("id?", "get?", "id?")
+
+
+@pytest.mark.parametrize("name", [["x"], None, 7])
+def test_a_call_whose_name_is_no_text_is_the_models_failure(chat: ControlledChat, name: Any) -> None:
+    with pytest.raises(ModelFailed, match="did not answer with a completion"):
+        chat.reply(completion(None, (name, "{}", "a")))
+
+
 @pytest.mark.parametrize("document", [None, "<html>", [], {"choices": []}, {"choices": [{"message": None}]}])
 def test_a_document_that_is_no_completion_is_the_models_failure(chat: ControlledChat, document: Any) -> None:
     with pytest.raises(ModelFailed, match="did not answer with a completion"):
