@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from trialbed.errors import UsageError
+from trialbed.installed import offers
 from trialbed_adapter_lab.scaffolding._names import AdapterNames, adapter_names
 from trialbed_adapter_lab.scaffolding._package import write_files
 from trialbed_adapter_lab.scaffolding._template import template_files
@@ -56,9 +58,11 @@ def write_plugin(word: str, name: str, parent: Path) -> list[Path]:
         Its files, relative to ``parent``.
 
     Raises:
-        UsageError: the name cannot be a plugin's, or the folder exists or cannot be made; nothing is left behind.
+        UsageError: the name cannot be a plugin's, or an installed one has it; or the folder exists or cannot be made,
+            and nothing is left behind.
     """
     names, template = adapter_names(name, "plugin"), PLUGIN_TEMPLATES[word]
+    _refuse_taken(word, template, name)
     package = Path("src", names.module)
     sources = {
         package / "__init__.py": f"{word}.py",
@@ -81,6 +85,16 @@ def plugin_steps(word: str, name: str, folder: Path) -> list[str]:
         f"bench plugin check {name} --kind {word}",
         PLUGIN_TEMPLATES[word].command.replace("new-plugin", name),
     ]
+
+
+def _refuse_taken(word: str, template: PluginTemplate, name: str) -> None:
+    """Two distributions that offer one name make both of no use."""
+    for offer in offers(f"trialbed.{template.kind}"):
+        if offer.name == name:
+            raise UsageError(
+                f"{name!r} cannot be this plugin's name: {offer.distribution} {offer.version} offers a {word} of that "
+                "name; take another"
+            )
 
 
 def _fill(source: Path, word: str, template: PluginTemplate, names: AdapterNames) -> bytes:

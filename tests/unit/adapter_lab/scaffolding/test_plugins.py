@@ -46,3 +46,11 @@ def test_a_folder_that_exists_and_a_wrong_name_are_refused(tmp_path: Path) -> No
         write_plugin("judge", "mine", tmp_path)
     with pytest.raises(UsageError, match=r"'Mine' cannot be a plugin's name: .* try 'mine'"):
         write_plugin("judge", "Mine", tmp_path)
+
+
+@pytest.mark.parametrize(("word", "name"), [("executor", "local"), ("judge", "rule")])
+def test_a_name_that_an_installed_plugin_has_is_refused(word: str, name: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=rf"'{name}' cannot be this plugin's name: \S+ \S+ offers a {word} of that"):
+        write_plugin(word, name, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    write_plugin("selector", name, tmp_path)
