@@ -49,7 +49,9 @@ class NewPluginExecutor(Executor):
         try:
             async with self._worker(spec.key.framework) as worker:
                 outcome = await self._run(worker, spec)
-        except (OSError, EOFError, errors.DriverError) as error:
+        except errors.TrialbedError as error:
+            outcome = _failure("crash", f"the worker did not start: {error}", started)
+        except (OSError, EOFError) as error:
             outcome = _failure("crash", f"the worker ended: {error}", started)
         except ValueError as error:
             outcome = _failure("protocol", f"the worker wrote what is no message: {error}", started)
@@ -82,8 +84,11 @@ class NewPluginExecutor(Executor):
         )
         worker = NewPluginWorker(process)
         try:
-            async with asyncio.timeout(START):
-                await worker.start()
+            try:
+                async with asyncio.timeout(START):
+                    await worker.start()
+            except TimeoutError as error:
+                raise errors.DriverError(f"no worker of {framework} within {START:g} s") from error
             yield worker
         finally:
             await worker.end()
