@@ -91,6 +91,16 @@ async def test_an_odd_end(harness: Harness, reply: Turn | Response, seen: str) -
     assert record.answer is None or (record.answer.finish is None) is not seen
 
 
+@pytest.mark.parametrize("turns", [(), (ask(ECHO, text="Let me see."),)])
+async def test_an_empty_end_without_a_finish_reason_is_no_event_and_an_empty_answer(
+    harness: Harness, turns: tuple[Turn, ...]
+) -> None:
+    record = await harness.run(*turns, say(None, finish_reason=None))
+    answer = answered(record)
+    assert (answer.final_answer, answer.finish, answer.usage) == ("", None, None)
+    assert answer.model_turns == len(record.requests) == len(turns) + 1
+
+
 @pytest.mark.usefixtures("no_waiting")
 @pytest.mark.parametrize(
     ("status", "requests", "seen"),

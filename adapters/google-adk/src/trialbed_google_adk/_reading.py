@@ -38,14 +38,27 @@ def answers(events: Sequence[Event]) -> list[Event]:
     ]
 
 
+def ends_without_event(events: Sequence[Event]) -> bool:
+    """Whether the last message has no event: ADK makes none of an empty one without a finish reason."""
+    return not events or bool(events[-1].get_function_responses())
+
+
+def count_turns(events: Sequence[Event]) -> int:
+    """The number of the model's messages."""
+    return len(answers(events)) + ends_without_event(events)
+
+
 def final_text(events: Sequence[Event]) -> str:
     """The text of the last message."""
-    content = answers(events)[-1].content if answers(events) else None
+    written = () if ends_without_event(events) else answers(events)
+    content = written[-1].content if written else None
     return "".join(part.text for part in (content.parts if content else None) or () if part.text)
 
 
 def claimed_usage(events: Sequence[Event]) -> Usage | None:
     """The tokens of all messages; None if one of them came without."""
+    if ends_without_event(events):
+        return None
     total = Usage()
     for event in answers(events):
         spent = event.usage_metadata

@@ -26,7 +26,7 @@ from google.genai import types
 from openai import AsyncOpenAI
 
 from trialbed import Answer, BaseAgent, ClaimedCall, Deviation, Tool, finish_of
-from trialbed_google_adk._reading import answers, claimed_usage, final_text, made_calls
+from trialbed_google_adk._reading import claimed_usage, count_turns, final_text, made_calls
 
 
 class NativeAgent(BaseAgent):
@@ -80,7 +80,7 @@ class NativeAgent(BaseAgent):
             calls=tuple(calls),
             finish=finish_of(text),
             usage=claimed_usage(events),
-            model_turns=len(answers(events)),
+            model_turns=count_turns(events),
         )
 
 

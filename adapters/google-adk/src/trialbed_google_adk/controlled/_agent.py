@@ -17,7 +17,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from trialbed import Answer, BaseAgent, ControlledChat, Tool, finish_of
-from trialbed_google_adk._reading import answers, claimed_usage, final_text, made_calls
+from trialbed_google_adk._reading import claimed_usage, count_turns, final_text, made_calls
 from trialbed_google_adk.controlled._client import TrialClient, open_client
 
 
@@ -97,5 +97,5 @@ def _read(events: Sequence[Event], chat: ControlledChat, text: str) -> Answer:
         calls=tuple(claim for claim in claims if claim is not None),
         finish=finish_of(text),
         usage=claimed_usage(events),
-        model_turns=len(answers(events)),
+        model_turns=count_turns(events),
     )
