@@ -18,8 +18,8 @@ from trialbed.settings._files import SettingsFile, read_settings_file
 BESIDE_SETTINGS = ("fresh", "retry-failed", "extend", "allow-incomplete", "gold-answers", "yes", "env-dir")
 """Options of ``bench run`` beside its settings that functions know too."""
 
-FOR_COMMANDS = ("fail-under", "fail-on-regression", "format", "json", "legend")
-"""Options of ``bench run`` for the command's output and exit code."""
+FOR_COMMANDS = ("fail-under", "fail-on-regression", "format", "json", "legend", "plugin")
+"""Options of ``bench run`` for the command's output and exit code, and files of plugins: functions take objects."""
 
 WITH_VARIABLES = ("yes", "env-dir")
 """Options beside the settings that the environment may give."""
