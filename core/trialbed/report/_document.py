@@ -7,15 +7,13 @@ import os
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from trialbed.errors import DataError
-from trialbed.files import make_private_folder
 from trialbed.integrity import Integrity
 from trialbed.records import TrialKey, TrialResult
 from trialbed.report._entries import entry
-from trialbed.report._files import json_bytes
+from trialbed.report._files import json_bytes, open_scratch_file, unwritable
 from trialbed.report._metadata import metadata
 from trialbed.report._records import LEVEL, ClaimTotals, Figures, Reason, ScoreMean, Summary, WireTally
 from trialbed.report._report import Report
@@ -95,7 +93,7 @@ def open_documents(
     }
     write = _EntryWriter(report)
     places: dict[tuple[TrialKey, int], tuple[int, int]] = {}
-    with _open_scratch_file(folder) as file:
+    with open_scratch_file(folder) as file:
         for result in report.trials():
             place = result.key, result.attempt
             text = json_bytes(write(*counted[place], result))
@@ -103,7 +101,7 @@ def open_documents(
             try:
                 file.write(text)
             except OSError as error:
-                raise _unwritable(folder, error) from error
+                raise unwritable(folder or tempfile.gettempdir(), error) from error
 
         def read(trial: ReportedTrial) -> bytes:
             start, length = places[trial.key, trial.attempt]
@@ -112,21 +110,6 @@ def open_documents(
 
         effects = report.factors
         yield ((_frame(summary, effects, []), map(read, summary.trials)) for summary in report.frameworks)
-
-
-def _open_scratch_file(folder: str | os.PathLike[str] | None) -> IO[bytes]:
-    try:
-        if folder is not None:
-            make_private_folder(Path(folder))
-        return tempfile.TemporaryFile(dir=folder)
-    except OSError as error:
-        raise _unwritable(folder, error) from error
-
-
-def _unwritable(folder: str | os.PathLike[str] | None, error: OSError) -> DataError:
-    if folder is None:
-        return DataError(f"the results cannot be kept in {tempfile.gettempdir()} meanwhile: {error.strerror}")
-    return DataError(f"{folder} cannot be written: {error.strerror}; name another folder with --output")
 
 
 class _EntryWriter:

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from pydantic_core import to_json
 
@@ -51,7 +51,7 @@ def check_folder(folder: str | os.PathLike[str]) -> None:
         with tempfile.TemporaryFile(dir=path):
             pass
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path, error) from error
     finally:
         for place in absent:
             with suppress(OSError):  # another run may have written into it meanwhile
@@ -111,7 +111,7 @@ def write_document(document: Mapping[str, Any], folder: str | os.PathLike[str], 
         _keep_earlier(latest)
         give_second_name(kept, latest)
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path, error) from error
     return latest
 
 
@@ -128,7 +128,22 @@ def _keep_earlier(latest: Path) -> None:
         replace_file(kept, content)
 
 
-def _unwritable(path: Path, error: OSError) -> DataError:
+def open_scratch_file(folder: str | os.PathLike[str] | None) -> IO[bytes]:
+    """Open a file that is gone when it is closed, in a folder that is made where absent, or with the system's.
+
+    Raises:
+        DataError: the folder cannot be written.
+    """
+    try:
+        if folder is not None:
+            make_private_folder(Path(folder))
+        return tempfile.TemporaryFile(dir=folder)
+    except OSError as error:
+        raise unwritable(folder or tempfile.gettempdir(), error) from error
+
+
+def unwritable(path: str | os.PathLike[str], error: OSError) -> DataError:
+    """Return the error of a place where documents cannot be written."""
     return DataError(f"{path} cannot be written: {error.strerror}; name another folder with --output")
 
 
