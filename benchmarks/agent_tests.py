@@ -11,6 +11,7 @@ the server, are not counted. Other work on the machine changes CPU times little,
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import tempfile
 import time
@@ -114,11 +115,12 @@ def main() -> None:
     parser.add_argument("--tests", type=int, default=200)
     tests = parser.parse_args().tests + FIRST
     meter = Meter()
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # other plugins' work in each test is none of Trialbed's
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "test_agent.py"
         file.write_text(TESTS.replace("TESTS", str(tests)), encoding="utf-8")
         (Path(folder) / "pytest.ini").touch()
-        options: list[Any] = ["-q", "--no-header", "-p", "no:xdist", "-p", "no:asyncio", "--rootdir", folder]
+        options: list[Any] = ["-q", "--no-header", "-p", "trialbed_testing.plugin", "--rootdir", folder]
         pytest.main([*options, str(file)], plugins=[meter])
     assert not meter.failed
     # Servers' times have steps of 10 ms: what counts is the sum over many tests. With the last test, they end.

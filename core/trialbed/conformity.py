@@ -47,7 +47,13 @@ def driver_problems(kind: str, driver: Any) -> list[str]:
     if not (isinstance(driver, type) and issubclass(driver, contract)):
         place = "trialbed.BaseAgent" if kind == "frameworks" else f"trialbed.contracts.{contract.__name__}"
         return [f"it is not a subclass of {place}; correct the entry point"]
-    return class_problems(driver, contract)
+    return list(_driver_problems(driver, contract))
+
+
+@lru_cache(maxsize=128)
+def _driver_problems(driver: type, contract: type) -> tuple[str, ...]:
+    """The problems of a driver, which is loaded several times for each trial."""
+    return tuple(class_problems(driver, contract))
 
 
 def check_object(name: str, given: Any, contract: type) -> None:

@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import lru_cache, reduce
+from functools import cache, lru_cache, reduce
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
@@ -67,6 +67,14 @@ class _Metadata:
 def offers(group: str) -> list[Offer]:
     """The entry points of a group; of a distribution that is there twice, those of the one that is found first."""
     return [offer for offer in _offers(_places()) if offer.group == group]
+
+
+@cache
+def own_version() -> str:
+    """The version of Trialbed, as it was when this process first asked for it."""
+    from importlib.metadata import version
+
+    return version("trialbed")
 
 
 def installed_packages() -> tuple[str, ...]:

@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import cache
-from importlib.metadata import version
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from trialbed.answers import answer_names, read_answer
 from trialbed.contracts import BaseAgent, Executor
 from trialbed.engine._agent_code import AgentCode
 from trialbed.errors import AnswerError, NothingMeasured, UsageError
+from trialbed.installed import own_version
 from trialbed.own_thread import OwnLoop, StuckCode
 from trialbed.records import IN_PROCESS, Answer, Failure, FailureKind, FrameworkInfo, Outcome, TrialSpec
 from trialbed.wire.addresses import mcp_url
@@ -149,7 +149,7 @@ class LiveExecutor(Executor):
             name=framework,
             version=self._agents[framework].version,
             adapter=IN_PROCESS,
-            adapter_version=version("trialbed"),
+            adapter_version=own_version(),
             python=platform.python_version(),
         )
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 
 from trialbed.agent_programs import AgentCommand, agent_commands
@@ -29,6 +28,7 @@ from trialbed.engine._session import RunSession
 from trialbed.engine._tools import selector_driver
 from trialbed.engine._variations import with_endpoints, with_factors
 from trialbed.errors import DataError, UsageError
+from trialbed.installed import own_version
 from trialbed.plugin_files import given_files
 from trialbed.prices import read_amount
 from trialbed.records import Run
@@ -96,7 +96,7 @@ def prepare(
         options,
         dataset,
         queries,
-        version("trialbed"),
+        own_version(),
         commands,
         objects=objects,
         catalog=(catalog := _catalog(options, dataset, objects)),

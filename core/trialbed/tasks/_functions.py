@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, NamedTuple, Protocol, cast
 
 from pydantic import TypeAdapter, ValidationError
@@ -178,13 +179,25 @@ def function_tools(given: Callable[..., Any]) -> Iterator[tuple[Api, ToolBody]]:
         UsageError: a parameter has a type that arguments in JSON cannot have.
     """
     if not isinstance(given, type):
-        body = ToolBody(given)
-        yield _api(body, FUNCTIONS), body
+        api, body = _function_tool(given) if inspect.isfunction(given) else _new_function_tool(given)
+        # An agent of this process may change the schema that it is given.
+        yield api.model_copy(update={"json_schema": deepcopy(api.json_schema)}), body
         return
     for name, method in inspect.getmembers(given, inspect.isfunction):
         if not name.startswith("_") and name != STATE:
             body = ToolBody(method, given)
             yield _api(body, given.__qualname__), body
+
+
+@lru_cache(maxsize=256)
+def _function_tool(function: Callable[..., Any]) -> tuple[Api, ToolBody]:
+    """Return the tool of a function that is hashed by its identity: the tests of an agent take the same ones."""
+    return _new_function_tool(function)
+
+
+def _new_function_tool(function: Callable[..., Any]) -> tuple[Api, ToolBody]:
+    body = ToolBody(function)
+    return _api(body, FUNCTIONS), body
 
 
 def _api(body: ToolBody, category: str) -> Api:

@@ -146,3 +146,13 @@ def test_a_long_docstring_is_read_in_part() -> None:
     find_it.__doc__ = "word " * 100_000
     ((api, _),) = function_tools(find_it)
     assert len(api.description) <= 20_000
+
+
+def test_what_becomes_of_one_schema_of_a_function_does_not_reach_the_next() -> None:
+    ((first, body),) = function_tools(find)
+    assert first.json_schema is not None
+    first.json_schema["properties"].clear()
+    ((second, again),) = function_tools(find)
+    assert second.json_schema is not None
+    assert "place" in second.json_schema["properties"]
+    assert again == body
