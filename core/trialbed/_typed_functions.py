@@ -6,22 +6,10 @@ import inspect
 import keyword
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, Optional, Protocol
+from typing import Any, Optional, Protocol
 
+from trialbed._schema_types import SchemaTypes
 from trialbed.records import ToolSpec
-
-TYPES: Mapping[Any, Any] = {
-    "string": str,
-    "integer": int,
-    "number": float,
-    "boolean": bool,
-    "array": list,
-    "object": dict,
-}
-"""Type in a JSON Schema -> type of a parameter; parameters of any other type hold anything."""
-
-DEEPEST = 10
-"""Levels of the type of a list's items."""
 
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
 
@@ -46,7 +34,9 @@ def typed_function(tool: CallableTool, *, is_async: bool = False) -> Callable[..
     names = field_names(properties)
     own_names = {field: name for name, field in names.items()}
     required = set(tool.spec.parameters.get("required", ()))
-    signature = _signature({names[name]: (schema, name in required) for name, schema in properties.items()})
+    types = SchemaTypes(tool.spec.parameters)
+    kinds = {name: types.type_of(schema, name) for name, schema in properties.items()}
+    signature = _signature({names[name]: (kind, name in required) for name, kind in kinds.items()})
 
     def arguments_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         given = signature.bind(*args, **kwargs).arguments
@@ -71,8 +61,7 @@ def typed_function(tool: CallableTool, *, is_async: bool = False) -> Callable[..
 
 def _signature(parameters: Mapping[str, tuple[Any, bool]]) -> inspect.Signature:
     made = []
-    for name, (schema, is_required) in sorted(parameters.items(), key=lambda item: not item[1][1]):
-        kind = _annotation(schema)
+    for name, (kind, is_required) in sorted(parameters.items(), key=lambda item: not item[1][1]):
         made.append(
             inspect.Parameter(
                 name,
@@ -84,17 +73,6 @@ def _signature(parameters: Mapping[str, tuple[Any, bool]]) -> inspect.Signature:
     return inspect.Signature(made, return_annotation=str)
 
 
-def _annotation(schema: Any, depth: int = 0) -> Any:
-    if not isinstance(schema, Mapping):
-        return Any
-    choices = schema.get("enum")
-    if isinstance(choices, list) and choices and all(isinstance(choice, str) for choice in choices):
-        return Literal[tuple(choices)]
-    kind = simple_type(schema.get("type"))
-    inner = _annotation(schema.get("items"), depth + 1) if kind is list and depth < DEEPEST else Any
-    return kind if inner is Any else list[inner]  # type: ignore[valid-type] # made of a schema
-
-
 def _docstring(description: str, properties: Mapping[str, Any]) -> str:
     lines = [
         f"    {name}: {' '.join(str(schema['description']).split())}"
@@ -102,12 +80,6 @@ def _docstring(description: str, properties: Mapping[str, Any]) -> str:
         if isinstance(schema, Mapping) and schema.get("description")
     ]
     return "\n".join([description, *(["", "Args:", *lines] if lines else [])])
-
-
-def simple_type(declared: Any) -> Any:
-    """Return the type by the ``type`` of a schema, which may be a list with ``null`` in it."""
-    kinds = [kind for kind in (declared if isinstance(declared, list) else [declared]) if kind != "null"]
-    return TYPES.get(kinds[0], Any) if len(kinds) == 1 and isinstance(kinds[0], str) else Any
 
 
 def field_names(parameters: Iterable[str]) -> dict[str, str]:

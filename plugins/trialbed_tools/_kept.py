@@ -18,6 +18,9 @@ from trialbed_tools.located import name_place, read_json_line
 
 Call = tuple[str, dict[str, Any]]
 
+KEYS = ("tool", "arguments", "after", "response", "error")
+"""Those of a kept answer."""
+
 ENDING = ".answers.jsonl"
 
 
@@ -133,12 +136,19 @@ class KeptAnswers:
             self._bytes += len(line)
 
     def _take(self, line: bytes, place: str) -> None:
-        value = read_json_line(line.decode("utf-8-sig", "surrogateescape"), place)
-        error, arguments = value.get("error", ""), value.get("arguments")
+        text = line.decode("utf-8-sig", "surrogateescape")
+        value = read_json_line(text, place)
+        error, arguments, after = value.get("error", ""), value.get("arguments"), value.get("after", "")
         with name_place(place):
             if not isinstance(value.get("tool"), str) or not isinstance(arguments, dict) or not isinstance(error, str):
                 raise DataError("an answer has a tool, its arguments, and a response or an error")
-            key = _key(value["tool"], arguments, value.get("after", ""))
+            if unknown := sorted(value.keys() - KEYS):
+                raise DataError(f"unknown key {unknown[0]!r:.60}; an answer has {', '.join(KEYS)}")
+            if ("response" in value) == bool(error) or not isinstance(after, str):
+                raise DataError("an answer has a response or an error, and after is a text, where it is there")
+            if self.redaction.finds(text):
+                raise DataError("a key of this program's variables stands in the file; remove the line, and the key")
+            key = _key(value["tool"], arguments, after)
         self._found.setdefault(key, CallAnswer(value.get("response", ""), error))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
@@ -12,6 +12,7 @@ from trialbed.errors import DataError, UsageError
 from trialbed.settings import MIN_SECRET, secret_values
 from trialbed.wire.redaction import Redaction, redaction_of
 from trialbed_tools.forms import ServerForm, ToolsForm
+from trialbed_tools.located import Key, name_place
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]{0,100})\}")
 KEY = re.compile(r"authorization|cookie|key|token|secret|password", re.IGNORECASE)
@@ -48,15 +49,39 @@ def expand(texts: Mapping[str, str], key: str, folder: Path | None = None) -> di
             raise UsageError(f"{key}: the variable {match[1]} is not set")
         return found
 
-    for name, text in texts.items():
-        if KEY.search(name) and not VARIABLE.search(text):
-            raise DataError(f"{key}.{name}: keys do not stand in files; write ${{NAME}} of a variable that has it")
+    _check_texts(texts, key)
     made = {name: VARIABLE.sub(value, text) for name, text in texts.items()}
     for name, text in made.items():
         # Else each call would fail, with the key in the words of the failure.
         if key == "headers" and not (text.isascii() and text.isprintable()):
             raise UsageError(f"{key}.{name}: a header is one line in ASCII")
     return made
+
+
+def check_keys(form: ToolsForm, place: Callable[[Key], str]) -> None:
+    """Check that no key stands in a file of tools, whether or not its answers need one.
+
+    Args:
+        place: returns the file and the line of a part.
+
+    Raises:
+        DataError: one does; names the line.
+    """
+    with name_place(place(("headers",))):
+        _check_texts(form.headers, "headers")
+    if form.mcp is not None:
+        with name_place(place(("mcp", "environment"))):
+            _check_texts(form.mcp.environment, "mcp.environment")
+        with name_place(place(("mcp", "command"))):
+            check_command(form.mcp.command or "", "mcp.command")
+        with name_place(place(("mcp", "url"))):
+            _check_url(form.mcp.url or "", "mcp.url")
+
+
+def _check_texts(texts: Mapping[str, str], key: str) -> None:
+    for name, text in texts.items():
+        if KEY.search(name) and not VARIABLE.search(text):
+            raise DataError(f"{key}.{name}: keys do not stand in files; write ${{NAME}} of a variable that has it")
 
 
 def check_command(command: str, key: str) -> None:
@@ -90,14 +115,18 @@ def expand_url(url: str, key: str) -> str:
         DataError: it is none, or a key stands in it.
         UsageError: a variable is not set.
     """
+    _check_url(url, key)
+    return expand({"": url}, key)[""]
+
+
+def _check_url(url: str, key: str) -> None:
     try:
         parts = urlsplit(url)
     except ValueError as error:
         raise DataError(f"{key}: is no address") from error
     user = parts.netloc.rpartition("@")[0]
     for name, text in [*parse_qsl(parts.query), *([("password", user)] if user else [])]:
-        expand({name: text}, key)
-    return expand({"": url}, key)[""]
+        _check_texts({name: text}, key)
 
 
 def needs_folder(texts: Iterable[str]) -> bool:

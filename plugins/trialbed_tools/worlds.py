@@ -62,6 +62,10 @@ def open_world(path: Path, answers: str | None = None) -> FileWorld:
     if not NAME.match(name):
         raise DataError(f"{path}: the name of the file must match {NAME.pattern}")
     _check(form.tools, path)
+    if form.headers or form.mcp is not None:
+        from trialbed_tools._secrets import check_keys
+
+        check_keys(form, located.place)
     simulator = SIMULATORS.get(form.answers, "template")
     apis = [make_api(tool, name) for tool in form.tools]
     if form.answers not in ("live", "recorded"):
@@ -87,7 +91,7 @@ def _is_made(tool: ToolForm, form: ToolsForm) -> bool:
 def _live_tools(form: ToolsForm, path: Path) -> LiveTools:
     from trialbed_tools._kept import KeptAnswers, answers_path
     from trialbed_tools._live import LiveTools
-    from trialbed_tools._secrets import check_command, expand, expand_url, redaction_for
+    from trialbed_tools._secrets import expand, expand_url, redaction_for
 
     is_live = form.answers == "live"
     kept = KeptAnswers(answers_path(path), redaction_for(form))
@@ -99,7 +103,6 @@ def _live_tools(form: ToolsForm, path: Path) -> LiveTools:
 
         if is_live:
             expand(form.mcp.environment, "mcp.environment")
-            check_command(form.mcp.command or "", "mcp.command")
             expand_url(form.mcp.url or "", "mcp.url")
         connect = partial(server_connection, form.mcp, path.parent, headers, kept.redaction)
         return LiveTools(kept, connect if is_live else None, identity, has_state=form.mcp.state, readers=readers)

@@ -24,10 +24,15 @@ from trialbed_tools._rpc import read_message
         ("{", "shop.answers.jsonl:1: is not valid JSON"),
         ("[]", "shop.answers.jsonl:1: each line is a JSON object"),
         (
-            '{"tool": "a", "arguments": {}}\n\n{"tool": "a"}',
+            '{"tool": "a", "arguments": {}, "response": 1}\n\n{"tool": "a"}',
             "shop.answers.jsonl:3: an answer has a tool, its arguments",
         ),
         ('{"tool": 3, "arguments": {}}', "shop.answers.jsonl:1: an answer has a tool"),
+        ('{"tool": "a", "arguments": {}}', "shop.answers.jsonl:1: an answer has a response or an error"),
+        ('{"tool": "a", "arguments": {}, "response": 1, "error": "b"}', ":1: an answer has a response or an error"),
+        ('{"tool": "a", "arguments": {}, "response": 1, "after": 3}', ":1: an answer has a response or an error"),
+        ('{"tool": "a", "arguments": {}, "reponse": 1}', ":1: unknown key 'reponse'; an answer has tool, arguments"),
+        ('{"tool": "a", "arguments": {}, "response": "sk-0123\\u0034567"}', ":1: a key of this program's variables"),
         ('{"tool": "a", "arguments": {}, "error": null}', "shop.answers.jsonl:1: an answer has a tool"),
     ],
 )
@@ -35,7 +40,8 @@ def test_a_fault_of_kept_answers_is_named_with_its_line(tmp_path: Path, text: st
     path = tmp_path / "shop.answers.jsonl"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(DataError) as raised:
-        KeptAnswers(path, Redaction(())).find(("a", {}), ())
+        KeptAnswers(path, Redaction(("sk-01234567",))).find(("a", {}), ())
+    assert "sk-0" not in str(raised.value)
     assert says in str(raised.value)
 
 

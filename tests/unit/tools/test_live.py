@@ -191,6 +191,11 @@ FAULTS = [
         "{answers: live, url: 'http://a', headers: {Cookie: b}",
         "headers.Cookie: keys do not stand in files; write ${NAME}",
     ),
+    ("{answers: recorded, mcp: {command: a, environment: {KEY: b}}", "shop.yaml:1: mcp.environment.KEY: keys do not"),
+    ("{answers: recorded, mcp: {command: 'serve --token 0123456789'}", "shop.yaml:1: mcp.command: keys do not stand"),
+    ("{answers: recorded, mcp: {url: 'http://a/?api_key=b'}", "shop.yaml:1: mcp.url.api_key: keys do not stand"),
+    ("{answers: recorded, url: 'http://a', headers: {Cookie: b}", "shop.yaml:1: headers.Cookie: keys do not stand"),
+    ("{answers: schema, url: 'http://a', headers: {Cookie: b}", "shop.yaml:1: headers.Cookie: keys do not stand"),
     ("{answers: live, url: 'http://a', headers: {A: '${NO_SUCH_1}'}", "headers: the variable NO_SUCH_1 is not set"),
 ]
 

@@ -67,7 +67,7 @@ class TrialCompletion(OpenAICompletion):
     def offer(self, tools: Sequence[Tool], names: ToolNames) -> None:
         """Offer the model these tools, with their own schemas."""
         self._names = names
-        self._definitions = [_definition(tool) for tool in tools]
+        self._definitions = [tool.as_openai() for tool in tools]
 
     def begin(self, prompt: Sequence[Message]) -> None:
         """Begin the conversation with these messages instead of CrewAI's."""
@@ -130,11 +130,6 @@ class TrialCompletion(OpenAICompletion):
         return call.model_copy(
             update={"function": call.function.model_copy(update={"name": name, "arguments": arguments})}
         )
-
-
-def _definition(tool: Tool) -> dict[str, Any]:
-    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-    return {"type": "function", "function": function}
 
 
 def _readable(arguments: str | None) -> str:

@@ -22,7 +22,7 @@ class OfferRawSchemas(Middleware):
 
     def __init__(self, tools: Sequence[Tool]) -> None:
         super().__init__()
-        self._definitions: list[Any] = [_definition(tool) for tool in tools]
+        self._definitions: list[Any] = [tool.as_openai() for tool in tools]
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
@@ -42,11 +42,6 @@ class AnswerInvalidCalls(Middleware):
             return None
         update: dict[str, Any] = {"messages": [_error(call) for call in message.invalid_tool_calls]}
         return update if message.tool_calls else {**update, "jump_to": "model"}
-
-
-def _definition(tool: Tool) -> dict[str, Any]:
-    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-    return {"type": "function", "function": function}
 
 
 def _error(call: Any) -> ToolMessage:
