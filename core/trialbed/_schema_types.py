@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, Union
+from typing import Annotated, Any, Literal, NotRequired, Union, cast
 
 TYPES: Mapping[Any, Any] = {
     "string": str,
@@ -86,7 +86,7 @@ class SchemaTypes:
 
     def _record(self, schema: Mapping[str, Any], properties: Mapping[str, Any], name: str) -> Any:
         from pydantic import ConfigDict, Field
-        from typing_extensions import Annotated, NotRequired, TypedDict
+        from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
         required = schema.get("required")
         required = required if isinstance(required, list) else []
@@ -97,7 +97,7 @@ class SchemaTypes:
             text = part.get("description") if isinstance(part, Mapping) else None
             described = Annotated[kind, Field(description=text)] if isinstance(text, str) and text else kind
             fields[key] = described if key in required else NotRequired[described]
-        made: Any = TypedDict(title, fields)  # type: ignore[misc, operator] # made of a schema
+        made = cast("Any", TypedDict)(title, fields)
         # Properties that a schema does not name go through, as they do to the Api itself, unless it excludes them.
         is_closed = schema.get("additionalProperties") is False
         made.__pydantic_config__ = ConfigDict(extra="forbid" if is_closed else "allow")
@@ -120,7 +120,7 @@ class SchemaTypes:
 
 def _union(types: Iterator[Any]) -> Any:
     found = tuple(types)
-    return Any if Any in found else Union[found]
+    return Any if Any in found else Union[found]  # noqa: UP007 - made of several
 
 
 def _is_literal(value: Any) -> bool:

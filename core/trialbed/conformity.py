@@ -44,10 +44,11 @@ def driver_problems(kind: str, driver: Any) -> list[str]:
     if kind not in CONTRACTS:
         return []
     contract: type = getattr(contracts, CONTRACTS[kind])
+    given: Any = driver
     if not (isinstance(driver, type) and issubclass(driver, contract)):
         place = "trialbed.BaseAgent" if kind == "frameworks" else f"trialbed.contracts.{contract.__name__}"
         return [f"it is not a subclass of {place}; correct the entry point"]
-    return list(_driver_problems(driver, contract))
+    return list(_driver_problems(given, contract))
 
 
 @lru_cache(maxsize=128)

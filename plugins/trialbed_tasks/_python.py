@@ -19,6 +19,7 @@ from trialbed.scoring import Scorer
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.tasks import MARK, Task
 from trialbed.tracebacks import own_line
+from trialbed_tasks._parts import parts_of
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class PythonFile:
         tools: functions and classes that ``tool`` marks, in the file's order.
         tasks: the list ``tasks``; empty without one.
         scorers: the functions that ``scorer`` marks.
-        files: the file, and those beside it that it imported.
+        files: the file, those beside it that it imported, and their bytecode and data.
     """
 
     path: Path
@@ -108,7 +109,8 @@ def _load(path: Path) -> tuple[ModuleType, tuple[Path, ...]]:
         sys.modules.pop(name, None)
         line = own_line(name, error)
         raise DataError(f"{path}: raised {type(error).__name__}: {error}{line}") from error
-    return module, tuple(_files(module, path.resolve().parent, {}))
+    modules = _files(module, path.resolve().parent, {})
+    return module, tuple(dict.fromkeys(part for file in modules for part in parts_of(file)))
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from trialbed.contracts import Dataset
 from trialbed.engine import RunOptions, open_dataset, prepare, run_queries
 from trialbed.errors import DataError, UsageError
 from trialbed.records import GoldCall, Query
+from trialbed_tasks._python import read_python
 from trialbed_tasks._reading import read_tasks
 
 PYTHON = '''
@@ -109,7 +110,7 @@ def test_a_python_file_brings_tools_tasks_checks_and_scores(folder: Path) -> Non
     assert second.final_state == [7]
     assert {ref.api_name for ref in found.functions} == {"find_order", "refund"}
     assert (set(found.checks), set(found.scorers)) == ({"polite"}, {"words"})
-    assert {path.name for path in found.files} == {"desk.py", "beside.py"}
+    assert {path.name for path in found.files} == {"desk.py", "beside.py", "__pycache__"}
     assert all(Query.model_validate_json(query.model_dump_json()) == query for query in found.queries())
 
 
@@ -132,7 +133,7 @@ def test_yaml_and_json_lines_say_the_same_as_python(folder: Path) -> None:
     of_lines = read_tasks(write(folder, "\n\n".join(map(json.dumps, lines)), "tasks.jsonl"))
     assert said(python) == said(yaml) == said(of_lines)
     assert (yaml.name, of_lines.name) == ("tasks", "lines")
-    assert {path.name for path in yaml.files} == {"tasks.yaml", "desk.py", "beside.py"}
+    assert {path.name for path in yaml.files} == {"tasks.yaml", "desk.py", "beside.py", "__pycache__"}
 
 
 def test_a_file_of_tasks_is_a_dataset_by_its_path(folder: Path) -> None:
@@ -376,3 +377,31 @@ def test_any_text_is_read_or_refused(text: str) -> None:
             read_tasks(path)
         except DataError as error:
             assert str(path) in str(error)  # noqa: PT017 - most are refused
+
+
+def test_what_a_file_knows_is_its_own_with_its_bytecode_and_the_data_that_it_names(tmp_path: Path) -> None:
+    for name in ("data/orders.json", "agent/main.py", "prices.csv", "other.csv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    desk = tmp_path / "desk.py"
+    texts = (
+        "data",
+        "agent",
+        "agent/main.py",
+        "prices.csv",
+        ".",
+        "..",
+        "/etc",
+        "a" * 9000,
+        "a\0b",
+        "é\ud800",
+        "gone.csv",
+    )
+    desk.write_text(
+        "\n".join(["import stockroom", *(f"print({text!a})" for text in texts), "tasks = []"]), encoding="utf-8"
+    )
+    (tmp_path / "stockroom.py").write_text("def prices():\n    return open('data/orders.json')\n")
+    files = read_python(desk).files
+    assert [str(file.relative_to(tmp_path)) for file in files] == [
+        *("desk.py", "__pycache__", "data", "prices.csv", "stockroom.py", "data/orders.json")
+    ]
