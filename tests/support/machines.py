@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from support.bench import Finished, bench_in
+from support.distributions import THIRD_PARTY
 from support.index import Index
 
+AGENT = THIRD_PARTY / "trialbed-acme" / "src" / "trialbed_acme" / "agent.py"
+POINTS = "[trialbed.frameworks]\nacme = trialbed_acme:AcmeAgent\n"
 ACME = "[trialbed.frameworks]\nacme = trialbed_acme:Agent\n"
 
 
@@ -49,7 +52,7 @@ class Machine:
                     pipe.close()
 
     def bench(self, *arguments: object, code: int = 0) -> Finished:
-        return bench_in(self.folder, self.variables, timeout=120)(*arguments, code=code)
+        return bench_in(self.folder, self.variables, timeout=600)(*arguments, code=code)
 
     def add(self, *arguments: object) -> dict[str, Any]:
         """Build one environment and return what is said of it."""
@@ -65,6 +68,16 @@ def publish_acme(index: Index, *releases: str) -> None:
     for release in releases:
         index.publish("acme", release, modules={"acme": f"VERSION = {release!r}\n"})
     index.publish("trialbed-acme", "0.3", requires=["trialbed", "acme>=1"], entry_points=ACME)
+
+
+def publish_acme_agent(index: Index, **changes: str) -> None:
+    """The real adapter of the framework, whose version is that of its package; with other text in places."""
+    agent = AGENT.read_text(encoding="utf-8")
+    for old, new in {'return "7.0"': 'return __import__("acme").VERSION', **changes}.items():
+        assert old in agent
+        agent = agent.replace(old, new)
+    requires = ["trialbed", "acme>=1", "httpx"]
+    index.publish("trialbed-acme", "0.4", requires=requires, modules={"trialbed_acme": agent}, entry_points=POINTS)
 
 
 def as_if_installed_from(wheel: Path, folder: Path) -> Path:

@@ -32,7 +32,7 @@ COMMANDS = {
 
 SECTIONS = {
     "Run and compare": ("run", "show", "compare", "view", "runs", "plan"),
-    "Frameworks": ("adapter", "env", "fidelity"),
+    "Frameworks": ("adapter", "env", "fidelity", "releases"),
     "Vendors": ("verify", "rank", "history", "plan-verify"),
     "Data, scores and judges": (
         "data",

@@ -1,4 +1,6 @@
 from ._adapter_code import adapter_digest as adapter_digest
+from ._build import AdapterNeeds as AdapterNeeds
+from ._build import adapter_needs as adapter_needs
 from ._build import resolve as resolve
 from ._build import with_distributions as with_distributions
 from ._frameworks import FIRST_PARTY as FIRST_PARTY
@@ -20,6 +22,7 @@ from ._profiles import profiles_of as profiles_of
 from ._provision import BuildSteps as BuildSteps
 from ._provision import provide as provide
 from ._requirements import read_requirement as read_requirement
+from ._requirements import requirement_folder as requirement_folder
 from ._store import BuildRequest as BuildRequest
 from ._store import CachedResolution as CachedResolution
 from ._store import EnvironmentStore as EnvironmentStore

@@ -9,7 +9,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import Distribution, distributions, version
 from pathlib import Path
@@ -22,7 +22,6 @@ from trialbed.environments._frameworks import (
     FIRST_PARTY,
     OWN,
     FrameworkSpec,
-    adapter_requirement,
     declared_distributions,
     runs_here,
 )
@@ -84,15 +83,47 @@ async def with_distributions(uv: Uv, request: BuildRequest) -> BuildRequest:
     spec = request.framework
     if spec.release is None or request.lock or spec.declared or spec.name in FIRST_PARTY or runs_here(spec.name):
         return request
-    line = request.adapter or adapter_requirement(spec.name)
+    needs = await adapter_needs(uv, request)
+    return replace(request, framework=replace(spec, declared=needs.declared))
+
+
+@dataclass(frozen=True)
+class AdapterNeeds:
+    """The metadata of an adapter that concern its framework.
+
+    Attributes:
+        declared: the framework's own distributions; empty where it declares none.
+        requires: its requirements, as its metadata have them.
+    """
+
+    declared: tuple[str, ...]
+    requires: tuple[str, ...]
+
+
+async def adapter_needs(uv: Uv, request: BuildRequest) -> AdapterNeeds:
+    """Read the metadata of a request's adapter: it is installed alone, into a folder that is deleted again.
+
+    Raises:
+        EnvironmentFailed: it cannot be installed; has uv's reason.
+    """
+    spec, line = request.framework, request.requirements[1]
+    plain = line.removeprefix("-e ")
     with tempfile.TemporaryDirectory() as folder:
         install = ("pip", "install", "--quiet", "--no-deps", "--python", sys.executable, "--target", folder)
         try:
-            await uv(*install, *_refresh_options([line]), "--requirement", "-", stdin=line)
+            await uv(*install, *_refresh_options([line]), "--requirement", "-", stdin=plain)
         except UvFailed as failure:
             raise EnvironmentFailed(_explain_unresolved(spec, failure)) from failure
-        found = (declared_distributions(item, spec.name) for item in distributions(path=[folder]))
-        return replace(request, framework=replace(spec, declared=next(filter(None, found), ())))
+        found = [item for item in distributions(path=[folder]) if _has_adapter(item, spec.name)]
+        declared = (declared_distributions(item, spec.name) for item in found)
+        return AdapterNeeds(
+            next(filter(None, declared), ()), tuple(line for item in found for line in item.requires or ())
+        )
+
+
+def _has_adapter(item: Distribution, name: str) -> bool:
+    points = item.entry_points.select(group=GROUPS["frameworks"])
+    return any(framework_name(entry.name) == name for entry in points)
 
 
 async def build(

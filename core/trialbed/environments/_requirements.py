@@ -105,6 +105,12 @@ def local_url(line: str) -> str | None:
     return found["url"] if found else None
 
 
+def requirement_folder(line: str) -> Path | None:
+    """The folder that a requirement installs from; None for any other origin."""
+    path = local_path(local_url(line) or "")
+    return path if path is not None and path.is_dir() else None
+
+
 def read_requirement(text: str) -> str:
     """The requirement for ``NAME``, ``NAME==VERSION``, ``NAME @ URL``, a URL, a path or ``-e PATH``.
 

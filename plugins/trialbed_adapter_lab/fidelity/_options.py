@@ -18,7 +18,7 @@ class FidelityOptions:
     """The options of a measurement.
 
     Attributes:
-        frameworks: labels; the reference is always measured too, first.
+        frameworks: labels; the reference is measured too, first, unless ``baseline`` is false.
         parts: which of ``PARTS``.
         tools: tools on offer per trial, where the part does not say otherwise.
         many: tool counts of the part ``many``.
@@ -39,6 +39,7 @@ class FidelityOptions:
     concurrencies: tuple[int, ...] = (1, 8, 32)
     environments: Mapping[str, Environment] = field(default_factory=dict)
     executor: str = "local"
+    baseline: bool = True
 
     @property
     def measured_parts(self) -> tuple[Part, ...]:
@@ -47,5 +48,5 @@ class FidelityOptions:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The reference and all that was asked for, each once."""
-        return tuple(dict.fromkeys((REFERENCE, *self.frameworks)))
+        """The reference, unless it is not wanted, and all that was asked for, each once."""
+        return tuple(dict.fromkeys((*[REFERENCE] * self.baseline, *self.frameworks)))

@@ -155,7 +155,7 @@ async def _measure(options: FidelityOptions, on_interruption: Callable[[Fidelity
     from trialbed.cli.signals import cancel_on_terminate
     from trialbed_adapter_lab.fidelity import measure
 
-    with cancel_on_terminate(), _steps() as on_step:
+    with cancel_on_terminate(), show_steps() as on_step:
         return await measure(options, on_step, on_interruption)
 
 
@@ -174,7 +174,7 @@ def _options(given: dict[str, Any]) -> FidelityOptions:
 
 
 @contextmanager
-def _steps() -> Iterator[Callable[[str], None]]:
+def show_steps() -> Iterator[Callable[[str], None]]:
     """Show steps on standard error: one changing line on a terminal, a line each elsewhere."""
     if not sys.stderr.isatty():
         yield lambda text: click.echo(text, err=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from support.index import Index, make_wheel
-from support.machines import Machine, as_if_installed_from, publish_acme
+from support.machines import Machine, as_if_installed_from, publish_acme, publish_acme_agent
 
 
 @pytest.fixture
@@ -46,3 +46,17 @@ def machine(tmp_path: Path, index: Index) -> Iterator[Machine]:
     }
     yield made
     made.end()
+
+
+@pytest.fixture
+def real(machine: Machine, index: Index) -> Machine:
+    """A machine on which Trialbed is what it is here, and the framework has two releases."""
+    for release in ("1.0", "2.0"):
+        index.publish("acme", release, modules={"acme": f"VERSION = {release!r}\n"})
+    publish_acme_agent(index)
+    for name in ("PYTHONPATH", "UV_CACHE_DIR", "UV_DEFAULT_INDEX", "UV_HTTP_RETRIES"):
+        del machine.variables[name]
+    # What tests are told about indexes and the network holds for the rest of the packages.
+    machine.variables |= {name: value for name, value in os.environ.items() if name.startswith("UV_")}
+    machine.variables["UV_INDEX"] = index.url
+    return machine

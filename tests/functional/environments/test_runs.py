@@ -17,34 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.distributions import THIRD_PARTY
-from support.index import Index
 from support.machines import Machine
 
 from trialbed.store import Store
 
 pytestmark = pytest.mark.slow(30)
 
-AGENT = (THIRD_PARTY / "trialbed-acme" / "src" / "trialbed_acme" / "agent.py").read_text(encoding="utf-8")
-VERSION = 'return __import__("acme").VERSION'
-POINTS = "[trialbed.frameworks]\nacme = trialbed_acme:AcmeAgent\n"
 BOTH = ("run", "-f", "acme==1.0", "-f", "acme==2.0", "--limit", "2", "--json")
-
-
-@pytest.fixture
-def real(machine: Machine, index: Index) -> Machine:
-    """A machine on which Trialbed is what it is here, and the framework has two releases."""
-    assert 'return "7.0"' in AGENT
-    for release in ("1.0", "2.0"):
-        index.publish("acme", release, modules={"acme": f"VERSION = {release!r}\n"})
-    modules = {"trialbed_acme": AGENT.replace('return "7.0"', VERSION)}
-    index.publish("trialbed-acme", "0.4", requires=["trialbed", "acme", "httpx"], modules=modules, entry_points=POINTS)
-    for name in ("PYTHONPATH", "UV_CACHE_DIR", "UV_DEFAULT_INDEX", "UV_HTTP_RETRIES"):
-        del machine.variables[name]
-    # What tests are told about indexes and the network holds for the rest of the packages.
-    machine.variables |= {name: value for name, value in os.environ.items() if name.startswith("UV_")}
-    machine.variables["UV_INDEX"] = index.url
-    return machine
 
 
 @dataclass

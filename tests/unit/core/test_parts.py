@@ -13,6 +13,7 @@ PARTS = {
         "harness": ("errors",),
         "checks": ("conformance", "differences", "errors", "harness"),
         "fidelity": ("differences", "errors", "harness"),
+        "releases": ("differences", "errors", "fidelity", "harness"),
         "scaffolding": ("plugin_kit",),  # the template of a plugin's tests
         "hostile": (),
         "plugin_kit": ("conformance", "errors", "hostile"),

@@ -13,7 +13,7 @@ from trialbed_adapter_lab.fidelity.measurements._errors import (
     finding_of,
     measure_errors,
 )
-from trialbed_adapter_lab.fidelity.measurements._figures import Figure
+from trialbed_adapter_lab.fidelity.measurements._figures import Figure, figure
 from trialbed_adapter_lab.fidelity.measurements._limits import StepLimit, TimeLimit
 from trialbed_adapter_lab.fidelity.measurements._load import Load, LoadLevel, measure_load
 from trialbed_adapter_lab.fidelity.measurements._many import ManyTools, measure_many
@@ -43,6 +43,7 @@ __all__ = [
     "TimeLimit",
     "ToolSchemas",
     "TurnSize",
+    "figure",
     "finding_of",
     "measure_behaviour",
     "measure_errors",

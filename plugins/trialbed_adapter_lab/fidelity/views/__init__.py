@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from trialbed_adapter_lab.fidelity.views._behaviour import behaviour_rows
+from trialbed_adapter_lab.fidelity.views._cells import one_line, value
+from trialbed_adapter_lab.fidelity.views._errors import error_rows
 from trialbed_adapter_lab.fidelity.views._tables import (
     long_tables,
     markdown,
@@ -9,5 +12,17 @@ from trialbed_adapter_lab.fidelity.views._tables import (
     report_tables,
     write_table,
 )
+from trialbed_adapter_lab.fidelity.views._wire import prompt_rows
 
-__all__ = ["long_tables", "markdown", "place_report", "report_tables", "write_table"]
+__all__ = [
+    "behaviour_rows",
+    "error_rows",
+    "long_tables",
+    "markdown",
+    "one_line",
+    "place_report",
+    "prompt_rows",
+    "report_tables",
+    "value",
+    "write_table",
+]

@@ -60,6 +60,7 @@ PRINTS_A_RESULT = (
     "plugins",
     "rank",
     "record",
+    "releases",
     "replay",
     "run",
     "runs",

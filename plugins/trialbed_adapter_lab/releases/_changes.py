@@ -1,0 +1,70 @@
+"""The changes between neighbours, from each release to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from trialbed.records import Record
+from trialbed_adapter_lab.releases._report import FactHistory, ReleasesReport
+
+
+class ReleaseChange(Record):
+    """One change; where several subjects change alike, they are one.
+
+    Attributes:
+        release: the first in which it is seen. ``after``: the one measured before it.
+        before, now: the two values. ``evidence``: the first thing on the wire that differs, where the values do not
+            say it; of the first subject.
+    """
+
+    release: str
+    after: str
+    profile: str
+    part: str
+    subjects: tuple[str, ...]
+    aspect: str
+    before: str
+    now: str
+    evidence: str = ""
+
+
+def changes_of(report: ReleasesReport, releases: Sequence[str] = ()) -> list[ReleaseChange]:
+    """Return the changes of a report, the oldest first.
+
+    Args:
+        releases: only those that are first seen in these; empty for all.
+    """
+    measured = report.measured
+    found = [
+        change
+        for history in report.histories
+        for change in _changes(history, measured)
+        if not releases or change.release in releases
+    ]
+    return sorted(_merge(found), key=lambda change: measured.index(change.release))
+
+
+def _changes(history: FactHistory, measured: Sequence[str]) -> Iterator[ReleaseChange]:
+    for old, new in zip(history.points, history.points[1:], strict=False):
+        yield ReleaseChange(
+            release=new.release,
+            after=measured[measured.index(new.release) - 1],
+            profile=history.profile,
+            part=history.part,
+            subjects=history.subjects,
+            aspect=history.aspect,
+            before=old.value,
+            now=new.value,
+            evidence=new.evidence,
+        )
+
+
+def _merge(found: Sequence[ReleaseChange]) -> list[ReleaseChange]:
+    """Return the changes with those put together that differ in their subject and evidence alone."""
+    alike: dict[tuple[str, ...], ReleaseChange] = {}
+    for change in found:
+        key = (change.release, change.profile, change.part, change.aspect, change.before, change.now)
+        if key in alike:
+            change = alike[key].model_copy(update={"subjects": (*alike[key].subjects, *change.subjects)})
+        alike[key] = change
+    return list(alike.values())

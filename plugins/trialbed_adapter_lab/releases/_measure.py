@@ -1,0 +1,106 @@
+"""One release, measured in an environment of its own."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+from trialbed.environments import (
+    BuildRequest,
+    BuildSteps,
+    EnvironmentStore,
+    FrameworkSpec,
+    InstalledEnvironment,
+    expand_profiles,
+    profiles_of,
+    provide,
+)
+from trialbed.errors import EnvironmentFailed, TrialbedError
+from trialbed.records import PIN
+from trialbed_adapter_lab.fidelity import FidelityOptions, OnStep, Part, measure
+from trialbed_adapter_lab.releases._index import PublishedRelease
+from trialbed_adapter_lab.releases._records import MeasuredRelease
+from trialbed_adapter_lab.releases._requests import measure_requests
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseMeasurement:
+    """The settings of a measurement of releases.
+
+    Attributes:
+        profiles: those that are measured, as far as its adapter has them.
+        parts: of ``bench fidelity``; none of them has times.
+        keep_environments: whether an environment stays that was built for the measurement.
+        adapter: the requirement that installs the adapter; empty for the usual one.
+    """
+
+    framework: str
+    profiles: tuple[str, ...]
+    parts: tuple[Part, ...]
+    kit: str
+    store: EnvironmentStore
+    keep_environments: bool = False
+    adapter: str = ""
+
+
+async def measure_release(
+    how: ReleaseMeasurement, published: PublishedRelease, steps: BuildSteps, on_step: OnStep
+) -> tuple[MeasuredRelease, str]:
+    """Build the release's environment and measure it; return the record and the lock.
+
+    An environment that cannot be built, and an adapter that cannot be loaded in it, are findings with a reason.
+    """
+    asked = f"{how.framework}{PIN}{published.version}"
+    request = BuildRequest(FrameworkSpec.parse(asked), how.adapter)
+    was_there = how.store.find(request) is not None
+    try:
+        installed = (await provide(how.store, [request], steps))[request.framework.text]
+    except EnvironmentFailed as failure:
+        return _record(how, published, failure=str(failure).splitlines()[0]), ""
+    try:
+        found = await _measure(how, asked, installed, on_step)
+    finally:
+        if not (was_there or how.keep_environments):
+            how.store.remove(installed, force=True)
+    about = installed.metadata
+    measured = _record(how, published, packages=about.packages, size=about.size, lock_digest=about.lock_digest, **found)
+    return measured, installed.lock
+
+
+async def _measure(
+    how: ReleaseMeasurement, asked: str, installed: InstalledEnvironment, on_step: OnStep
+) -> dict[str, Any]:
+    environment = installed.environment
+    there = profiles_of(how.framework, environment)
+    wanted = [profile for profile in how.profiles if profile in there]
+    labels = tuple(expand_profiles([asked], wanted, {asked: environment}))
+    environments = dict.fromkeys(labels, environment)
+    options = FidelityOptions(
+        frameworks=labels, parts=how.parts, times=False, environments=environments, baseline=False
+    )
+    try:
+        report = await measure(options, on_step)
+        reasons = [one.reason for found in report.frameworks for one in found.missing if not one.part]
+        if len(reasons) == len(labels):
+            return {"failure": f"its adapter cannot be loaded: {reasons[0]}"}
+        on_step(f"{asked}: requests")
+        return {"figures": report.frameworks, "requests": await measure_requests(labels, environments)}
+    except TrialbedError as error:
+        return {"failure": str(error)}
+
+
+def _record(how: ReleaseMeasurement, published: PublishedRelease, **found: Any) -> MeasuredRelease:
+    return MeasuredRelease(
+        framework=how.framework,
+        release=published.version,
+        published=published.published,
+        kit=how.kit,
+        measured_at=datetime.now(UTC),
+        trialbed=version("trialbed"),
+        python=platform.python_version(),
+        system=f"{platform.system()} {platform.machine()}",
+        **found,
+    )

@@ -1,0 +1,134 @@
+"""A report on releases as tables, for a terminal, a page and a job's summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TextIO
+
+from trialbed import views
+from trialbed.views import UNKNOWN, Table, TableRow
+from trialbed_adapter_lab.fidelity.views import one_line
+from trialbed_adapter_lab.releases._changes import ReleaseChange, changes_of
+from trialbed_adapter_lab.releases._report import ReleaseRow, ReleasesReport
+
+MEBIBYTE = 2**20
+NAMED = 4
+"""Subjects and packages that a cell names; it counts the others."""
+
+LONGEST = 90
+"""Characters of a value in a table of the terminal; a page has all that is kept."""
+
+
+def write_table(report: ReleasesReport, stream: TextIO, releases: Sequence[str] = ()) -> None:
+    """Write a report for a terminal.
+
+    Args:
+        releases: those whose changes are shown; empty for all.
+    """
+    views.print_tables(report_tables(report, releases, longest=LONGEST), stream)
+
+
+def markdown(report: ReleasesReport, releases: Sequence[str] = (), level: int = 2) -> str:
+    """Return the report as a part of a page.
+
+    Args:
+        level: of its headings.
+    """
+    return views.markdown(report_tables(report, releases), level=level)
+
+
+def report_tables(report: ReleasesReport, releases: Sequence[str] = (), longest: int = 1000) -> list[Table]:
+    """Return the releases, and a table of changes for each that has any."""
+    changes = changes_of(report)
+    shown = [change for change in changes if not releases or change.release in releases]
+    return [_overview(report, changes), *_tables(report, shown, longest)]
+
+
+def sentence(report: ReleasesReport, changes: Sequence[ReleaseChange]) -> str:
+    """Return the result in one sentence."""
+    measured = report.measured
+    if len(measured) < 2:
+        there = f"{report.framework} {measured[0]} is measured" if measured else f"No release of {report.framework}"
+        return f"{there}; there is no other to compare it with." if measured else f"{there} could be measured."
+    changed = [release for release in measured if any(change.release == release for change in changes)]
+    first, last, count = measured[0], measured[-1], len(measured) - 1
+    if not changed:
+        return f"{report.framework} {first} to {last}: no change in {count} {_steps(count)} between neighbours."
+    return (
+        f"{report.framework} {first} to {last}: {len(changed)} of {count} {_steps(count)} between neighbours "
+        f"changed something: {', '.join(changed)}."
+    )
+
+
+def _steps(count: int) -> str:
+    return "step" if count == 1 else "steps"
+
+
+def _overview(report: ReleasesReport, changes: Sequence[ReleaseChange]) -> Table:
+    profiles = list(dict.fromkeys(name for row in report.releases for name in row.cpu_ms))
+    columns = ["release", "published", "packages", "MiB", "kit"]
+    columns += [f"changes{_of(name)}" for name in profiles] + [f"CPU, ms{_of(name)}" for name in profiles]
+    rows = [TableRow(row.release, tuple(_cells(row, profiles, changes)), bool(row.failure)) for row in report.releases]
+    return Table("Releases", columns, rows, [sentence(report, changes), *_notes(report)])
+
+
+def _of(profile: str) -> str:
+    return f", {profile}" if profile else ""
+
+
+def _cells(row: ReleaseRow, profiles: Sequence[str], changes: Sequence[ReleaseChange]) -> Iterator[str]:
+    yield f"{row.published:%Y-%m-%d}" if row.published else UNKNOWN
+    if row.failure:
+        yield from [UNKNOWN] * (2 + 2 * len(profiles))
+        yield "not measured"
+        return
+    yield from (str(row.packages), f"{row.size / MEBIBYTE:,.0f}", row.kit[:8])
+    for name in profiles:
+        yield str(sum(change.release == row.release and change.profile == name for change in changes) or "none")
+    yield from (f"{row.cpu_ms[name]:.0f}" if name in row.cpu_ms else UNKNOWN for name in profiles)
+
+
+def _notes(report: ReleasesReport) -> Iterator[str]:
+    allowed = f"The adapter allows {report.package}{report.allowed or ' in any version'}"
+    yield (
+        f"{allowed}; {len(report.left)} more releases in this range were not measured."
+        if report.left
+        else f"{allowed}."
+    )
+    for what, names in (("pre-releases", report.prereleases), ("withdrawn (yanked)", report.yanked)):
+        if names:
+            yield f"Not measured, {what}: {_some(names)}."
+    for row in report.releases:
+        if row.failure:
+            yield f"{row.release} was not measured: {one_line(row.failure, 600)}"
+    if len({row.kit for row in report.releases if not row.failure}) > 1:
+        yield "Releases with another digest of the kit were measured by another state of it; changes may be the kit's."
+    yield (
+        "CPU is processor time of the worker for a trial of four requests, the median of five; the machine may have "
+        "been busy, which lengthens it too."
+    )
+
+
+def _tables(report: ReleasesReport, changes: Sequence[ReleaseChange], longest: int) -> Iterator[Table]:
+    rows = {row.release: row for row in report.releases}
+    for release in dict.fromkeys(change.release for change in changes):
+        found = [change for change in changes if change.release == release]
+        others = rows[release].others
+        note = f"Other packages that changed: {_some(others)}." if others else "No other package changed."
+        yield Table.of(
+            f"{release}, after {found[0].after}",
+            ("what", "profile", "before", "now", "first difference"),
+            [_row(change, longest) for change in found],
+            [note],
+        )
+
+
+def _row(change: ReleaseChange, longest: int) -> tuple[str, ...]:
+    what = f"{change.part}: {_some(change.subjects)}{f', {change.aspect}' if change.aspect else ''}"
+    cells = (change.before, change.now, change.evidence or UNKNOWN)
+    return (what, change.profile or UNKNOWN, *(one_line(cell, longest) for cell in cells))
+
+
+def _some(names: Sequence[str]) -> str:
+    rest = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {rest} more" if rest > 0 else "")

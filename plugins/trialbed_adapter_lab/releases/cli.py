@@ -1,0 +1,255 @@
+"""``bench releases``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trialbed.cli.completion import completes, frameworks
+from trialbed.cli.environments import env_dir_option, yes_option
+from trialbed.cli.options import FILE, FOLDER, json_option, option
+from trialbed.cli.setting_options import setting_option
+
+if TYPE_CHECKING:
+    from trialbed_adapter_lab.fidelity import Part
+    from trialbed_adapter_lab.releases import Choice, ReleaseFolder, ReleaseMeasurement, ReleasesReport
+
+PARTS: tuple[Part, ...] = ("schemas", "prompt", "behaviour", "errors")
+FORMATS = ("table", "markdown", "json")
+
+EPILOG = """\b
+Examples:
+  bench releases langgraph --most 8 --yes
+  bench releases langgraph --from 1.1.0 --to 1.1.9 --yes
+  bench releases crewai --every minor --part errors --yes -o crewai.json
+  bench releases langgraph --newer --fail-if-changed --yes
+  bench releases langgraph --kept --format markdown
+"""
+
+
+class Every(click.ParamType[str]):
+    """A number from 1 on, or ``minor``."""
+
+    name = "N|minor"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text as it was given."""
+        text = str(value)
+        if text and text != "minor" and not (text.isascii() and text.isdecimal() and int(text)):
+            self.fail(f"{text!r} is neither a number from 1 on nor 'minor'.", param, ctx)
+        return text
+
+
+class ReleaseVersion(click.ParamType[str]):
+    """A version, as packages have it."""
+
+    name = "VERSION"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The version in its usual form."""
+        from packaging.version import InvalidVersion, Version
+
+        try:
+            return str(Version(str(value))) if value else ""
+        except InvalidVersion:
+            self.fail(f"{value!r} is not a version, such as 1.2.11.", param, ctx)
+
+
+@click.command("releases", epilog=EPILOG)
+@click.argument("framework", shell_complete=completes(frameworks))
+@option(
+    "--from", "first", envvar=None, type=ReleaseVersion(), help="Oldest release. [default: that the adapter allows]"
+)
+@option("--to", "last", envvar=None, type=ReleaseVersion(), help="Newest release. [default: that the adapter allows]")
+@option(
+    "--every",
+    envvar=None,
+    type=Every(),
+    help="Measure each Nth release, counted back from the newest, or the newest of each minor release.",
+)
+@option(
+    "--most",
+    type=click.IntRange(min=1),
+    envvar=None,
+    help="Measure at most so many, spread evenly from the oldest to the newest. [default: all]",
+)
+@option("--pre", is_flag=True, envvar=None, help="Measure pre-releases too.")
+@option("--yanked", is_flag=True, envvar=None, help="Measure releases too that were withdrawn.")
+@option("--newer", is_flag=True, envvar=None, help="Measure only those newer than the newest that was measured.")
+@option("--kept", is_flag=True, envvar=None, help="Measure nothing; show the releases of the folder.")
+@option("--again", is_flag=True, envvar=None, help="Measure releases again that were measured.")
+@option("--any-kit", is_flag=True, envvar=None, help="Do not measure again where another state of the kit did.")
+@setting_option("profiles")
+@option(
+    "--part",
+    "parts",
+    type=click.Choice(PARTS),
+    multiple=True,
+    help="Measure only this part of bench fidelity; repeatable. [default: all of these]",
+)
+@option("--adapter", envvar=None, default="", metavar="REQUIREMENT", help="Installs the adapter, if it is elsewhere.")
+@option(
+    "--folder", type=FOLDER, default=Path("releases"), envvar=None, help="Where releases are kept, with their locks."
+)
+@option("--keep-environments", is_flag=True, help="Keep the environments that are built.")
+@option(
+    "--fail-if-changed",
+    is_flag=True,
+    envvar=None,
+    help="Exit with 1 if a release changes something that was measured now.",
+)
+@option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="table",
+    envvar=None,
+    help="Format of what is printed; --json is --format json.",
+)
+@option("-o", "--output", envvar=None, type=FILE, help="Write the report to this file, as JSON.")
+@yes_option
+@env_dir_option
+@json_option
+def command(framework: str, form: str, as_json: bool, **given: Any) -> int:
+    """Show how a framework changes over its releases.
+
+    The package index is asked which releases there are within the range that the adapter allows. Each gets an
+    environment of its own, in which the parts of bench fidelity are measured, without times. Each is kept,
+    with the lock of its environment; a release that this state of the kit measured is not measured again. Printed are
+    the changes from each release to the next. Exits with 1 if a release could not be measured.
+    """
+    output, fail = given.pop("output"), given.pop("fail_if_changed")
+    report, new = _report(framework, given)
+    if output is not None:
+        _write(output, report)
+    _print(report, "json" if as_json else form)
+    return _exit_code(report, new if fail else None)
+
+
+def _report(framework: str, given: dict[str, Any]) -> tuple[ReleasesReport, list[str]]:
+    """Measure those that are still open; return the report, and the releases that were measured now.
+
+    Raises:
+        click.Abort: it was interrupted; the releases measured until then are kept.
+    """
+    import asyncio
+
+    from trialbed_adapter_lab.releases import ReleaseFolder, report_on
+
+    folder = ReleaseFolder(given["folder"], framework)
+    try:
+        new = [] if given["kept"] else asyncio.run(_measure(framework, folder, given))
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        raise click.Abort from None
+    return report_on(folder, given["first"] or "", given["last"] or ""), new
+
+
+async def _measure(framework: str, folder: ReleaseFolder, given: dict[str, Any]) -> list[str]:
+    from trialbed.cli._build_progress import build_progress
+    from trialbed.cli.environments import environment_store
+    from trialbed.cli.signals import cancel_on_terminate
+    from trialbed_adapter_lab.fidelity.cli import show_steps
+    from trialbed_adapter_lab.releases import (
+        Progress,
+        ReleaseMeasurement,
+        kit_digest,
+        measure_releases,
+        open_releases,
+    )
+
+    parts: tuple[Part, ...] = tuple(part for part in PARTS if not given["parts"] or part in given["parts"])
+    how = ReleaseMeasurement(
+        framework=framework,
+        profiles=tuple(dict.fromkeys(given["profiles"])) or ("native", "controlled"),
+        parts=parts,
+        kit=kit_digest(framework, parts, given["adapter"]),
+        store=environment_store(given["env_dir"]),
+        keep_environments=given["keep_environments"],
+        adapter=given["adapter"],
+    )
+    with cancel_on_terminate(), show_steps() as on_step:
+        choice = await _choose(how, folder, given)
+        releases = open_releases(choice, folder, how.kit, any_kit=given["any_kit"], again=given["again"])
+        known = len(choice.chosen) - len(releases)
+        click.echo(f"{framework}: {len(choice.chosen)} releases chosen, {known} measured before", err=True)
+        if releases:
+            _ask_consent(how, [one.version for one in releases], yes=given["yes"])
+        progress = Progress(line=lambda text: click.echo(text, err=True), step=on_step, building=build_progress)
+        measured = await measure_releases(how, releases, folder, progress)
+    return [one.release for one in measured]
+
+
+async def _choose(how: ReleaseMeasurement, folder: ReleaseFolder, given: dict[str, Any]) -> Choice:
+    """Ask the index, and choose among the releases that the adapter allows."""
+    from packaging.specifiers import SpecifierSet
+
+    from trialbed.environments import BuildRequest, FrameworkSpec, check_name
+    from trialbed_adapter_lab.releases import Wanted, choose, known_releases
+
+    spec = FrameworkSpec.parse(how.framework)
+    check_name(spec)
+    known = await known_releases(BuildRequest(spec, how.adapter), how.store)
+    folder.keep_known(known)
+    wanted = Wanted(
+        first=given["first"] or "",
+        last=given["last"] or "",
+        every=given["every"] or "",
+        most=given["most"] or 0,
+        prereleases=given["pre"],
+        yanked=given["yanked"],
+    )
+    return choose(known.published, SpecifierSet(known.allowed), folder.only_newer(wanted) if given["newer"] else wanted)
+
+
+def _ask_consent(how: ReleaseMeasurement, releases: Sequence[str], *, yes: bool) -> None:
+    from trialbed.errors import EnvironmentFailed, UsageError
+
+    names = ", ".join(releases)
+    if yes:
+        return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(
+            f"{how.framework} {names}: each needs an environment, and there is no terminal to ask whether to build "
+            "them: give --yes"
+        )
+    question = f"Build an environment each for {how.framework} {names} with uv in {how.store.folder}"
+    if not click.confirm(f"{question}, one after the other, and measure it (minutes each)?", err=True):
+        raise EnvironmentFailed(f"{how.framework} {names}: not measured")
+
+
+def _write(path: Path, report: ReleasesReport) -> None:
+    from trialbed.files import write_text
+    from trialbed_adapter_lab.releases import report_text
+
+    write_text(path, report_text(report), "--output")
+    click.echo(f"written: {path}", err=True)
+
+
+def _print(report: ReleasesReport, form: str) -> None:
+    from trialbed_adapter_lab.releases._views import markdown, write_table
+
+    if form == "json":
+        click.echo(report.model_dump_json(indent=2))
+    elif form == "markdown":
+        click.echo(markdown(report), nl=False)
+    else:
+        write_table(report, sys.stdout)
+
+
+def _exit_code(report: ReleasesReport, new: Sequence[str] | None) -> int:
+    """Return 1 if a release could not be measured, or one of the new ones changes something.
+
+    Raises:
+        NothingMeasured: none was measured.
+    """
+    from trialbed.errors import NothingMeasured
+    from trialbed_adapter_lab.releases import changes_of
+
+    if not report.measured:
+        raise NothingMeasured(f"no release of {report.framework} was measured; see the reasons above")
+    changed = bool(new) and bool(changes_of(report, new or ()))
+    return 1 if changed or any(row.failure for row in report.releases) else 0

@@ -1,0 +1,222 @@
+"""The changes between releases, and how they are shown."""
+
+from __future__ import annotations
+
+import io
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trialbed.errors import DataError
+from trialbed_adapter_lab.differences import Difference
+from trialbed_adapter_lab.fidelity import ErrorFinding, FrameworkFidelity, Missing, SchemaFinding, ToolSchemas
+from trialbed_adapter_lab.releases import (
+    KnownReleases,
+    MeasuredRelease,
+    PublishedRelease,
+    ReleaseFolder,
+    ReleasesReport,
+    SentRequests,
+    Wanted,
+    changes_of,
+    open_releases,
+    read_report,
+    report_on,
+    report_text,
+)
+from trialbed_adapter_lab.releases._choice import Choice
+from trialbed_adapter_lab.releases._views import markdown, write_table
+
+CLOSED = Difference(pointer="/parameters/additionalProperties", kind="added", sent=False)
+NOT_JSON = ErrorFinding(case="arguments that are not JSON", seen="answer", told="Error: not JSON", requests=4, calls=0)
+RAISES = ErrorFinding(
+    case="arguments that are not JSON",
+    seen="exception",
+    exception="acme.Bad",
+    text="at 0x7f3a1b2c3d",
+    requests=1,
+    calls=0,
+)
+
+
+def schemas(*names: str, changes: tuple[Difference, ...] = ()) -> ToolSchemas:
+    kinds = tuple(change.kind for change in changes)
+    return ToolSchemas(
+        findings=tuple(
+            SchemaFinding(name=name, stresses="it", effects=kinds, differences=changes, sent_name=name, call="as sent")
+            for name in names
+        ),
+        order="kept",
+        trials=1,
+    )
+
+
+def measured(
+    release: str, *errors: ErrorFinding, kit: str = "k1", content: str = "Hello", **more: Any
+) -> MeasuredRelease:
+    label = f"acme:native=={release}"
+    found = FrameworkFidelity(framework=label, version=release, adapter="trialbed-acme 1", errors=errors, **more)
+    body = {"conversation": [{"role": "system", "content": content}], "model": "m"}
+    return MeasuredRelease(
+        framework="acme",
+        release=release,
+        kit=kit,
+        measured_at=datetime(2026, 1, 2, tzinfo=UTC),
+        trialbed="0.1.0",
+        python="3.11",
+        system="Linux",
+        packages=(f"acme=={release}", "httpx==0.28"),
+        figures=(found,),
+        requests=(SentRequests(framework=label, bodies=(body,)),),
+    )
+
+
+def failed(release: str, reason: str = "uv says: no") -> MeasuredRelease:
+    return measured(release).model_copy(update={"failure": reason, "figures": (), "requests": (), "packages": ()})
+
+
+def kept(folder: Path, *releases: MeasuredRelease) -> ReleasesReport:
+    here = ReleaseFolder(folder, "acme")
+    for one in releases:
+        here.keep(one, "lock")
+    return report_on(here)
+
+
+def test_a_change_names_its_release_with_what_the_wire_had_before_and_after(tmp_path: Path) -> None:
+    report = kept(
+        tmp_path,
+        measured("1.0", NOT_JSON),
+        measured("1.9", NOT_JSON),
+        measured("1.10", RAISES, content="Hello, be brief"),
+    )
+    assert report.measured == ["1.0", "1.9", "1.10"]
+    changes = changes_of(report)
+    assert {(change.after, change.release) for change in changes} == {("1.9", "1.10")}
+    by = {(change.part, change.aspect): change for change in changes}
+    seen = by["errors", "the user sees"]
+    assert (seen.subjects, seen.before, seen.now) == (("arguments that are not JSON",), "answer (4)", "acme.Bad (1)")
+    assert by["errors", "the model is told"].now == "(none)"
+    assert by["errors", "in these words"].now == "at …", "addresses differ from trial to trial"
+    evidence = by["requests", ""].evidence
+    assert evidence == 'request 1, /conversation/0/content changed: "Hello" → "Hello, be brief"'
+
+
+def test_the_evidence_begins_where_long_texts_differ(tmp_path: Path) -> None:
+    prompt = "You are an agent. " * 20
+    report = kept(tmp_path, measured("1.0", content=prompt), measured("1.1", content=f"{prompt}Be brief."))
+    (change,) = changes_of(report)
+    assert change.evidence.endswith(': "…. You are an agent. " → "…. You are an agent. Be brief."')
+
+
+def test_a_release_like_the_one_before_has_no_change(tmp_path: Path) -> None:
+    report = kept(
+        tmp_path, measured("1.0", RAISES), measured("1.1", RAISES.model_copy(update={"text": "at 0x7f9999999"}))
+    )
+    assert changes_of(report) == []
+    shown = io.StringIO()
+    write_table(report, shown)
+    assert "acme 1.0 to 1.1: no change in 1 step between neighbours." in shown.getvalue()
+
+
+def test_tools_that_change_alike_are_one_change_with_the_first_difference(tmp_path: Path) -> None:
+    report = kept(
+        tmp_path,
+        measured("1.0", schemas=schemas("a", "b", "c")),
+        measured("1.1", schemas=schemas("a", "b", "c", changes=(CLOSED,))),
+    )
+    (change,) = changes_of(report)
+    assert (change.subjects, change.before, change.now) == (("a", "b", "c"), "as given", "added 1")
+    assert change.evidence == "now /parameters/additionalProperties added: false"
+
+
+def test_another_difference_of_the_same_kind_is_a_change(tmp_path: Path) -> None:
+    other = CLOSED.model_copy(update={"sent": True})
+    report = kept(
+        tmp_path,
+        measured("1.0", schemas=schemas("a", changes=(CLOSED,))),
+        measured("1.1", schemas=schemas("a", changes=(other,))),
+    )
+    (change,) = changes_of(report)
+    assert change.before == change.now == "added 1"
+    assert change.evidence == "now /parameters/additionalProperties added: true"
+
+
+def test_a_part_that_could_not_be_measured_is_one_change_and_not_one_of_each_fact(tmp_path: Path) -> None:
+    gap = (
+        measured("1.1", missing=(Missing(part="errors", reason="it fails"),))
+        .figures[0]
+        .model_copy(update={"errors": None})
+    )
+    report = kept(
+        tmp_path,
+        measured("1.0", NOT_JSON),
+        measured("1.1").model_copy(update={"figures": (gap,)}),
+        measured("1.2", NOT_JSON),
+    )
+    assert [(one.release, one.part, one.subjects, one.now) for one in changes_of(report)] == [
+        ("1.1", "not measured", ("errors",), "it fails"),
+        ("1.2", "not measured", ("errors",), "(none)"),
+    ]
+
+
+def test_a_release_that_cannot_be_installed_is_a_row_with_the_reason(tmp_path: Path) -> None:
+    report = kept(tmp_path, measured("1.0", NOT_JSON), failed("1.1"), measured("1.2", RAISES))
+    assert {change.after for change in changes_of(report)} == {"1.0"}, "neighbours are those that were measured"
+    page = markdown(report)
+    assert "1.1 was not measured: uv says: no" in page
+    assert "| 1.1 |" in page
+
+
+def test_a_kit_measures_each_release_once(tmp_path: Path) -> None:
+    folder = ReleaseFolder(tmp_path, "acme")
+    for one in (measured("1.0"), failed("1.1"), measured("1.2", kit="k0")):
+        folder.keep(one, "")
+    choice = Choice(tuple(PublishedRelease(version=version) for version in ("1.0", "1.1", "1.2", "1.3")))
+
+    def still(**options: bool) -> list[str]:
+        return [one.version for one in open_releases(choice, folder, "k1", **options)]
+
+    assert still() == ["1.1", "1.2", "1.3"]
+    assert still(any_kit=True) == ["1.1", "1.3"]
+    assert still(again=True) == ["1.0", "1.1", "1.2", "1.3"]
+    folder.keep(failed("1.0"), "")
+    assert still() == ["1.1", "1.2", "1.3"], "a failure does not replace what was measured"
+    assert "another digest of the kit" in markdown(report_on(folder))
+
+
+def test_newer_is_from_the_newest_that_was_measured(tmp_path: Path) -> None:
+    folder = ReleaseFolder(tmp_path, "acme")
+    assert folder.only_newer(Wanted()) == Wanted(most=1)
+    for one in (measured("1.9"), measured("1.10"), failed("2.0")):
+        folder.keep(one, "")
+    assert folder.only_newer(Wanted()) == Wanted(first="1.10")
+
+
+def test_what_was_not_measured_is_named(tmp_path: Path) -> None:
+    folder = ReleaseFolder(tmp_path, "acme")
+    folder.keep(measured("1.0"), "")
+    published = [PublishedRelease(version=version) for version in ("0.1", "1.0", "1.1", "1.2rc1")]
+    withdrawn = PublishedRelease(version="1.3", yanked=True, yanked_reason="broken")
+    folder.keep_known(KnownReleases(package="acme", allowed=">=1", published=(*published, withdrawn)))
+    report = report_on(folder)
+    assert (report.left, report.prereleases, report.yanked) == (("1.1",), ("1.2rc1",), ("1.3 (broken)",))
+    assert "1 more releases in this range were not measured" in markdown(report)
+
+
+def test_a_report_is_read_as_it_was_written(tmp_path: Path) -> None:
+    report = kept(tmp_path, measured("1.0", NOT_JSON), measured("1.1", RAISES))
+    path = tmp_path / "acme.json"
+    path.write_text(report_text(report))
+    assert read_report(path) == report
+    path.write_text("{}")
+    with pytest.raises(DataError, match="not a report of bench releases"):
+        read_report(path)
+
+
+def test_a_record_that_is_damaged_is_named(tmp_path: Path) -> None:
+    kept(tmp_path, measured("1.0"))
+    (tmp_path / "acme" / "1.0.json").write_text("{")
+    with pytest.raises(DataError, match=r"1\.0\.json: not what `bench releases` keeps"):
+        report_on(ReleaseFolder(tmp_path, "acme"))

@@ -1,0 +1,56 @@
+"""Which releases are measured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from packaging.specifiers import SpecifierSet
+from support.cases import for_each
+
+from trialbed.errors import UsageError
+from trialbed_adapter_lab.releases import PublishedRelease, Wanted, choose
+
+VERSIONS = ("0.9", "1.0", "1.1", "1.2rc1", "1.2", "1.3", "2.0", "2.1", "2.2", "3.0")
+PUBLISHED = [PublishedRelease(version=version, yanked=version == "2.1") for version in VERSIONS]
+ALLOWED = SpecifierSet(">=1,<3")
+
+
+def chosen(**wanted: Any) -> list[str]:
+    return [one.version for one in choose(PUBLISHED, ALLOWED, Wanted(**wanted)).chosen]
+
+
+@for_each(
+    "wanted, expected",
+    [
+        ({}, ["1.0", "1.1", "1.2", "1.3", "2.0", "2.2"]),
+        ({"first": "1.2", "last": "2.0"}, ["1.2", "1.3", "2.0"]),
+        ({"every": "2"}, ["1.0", "1.1", "1.3", "2.2"]),
+        ({"every": "minor"}, ["1.0", "1.1", "1.2", "1.3", "2.0", "2.2"]),
+        ({"most": 3}, ["1.0", "1.2", "2.2"]),
+        ({"most": 1}, ["2.2"]),
+        ({"most": 9}, ["1.0", "1.1", "1.2", "1.3", "2.0", "2.2"]),
+        ({"prereleases": True, "last": "1.2"}, ["1.0", "1.1", "1.2rc1", "1.2"]),
+        ({"yanked": True, "first": "2.0"}, ["2.0", "2.1", "2.2"]),
+    ],
+)
+def test_the_oldest_and_the_newest_are_always_among_them(wanted: dict[str, Any], expected: list[str]) -> None:
+    assert chosen(**wanted) == expected
+
+
+def test_what_is_not_chosen_is_named() -> None:
+    choice = choose(PUBLISHED, ALLOWED, Wanted(most=2))
+    assert [one.version for one in choice.left] == ["1.1", "1.2", "1.3", "2.0"]
+    assert [one.version for one in choice.prereleases] == ["1.2rc1"]
+    assert [one.version for one in choice.yanked] == ["2.1"]
+
+
+def test_the_newest_of_each_minor_release_is_its_last() -> None:
+    published = [PublishedRelease(version=version) for version in ("1.0.0", "1.0.1", "1.1.0", "1.1.1", "1.1.2")]
+    found = choose(published, SpecifierSet(), Wanted(every="minor")).chosen
+    assert [one.version for one in found] == ["1.0.0", "1.0.1", "1.1.2"]
+
+
+def test_an_empty_range_is_refused() -> None:
+    with pytest.raises(UsageError, match="no release is between 5 and the newest"):
+        chosen(first="5")
