@@ -17,7 +17,9 @@ from .contracts import DatasetDriver as DatasetDriver
 from .contracts import Example as Example
 from .contracts import Executor as Executor
 from .contracts import Judge as Judge
+from .contracts import LostTrial as LostTrial
 from .contracts import ModelAdapter as ModelAdapter
+from .contracts import Node as Node
 from .contracts import Preference as Preference
 from .contracts import Reporter as Reporter
 from .contracts import Sandbox as Sandbox

@@ -135,7 +135,7 @@ class ServerOptions:
     budget: Budget | None = None
 
     def __post_init__(self) -> None:
-        check_token(self.token, self.host)
+        check_token(self.token or self.control_token, self.host)
         for origin in self.allow_origins:
             _check_origin(origin)
         for name, option in (

@@ -95,6 +95,7 @@ class Control:
             Route(trial, self.show, methods=["GET"]),
             Route(trial, self.renew, methods=["PUT"]),
             Route(trial, self.close, methods=["DELETE"]),
+            Route("/t/{trial}/waited", self.show_waited, methods=["GET"]),
             Route(SPENDING, self.show_spending, methods=["GET"]),
             Route(SPENDING, self.spend, methods=["POST"]),
             Route("/control/untagged", self.show_untagged, methods=["GET"]),
@@ -145,6 +146,13 @@ class Control:
             return JSONResponse({"error": str(error)}, 404)
         trial = found.registration.trial
         return JSONResponse({"trial": trial, "waited": found.waited(), "flights": found.flights()})
+
+    async def show_waited(self, request: Request) -> Response:
+        """Say how long an open trial has waited for repeated requests, to an executor that is elsewhere."""
+        try:
+            return JSONResponse({"waited": self._trials.find(request.path_params["trial"]).waited()})
+        except TrialRefused as error:
+            return JSONResponse({"error": str(error)}, 404)
 
     async def renew(self, request: Request) -> Response:
         """Say that the opener of a trial is still there."""

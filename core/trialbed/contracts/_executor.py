@@ -5,13 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import ClassVar, Self
 
 from trialbed.agent_programs import AgentCommand
-from trialbed.errors import TrialbedError
-from trialbed.records import Environment, FrameworkInfo, Outcome, TrialSpec
+from trialbed.errors import TrialbedError, UsageError
+from trialbed.records import Environment, Failure, FrameworkInfo, Outcome, TrialSpec
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,40 @@ class Sandbox:
 
     mode: str
     hidden: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True)
+class Node:
+    """A place where workers run, such as a machine, that may be lost while others go on.
+
+    Attributes:
+        name: tells it from the others; after a node is gone, another may have its name.
+        capacity: how many trials it runs at once, as things are now.
+    """
+
+    name: str
+    capacity: int
+
+
+@dataclass(frozen=True)
+class LostTrial:
+    """In place of an outcome: the node is gone, and nobody knows how the trial would have ended.
+
+    The engine runs it again as a new trial, under a new token. It is neither a failure of the framework nor a sign that
+    the server or the model's endpoint is out.
+
+    Attributes:
+        node: its name.
+        reason: why it is gone, in words.
+    """
+
+    node: str
+    reason: str
+
+    def outcome(self) -> Outcome:
+        """Return it as the outcome of a trial that was not measured."""
+        failure = Failure(kind="lost", message=f"{self.node or 'the node'} was lost: {self.reason}")
+        return Outcome(started_at=datetime.now(UTC), wall_time=0.0, failure=failure, node=self.node)
 
 
 class Executor(ABC):
@@ -41,7 +76,12 @@ class Executor(ABC):
         runs_commands: whether it can run programs without an adapter.
         sandboxes: the values of ``--sandbox`` that it can carry out.
         sandbox: set by the engine before it is entered: the sandbox of its workers; None for none.
+        option_names: name of an option -> its meaning in a line; ``--executor-option`` takes these and no others.
+        remote: whether workers are on other machines, which cannot reach this one's loopback.
+        patience: seconds that a run waits for a node where there is none.
         commands: set by the engine before it is entered: label in the run -> the program that runs under it.
+        options: set by the engine before it is entered: those that the user gave, by name.
+        concurrency: set by the engine before it is entered: how many trials the run has at once, at most.
         waited: set by the engine before the first trial: returns how many seconds a trial has spent waiting for failed
             model requests to be repeated. A trial's deadline is that much later, since no framework is to blame for it.
     """
@@ -49,12 +89,29 @@ class Executor(ABC):
     reuses_workers: ClassVar[bool] = False
     runs_commands: ClassVar[bool] = False
     sandboxes: ClassVar[tuple[str, ...]] = ("none",)
+    option_names: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    remote: ClassVar[bool] = False
+    patience: float = 60.0
+    concurrency: int = 1
     sandbox: Sandbox | None = None
     waited: Callable[[str], Awaitable[float]] | None = None
 
     def __init__(self, *, environments: Mapping[str, Environment] | None = None) -> None:
         self.environments = dict(environments or {})
         self.commands: dict[str, AgentCommand] = {}
+        self.options: dict[str, str] = {}
+
+    @classmethod
+    def check_options(cls, options: Mapping[str, str]) -> None:
+        """See that options can be used, before anything is started.
+
+        Raises:
+            UsageError: one cannot; says which values it may have.
+        """
+        unknown = next((name for name in options if name not in cls.option_names), None)
+        if unknown is not None:
+            known = ", ".join(cls.option_names) or "none"
+            raise UsageError(f"--executor-option {unknown}: this executor has no such option (those it has: {known})")
 
     @classmethod
     def check_sandbox(cls, sandbox: Sandbox, server_url: str | None = None) -> tuple[str, ...]:  # noqa: ARG003 - nothing to try
@@ -76,6 +133,33 @@ class Executor(ABC):
         The engine calls this once, before the first trial; it may have asked for descriptions before.
         """
 
+    def server_host(self) -> str | None:
+        """Return the address of this machine at which workers find a server; None for its loopback.
+
+        The engine asks once, when the executor is entered, and starts the server of the run there. A server of
+        ``--server-url`` stays where it is.
+        """
+        return None
+
+    def nodes(self) -> tuple[Node, ...] | None:
+        """The nodes that there are now; None where trials run in one place that is never lost.
+
+        This may change at any time: the engine asks again and again. It describes the run's frameworks on each new
+        node, and accepts the node if they are there what they are on the others.
+        """
+        return None
+
+    async def lose(self, node: str) -> None:
+        """End a node by force, as if it had failed: only ``bench plugin check`` asks for this.
+
+        Raises:
+            NotImplementedError: this cannot be done; what a lost node costs is not checked then.
+        """
+        raise NotImplementedError
+
+    def accept(self, node: str) -> None:  # noqa: B027 - most have no nodes
+        """Let trials run on a node; until then it runs none."""
+
     async def time_waited(self, trial: str) -> float:
         """Seconds by which the deadline of a trial is later; 0 where they are not known."""
         if self.waited is None:
@@ -96,20 +180,22 @@ class Executor(ABC):
         """End every worker and all that it started."""
 
     @abstractmethod
-    async def describe(self, framework: str) -> FrameworkInfo:
+    async def describe(self, framework: str, node: str = "") -> FrameworkInfo:
         """Start a worker of this framework and return its report.
 
         Args:
             framework: the label in the run: the driver's name, with a release if one was asked for.
+            node: where; empty if there are no nodes.
 
         Raises:
             DriverError: the adapter is missing, broken or of another contract.
         """
 
     @abstractmethod
-    async def execute(self, spec: TrialSpec) -> Outcome:
+    async def execute(self, spec: TrialSpec) -> Outcome | LostTrial:
         """Run one trial in a worker of its framework; never raises for a fault of the trial.
 
         The caller bounds how many run at once. A crash, hang, leak or garbage ends as ``Outcome.failure``. The first
-        trial of a worker process has ``Outcome.first``: its times are kept apart.
+        trial of a worker process has ``Outcome.first``: its times are kept apart. Where a node is lost, ``nodes`` no
+        longer has it, or has less of it, when this returns that the trial is.
         """

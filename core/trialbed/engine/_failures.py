@@ -60,7 +60,7 @@ def cause_of(call: ModelCall) -> Cause | None:
 
 def _failure(outcome: Outcome, wire: WireLog, *, in_process: bool) -> Failure | None:
     own = outcome.failure
-    if own is not None and own.kind in ("server", "tool"):
+    if own is not None and own.kind in ("lost", "server", "tool"):
         return own
     missing = next((call for call in wire.model_calls if cause_of(call) == "replay"), None)
     if missing is not None:
@@ -172,13 +172,14 @@ class Outage:
     Attributes:
         measured: whether any trial, or an earlier session of the run, has measured something.
         spent: how much of the run's budget is used, where that is all of it.
+        gone: why there are no nodes for further trials; empty while there may be.
     """
 
     def __init__(self, *, measured: bool, key_variable: str, models: Sequence[str] = ()) -> None:
         self.measured = measured
         self._models = models
         self._key_variable = key_variable
-        self.spent = ""
+        self.spent = self.gone = ""
         self._key_refused = False
         self._row = 0
         self._tried = 0
@@ -187,10 +188,15 @@ class Outage:
     @property
     def over(self) -> bool:
         """Return whether it is pointless to begin further trials."""
-        return self._row >= LIMIT or bool(self.spent)
+        return self._row >= LIMIT or bool(self.spent or self.gone)
 
     def note(self, result: TrialResult) -> None:
-        """A trial has ended; one that left its recording says nothing about the endpoint or the server."""
+        """A trial has ended; one that left its recording says nothing about the endpoint or the server.
+
+        Nor does one whose node was lost.
+        """
+        if result.outcome.failure is not None and result.outcome.failure.kind == "lost":
+            return
         if result.outcome.failure is not None and result.outcome.failure.kind == "replay":
             self.measured = True
             return
@@ -213,6 +219,8 @@ class Outage:
         Raises:
             NothingMeasured: it has not; gives the last trial's reason.
         """
+        if not self.measured and self.gone:
+            raise NothingMeasured(f"nothing could be measured: {self.gone}")
         if self.measured or self._last is None:
             return
         trials = "the one trial that was tried" if self._tried == 1 else f"all {self._tried} trials that were tried"

@@ -143,7 +143,7 @@ class LiveExecutor(Executor):
             await agent.loop.give_up_if_held(0.0)
             agent.loop.end()
 
-    async def describe(self, framework: str) -> FrameworkInfo:
+    async def describe(self, framework: str, node: str = "") -> FrameworkInfo:  # noqa: ARG002 - there is one place
         """The framework, described by the name of the function or class."""
         return FrameworkInfo(
             name=framework,

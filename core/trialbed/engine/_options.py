@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from urllib.parse import urlsplit
 
 from annotated_types import Ge
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -20,6 +21,8 @@ from trialbed.records import ApiRef, Environment
 from trialbed.settings import SANDBOXES, ConfiguredValue, RunSettings, declared_settings
 from trialbed.sources import source_of
 from trialbed.suggestions import closest, did_you_mean
+from trialbed.wire.addresses import is_loopback
+from trialbed.wire.redaction import shown_url
 
 if TYPE_CHECKING:
     from trialbed.tasks import ApiBody
@@ -234,6 +237,41 @@ def run_sandbox(settings: RunSettings, files: Iterable[Path] = ()) -> Sandbox | 
         return None
     hidden = [path.resolve() for path in files]
     return Sandbox(settings.sandbox, tuple(dict.fromkeys([*hidden, *_hidden_paths(settings)])))
+
+
+def executor_options(given: Iterable[str]) -> dict[str, str]:
+    """Read ``NAME=VALUE``, once for each name.
+
+    Raises:
+        UsageError: one has another form.
+    """
+    found: dict[str, str] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not (name and equals):
+            raise UsageError(f"--executor-option {text!r} is not an option: write NAME=VALUE")
+        if name in found:
+            raise UsageError(f"--executor-option {name} is given twice; give it once")
+        found[name] = value
+    return found
+
+
+def check_executor(settings: RunSettings, executor: type[Executor]) -> None:
+    """See that an executor takes its options, and that its workers can reach the server.
+
+    Raises:
+        UsageError: it does not, or they cannot.
+    """
+    executor.check_options(executor_options(settings.executor_options))
+    if (
+        executor.remote
+        and settings.server_url is not None
+        and is_loopback(urlsplit(settings.server_url).hostname or "")
+    ):
+        raise UsageError(
+            f"--server-url {shown_url(settings.server_url)}: workers of --executor {settings.executor} are on other "
+            "machines and cannot reach it there; give the address under which they find this machine"
+        )
 
 
 def check_run_sandbox(settings: RunSettings, executor: type[Executor] | None) -> None:

@@ -18,7 +18,15 @@ from trialbed.engine._judge import check_criteria
 from trialbed.engine._live import LiveExecutor
 from trialbed.engine._model_cache import choose_cache
 from trialbed.engine._models import model_info, with_endpoint
-from trialbed.engine._options import NO_OBJECTS, RunObjects, RunOptions, check_run_sandbox, with_commands, with_profiles
+from trialbed.engine._options import (
+    NO_OBJECTS,
+    RunObjects,
+    RunOptions,
+    check_executor,
+    check_run_sandbox,
+    with_commands,
+    with_profiles,
+)
 from trialbed.engine._plan import Prepared, config_digest, find_run, remarks, run_config
 from trialbed.engine._prices import check_prices, prices_of
 from trialbed.engine._progress import NoProgress, RunProgress
@@ -138,6 +146,7 @@ def _check_executor(
     if objects.agents and set(options.frameworks) <= set(objects.agents):
         return
     executor = type(given) if given is not None else load_driver("executors", options.executor)
+    check_executor(options, executor)
     check_run_sandbox(options, executor)
     if commands and not executor.runs_commands:
         raise UsageError(

@@ -99,6 +99,7 @@ async def server(
     models: Iterable[OpenedModel] = (),
     cache: CacheChoice | None = None,
     simulator_prices: Prices | None = None,
+    host: str | None = None,
 ) -> AsyncIterator[ControlClient]:
     """Yield a client of the run's server; the server is stopped afterwards if it was started for the run.
 
@@ -109,6 +110,7 @@ async def server(
         models: of the trials; those with endpoints of their own need no other.
         cache: keeps the answers of those models; None for none.
         simulator_prices: of the model that simulators ask, where they are known.
+        host: the address of this machine at which other machines reach it; None for loopback.
 
     Raises:
         ServerUnavailable: it cannot be reached or does not start; says why.
@@ -145,6 +147,8 @@ async def server(
     command = _command(options, upstreams, budget, cache)
     if simulator_prices is not None:
         command += ["--simulator-prices", simulator_prices.model_dump_json()]
+    if host is not None:
+        command += ["--host", host]
     async with _process(command, environment) as url, ControlClient(url, token) as client:
         await client.health()
         yield client

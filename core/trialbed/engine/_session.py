@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
-from collections.abc import AsyncIterator, Collection, Coroutine, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
 
 from trialbed.contracts import Executor, OpenedModel
+from trialbed.engine._background import meanwhile
 from trialbed.engine._callbacks import CallbackServer
 from trialbed.engine._control import ControlClient
 from trialbed.engine._failures import EndpointWatch, Outage
@@ -21,10 +22,13 @@ from trialbed.engine._helpers import HelperModels
 from trialbed.engine._idle import idle_settings
 from trialbed.engine._judge import judge_of, judge_order, judge_report
 from trialbed.engine._live import LiveExecutor
+from trialbed.engine._lost import LostTrials
 from trialbed.engine._models import run_model
+from trialbed.engine._nodes import NodeWatch
 from trialbed.engine._plan import Prepared, by_id, trial_keys, trials_to_run
 from trialbed.engine._progress import RunProgress, say_when_long
 from trialbed.engine._server import server
+from trialbed.engine._slots import NoNodeLeft, Slots
 from trialbed.engine._spent import check_priced, run_budget, shares_text, used_part
 from trialbed.engine._tools import prepared_selector, select_tools
 from trialbed.engine._trial import TrialRunner
@@ -54,19 +58,6 @@ HELPERS_KEPT = 5.0
 
 def _owe(control: ControlClient, budget: Budget, usage: Usage, cost: float | None) -> None:
     control.owe(budget.helpers_part(usage, cost))
-
-
-T = TypeVar("T")
-
-
-@asynccontextmanager
-async def _meanwhile(work: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task[T]]:
-    task = asyncio.create_task(work)
-    try:
-        yield task
-    finally:
-        task.cancel()
-        await asyncio.wait([task])
 
 
 @contextmanager
@@ -101,6 +92,8 @@ class RunSession:
         self._outage = Outage(measured=False, key_variable=prepared.options.api_key_env)
         self._slots = prepared.options.concurrency
         self._unmeasured: dict[TrialKey, int] = {}
+        self._nodes: NodeWatch | None = None
+        self._lost = LostTrials(store, run.run_id, run.lost, progress.note)
         self._began = time.monotonic()
 
     async def run(self, executor: Executor | None) -> Run:
@@ -141,6 +134,10 @@ class RunSession:
                 await self._lanes(runner, todo)
                 await self._attempt_again(runner)
         self._outage.check()
+        if told := self._lost.in_words():
+            self._progress.note(told)
+        if self._outage.gone:
+            self._progress.note(f"{self._outage.gone}; the same command goes on with what is left")
         if self._outage.spent:
             shares = await asyncio.to_thread(shares_text, self._prepared.options.budget or "", self._store, self._run)
             self._progress.note(f"{self._outage.spent}{shares}; the same command with a larger --budget goes on")
@@ -190,7 +187,10 @@ class RunSession:
         helpers = HelperModels(options, self._run)
         # Workers import their frameworks while the tools are selected and the server starts.
         calls = CallbackServer(objects, self._run.config.limits.timeout)
-        async with live, workers, helpers, calls, _meanwhile(self._describe(executors)) as described:
+        slots = Slots(self._at_once(models))
+        apart = tuple(label for label in self._own_labels(executors) if executors[label] is workers)
+        self._nodes = nodes = NodeWatch(workers, apart, self._progress.note)
+        async with live, workers, helpers, calls, meanwhile(self._describe(executors, nodes)) as described:
             open_selector = partial(prepared_selector, options, helpers, own=objects.selector)
             tools = await say_when_long(
                 self._progress,
@@ -207,6 +207,7 @@ class RunSession:
                     models=models.values(),
                     cache=prepared.cache,
                     simulator_prices=helpers.prices("simulator", split_address(options.simulator_model or "")[0]),
+                    host=workers.server_host(),
                 ) as control,
                 judge_of(helpers, control, own=objects.judge) as judge,
                 ScoringProcesses(None if objects.judge else judge_order(options, judge)) as scoring,
@@ -232,7 +233,7 @@ class RunSession:
                     judge=judge,
                     models=models,
                     cached_as=prepared.cached_as,
-                    slots=asyncio.Semaphore(self._at_once(models)),
+                    slots=slots,
                     ambient=self._ambient,
                     processes=scoring,
                     checks=objects.checks,
@@ -242,7 +243,12 @@ class RunSession:
                     helpers.on_use = partial(_owe, control, budget)
                 try:
                     kept = self._keep_helpers(helpers, control)
-                    async with _meanwhile(watch.watch()), _meanwhile(flights.watch()), _meanwhile(kept):
+                    async with (
+                        meanwhile(watch.watch()),
+                        meanwhile(flights.watch()),
+                        meanwhile(kept),
+                        meanwhile(nodes.watch(slots)),
+                    ):
                         yield runner
                 finally:
                     await self._note_helpers(helpers, control)
@@ -316,11 +322,15 @@ class RunSession:
             )
             await calls.make(prepared.queries)
 
-    async def _describe(self, executors: Mapping[str, Executor]) -> tuple[FrameworkInfo, ...]:
+    def _own_labels(self, labels: Collection[str]) -> list[str]:
+        """Those of frameworks without settings of their own, which others are the same agents as."""
+        return [label for label in labels if self._run.config.plain_label(label) == label]
+
+    async def _describe(self, executors: Mapping[str, Executor], nodes: NodeWatch) -> tuple[FrameworkInfo, ...]:
         config = self._run.config
-        labels = [label for label in executors if config.plain_label(label) == label]
-        found = await asyncio.gather(*(executors[label].describe(label) for label in labels))
-        own = dict(zip(labels, found, strict=True))
+        own = dict(await nodes.describe())
+        for label in self._own_labels(executors):
+            own[label] = own.get(label) or await executors[label].describe(label)
         return tuple(own[config.plain_label(label)].model_copy(update={"name": label}) for label in executors)
 
     async def _note(self, frameworks: tuple[FrameworkInfo, ...], server_url: str, judge: Mapping[str, Json]) -> None:
@@ -335,7 +345,7 @@ class RunSession:
         await asyncio.to_thread(partial(self._store.update_run, self._run.run_id, **found))
 
     async def _lanes(self, runner: TrialRunner, todo: Sequence[tuple[TrialKey, int]]) -> None:
-        queue = iter(todo)
+        queue = deque(todo)
         # Twice as many lanes as slots: while one lane's agent works, another opens, scores or commits its trial.
         # Ambient trials are open one at a time, so for them there is nothing to overlap.
         lanes = self._slots * (1 if self._ambient else 2)
@@ -344,21 +354,31 @@ class RunSession:
             for _ in range(lanes):
                 group.create_task(self._lane(runner, queue, commits))
 
-    async def _lane(self, runner: TrialRunner, queue: Iterator[tuple[TrialKey, int]], commits: Commits) -> None:
-        for key, attempt in queue:
-            if self._outage.over:
+    async def _lane(self, runner: TrialRunner, queue: deque[tuple[TrialKey, int]], commits: Commits) -> None:
+        while queue and not self._outage.over:
+            key, attempt = queue.popleft()
+            try:
+                result = await runner(key, attempt)
+            except NoNodeLeft as gone:
+                queue.appendleft((key, attempt))
+                self._outage.gone = str(gone)
                 return
-            result = await runner(key, attempt)
             self._outage.note(result)
+            if await self._lost.count(result):
+                if self._nodes is not None:
+                    self._nodes.look()
+                # This lane goes on, so that one is there to take it.
+                queue.appendleft((key, attempt + 1))
             await commits.add(result)
 
     def _note_committed(self, result: TrialResult) -> None:
         failure = result.outcome.failure
-        # An answer that was not recorded is not there at a second attempt either.
-        if result.status == "not measured" and (failure is None or failure.kind != "replay"):
+        # An answer that was not recorded is not there at a second attempt either; a lost trial has its own attempts.
+        if result.status == "not measured" and (failure is None or failure.kind not in ("replay", "lost")):
             self._unmeasured[result.key] = result.attempt + 1
         self._listeners.notify("trial_finished", run=self._run, result=result)
-        self._progress.advance(result)
+        if not self._lost.runs_again(result):
+            self._progress.advance(result)
 
     def _end_early(self, *, void: bool) -> None:
         run_id = self._run.run_id
@@ -373,7 +393,8 @@ class RunSession:
         measured = sum(1 for attempt in counted if attempt.status != "not measured")
         status: RunStatus = "finished" if measured == len(trial_keys(self._run.config)) else "incomplete"
         self._store.update_run(self._run.run_id, status=status, overall_time=overall, flights="")
-        return self._run.model_copy(update={"status": status, "overall_time": overall})
+        ended = {"status": status, "overall_time": overall, "lost": self._lost.counts}
+        return self._run.model_copy(update=ended)
 
     def _overall_time(self) -> float:
         return self._run.overall_time + time.monotonic() - self._began

@@ -25,6 +25,7 @@ from trialbed.engine._plan import Prepared, by_id, config_digest, trial_keys
 from trialbed.engine._run import prepare
 from trialbed.engine._server import server, server_start
 from trialbed.engine._shared_server import CAN_SHARE, shared_server
+from trialbed.engine._slots import Slots
 from trialbed.engine._tools import prepared_selector, select_for
 from trialbed.engine._trial import TrialRunner
 from trialbed.engine._workers import worker_executor
@@ -133,7 +134,7 @@ class SingleTrials:
                     judge=judge,
                     models={prepared.config.model: model},
                     cached_as=prepared.cached_as,
-                    slots=asyncio.Semaphore(1),
+                    slots=Slots(1),
                     checks=objects.checks,
                     shares=False,
                 )

@@ -11,13 +11,14 @@ from datetime import UTC, datetime
 from functools import cached_property
 
 from trialbed.answers import look_up_claims
-from trialbed.contracts import SYSTEM_PROMPT, Executor, Judge, OpenedModel
+from trialbed.contracts import SYSTEM_PROMPT, Executor, Judge, LostTrial, OpenedModel
 from trialbed.engine._callbacks import CallbackServer
 from trialbed.engine._control import ControlClient
 from trialbed.engine._failures import classify
 from trialbed.engine._gold import gold_script
 from trialbed.engine._options import NO_OBJECTS
 from trialbed.engine._plan import new_trial_token, trial_seed
+from trialbed.engine._slots import Slots
 from trialbed.engine._tools import Offers
 from trialbed.errors import NothingMeasured
 from trialbed.integrity import integrity_findings, outside_clock, with_outside_time
@@ -87,7 +88,7 @@ class TrialRunner:
     listeners: Listeners
     judge: Judge
     models: Mapping[str, OpenedModel]
-    slots: asyncio.Semaphore
+    slots: Slots
     live: frozenset[str] = frozenset()
     callbacks: CallbackServer = field(default_factory=lambda: CallbackServer(NO_OBJECTS))
     ambient: bool = False
@@ -98,7 +99,11 @@ class TrialRunner:
     shares: bool = True
 
     async def __call__(self, key: TrialKey, attempt: int = 0) -> TrialResult:
-        """Run, observe, classify and score one attempt of a trial."""
+        """Run, observe, classify and score one attempt of a trial.
+
+        Raises:
+            NoNodeLeft: there is no node for it; it has not begun.
+        """
         spec, outcome, wire, outside = await self._execute(self._spec(key))
         earlier: tuple[Outcome, ...] = ()
         if self.executors[key.framework].reuses_workers and may_be_the_workers_fault(outcome, wire):
@@ -179,7 +184,8 @@ class TrialRunner:
         executor = self.executors[spec.key.framework]
         if framework != spec.key.framework:
             spec = spec.model_copy(update={"key": spec.key.model_copy(update={"framework": framework})})
-        return await executor.execute(spec)
+        found = await executor.execute(spec)
+        return found.outcome() if isinstance(found, LostTrial) else found
 
     async def _close(self, trial: str) -> tuple[WireLog, NothingMeasured | None]:
         """Close a trial and return the server's log; an empty one and the reason where it is lost."""

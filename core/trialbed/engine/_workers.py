@@ -6,7 +6,7 @@ from typing import cast
 
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
-from trialbed.engine._options import run_sandbox
+from trialbed.engine._options import executor_options, run_sandbox
 from trialbed.engine._plan import Prepared
 
 
@@ -18,6 +18,8 @@ def worker_executor(prepared: Prepared, given: Executor | None = None) -> Execut
     """
     options = prepared.options
     executor = given or cast("Executor", load_driver("executors", options.executor)(environments=options.environments))
+    executor.options = executor_options(options.executor_options)
+    executor.concurrency = options.concurrency
     executor.sandbox = run_sandbox(options, prepared.dataset.files)
     executor.commands = dict(prepared.commands)
     return executor

@@ -193,6 +193,7 @@ class Run(Record):
         endpoints: those that a verification is about, in the order of their labels in ``config.frameworks``; empty
             where the subjects are frameworks.
         annotations: the words of people on its trials, at most one for each.
+        lost: node -> how many trials were lost with it, over all sessions, each of which ran again.
     """
 
     run_id: str
@@ -217,6 +218,7 @@ class Run(Record):
     flights: str = ""
     endpoints: tuple[EndpointInfo, ...] = ()
     annotations: tuple[Annotation, ...] = ()
+    lost: dict[str, int] = Field(default={})
 
     def prices_of(self, framework: str) -> Prices | None:
         """The prices of the model of a framework's trials; None where they are not known."""

@@ -22,13 +22,14 @@ FailureKind = Literal[
     "endpoint",  # the model's endpoint had no capacity, no connection or no answer
     "server",  # Trialbed's own server failed
     "budget",  # the run may use no more of its model
+    "lost",  # the node on which it ran is gone
     "replay",  # a recorded model has no answer to a request
     "tool",  # a simulator, a world or a function that is a tool raised an exception
     "judge",  # the judge gave no usable verdict
     "scorer",  # a scorer raised an exception
 ]
 
-NOT_MEASURED: frozenset[FailureKind] = frozenset({"budget", "endpoint", "replay", "server", "tool"})
+NOT_MEASURED: frozenset[FailureKind] = frozenset({"budget", "endpoint", "lost", "replay", "server", "tool"})
 """Failures that say nothing about the framework. Such a trial has no score and is run again; any other one scores 0."""
 
 

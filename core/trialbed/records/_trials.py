@@ -73,6 +73,7 @@ class Outcome(Record):
         cpu_time: processor seconds of the worker in that time, user and system, in all threads, and those of children
             that it waited for in it; as the worker itself says. None where it did not say, where the agent is an object
             of the caller's process.
+        node: where it ran; empty if the executor has no nodes.
     """
 
     started_at: datetime
@@ -82,6 +83,7 @@ class Outcome(Record):
     first: bool = False
     ended_at: datetime | None = None
     cpu_time: float | None = None
+    node: str = ""
 
 
 class Timing(Record):

@@ -29,6 +29,7 @@ def metadata(run: Run, framework: str) -> dict[str, Any]:
         "judge": dict(run.judge) or None,
         **({} if prices is None else {"prices": prices.model_dump()}),
         **({"helpers": list(map(_helper, run.helpers))} if run.helpers else {}),
+        **({"lost_trials": dict(sorted(run.lost.items()))} if run.lost else {}),
         "dataset_digest": config.dataset_digest,
         "catalog": list(config.catalog),
         "catalog_digest": config.catalog_digest,

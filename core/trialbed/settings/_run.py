@@ -234,6 +234,14 @@ class RunSettings(IdentitySettings):
         str | None, Setting(("--note",), "Text that bench runs and bench show show with the run.", metavar="TEXT")
     ] = None
     executor: Annotated[str, Setting(("--executor",), "Where workers run.", metavar="NAME|FILE.py:NAME")] = "local"
+    executor_options: Annotated[
+        tuple[str, ...],
+        Setting(
+            ("--executor-option",),
+            "Option of the executor; repeatable. A wrong name lists those that it has.",
+            metavar="NAME=VALUE",
+        ),
+    ] = ()
     store: Annotated[
         str, Setting(("--store",), "Where trials are kept. [default: .trialbed/trialbed.db]", metavar="FILE|URL")
     ] = field(default_factory=store_file)

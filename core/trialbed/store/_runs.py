@@ -74,6 +74,7 @@ class RunChanges(TypedDict, total=False):
     model_prices: dict[str, Prices]
     helpers: tuple[HelperUse, ...]
     endpoints: tuple[EndpointInfo, ...]
+    lost: dict[str, int]
 
 
 def change_run(connection: Connection, run_id: str, changes: RunChanges) -> None:

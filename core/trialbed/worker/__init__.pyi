@@ -1,3 +1,4 @@
+from ._deadlines import waited_at as waited_at
 from ._environment import WORKER_MARK as WORKER_MARK
 from ._environment import worker_command as worker_command
 from ._environment import worker_environment as worker_environment

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import cast
 
-from trialbed.contracts import SYSTEM_PROMPT, Executor
+from trialbed.contracts import SYSTEM_PROMPT, Executor, LostTrial
 from trialbed.drivers import load_driver
 from trialbed.engine import DUMMY_KEY, ControlClient, RunOptions, new_trial_token, server
 from trialbed.files import temporary_folder
@@ -105,7 +105,8 @@ class WorkerHarness:
         spec = self.spec(scenario)
         await self.open(spec, scenario)
         try:
-            outcome = await self.executor.execute(spec)
+            found = await self.executor.execute(spec)
+            outcome = found.outcome() if isinstance(found, LostTrial) else found
         finally:
             wire = await self.close(spec)
         return Observed.of_log(scenario, spec, outcome, wire)

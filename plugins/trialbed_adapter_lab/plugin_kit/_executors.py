@@ -6,20 +6,20 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager, suppress
 from typing import cast
 
 import psutil
 
-from trialbed.contracts import Executor
+from trialbed.contracts import Executor, LostTrial
 from trialbed.engine import new_trial_token
-from trialbed.errors import DriverError
+from trialbed.errors import DriverError, UsageError
 from trialbed.files import temporary_folder
 from trialbed.records import FrameworkInfo, Limits, Outcome, TrialKey, TrialSpec
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.hostile import install_hostile_adapter
-from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect, expect_kind, must
+from trialbed_adapter_lab.plugin_kit._check import NotChecked, PluginSubject, expect, expect_kind, must
 from trialbed_adapter_lab.plugin_kit._samples import ENDPOINT
 
 AGENT = "hostile"
@@ -32,8 +32,8 @@ TIMEOUT = 5.0
 
 
 @asynccontextmanager
-async def _enter(subject: PluginSubject) -> AsyncIterator[Executor]:
-    """An executor whose workers find the agent."""
+async def _enter(subject: PluginSubject, accepted: Collection[str] | None = None) -> AsyncIterator[Executor]:
+    """An executor whose workers find the agent, with all of its nodes or some of them accepted."""
     with temporary_folder() as folder:
         install_hostile_adapter(folder)
         before, path = os.environ.get("PYTHONPATH"), [*sys.path]
@@ -41,6 +41,10 @@ async def _enter(subject: PluginSubject) -> AsyncIterator[Executor]:
         sys.path.append(str(folder))
         try:
             async with cast("Executor", subject.make(environments={})) as executor:
+                for node in await _nodes(executor):
+                    if accepted is None or node in accepted:
+                        await executor.describe(AGENT, node)
+                        executor.accept(node)
                 yield executor
         finally:
             sys.path[:] = path
@@ -50,12 +54,41 @@ async def _enter(subject: PluginSubject) -> AsyncIterator[Executor]:
                 os.environ["PYTHONPATH"] = before
 
 
+async def _nodes(executor: Executor) -> tuple[str, ...]:
+    """The names of its nodes, once there are some; none for an executor without nodes."""
+    end = time.monotonic() + SECONDS
+    while (found := executor.nodes()) is not None and not found:
+        expect(time.monotonic() < end, f"a node within {SECONDS:g} s", "none")
+        await asyncio.sleep(0.1)
+    return tuple(node.name for node in found or ())
+
+
+async def _with_nodes(executor: Executor) -> tuple[str, ...]:
+    """Return the names of its nodes.
+
+    Raises:
+        NotChecked: it has none.
+    """
+    found = await _nodes(executor)
+    if not found:
+        raise NotChecked("it has no nodes")
+    return found
+
+
 async def _run(executor: Executor, does: str, *, seconds: float = SECONDS, fresh: bool = False) -> Outcome:
     """The outcome of a trial whose agent does this.
 
     Raises:
         CheckFailed: there is none.
     """
+    what = f"an outcome of a trial whose agent does {does!r}"
+    found = await _execute(executor, does, seconds=seconds, fresh=fresh)
+    expect_kind(what, found, Outcome)
+    assert isinstance(found, Outcome)  # noqa: S101 - for mypy: checked above
+    return found
+
+
+async def _execute(executor: Executor, does: str, *, seconds: float, fresh: bool = False) -> Outcome | LostTrial:
     token = new_trial_token()
     spec = TrialSpec.at(
         f"http://127.0.0.1:9/t/{token}",
@@ -75,7 +108,6 @@ async def _run(executor: Executor, does: str, *, seconds: float = SECONDS, fresh
         raise CheckFailed(f"expected {what}; seen: none within {seconds + SECONDS:g} s") from error
     except Exception as error:
         raise CheckFailed(f"expected {what}; seen: execute raised {type(error).__name__}: {error}") from error
-    expect_kind(what, found, Outcome)
     return found
 
 
@@ -98,7 +130,8 @@ def _expect_answer(outcome: Outcome, when: str) -> None:
 async def frameworks_are_described(subject: PluginSubject) -> None:
     """It describes a framework as its worker reports it, and refuses an unknown one with a DriverError."""
     async with _enter(subject) as executor:
-        info = await executor.describe(AGENT)
+        node = next(iter(await _nodes(executor)), "")
+        info = await executor.describe(AGENT, node)
         expect_kind("the description", info, FrameworkInfo)
         expect(
             (info.name, info.version) == (AGENT, "6.6.6"),
@@ -106,7 +139,7 @@ async def frameworks_are_described(subject: PluginSubject) -> None:
             f"{info.name} {info.version}",
         )
         try:
-            await executor.describe("no-such-framework")
+            await executor.describe("no-such-framework", node)
         except DriverError as error:
             expect(bool(str(error).strip()), "a DriverError that says why", "an empty text")
         except Exception as error:
@@ -153,7 +186,7 @@ async def a_trial_that_breaks_costs_itself_alone(subject: PluginSubject) -> None
 async def a_trial_that_hangs_is_ended(subject: PluginSubject) -> None:
     """A trial past its timeout is a failure of kind timeout, also where the agent never yields."""
     async with _enter(subject) as executor:
-        await executor.describe(AGENT)
+        await executor.describe(AGENT, next(iter(await _nodes(executor)), ""))
         for does in ("sleep", "busy loop"):
             _expect_failure(await _run(executor, does, seconds=TIMEOUT), "timeout")
         _expect_answer(await _run(executor, "good"), "after a trial that hung")
@@ -175,7 +208,7 @@ async def nothing_stays_behind(subject: PluginSubject) -> None:
     """A trial that is cancelled is ended, and when the executor is left no worker is there."""
     before = {*psutil.Process().children(recursive=True)}
     async with _enter(subject) as executor:
-        await executor.describe(AGENT)
+        await executor.describe(AGENT, next(iter(await _nodes(executor)), ""))
         task = asyncio.create_task(_run(executor, "sleep"))
         await asyncio.sleep(0.5)
         task.cancel()
@@ -185,6 +218,91 @@ async def nothing_stays_behind(subject: PluginSubject) -> None:
     while (left := _living({*psutil.Process().children(recursive=True)} - before)) and time.monotonic() < end:  # noqa: ASYNC110 - the system announces no end of these
         await asyncio.sleep(0.1)
     expect(not left, "no process that it started, when it is left", [process.pid for process in left])
+
+
+@must(
+    reason="An option that does nothing misleads whoever gives it.",
+    hint="Name options in option_names, and leave the refusal of others to check_options of the base class.",
+)
+async def unknown_options_are_refused(subject: PluginSubject) -> None:
+    """``check_options`` takes no option, and refuses one without a meaning with a UsageError."""
+    try:
+        subject.thing.check_options({})
+    except Exception as error:
+        raise CheckFailed(f"expected no options to be enough; seen: {type(error).__name__}: {error}") from error
+    try:
+        subject.thing.check_options({"no-such-option": "1"})
+    except UsageError as error:
+        expect("no-such-option" in str(error), "a UsageError that names the option", str(error))
+    except Exception as error:
+        raise CheckFailed(f"expected a UsageError; seen: {type(error).__name__}: {error}") from error
+    else:
+        expect(False, "a UsageError for an unknown option", "none")
+
+
+@must(
+    reason="The engine compares what is installed on all nodes, and counts their capacity.",
+    hint="Give each node a name of its own, and describe a framework by a worker that runs there.",
+)
+async def nodes_have_names_and_room(subject: PluginSubject) -> None:
+    """Each node has a name of its own and room for a trial, and describes frameworks."""
+    async with _enter(subject) as executor:
+        names = await _with_nodes(executor)
+        expect(all(names) and len({*names}) == len(names), "a name of its own for each node", names)
+        room = {node.name: node.capacity for node in executor.nodes() or ()}
+        expect(all(number > 0 for number in room.values()), "room for a trial on each node", room)
+        for name in names:
+            info = await executor.describe(AGENT, name)
+            expect(info.name == AGENT, f"a description by the node {name}", info.name)
+
+
+@must(
+    reason="A node with other packages would measure another framework.",
+    hint="Run trials on nodes that accept() was called for, and say in Outcome.node which one it was.",
+)
+async def trials_run_on_accepted_nodes(subject: PluginSubject) -> None:
+    """Where one of several nodes is accepted, trials run there, and say so."""
+    async with _enter(subject, ()) as executor:
+        first, *others = await _with_nodes(executor)
+        await executor.describe(AGENT, first)
+        executor.accept(first)
+        ran = [(await _run(executor, "good")).node for _ in range(1 + len(others))]
+        expect({*ran} == {first}, f"trials on {first} alone, as Outcome.node says", ran)
+
+
+@must(
+    reason="A lost node is no fault of the framework: its trials run again as new ones, with nothing counted twice.",
+    hint="Return LostTrial with the node's name, after nodes() has less of it.",
+)
+async def a_lost_node_costs_a_trial_nothing(subject: PluginSubject) -> None:
+    """A trial whose node is lost is a LostTrial, nodes() has less of it then, and others run where nodes are left."""
+    async with _enter(subject) as executor:
+        before = {node.name: node.capacity for node in executor.nodes() or ()}
+        await _with_nodes(executor)
+        trials = [
+            asyncio.create_task(_execute(executor, "sleep", seconds=SECONDS)) for _ in range(sum(before.values()))
+        ]
+        await asyncio.sleep(0.5)
+        name = next(iter(before))
+        try:
+            await executor.lose(name)
+        except NotImplementedError:
+            raise NotChecked("it has no lose(), which ends a node") from None
+        else:
+            done, _ = await asyncio.wait(trials, timeout=SECONDS / 2, return_when=asyncio.FIRST_COMPLETED)
+            expect(bool(done), "an end of a trial whose node is lost", "none")
+            found = done.pop().result()
+            expect_kind("what a trial ends with whose node is lost", found, LostTrial)
+            assert isinstance(found, LostTrial)  # noqa: S101 - for mypy: checked above
+            expect(found.node == name and bool(found.reason), f"the name {name} and a reason", repr(found))
+            after = {node.name: node.capacity for node in executor.nodes() or ()}
+            expect(after.get(name, 0) < before[name], f"less room on {name} than {before[name]}", after)
+        finally:
+            for trial in trials:
+                trial.cancel()
+            await asyncio.gather(*trials, return_exceptions=True)
+        if sum(after.values()):
+            _expect_answer(await _run(executor, "good"), "on a node that is left")
 
 
 def _living(processes: set[psutil.Process]) -> list[psutil.Process]:
@@ -202,4 +320,8 @@ CHECKS = (
     a_trial_that_hangs_is_ended,
     trials_run_side_by_side,
     nothing_stays_behind,
+    unknown_options_are_refused,
+    nodes_have_names_and_room,
+    trials_run_on_accepted_nodes,
+    a_lost_node_costs_a_trial_nothing,
 )

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Self
 
 from pydantic import ByteSize, TypeAdapter, ValidationError
 
 from trialbed import errors
 from trialbed.contracts import Executor, Sandbox
-from trialbed.errors import DriverBroken, DriverError, SettingsError
+from trialbed.errors import DriverBroken, DriverError, SettingsError, UsageError
 from trialbed.files import temporary_folder
 from trialbed.records import NOT_MEASURED, Environment, Failure, FailureKind, FrameworkInfo, Outcome, TrialSpec
 from trialbed.settings import SANDBOXES
@@ -61,6 +61,12 @@ class LocalExecutor(Executor):
     reuses_workers = True
     runs_commands = True
     sandboxes = SANDBOXES
+    option_names = MappingProxyType(
+        {
+            "memory": f"what a worker and its descendants may hold together, such as 4G; {MEMORY_VARIABLE} otherwise",
+            "worker-trials": f"trials that a worker runs before it is replaced; {TRIALS_VARIABLE} otherwise",
+        }
+    )
 
     def __init__(
         self,
@@ -79,6 +85,10 @@ class LocalExecutor(Executor):
         self._server: ServerAddress | None = None
 
     async def __aenter__(self) -> Self:
+        if "memory" in self.options:
+            self._memory_limit = memory_limit("--executor-option memory", self.options["memory"])
+        if "worker-trials" in self.options:
+            self._worker_trials = trial_number("--executor-option worker-trials", self.options["worker-trials"])
         self._temporary = temporary_folder()
         self._folder = await asyncio.to_thread(self._temporary.__enter__)
         return self
@@ -90,6 +100,17 @@ class LocalExecutor(Executor):
         await asyncio.gather(*(worker.dismiss() for worker in idle))
         await asyncio.gather(*map(self._discard, list(self._workers)))
         await asyncio.to_thread(self._temporary.__exit__, None, None, None)
+
+    @classmethod
+    def check_options(cls, options: Mapping[str, str]) -> None:
+        """See that the amounts can be read."""
+        super().check_options(options)
+        try:
+            for name, read in (("memory", memory_limit), ("worker-trials", trial_number)):
+                if name in options:
+                    read(f"--executor-option {name}", options[name])
+        except SettingsError as error:
+            raise UsageError(str(error)) from error
 
     @classmethod
     def check_sandbox(cls, sandbox: Sandbox, server_url: str | None = None) -> tuple[str, ...]:
@@ -105,7 +126,7 @@ class LocalExecutor(Executor):
         self._server = ServerAddress.of(server_url)
         self._connected.set()
 
-    async def describe(self, framework: str) -> FrameworkInfo:
+    async def describe(self, framework: str, node: str = "") -> FrameworkInfo:  # noqa: ARG002 - there is one place
         """The framework as reported by one of its workers, which is kept for the first trial."""
         try:
             worker = await self._take(framework)
@@ -254,10 +275,17 @@ def configured_trials() -> int | None:
         SettingsError: the variable is not a number of 1 or more.
     """
     text = os.environ.get(TRIALS_VARIABLE)
-    if text is None:
-        return None
+    return None if text is None else trial_number(TRIALS_VARIABLE, text)
+
+
+def trial_number(place: str, text: str) -> int:
+    """Read a number of trials that stands in this place.
+
+    Raises:
+        SettingsError: it is not a number of 1 or more.
+    """
     if not text.strip().isdecimal() or int(text) < 1:
-        raise SettingsError(f"{TRIALS_VARIABLE}: {text!r} is not a number of trials; write 1 or more")
+        raise SettingsError(f"{place}: {text!r} is not a number of trials; write 1 or more")
     return int(text)
 
 
@@ -268,8 +296,15 @@ def configured_memory() -> int:
         SettingsError: the variable is not an amount of memory.
     """
     text = os.environ.get(MEMORY_VARIABLE)
-    if text is None:
-        return DEFAULT_MEMORY
+    return DEFAULT_MEMORY if text is None else memory_limit(MEMORY_VARIABLE, text)
+
+
+def memory_limit(place: str, text: str) -> int:
+    """Read an amount of memory, in bytes, that stands in this place.
+
+    Raises:
+        SettingsError: it is not one.
+    """
     # A single letter is a power of 1024, as memory is counted; pydantic takes it for a power of 1000.
     amount = re.sub(r"(?<=[\d\s])([KMGT])$", r"\1iB", text.strip().upper())
     try:
@@ -277,7 +312,7 @@ def configured_memory() -> int:
     except ValidationError:
         limit = 0
     if limit <= 0:
-        raise SettingsError(f"{MEMORY_VARIABLE}: {text!r} is not an amount of memory; write bytes, or 512M, or 4G")
+        raise SettingsError(f"{place}: {text!r} is not an amount of memory; write bytes, or 512M, or 4G")
     return limit
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 import pytest
 from support.cases import for_each
+from support.nodes import NodesExecutor
 
-from trialbed.contracts import Executor
+from trialbed.contracts import Executor, LostTrial, Node
+from trialbed.records import Failure, Outcome
 from trialbed_adapter_lab.plugin_kit import PluginSubject, check_plugin
 from trialbed_plugins.executors.local import LocalExecutor
 
@@ -47,21 +51,61 @@ class CallsAllCrashes(LocalExecutor):
 
 
 class OtherLabel(LocalExecutor):
-    async def describe(self, framework: str) -> Any:
-        return (await super().describe(framework)).model_copy(update={"name": "worker"})
+    async def describe(self, framework: str, node: str = "") -> Any:
+        return (await super().describe(framework, node)).model_copy(update={"name": "worker"})
+
+
+class TakesAnyOption(LocalExecutor):
+    @classmethod
+    def check_options(cls, options: Any) -> None: ...
+
+
+class OneName(NodesExecutor):
+    def nodes(self) -> Any:
+        return tuple(replace(node, name="east") for node in super().nodes())
+
+
+class RunsAnywhere(NodesExecutor):
+    def accept(self, node: str) -> None:
+        self.accepted = {*self.capacities}
+
+
+class SaysNoNode(NodesExecutor):
+    async def execute(self, spec: Any) -> Any:
+        outcome = await super().execute(spec)
+        return outcome.model_copy(update={"node": ""})
+
+
+class BlamesTheFramework(NodesExecutor):
+    async def execute(self, spec: Any) -> Any:
+        found = await super().execute(spec)
+        if not isinstance(found, LostTrial):
+            return found
+        failure = Failure(kind="crash", message="the worker died")
+        return Outcome(started_at=datetime.now(UTC), wall_time=0.0, failure=failure)
+
+
+class KeepsLostNodes(NodesExecutor):
+    def nodes(self) -> Any:
+        return (Node("east", 1), Node("west", 2))
 
 
 class LeavesProcess(LocalExecutor):
     left: ClassVar[list[subprocess.Popen[bytes]]] = []
 
-    async def describe(self, framework: str) -> Any:
+    async def describe(self, framework: str, node: str = "") -> Any:
         started = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)  # noqa: ASYNC220 - to stay
         self.left.append(started)
-        return await super().describe(framework)
+        return await super().describe(framework, node)
 
 
 def test_the_local_executor_conforms() -> None:
     assert failed(LocalExecutor) == []
+
+
+def test_an_executor_of_nodes_conforms() -> None:
+    report = check_plugin(PluginSubject("executors", "mine", NodesExecutor))
+    assert [(finding.check, finding.outcome) for finding in report.findings if finding.outcome != "passed"] == []
 
 
 @for_each(
@@ -72,6 +116,12 @@ def test_the_local_executor_conforms() -> None:
         (Raises, "a_trial_that_breaks_costs_itself_alone"),
         (CallsAllCrashes, "a_trial_that_breaks_costs_itself_alone"),
         (OtherLabel, "frameworks_are_described"),
+        (TakesAnyOption, "unknown_options_are_refused"),
+        (OneName, "nodes_have_names_and_room"),
+        (RunsAnywhere, "trials_run_on_accepted_nodes"),
+        (SaysNoNode, "trials_run_on_accepted_nodes"),
+        (BlamesTheFramework, "a_lost_node_costs_a_trial_nothing"),
+        (KeepsLostNodes, "a_lost_node_costs_a_trial_nothing"),
     ],
 )
 def test_each_defect_of_an_executor_is_named(executor: type[Executor], name: str) -> None:

@@ -65,7 +65,7 @@ class WorkersOfMany(Executor):
     async def __aexit__(self, *_: object) -> None:
         """Leave the workers to the next run."""
 
-    async def describe(self, framework: str) -> FrameworkInfo:
+    async def describe(self, framework: str, node: str = "") -> FrameworkInfo:
         return await self._executor.describe(framework)
 
     async def execute(self, spec: TrialSpec) -> Outcome:

@@ -141,7 +141,10 @@ async def test_an_open_trial_says_how_long_it_has_waited(serve: Serve) -> None:
         "waited": 0.0,
         "flights": [],
     }
+    # To an executor elsewhere, which has no token.
+    assert (await client.get(f"/t/{TRIAL}/waited")).json() == {"waited": 0.0}
     await closed(client)
+    assert (await client.get(f"/t/{TRIAL}/waited")).status_code == 404
     assert (await client.get(f"/control/trials/{TRIAL}")).status_code == 404
     assert (await client.get("/control/trials/never-opened")).status_code == 404
 

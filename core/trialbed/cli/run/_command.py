@@ -62,6 +62,7 @@ SECTIONS = {
         "margin",
         "sandbox",
         "executor",
+        "executor_options",
         "env_dir",
         "yes",
     ),

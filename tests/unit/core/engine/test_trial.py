@@ -11,6 +11,7 @@ import pytest
 from support.trials import run_config
 
 from trialbed.contracts import Executor, Judge, OpenedModel, Verdict
+from trialbed.engine._slots import Slots
 from trialbed.engine._trial import TrialRunner
 from trialbed.records import (
     Answer,
@@ -71,7 +72,7 @@ class Workers(Executor):
     async def __aexit__(self, kind, error, trace):
         """Nothing to end."""
 
-    async def describe(self, framework):
+    async def describe(self, framework, node=""):
         return FrameworkInfo(name=framework, version="1", adapter="a", adapter_version="1", python="3")
 
     async def execute(self, spec):
@@ -93,7 +94,7 @@ class Turns(Executor):
     async def __aexit__(self, kind, error, trace):
         """Nothing to end."""
 
-    async def describe(self, framework):
+    async def describe(self, framework, node=""):
         return FrameworkInfo(name=framework, version="1", adapter="a", adapter_version="1", python="3")
 
     async def execute(self, spec):
@@ -146,7 +147,7 @@ def runner_of(executor, control, scored=None, processes=None):
         listeners=SimpleNamespace(notify=lambda *event, **details: None, score=score),
         judge=None,
         models={name: OpenedModel(model=name) for name in config.models},
-        slots=asyncio.Semaphore(1),
+        slots=Slots(1),
         processes=processes,
     )
 

@@ -1,0 +1,185 @@
+"""The nodes of a run: described and accepted as they join, left out where they differ, waited for where none is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from trialbed.contracts import Executor, Node
+from trialbed.engine._slots import Slots
+from trialbed.errors import DriverError, NothingMeasured
+from trialbed.records import FrameworkInfo
+
+INTERVAL = 0.5
+"""Seconds between two looks at the nodes."""
+
+SAME = ("version", "adapter", "adapter_version", "python", "lock_digest", "sandbox", "packages")
+"""The fields of a framework's description that must be equal on all nodes."""
+
+MOST_PACKAGES = 3
+"""Packages that are named of those that differ."""
+
+Descriptions = Mapping[str, FrameworkInfo]
+"""Label of a framework -> its description."""
+
+
+class NodeWatch:
+    """Follows the nodes of an executor; one without nodes has any number of places.
+
+    Args:
+        frameworks: labels of those that run there.
+        say: is given a line where a node is not used.
+        pause: sleeps. clock: seconds.
+
+    Attributes:
+        gone: why the run waits for nodes no longer; empty while there are some, or may be.
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        frameworks: Sequence[str],
+        say: Callable[[str], None],
+        *,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
+        self._executor = executor
+        self._frameworks = frameworks
+        self._say = say
+        self._pause = pause
+        self._clock = clock or asyncio.get_running_loop().time
+        self._infos: Descriptions = {}
+        self._accepted: set[str] = set()
+        self._refused: set[str] = set()
+        self._joining: dict[str, asyncio.Task[None]] = {}
+        self._none_since: float | None = None
+        self._slots: Slots | None = None
+        self._most = 0
+        self.gone = ""
+
+    async def describe(self) -> Descriptions:
+        """Describe the frameworks, on every node that is there, and accept these.
+
+        Raises:
+            NothingMeasured: there is no node.
+            DriverError: a framework cannot be loaded, or is not the same everywhere.
+            SandboxUnavailable: workers cannot be put into the sandbox.
+        """
+        if self._executor.nodes() is None:
+            self._infos = await self._describe("")
+            return self._infos
+        names = [node.name for node in await self._first()]
+        found = await asyncio.gather(*map(self._describe, names), return_exceptions=True)
+        there = {node.name for node in self._executor.nodes() or ()}
+        for name, infos in zip(names, found, strict=True):
+            if isinstance(infos, BaseException):
+                if name in there or not isinstance(infos, Exception):
+                    raise infos
+                continue  # it was lost meanwhile, which may be the reason
+            self._infos = self._infos or infos
+            if difference := self._difference(infos):
+                raise DriverError(f"the nodes {names[0]} and {name} differ: {difference}; install the same on both")
+            self._accept(name)
+        return self._infos or await self.describe()
+
+    async def watch(self, slots: Slots) -> None:
+        """Keep the number of slots at what the nodes take, until cancelled."""
+        if self._executor.nodes() is None:
+            return
+        self._slots, self._most = slots, slots.most
+        try:
+            while not self.gone:
+                self.look()
+                await self._pause(INTERVAL)
+        finally:
+            for task in self._joining.values():
+                task.cancel()
+            await asyncio.gather(*self._joining.values(), return_exceptions=True)
+
+    def look(self) -> None:
+        """See which nodes there are."""
+        nodes = self._executor.nodes()
+        if nodes is None or self._slots is None or self.gone:
+            return
+        there = {node.name for node in nodes}
+        self._accepted &= there
+        self._refused &= there
+        for node in nodes:
+            if node.name not in self._accepted | self._refused | self._joining.keys():
+                self._joining[node.name] = asyncio.create_task(self._join(node.name))
+        capacity = sum(node.capacity for node in nodes if node.name in self._accepted)
+        self._slots.most = min(self._most, capacity)
+        self._wait(capacity)
+
+    def _wait(self, capacity: int) -> None:
+        if capacity or self._joining:
+            self._none_since = None
+            return
+        if self._none_since is None:
+            self._none_since = self._clock()
+            self._say(f"no node is left; one is waited for, at most {self._executor.patience:g} s")
+        elif self._clock() - self._none_since >= self._executor.patience:
+            self.gone = f"no node was left, and none has come within {self._executor.patience:g} s"
+            if self._slots is not None:
+                self._slots.close(self.gone)
+
+    async def _first(self) -> Sequence[Node]:
+        end = self._clock() + self._executor.patience
+        said = False
+        while not (nodes := self._executor.nodes()):
+            if not said:
+                self._say(f"there is no node yet; one is waited for, at most {self._executor.patience:g} s")
+                said = True
+            if self._clock() >= end:
+                raise NothingMeasured(f"there is no node, and none has come within {self._executor.patience:g} s")
+            await self._pause(INTERVAL)
+        return nodes
+
+    async def _describe(self, node: str) -> Descriptions:
+        found = await asyncio.gather(*(self._executor.describe(label, node) for label in self._frameworks))
+        return dict(zip(self._frameworks, found, strict=True))
+
+    async def _join(self, node: str) -> None:
+        problem = ""
+        try:
+            problem = self._difference(await self._describe(node))
+        except Exception as error:  # noqa: BLE001 - foreign code: its fault is one of the node
+            problem = str(error) or type(error).__name__
+        finally:
+            del self._joining[node]
+        if node not in {one.name for one in self._executor.nodes() or ()}:
+            return  # it has left again
+        if problem:
+            self._refused.add(node)
+            self._say(f"the node {node} is not used: {problem}")
+        else:
+            self._accept(node)
+            self._say(f"the node {node} has joined")
+            self.look()
+
+    def _accept(self, node: str) -> None:
+        self._accepted.add(node)
+        self._executor.accept(node)
+
+    def _difference(self, infos: Descriptions) -> str:
+        """The first difference between what a node has and what the run began with, in words; empty for none."""
+        for label, info in infos.items():
+            other = self._infos[label]
+            for name in SAME:
+                ours, theirs = getattr(other, name), getattr(info, name)
+                if ours != theirs:
+                    return f"{label}: {_in_words(name, ours, theirs)}"
+        return ""
+
+
+def _in_words(name: str, ours: object, theirs: object) -> str:
+    if isinstance(ours, tuple) and isinstance(theirs, tuple):
+        left, right = sorted(set(ours) - set(theirs)), sorted(set(theirs) - set(ours))
+        return f"{name} {_some(left)} here, {_some(right)} there"
+    return f"{name.replace('_', ' ')} {ours} here, {theirs} there"
+
+
+def _some(items: Sequence[object]) -> str:
+    more = len(items) - MOST_PACKAGES
+    return ", ".join(map(str, items[:MOST_PACKAGES])) + (f" and {more} more" if more > 0 else "") or "none"

@@ -1,0 +1,81 @@
+"""One order of an executor elsewhere, carried out on this machine: a trial, or the description of a framework.
+
+``python -m trialbed_plugins.executors.job`` reads an order as JSON from standard input, and writes what came of it to
+standard output: an ``Outcome`` or a ``FrameworkInfo``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from pydantic import Field
+
+from trialbed.environments import EnvironmentStore, locked_environment
+from trialbed.errors import TrialbedError, UsageError
+from trialbed.records import Environment, Record, TrialSpec
+from trialbed.settings import env_dir
+from trialbed.worker import waited_at
+from trialbed_plugins.executors.local import LocalExecutor
+
+
+class JobOrder(Record):
+    """What a machine shall do.
+
+    Attributes:
+        trial: the trial to run; None to describe the framework.
+        framework: its label in the run.
+        lock: of the framework's own environment, which is built here if it is not there yet; empty for none.
+        server_url: the root of the server, as this machine finds it; empty where no trial has been opened.
+        options: of the local executor, such as ``memory``.
+    """
+
+    framework: str
+    trial: TrialSpec | None = None
+    lock: str = Field(default="", repr=False)
+    server_url: str = ""
+    options: dict[str, str] = Field(default={})
+
+
+def run_job(order: str) -> str:
+    """Carry out an order, and return what came of it; both are JSON.
+
+    Raises:
+        TrialbedError: it cannot be carried out here; says why.
+    """
+    return asyncio.run(_run(JobOrder.model_validate_json(order)))
+
+
+async def _run(order: JobOrder) -> str:
+    executor = LocalExecutor(environments=await _environments(order))
+    executor.options = order.options
+    if order.server_url:
+        executor.waited = waited_at(order.server_url)
+        executor.connect(order.server_url)
+    async with executor:
+        if order.trial is None:
+            return (await executor.describe(order.framework)).model_dump_json()
+        return (await executor.execute(order.trial)).model_dump_json()
+
+
+async def _environments(order: JobOrder) -> dict[str, Environment]:
+    if not order.lock:
+        return {}
+    return {order.framework: await locked_environment(order.framework, order.lock, EnvironmentStore(env_dir()))}
+
+
+def main() -> int:
+    """Carry out the order of standard input."""
+    try:
+        sys.stdout.write(run_job(sys.stdin.read()) + "\n")
+    except ValueError as error:
+        raise UsageError(f"standard input is no order: {error}") from error
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except TrialbedError as problem:
+        sys.stderr.write(f"{problem}\n")
+        sys.exit(problem.exit_code)

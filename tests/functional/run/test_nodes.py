@@ -1,0 +1,94 @@
+"""A run on several nodes, some of which are lost: every trial is measured once, and what was lost is told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.nodes import NodesExecutor
+from support.warm import warm_programs
+
+from trialbed.engine import NoProgress, RunOptions
+from trialbed.records import TrialKey
+from trialbed.report import Report, legacy_documents
+from trialbed.run_report import run_and_report
+from trialbed.store import Store
+
+TRIALS = 12
+
+
+class Notes(NoProgress):
+    """What the user is told."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.said.append(text)
+
+
+@pytest.fixture(autouse=True)
+def quick_start() -> Iterator[None]:
+    with warm_programs():
+        yield
+
+
+def run(folder: Path, executor: NodesExecutor) -> tuple[Report, list[str]]:
+    options = RunOptions(
+        frameworks=("reference",),
+        model="scripted:gold",
+        limit=4,
+        repeat=3,
+        concurrency=4,
+        store=str(folder / "trialbed.db"),
+        output=folder / "results",
+        response_cache=folder / "responses.db",
+    )
+    notes = Notes()
+    return asyncio.run(run_and_report(options, executor=executor, progress=notes)), notes.said
+
+
+def measured(folder: Path, report: Report) -> Counter[TrialKey]:
+    with Store.open(str(folder / "trialbed.db")) as store:
+        attempts = store.attempts(report.run.run_id)
+    return Counter(attempt.key for attempt in attempts if attempt.status != "not measured")
+
+
+def test_trials_of_a_lost_node_run_again_on_others_and_on_those_that_join(tmp_path: Path) -> None:
+    def begin(executor: NodesExecutor, number: int) -> None:
+        if number == 4:
+            executor.end("west")
+            executor.capacities["north"] = 2
+
+    executor = NodesExecutor({"east": 1, "west": 2}, begin)
+    report, said = run(tmp_path, executor)
+    assert report.run.status == "finished"
+    assert set(measured(tmp_path, report).values()) == {1}
+    assert len(measured(tmp_path, report)) == TRIALS
+    lost = report.run.lost["west"]
+    assert lost > 0
+    assert legacy_documents(report)[0]["metadata"]["lost_trials"] == {"west": lost}
+    assert executor.ran["north"] > 0, "the node that joined is used"
+    assert "west was lost: its plug was pulled; its trials run again" in said
+    assert not report.frameworks[0].incomplete
+
+
+def test_a_run_without_nodes_ends_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    def begin(executor: NodesExecutor, number: int) -> None:
+        if number == 6:
+            executor.end("east")
+            executor.end("west")
+
+    report, said = run(tmp_path, NodesExecutor(on_begin=begin))
+    assert report.run.status == "incomplete"
+    kept = sum(measured(tmp_path, report).values())
+    assert 0 < kept < TRIALS
+    assert "no node was left, and none has come within 0.2 s; the same command goes on with what is left" in said
+    again, _ = run(tmp_path, NodesExecutor())
+    assert (again.run.run_id, again.run.status) == (report.run.run_id, "finished")
+    assert set(measured(tmp_path, again).values()) == {1}
+    assert len(measured(tmp_path, again)) == TRIALS
+    assert again.run.lost == report.run.lost, "counted over all sessions"

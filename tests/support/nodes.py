@@ -1,0 +1,107 @@
+"""An executor of several nodes of this machine, which are lost and join while a run goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Self
+
+from trialbed.contracts import Executor, LostTrial, Node
+from trialbed.records import Environment, FrameworkInfo, Outcome, TrialSpec
+from trialbed_plugins.executors.local import LocalExecutor
+
+
+class NodesExecutor(Executor):
+    """Runs trials in workers of this machine, as if they were on several.
+
+    Args:
+        capacities: name -> trials at once. Default: two nodes.
+        on_begin: called with this and the number of trials that have begun, as each begins.
+
+    Attributes:
+        ran: node -> how many of its trials ended.
+    """
+
+    reuses_workers = True
+    patience = 0.2
+
+    def __init__(
+        self,
+        capacities: Mapping[str, int] | None = None,
+        on_begin: Callable[[NodesExecutor, int], None] | None = None,
+        *,
+        environments: Mapping[str, Environment] | None = None,
+    ) -> None:
+        super().__init__(environments=environments)
+        self._inner = LocalExecutor(environments=environments)
+        self.capacities = dict({"east": 1, "west": 2} if capacities is None else capacities)
+        self.accepted: set[str] = set()
+        self.packages: dict[str, tuple[str, ...]] = {}
+        self.ran: Counter[str] = Counter()
+        self._on_begin = on_begin
+        self._begun = 0
+        self._busy: Counter[str] = Counter()
+        self._lost: dict[str, asyncio.Event] = {}
+
+    async def __aenter__(self) -> Self:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._inner.__aexit__(kind, error, trace)
+
+    def connect(self, server_url: str) -> None:
+        """Tell the workers."""
+        self._inner.waited = self.waited
+        self._inner.connect(server_url)
+
+    def nodes(self) -> tuple[Node, ...]:
+        """Those that are there."""
+        return tuple(Node(name, capacity) for name, capacity in self.capacities.items())
+
+    def accept(self, node: str) -> None:
+        """Run trials there."""
+        self.accepted.add(node)
+
+    async def lose(self, node: str) -> None:
+        """End a node."""
+        self.end(node)
+
+    def end(self, node: str) -> None:
+        """End a node at once."""
+        self.capacities.pop(node, None)
+        self.accepted.discard(node)
+        self._lost.pop(node, asyncio.Event()).set()
+
+    async def describe(self, framework: str, node: str = "") -> FrameworkInfo:
+        """What a worker says, with the packages that the node has."""
+        info = await self._inner.describe(framework)
+        return info.model_copy(update={"packages": self.packages.get(node, info.packages)})
+
+    async def execute(self, spec: TrialSpec) -> Outcome | LostTrial:
+        """Run a trial on the accepted node with most room."""
+        self._begun += 1
+        if self._on_begin is not None:
+            self._on_begin(self, self._begun)
+        places = {name: self.capacities[name] - self._busy[name] for name in self.accepted}
+        if not places:
+            return LostTrial("", "no node is left")
+        node = max(places, key=places.__getitem__)
+        lost = self._lost.setdefault(node, asyncio.Event())
+        work, end = asyncio.ensure_future(self._inner.execute(spec)), asyncio.ensure_future(lost.wait())
+        self._busy[node] += 1
+        try:
+            await asyncio.wait([work, end], return_when=asyncio.FIRST_COMPLETED)
+            if lost.is_set():
+                return LostTrial(node, "its plug was pulled")
+            self.ran[node] += 1
+            return (await work).model_copy(update={"node": node})
+        finally:
+            self._busy[node] -= 1
+            for task in (work, end):
+                task.cancel()
+            await asyncio.gather(work, end, return_exceptions=True)

@@ -1,0 +1,71 @@
+"""Options of executors, and executors whose workers are elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.cases import for_each
+
+from trialbed.contracts import Executor
+from trialbed.engine import RunOptions
+from trialbed.engine._options import check_executor, executor_options
+from trialbed.engine._server import server
+from trialbed.errors import UsageError
+from trialbed_plugins.executors.local import LocalExecutor
+
+
+class Elsewhere(Executor):
+    remote = True
+
+    async def __aexit__(self, *_: Any) -> None: ...
+    async def describe(self, framework: str, node: str = "") -> Any: ...
+    async def execute(self, spec: Any) -> Any: ...
+
+
+@for_each(
+    "given, executor, text",
+    [
+        (("memory",), LocalExecutor, "'memory' is not an option: write NAME=VALUE"),
+        (("memory=1G", "memory=2G"), LocalExecutor, "memory is given twice"),
+        (("memory=much",), LocalExecutor, "--executor-option memory: 'much' is not an amount of memory"),
+        (("worker-trials=0",), LocalExecutor, "--executor-option worker-trials: '0' is not a number of trials"),
+        (("cpus=1",), LocalExecutor, r"no such option \(those it has: memory, worker-trials\)"),
+        (("cpus=1",), Elsewhere, r"no such option \(those it has: none\)"),
+    ],
+)
+def test_a_wrong_option_is_refused_before_anything_is_started(
+    given: tuple[str, ...], executor: type[Executor], text: str
+) -> None:
+    with pytest.raises(UsageError, match=text):
+        check_executor(RunOptions(executor_options=given), executor)
+
+
+def test_options_are_read_once() -> None:
+    assert executor_options(["memory=1G", "label=a=b"]) == {"memory": "1G", "label": "a=b"}
+    check_executor(RunOptions(executor_options=("memory=512M", "worker-trials=3")), LocalExecutor)
+
+
+def test_a_server_that_only_this_machine_reaches_is_refused_for_workers_elsewhere() -> None:
+    options = RunOptions(server_url="http://127.0.0.1:8080", executor="ray")
+    check_executor(options, LocalExecutor)
+    with pytest.raises(UsageError, match=r"http://127.0.0.1:8080: workers of --executor ray are on other machines"):
+        check_executor(options, Elsewhere)
+
+
+async def test_the_server_of_a_run_listens_where_workers_elsewhere_find_it(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[list[str]] = []
+
+    def refuse(command: list[str], _: Any) -> Any:
+        started.append(command)
+        raise UsageError("not started here")
+
+    monkeypatch.setattr("trialbed.engine._server._process", refuse)
+    for host in (None, "10.0.0.7"):
+        with pytest.raises(UsageError, match="not started here"):
+            async with server(RunOptions(response_cache=tmp_path / "responses.db"), host=host):
+                """Never entered."""
+    assert "--host" not in started[0]
+    assert started[1][-2:] == ["--host", "10.0.0.7"]

@@ -1,0 +1,151 @@
+"""Nodes that join, differ, are lost, and do not come back."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from trialbed.contracts import Executor, Node
+from trialbed.engine._nodes import NodeWatch
+from trialbed.engine._slots import Slots
+from trialbed.errors import DriverError, NothingMeasured
+from trialbed.records import FrameworkInfo
+
+
+class Cluster(Executor):
+    """Nodes that come and go as a test says."""
+
+    patience = 10.0
+
+    def __init__(self, **capacities: int) -> None:
+        super().__init__()
+        self.capacities = capacities
+        self.packages: dict[str, tuple[str, ...]] = {}
+        self.accepted: list[str] = []
+        self.broken: set[str] = set()
+
+    async def __aexit__(self, *_: Any) -> None:
+        """Nothing to end."""
+
+    def nodes(self) -> tuple[Node, ...]:
+        return tuple(Node(name, capacity) for name, capacity in self.capacities.items())
+
+    def accept(self, node: str) -> None:
+        self.accepted.append(node)
+
+    async def describe(self, framework: str, node: str = "") -> FrameworkInfo:
+        if node in self.broken:
+            raise DriverError("the adapter is missing")
+        packages = self.packages.get(node, ("openai==1", "pydantic==2"))
+        return FrameworkInfo(
+            name=framework, version="1", adapter="a", adapter_version="1", python="3", packages=packages
+        )
+
+    async def execute(self, spec: Any) -> Any:
+        raise NotImplementedError
+
+
+class Time:
+    """A clock that moves by a second each time that somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.said: list[str] = []
+
+    async def pause(self, _: float) -> None:
+        self.now += 1.0
+        await asyncio.sleep(0)
+
+    def watch(self, cluster: Executor) -> NodeWatch:
+        return NodeWatch(cluster, ("f",), self.said.append, pause=self.pause, clock=lambda: self.now)
+
+
+class Watched:
+    """A watch that goes on while the body runs."""
+
+    def __init__(self, watch: NodeWatch, slots: Slots) -> None:
+        self._watch, self._slots = watch, slots
+
+    async def __aenter__(self) -> None:
+        self._task = asyncio.create_task(self._watch.watch(self._slots))
+
+    async def __aexit__(self, *_: Any) -> None:
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+
+
+async def until(slots: Slots, most: int) -> None:
+    async with asyncio.timeout(60):
+        while slots.most != most:  # noqa: ASYNC110 - the clock of the test moves as others sleep
+            await asyncio.sleep(0)
+
+
+async def test_nodes_that_join_are_used_and_those_that_are_lost_are_not() -> None:
+    cluster, time, slots = Cluster(a=2), Time(), Slots(8)
+    watch = time.watch(cluster)
+    assert (await watch.describe())["f"].name == "f"
+    assert cluster.accepted == ["a"]
+    async with Watched(watch, slots):
+        await until(slots, 2)
+        cluster.capacities["b"] = 3
+        await until(slots, 5)
+        cluster.capacities["a"] = 60
+        await until(slots, 8)
+        del cluster.capacities["a"]
+        await until(slots, 3)
+        cluster.capacities["a"] = 1  # another machine may have the name, so that it is described again
+        await until(slots, 4)
+    assert cluster.accepted == ["a", "b", "a"]
+    assert time.said == ["the node b has joined", "the node a has joined"]
+
+
+async def test_a_node_that_differs_is_not_used() -> None:
+    cluster, time, slots = Cluster(a=2), Time(), Slots(8)
+    watch = time.watch(cluster)
+    await watch.describe()
+    async with Watched(watch, slots):
+        await until(slots, 2)
+        cluster.packages["b"] = ("openai==2", "pydantic==2")
+        cluster.broken = {"c"}
+        cluster.capacities |= {"b": 4, "c": 4, "d": 1}
+        await until(slots, 3)
+    assert cluster.accepted == ["a", "d"]
+    assert time.said == [
+        "the node b is not used: f: packages openai==1 here, openai==2 there",
+        "the node c is not used: the adapter is missing",
+        "the node d has joined",
+    ]
+
+
+async def test_a_run_does_not_begin_on_nodes_that_differ() -> None:
+    cluster, time = Cluster(a=2, b=1), Time()
+    cluster.packages["b"] = ("openai==2", "pydantic==2")
+    with pytest.raises(DriverError, match="the nodes a and b differ: f: packages openai==1 here, openai==2 there"):
+        await time.watch(cluster).describe()
+    with pytest.raises(NothingMeasured, match="there is no node, and none has come within 10 s"):
+        await time.watch(Cluster()).describe()
+    assert time.said == ["there is no node yet; one is waited for, at most 10 s"]
+
+
+async def test_nodes_are_waited_for_as_long_as_the_executor_says() -> None:
+    cluster, time, slots = Cluster(a=1), Time(), Slots(8)
+    watch = time.watch(cluster)
+    await watch.describe()
+    async with Watched(watch, slots):
+        await until(slots, 1)
+        waiting = asyncio.create_task(enter(slots, 2))
+        cluster.capacities.clear()
+        await until(slots, 0)
+        with pytest.raises(Exception, match="no node was left, and none has come within 10 s"):
+            await waiting
+    assert watch.gone == "no node was left, and none has come within 10 s"
+    assert time.said == ["no node is left; one is waited for, at most 10 s"]
+
+
+async def enter(slots: Slots, times: int) -> None:
+    for _ in range(times):
+        await slots.__aenter__()
