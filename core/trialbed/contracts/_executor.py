@@ -79,6 +79,7 @@ class Executor(ABC):
         option_names: name of an option -> its meaning in a line; ``--executor-option`` takes these and no others.
         remote: whether workers are on other machines, which cannot reach this one's loopback.
         patience: seconds that a run waits for a node where there is none.
+        absence: why a node is missing, in words, where that is known: the reason of the last one that was lost.
         commands: set by the engine before it is entered: label in the run -> the program that runs under it.
         options: set by the engine before it is entered: those that the user gave, by name.
         concurrency: set by the engine before it is entered: how many trials the run has at once, at most.
@@ -92,6 +93,7 @@ class Executor(ABC):
     option_names: ClassVar[Mapping[str, str]] = MappingProxyType({})
     remote: ClassVar[bool] = False
     patience: float = 60.0
+    absence: str = ""
     concurrency: int = 1
     sandbox: Sandbox | None = None
     waited: Callable[[str], Awaitable[float]] | None = None

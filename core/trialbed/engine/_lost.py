@@ -43,8 +43,8 @@ class LostTrials:
             return False
         self._counts[result.outcome.node] += 1
         await asyncio.to_thread(partial(self._store.update_run, self._run_id, lost=self.counts))
-        if failure.message not in self._said:
-            self._said.add(failure.message)
+        if result.outcome.node not in self._said:
+            self._said.add(result.outcome.node)
             self._say(f"{failure.message}; its trials run again")
         self._times[result.key] += 1
         if self._times[result.key] >= MOST_LOST:

@@ -120,9 +120,13 @@ class NodeWatch:
             self._none_since = self._clock()
             self._say(f"no node is left; one is waited for, at most {self._executor.patience:g} s")
         elif self._clock() - self._none_since >= self._executor.patience:
-            self.gone = f"no node was left, and none has come within {self._executor.patience:g} s"
+            self.gone = f"no node was left, and none has come within {self._executor.patience:g} s{self._why()}"
             if self._slots is not None:
                 self._slots.close(self.gone)
+
+    def _why(self) -> str:
+        reason = self._executor.absence
+        return f": {reason}" if reason else ""
 
     async def _first(self) -> Sequence[Node]:
         end = self._clock() + self._executor.patience
@@ -132,7 +136,8 @@ class NodeWatch:
                 self._say(f"there is no node yet; one is waited for, at most {self._executor.patience:g} s")
                 said = True
             if self._clock() >= end:
-                raise NothingMeasured(f"there is no node, and none has come within {self._executor.patience:g} s")
+                seconds = f"{self._executor.patience:g} s"
+                raise NothingMeasured(f"there is no node, and none has come within {seconds}{self._why()}")
             await self._pause(INTERVAL)
         return nodes
 

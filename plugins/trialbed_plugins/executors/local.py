@@ -56,6 +56,7 @@ class LocalExecutor(Executor):
         memory_limit: bytes (RSS) that a worker and its descendants may hold together; default:
             ``TRIALBED_MEMORY_LIMIT`` or 4 GiB.
         environments: framework -> its own environment; default: this interpreter.
+        most_idle: idle workers that are kept; of more, the least recently used one is ended.
     """
 
     reuses_workers = True
@@ -74,10 +75,12 @@ class LocalExecutor(Executor):
         memory_limit: int | None = None,
         worker_trials: int | None = None,
         environments: Mapping[str, Environment] | None = None,
+        most_idle: int = MAX_IDLE,
     ) -> None:
         super().__init__(environments=environments)
         self._worker_trials = configured_trials() if worker_trials is None else worker_trials
         self._memory_limit = configured_memory() if memory_limit is None else memory_limit
+        self._most_idle = most_idle
         self._workers: set[Worker] = set()
         self._idle: list[Worker] = []
         self._loaded: set[str] = set()
@@ -253,7 +256,7 @@ class LocalExecutor(Executor):
         return WorkerFault("adapter", str(fault), tail)
 
     async def _bound_idle(self) -> None:
-        while len(self._idle) > MAX_IDLE:
+        while len(self._idle) > self._most_idle:
             await self._discard(self._idle.pop(0))
 
     async def _discard(self, worker: Worker) -> None:
