@@ -33,7 +33,7 @@ class Node:
     """A place where workers run, such as a machine, that may be lost while others go on.
 
     Attributes:
-        name: tells it from the others; after a node is gone, another may have its name.
+        name: differs from that of any other node; after a node is gone, another may have its name.
         capacity: how many trials it runs at once, as things are now.
     """
 
@@ -155,7 +155,7 @@ class Executor(ABC):
         """End a node by force, as if it had failed: only ``bench plugin check`` asks for this.
 
         Raises:
-            NotImplementedError: this cannot be done; what a lost node costs is not checked then.
+            NotImplementedError: this cannot be done; the cost of a lost node is not checked then.
         """
         raise NotImplementedError
 

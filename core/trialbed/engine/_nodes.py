@@ -84,7 +84,7 @@ class NodeWatch:
         return self._infos or await self.describe()
 
     async def watch(self, slots: Slots) -> None:
-        """Keep the number of slots at what the nodes take, until cancelled."""
+        """Keep as many slots as the nodes have places, until cancelled."""
         if self._executor.nodes() is None:
             return
         self._slots, self._most = slots, slots.most
@@ -168,7 +168,7 @@ class NodeWatch:
         self._executor.accept(node)
 
     def _difference(self, infos: Descriptions) -> str:
-        """The first difference between what a node has and what the run began with, in words; empty for none."""
+        """The first difference between the frameworks of a node and those of the run, in words; empty for none."""
         for label, info in infos.items():
             other = self._infos[label]
             for name in SAME:

@@ -26,7 +26,7 @@ class Slots:
 
     @property
     def most(self) -> int:
-        """How many there are."""
+        """The number of slots."""
         return self._most
 
     @most.setter

@@ -16,7 +16,7 @@ from trialbed.settings import make_folder
 async def locked_environment(label: str, lock: str, store: EnvironmentStore) -> Environment:
     """Find the environment of a lock in a store of this machine, or build it there.
 
-    Where this interpreter or platform is not the one that the lock was made for, the lock of what is returned differs.
+    The lock of the environment differs from this one if it was made for another interpreter or platform.
 
     Args:
         label: of the framework, in a run.

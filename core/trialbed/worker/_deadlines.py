@@ -22,7 +22,7 @@ def waited_at(server_url: str) -> Callable[[str], Awaitable[float]]:
     stays.
 
     Args:
-        server_url: the server's root, as ``Executor.connect`` is told.
+        server_url: the server's root, as ``Executor.connect`` gets it.
     """
     opener = build_opener(ProxyHandler({}))
 
@@ -32,7 +32,7 @@ def waited_at(server_url: str) -> Callable[[str], Awaitable[float]]:
             return float(json.loads(reply.read(SIZE))["waited"])
         return 0.0
 
-    async def waited(trial: str) -> float:
+    async def time_waited(trial: str) -> float:
         return await asyncio.to_thread(ask, trial)
 
-    return waited
+    return time_waited

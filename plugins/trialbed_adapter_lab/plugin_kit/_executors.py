@@ -261,7 +261,7 @@ async def nodes_have_names_and_room(subject: PluginSubject) -> None:
     hint="Run trials on nodes that accept() was called for, and say in Outcome.node which one it was.",
 )
 async def trials_run_on_accepted_nodes(subject: PluginSubject) -> None:
-    """Where one of several nodes is accepted, trials run there, and say so."""
+    """Trials run on the one node that is accepted, and say so."""
     async with _enter(subject, ()) as executor:
         first, *others = await _with_nodes(executor)
         await executor.describe(AGENT, first)

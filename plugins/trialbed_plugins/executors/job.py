@@ -1,6 +1,6 @@
 """One order of an executor elsewhere, carried out on this machine: a trial, or the description of a framework.
 
-``python -m trialbed_plugins.executors.job`` reads an order as JSON from standard input, and writes what came of it to
+``python -m trialbed_plugins.executors.job`` reads an order as JSON from standard input, and writes its result to
 standard output: an ``Outcome`` or a ``FrameworkInfo``.
 """
 
@@ -20,7 +20,7 @@ from trialbed_plugins.executors.local import LocalExecutor
 
 
 class JobOrder(Record):
-    """What a machine shall do.
+    """An order to a machine.
 
     Attributes:
         trial: the trial to run; None to describe the framework.
