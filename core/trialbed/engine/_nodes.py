@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from trialbed.contracts import Executor, Node
+from trialbed.engine._progress import LONG
 from trialbed.engine._slots import Slots
 from trialbed.errors import DriverError, NothingMeasured
 from trialbed.records import FrameworkInfo
@@ -129,10 +130,10 @@ class NodeWatch:
         return f": {reason}" if reason else ""
 
     async def _first(self) -> Sequence[Node]:
-        end = self._clock() + self._executor.patience
-        said = False
+        began, said = self._clock(), False
+        end = began + self._executor.patience
         while not (nodes := self._executor.nodes()):
-            if not said:
+            if not said and self._clock() >= began + LONG:
                 self._say(f"there is no node yet; one is waited for, at most {self._executor.patience:g} s")
                 said = True
             if self._clock() >= end:
