@@ -47,6 +47,8 @@ SECTIONS = {
         "replay",
         "export",
         "figure",
+        "publish",
+        "reproduce",
     ),
     "The installation": ("doctor", "help", "models", "plugin", "plugins", "serve"),
 }

@@ -37,6 +37,7 @@ ARROWS: dict[tuple[str, str], str] = {
     ("trialbed.conversations", "trialbed_evaluation.conversations"): "a public name, which loads nothing by itself",
     ("trialbed.metrics", "trialbed_evaluation.metrics"): "a public name, which loads nothing by itself",
     ("trialbed_adapter_lab", "trialbed_scripted"): "adapters are checked against scripted models",
+    ("trialbed_pages", "trialbed_plugins.recordings"): "results are published with the recording of the model",
     ("trialbed_server", "trialbed_plugins.recordings"): "the gateway keeps the answers of models, and gives them again",
     ("trialbed_tasks", "trialbed_tools"): "files of tasks name files of tools, and are read alike",
     ("trialbed_testing", "trialbed_pages"): "a trial that failed is kept as a page",

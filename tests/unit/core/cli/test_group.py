@@ -62,6 +62,7 @@ PRINTS_A_RESULT = (
     "record",
     "releases",
     "replay",
+    "reproduce",
     "run",
     "runs",
     "runs annotate",
@@ -150,4 +151,12 @@ def test_every_command_has_help_with_an_example(subtests: pytest.Subtests) -> No
 def test_every_command_that_prints_a_result_can_print_json() -> None:
     options = {path: [name for option in command(path).params for name in option.opts] for path in all_commands()}
     assert {path for path, names in options.items() if "--json" in names} >= set(PRINTS_A_RESULT)
-    assert set(options) - set(PRINTS_A_RESULT) == {"export", "figure", "init", "serve", "tasks schema", "view"}
+    assert set(options) - set(PRINTS_A_RESULT) == {
+        "export",
+        "figure",
+        "init",
+        "publish",
+        "serve",
+        "tasks schema",
+        "view",
+    }

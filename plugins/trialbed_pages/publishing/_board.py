@@ -1,0 +1,79 @@
+"""The leaderboard: the set-ups of runs whose settings allow it, one below the other; the others with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from trialbed.scoring import JUDGED
+from trialbed.views import Table, compact
+from trialbed_pages.publishing._figures import TOKENS, interval_text, mean_of
+from trialbed_pages.publishing._numbers import RunNumbers
+
+SEEDS = "seed"
+"""The one setting that may differ: it says which noise, not what was measured."""
+
+
+def why_apart(one: RunNumbers, other: RunNumbers) -> str:
+    """Return why the figures of two runs do not stand on one board; empty if they do."""
+    if one.dataset_digest != other.dataset_digest:
+        return f"its tasks are others: {_dataset(other)}, not {_dataset(one)}"
+    if [query.query for query in one.queries] != [query.query for query in other.queries]:
+        return f"it has {len(other.queries)} tasks of the dataset, and not the same as {one.name}"
+    if one.judge != other.judge:
+        return f"its judge is {other.judge}, not {one.judge}"
+    for name in sorted({*one.settings, *other.settings} - {SEEDS}):
+        mine, its = one.settings.get(name), other.settings.get(name)
+        if mine != its:
+            return f"its {name.replace('_', ' ')} is {_value(its)}, not {_value(mine)}"
+    return ""
+
+
+def boards(runs: Sequence[RunNumbers]) -> list[list[RunNumbers]]:
+    """Return the runs in groups whose figures may stand side by side, in the order of their first runs."""
+    found: list[list[RunNumbers]] = []
+    for run in runs:
+        board = next((group for group in found if not why_apart(group[0], run)), None)
+        if board is None:
+            found.append([run])
+        else:
+            board.append(run)
+    return found
+
+
+def board_tables(runs: Sequence[RunNumbers]) -> Iterator[Table]:
+    """Yield the leaderboards of several runs; none of one alone, whose page says more."""
+    if len(runs) < 2:
+        return
+    groups = boards(runs)
+    for place, group in enumerate(groups):
+        title = "Leaderboard" if place == 0 else f"Leaderboard {place + 1}"
+        apart = [f"{title} has not run {other[0].name}: {why_apart(group[0], other[0])}." for other in groups[:place]]
+        yield _board(title, group, apart)
+
+
+def _board(title: str, runs: Sequence[RunNumbers], apart: Sequence[str]) -> Table:
+    rows = [
+        (mean_of(one, JUDGED), (one.label, run.model, run.name, *_cells(run, place)))
+        for run in runs
+        for place, one in enumerate(run.frameworks)
+    ]
+    rows.sort(key=lambda row: 1.0 if row[0].value is None else -row[0].value)
+    notes = [
+        "In the order of the means. Whether two of one run differ is said below; of two runs, `bench compare` says it.",
+        *apart,
+    ]
+    columns = ("", "model", "run", "solved", "tokens a trial")
+    return Table.of(title, columns, [cells for _, cells in rows], notes)
+
+
+def _cells(run: RunNumbers, place: int) -> tuple[str, str]:
+    one = run.frameworks[place]
+    return interval_text(mean_of(one, JUDGED)), compact(mean_of(one, TOKENS).value)
+
+
+def _dataset(run: RunNumbers) -> str:
+    return f"{run.dataset} {run.dataset_digest[:12]}"
+
+
+def _value(value: object) -> str:
+    return "the usual one" if value is None else str(value)

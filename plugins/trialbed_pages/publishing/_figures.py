@@ -1,0 +1,64 @@
+"""The figures of published runs, which pages and files share."""
+
+from __future__ import annotations
+
+from trialbed.records import shown_name
+from trialbed.report.attribution import STAGES, USED
+from trialbed.scoring import JUDGED
+from trialbed.views import UNKNOWN, Bar, BarPlot, IntervalPlot, Mark, Plot, PlotPoint, ScatterPlot, compact, number
+from trialbed_pages.publishing._numbers import PublishedFramework, PublishedMean, RunNumbers
+
+TOKENS = "total_tokens"
+NOTHING = PublishedMean(value=None)
+
+
+def figures_of(run: RunNumbers) -> dict[str, Plot]:
+    """Return the figures of a run by the names of their files."""
+    drawn: dict[str, Plot] = {"solved": _solved(run), "tokens": _tokens(run)}
+    if any(stage != USED and count for one in run.frameworks for stage, count in one.gold_calls.items()):
+        drawn["losses"] = _losses(run)
+    return drawn
+
+
+def mean_of(framework: PublishedFramework, score: str) -> PublishedMean:
+    """Return the mean of a score; one without a value where the framework has none."""
+    return framework.scores.get(score, NOTHING)
+
+
+def interval_text(mean: PublishedMean) -> str:
+    """Return a mean with its interval as text."""
+    if mean.value is None:
+        return UNKNOWN
+    ends = "" if mean.low is None else f" [{number(mean.low, 2)}, {number(mean.high, 2)}]"
+    return f"{number(mean.value, 2)}{ends}"
+
+
+def _solved(run: RunNumbers) -> IntervalPlot:
+    means = [(one.label, mean_of(one, JUDGED)) for one in run.frameworks]
+    points = [PlotPoint(label, mean.value, mean.low, mean.high, interval_text(mean)) for label, mean in means]
+    return IntervalPlot(f"{shown_name(JUDGED)}: share of trials, with its 95 % interval", points, (0.0, 1.0))
+
+
+def _tokens(run: RunNumbers) -> ScatterPlot:
+    marks = []
+    for one in run.frameworks:
+        mean, each = mean_of(one, JUDGED), mean_of(one, TOKENS).value
+        text = f"{shown_name(JUDGED)} {interval_text(mean)} for {compact(each)} tokens"
+        marks.append(Mark(one.label, each, mean.value, text))
+    title = f"{shown_name(JUDGED)} against tokens per trial"
+    return ScatterPlot(title, "tokens per trial, mean", shown_name(JUDGED), marks, y_limits=(0.0, 1.0))
+
+
+def _losses(run: RunNumbers) -> BarPlot:
+    every = [(one.label, one.gold_calls, sum(one.gold_calls.values())) for one in run.frameworks]
+    known = [(label, counts, total) for label, counts, total in every if total]
+    stages = [USED, *(stage for stage in STAGES if any(counts.get(stage) for _, counts, _ in known))]
+    bars = [
+        Bar(
+            label,
+            {stage: counts.get(stage, 0) / total for stage in stages},
+            f"{100 * counts.get(USED, 0) / total:.0f} % used",
+        )
+        for label, counts, total in known
+    ]
+    return BarPlot("Share of expected calls whose results were used, or lost at a stage", bars)

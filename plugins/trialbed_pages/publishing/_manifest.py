@@ -1,0 +1,118 @@
+"""The manifest of published results: where each run comes from, how it is made again, and the digest of each file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from trialbed.errors import DataError
+from trialbed.files import read_bytes
+from trialbed.records import Record
+
+NAME = "published.json"
+FORMAT = "trialbed publication"
+VERSION = 1
+
+NUMBERS = "numbers.json"
+"""The file of the numbers of all runs."""
+
+
+class RunSource(Record):
+    """Where the numbers of a published run come from.
+
+    Attributes:
+        name: of the run in the folder: its id.
+        began: when it did, in UTC.
+        identity: of the model, as its driver gave it; empty where the name says it all.
+        dataset: as the command names it: a file of the folder, or a name.
+        recording: the file of the model's answers, of which there are ``answers``.
+        arguments: of ``bench run``, but the dataset and the model.
+        environments: framework -> the file that lists the packages of its own environment.
+        cannot: why it cannot be made again; empty if it can.
+    """
+
+    name: str
+    began: str
+    trialbed: str
+    model: str
+    identity: str
+    dataset: str
+    recording: str
+    answers: int
+    arguments: tuple[str, ...]
+    environments: dict[str, str]
+    cannot: str = ""
+
+
+class PublicationManifest(Record):
+    """The manifest of a folder of published results.
+
+    Attributes:
+        about: the authors' words, a paragraph each.
+        made: files that ``bench reproduce`` makes again, byte for byte.
+        files: name in the folder -> SHA-256, of every file but the manifest.
+    """
+
+    format: str = FORMAT
+    version: int = VERSION
+    about: tuple[str, ...] = ()
+    runs: tuple[RunSource, ...]
+    made: tuple[str, ...] = ()
+    files: dict[str, str] = Field(default={})
+
+    @property
+    def kept(self) -> dict[str, str]:
+        """The files that are evidence, and are not made again."""
+        return {name: digest for name, digest in self.files.items() if name not in self.made}
+
+
+def read_manifest(folder: Path) -> PublicationManifest:
+    """Read the manifest of a folder.
+
+    Raises:
+        DataError: there is none, or it cannot be read.
+    """
+    path = folder / NAME
+    if not path.is_file():
+        raise DataError(f"{folder} has no published results: there is no {NAME}; `bench publish RUN -o DIR` makes them")
+    try:
+        found = PublicationManifest.model_validate_json(read_bytes(path))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise DataError(f"{path} is not as `bench publish` writes it: {where}: {first['msg']}") from error
+    if (found.format, found.version) != (FORMAT, VERSION):
+        raise DataError(f"{path} is of {found.format!r}, version {found.version}; this Trialbed reads {VERSION}")
+    for name in (*found.files, *(run.recording for run in found.runs)):
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise DataError(f"{path}: {name!r} is not a file of the folder")
+    return found
+
+
+def changed_files(folder: Path, manifest: PublicationManifest) -> Iterator[str]:
+    """Yield the files of a folder that are not the published ones, each with what is wrong."""
+    for name, digest in manifest.files.items():
+        path = folder / name
+        if not path.is_file():
+            yield f"{name} is missing"
+        elif digest_of(path) != digest:
+            yield f"{name} was changed"
+
+
+def check_unchanged(folder: Path, manifest: PublicationManifest) -> None:
+    """Check that a folder holds what was published.
+
+    Raises:
+        DataError: a file was changed, or is missing; names each.
+    """
+    if wrong := list(changed_files(folder, manifest)):
+        raise DataError(f"{folder} is not as it was published: {'; '.join(wrong)}")
+
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,232 @@
+"""The numbers of a run that is published: all that its pages show, and nothing that another replay would change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from trialbed.records import Json, Query, Record
+from trialbed.report import Report, ScoreMean, Summary, conclusions
+from trialbed.report.comparison import ScoreFinding, difference_text, finding_cells
+from trialbed.scoring import JUDGED
+from trialbed.settings import IdentitySettings
+
+DIGITS = 6
+"""Of every number: machines may differ in the last ones of a sum."""
+
+APART = frozenset({"frameworks", "commands", "dataset", "model", "model_name", "base_url", "on_miss", "repeat"})
+"""Settings that are told apart, or that say where the model was."""
+
+PER_TRIAL = ("total_tokens", "model_turns")
+"""Figures without a bound that a replay repeats; times are none of them."""
+
+
+class PublishedMean(Record):
+    """A mean over trials with its 95 % interval, where it has one."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+
+
+class LostCall(Record):
+    """A gold call whose result did not reach the answer: where it was lost, and why."""
+
+    query: str
+    repeat: int
+    call: str
+    stage: str
+    reason: str
+
+
+class PublishedFramework(Record):
+    """The results of one framework.
+
+    Attributes:
+        conclusion: its result in a sentence.
+        failures: kind -> trials that ended in it.
+        scores: those that lie in [0, 1], and the means of ``PER_TRIAL``.
+        prompt_tokens, completion_tokens, requests: of all its trials.
+        gold_calls: stage -> gold calls that were lost there, or ``used``.
+        solved: query -> the verdict of each repeat, from 0 to 1.
+    """
+
+    label: str
+    version: str
+    conclusion: str
+    trials: int
+    failures: dict[str, int]
+    scores: dict[str, PublishedMean]
+    prompt_tokens: int
+    completion_tokens: int
+    requests: int
+    gold_calls: dict[str, int]
+    lost: tuple[LostCall, ...]
+    solved: dict[str, tuple[float, ...]]
+
+
+class PublishedFinding(Record):
+    """A framework against another one, by one score.
+
+    Attributes:
+        kind: ``reference``, or ``profile`` for the controlled profile of the same framework.
+        changed: queries on which the two differ, of ``n``.
+        p, verdict: in words, adjusted over all comparisons of the run.
+        causes: of a native profile's lower scores -> queries.
+    """
+
+    framework: str
+    kind: str
+    against: str
+    score: str
+    difference: float
+    text: str
+    changed: int
+    n: int
+    p: str
+    verdict: str
+    causes: dict[str, int]
+
+
+class PublishedQuery(Record):
+    """A task: its text, and how many tools it offers and calls it expects."""
+
+    query: str
+    text: str
+    tools: int
+    calls: int
+
+
+class RunNumbers(Record):
+    """All numbers of a run.
+
+    Attributes:
+        name: of the run in the folder.
+        model, dataset: as they were named when the run was made; ``dataset_digest``: of the queries.
+        settings: those that are not the usual ones.
+    """
+
+    name: str
+    model: str
+    dataset: str
+    dataset_digest: str
+    judge: str
+    repeat: int
+    margin: float
+    settings: dict[str, Json]
+    queries: tuple[PublishedQuery, ...]
+    frameworks: tuple[PublishedFramework, ...]
+    findings: tuple[PublishedFinding, ...]
+
+
+def numbers_of(report: Report, queries: Mapping[int | str, Query], *, name: str, model: str) -> RunNumbers:
+    """Return the numbers of a run.
+
+    Args:
+        name: of the run in the folder.
+        model: its name, which is another in a replay.
+    """
+    config = report.run.config
+    said = {one.framework: str(one) for one in conclusions(report)}
+    usual = {item.name: item.default for item in fields(IdentitySettings)}
+    settings = {
+        key: value for key, value in config.model_dump(mode="json").items() if key in usual and key not in APART
+    }
+    return RunNumbers(
+        name=name,
+        model=model,
+        dataset=config.test_set,
+        dataset_digest=config.dataset_digest,
+        judge=config.judge,
+        repeat=config.repeat,
+        margin=report.run.margin,
+        settings={key: value for key, value in settings.items() if value not in (None, usual[key], [], "")},
+        queries=tuple(
+            PublishedQuery(query=str(one.query_id), text=one.text, tools=len(one.apis), calls=len(one.gold_calls))
+            for one in queries.values()
+        ),
+        frameworks=tuple(_framework(summary, said[summary.framework]) for summary in report.frameworks),
+        findings=tuple(
+            _finding(summary.framework, one.kind, one.against, score, found, one.causes)
+            for summary in report.frameworks
+            for one in summary.comparisons
+            for score, found in one.scores.items()
+        ),
+    )
+
+
+def _framework(summary: Summary, conclusion: str) -> PublishedFramework:
+    scores = {name: _mean(one) for name, one in summary.scores.items() if one.interval or name in PER_TRIAL}
+    return PublishedFramework(
+        label=summary.framework,
+        version=summary.info.version if summary.info else "",
+        conclusion=conclusion,
+        trials=summary.counts.trials,
+        failures=dict(sorted(summary.counts.failures.items())),
+        scores=scores,
+        prompt_tokens=summary.tokens.prompt,
+        completion_tokens=summary.tokens.completion,
+        requests=summary.tokens.requests,
+        gold_calls=dict(summary.attribution.counts) if summary.attribution else {},
+        lost=tuple(_lost_calls(summary)),
+        solved=_solved(summary),
+    )
+
+
+def _lost_calls(summary: Summary) -> list[LostCall]:
+    return [
+        LostCall(
+            query=str(trial.query_id),
+            repeat=trial.repeat,
+            call=": ".join(filter(None, call.gold.api.pair)),
+            stage=call.lost,
+            reason=call.reason,
+        )
+        for trial in summary.trials
+        for call in trial.gold_calls or ()
+        if call.lost is not None
+    ]
+
+
+def _solved(summary: Summary) -> dict[str, tuple[float, ...]]:
+    found: dict[str, list[float]] = {}
+    for trial in summary.trials:
+        judged = trial.score(JUDGED) if trial.status == "answered" else None
+        value = 0.0 if judged is None or judged.value is None else judged.value
+        found.setdefault(str(trial.query_id), []).append(_round(value))
+    return {query: tuple(values) for query, values in found.items()}
+
+
+def _finding(
+    framework: str, kind: str, against: str, score: str, found: ScoreFinding, causes: Mapping[str, Sequence[Any]]
+) -> PublishedFinding:
+    p, verdict = finding_cells(found)
+    return PublishedFinding(
+        framework=framework,
+        kind=kind,
+        against=against,
+        score=score,
+        difference=_round(found.difference),
+        text=difference_text(found),
+        changed=len(found.changed_queries),
+        n=found.n,
+        p=p,
+        verdict=verdict,
+        causes={cause: len(queries) for cause, queries in causes.items()},
+    )
+
+
+def _mean(found: ScoreMean) -> PublishedMean:
+    low, high = found.interval or (None, None)
+    return PublishedMean(
+        value=None if found.value is None else _round(found.value),
+        low=None if low is None else _round(low),
+        high=None if high is None else _round(high),
+        n=found.denominator,
+    )
+
+
+def _round(value: float) -> float:
+    return round(value, DIGITS)

@@ -1,0 +1,275 @@
+"""The page of published results: conclusions first, then figures, comparisons, losses, costs, noise and tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
+from typing import TypeAlias
+
+from trialbed.records import shown_name
+from trialbed.report import percent
+from trialbed.report.attribution import STAGES, USED
+from trialbed.scoring import JUDGED
+from trialbed.views import UNKNOWN, Plot, Table, TableRow, compact, counts
+from trialbed_pages.publishing._figures import TOKENS, interval_text, mean_of
+from trialbed_pages.publishing._numbers import PublishedFinding, PublishedFramework, RunNumbers
+
+Part: TypeAlias = Table | Plot
+
+KINDS = {"reference": "against {}", "profile": "native against controlled"}
+
+ORDER = ("better", "worse", "equivalent", "identical", "too few")
+VERDICTS = {
+    "better": "shown to solve more",
+    "worse": "shown to solve fewer",
+    "equivalent": "shown to differ by less than the margin",
+    "identical": "the same on every task",
+    "too few": "not shown to differ, nor to be equal: too few tasks",
+}
+
+
+def title_of(runs: Sequence[RunNumbers]) -> str:
+    """Return a title that says what was compared."""
+    models = " and ".join(dict.fromkeys(run.model for run in runs))
+    names = dict.fromkeys(one.label.split(":")[0].split("==")[0] for run in runs for one in run.frameworks)
+    compared = f"{len(names)} agent frameworks" if len(names) > 1 else next(iter(names), "an agent")
+    tasks = {run.dataset_digest: len(run.queries) for run in runs}
+    sets = ", ".join(dict.fromkeys(run.dataset for run in runs))
+    return f"{compared} with {models} on {sum(tasks.values())} tasks ({sets})"
+
+
+def lead_of(run: RunNumbers) -> list[str]:
+    """Return the result of a run in a few sentences: the range of what is solved, and what is shown of differences."""
+    known = [(mean.value, one.label) for one in run.frameworks if (mean := mean_of(one, JUDGED)).value is not None]
+    if not known:
+        return ["No trial has a verdict."]
+    least, most = min(known), max(known)
+    tasks = f"{len(run.queries)} tasks" + (f", asked {run.repeat} times each" if run.repeat > 1 else "")
+    if len(known) == 1:
+        return [f"{most[1]} solves {percent(most[0])} of {tasks}."]
+    spread = f"{percent(least[0])} ({least[1]}) to {percent(most[0])} ({most[1]})"
+    share = f"each solve {percent(least[0])}" if least[0] == most[0] else f"solve from {spread}"
+    return [f"The {len(known)} set-ups {share} of {tasks}.", *_verdict_sentences(run), *_noise_sentence(run)]
+
+
+def _verdict_sentences(run: RunNumbers) -> Iterator[str]:
+    for kind in KINDS:
+        found = [one for one in run.findings if one.kind == kind and one.score == JUDGED]
+        by_verdict: dict[str, list[str]] = {}
+        for one in found:
+            name = one.framework.replace(":native", "") if kind == "profile" else one.framework
+            by_verdict.setdefault(_verdict(one), []).append(name)
+        parts = [f"{VERDICTS[name]}: {', '.join(by_verdict[name])}" for name in ORDER if name in by_verdict]
+        if parts:
+            against = "Native against controlled" if kind == "profile" else f"Against {found[0].against}"
+            yield f"{against}, {'; '.join(parts)}."
+
+
+def _verdict(found: PublishedFinding) -> str:
+    return next((name for name in ORDER if found.verdict.startswith(name)), found.verdict)
+
+
+def parts_of(run: RunNumbers, figures: Mapping[str, Plot], *, several: bool = False) -> list[Part]:
+    """Return the sections of a run's page.
+
+    Args:
+        figures: the run's.
+        several: whether other runs stand on the page, so that its sections name it.
+    """
+    prefix = f"{run.name}: " if several else ""
+    found: list[Part] = [
+        Table(f"{prefix}The result of each set-up", notes=[one.conclusion for one in run.frameworks]),
+        figures["solved"],
+        _costs(run, prefix),
+        figures["tokens"],
+        *_comparisons(run, prefix),
+        *_losses(run, prefix),
+        *_noise(run, prefix),
+        _tasks(run, prefix),
+    ]
+    if "losses" in figures:
+        found.insert(next(place for place, one in enumerate(found) if one.title.endswith(LOST)), figures["losses"])
+    return found
+
+
+def _costs(run: RunNumbers, prefix: str) -> Table:
+    rows = []
+    for one in run.frameworks:
+        each = mean_of(one, TOKENS).value
+        solved = sum(sum(values) for values in one.solved.values())
+        whole = one.prompt_tokens + one.completion_tokens
+        rows.append(
+            (
+                one.label,
+                one.version or UNKNOWN,
+                str(one.trials),
+                counts(one.failures) or "none",
+                interval_text(mean_of(one, JUDGED)),
+                compact(each),
+                compact(one.requests / one.trials if one.trials else None),
+                compact(whole / solved if solved else None),
+            )
+        )
+    columns = (
+        "",
+        "version",
+        "trials",
+        "failed",
+        "solved",
+        "tokens a trial",
+        "requests a trial",
+        "tokens a solved task",
+    )
+    return Table.of(
+        f"{prefix}What is solved, and what it costs in tokens",
+        columns,
+        rows,
+        ["In brackets: the 95 % interval. A trial that failed is not solved. Tokens are those that the model counts."],
+    )
+
+
+def _comparisons(run: RunNumbers, prefix: str) -> Iterator[Table]:
+    for kind, words in KINDS.items():
+        found = [one for one in run.findings if one.kind == kind]
+        if not found:
+            continue
+        rows = [
+            TableRow(
+                f"{shown_name(one.score)}: {one.framework}", (one.text, f"{one.changed} of {one.n}", one.p, one.verdict)
+            )
+            for one in found
+        ]
+        notes = [
+            f"difference: the mean over tasks, with its 95 % interval. changed: tasks on which the two differ. p is "
+            f"adjusted over all comparisons that are made at once. equivalent: within {run.margin:g}. too few: too few "
+            "tasks to tell; in brackets, about how many would be enough.",
+            *_causes(found),
+        ]
+        title = f"{prefix}Paired comparison, {words.format(found[0].against)}"
+        yield Table(title, ("", "difference", "changed", "p", "verdict"), rows, notes)
+
+
+def _causes(found: Sequence[PublishedFinding]) -> Iterator[str]:
+    told = {one.framework: one.causes for one in found if one.causes}
+    for framework, causes in told.items():
+        yield f"{framework} is lower because: {'; '.join(f'{cause} ({n} tasks)' for cause, n in causes.items())}."
+
+
+LOST = "Where expected calls were lost"
+
+
+def _losses(run: RunNumbers, prefix: str) -> Iterator[Table]:
+    stages = [stage for stage in STAGES if any(one.gold_calls.get(stage) for one in run.frameworks)]
+    if not stages:
+        return
+    rows = [
+        (
+            one.label,
+            str(sum(one.gold_calls.values())),
+            *(str(one.gold_calls.get(stage, 0)) for stage in stages),
+            str(one.gold_calls.get(USED, 0)),
+        )
+        for one in run.frameworks
+    ]
+    notes = [
+        "Each expected call of each trial is counted once, at the first stage that it did not pass. Every lost call, "
+        "with its reason, stands in losses.csv.",
+        *(f"{reason}: {n} calls" for reason, n in _reasons(run)),
+    ]
+    yield Table.of(f"{prefix}{LOST}", ("", "expected", *stages, USED), rows, notes)
+
+
+def _reasons(run: RunNumbers) -> list[tuple[str, int]]:
+    found: dict[str, int] = {}
+    for framework in run.frameworks:
+        for call in framework.lost:
+            key = f"{call.stage}, {call.reason}" if len(call.reason) <= LONGEST else call.stage
+            found[key] = found.get(key, 0) + 1
+    return sorted(found.items(), key=lambda item: (-item[1], item[0]))[:SHOWN]
+
+
+LONGEST, SHOWN = 60, 6
+
+
+def flips(framework: PublishedFramework) -> int:
+    """Return the number of tasks whose repeats do not agree."""
+    return sum(len(set(values)) > 1 for values in framework.solved.values())
+
+
+def by_repeat(framework: PublishedFramework, repeat: int) -> list[float | None]:
+    """Return the share that each repeat solves, over the tasks that have it."""
+    found: list[float | None] = []
+    for place in range(repeat):
+        values = [own[place] for own in framework.solved.values() if len(own) > place]
+        found.append(fmean(values) if values else None)
+    return found
+
+
+def _spread(framework: PublishedFramework, repeat: int) -> float:
+    shares = [share for share in by_repeat(framework, repeat) if share is not None]
+    return max(shares) - min(shares) if shares else 0.0
+
+
+def _noise_sentence(run: RunNumbers) -> Iterator[str]:
+    if run.repeat > 1 and run.frameworks:
+        widest = max(_spread(one, run.repeat) for one in run.frameworks)
+        yield (
+            f"The model alone moves these shares: between the repeats of one set-up, where only the seed differs, they "
+            f"differ by up to {100 * widest:.0f} points."
+        )
+
+
+def _noise(run: RunNumbers, prefix: str) -> Iterator[Table]:
+    if run.repeat < 2:
+        return
+    rows = []
+    for one in run.frameworks:
+        shares = [UNKNOWN if share is None else percent(share) for share in by_repeat(one, run.repeat)]
+        rows.append(
+            (one.label, *shares, f"{100 * _spread(one, run.repeat):.0f} points", f"{flips(one)} of {len(one.solved)}")
+        )
+    columns = ("", *(f"repeat {place + 1}" for place in range(run.repeat)), "apart", "tasks that changed")
+    yield Table.of(
+        f"{prefix}The noise of the model by itself",
+        columns,
+        rows,
+        [
+            "Repeats of a task differ in the model's seed alone. Two set-ups that send equal requests get equal "
+            "answers, so this noise is in no comparison of theirs."
+        ],
+    )
+
+
+def _tasks(run: RunNumbers, prefix: str) -> Table:
+    solved: dict[str, list[tuple[str, Sequence[float]]]] = {}
+    for one in run.frameworks:
+        for query, values in one.solved.items():
+            solved.setdefault(query, []).append((one.label, values))
+    rows = []
+    for task in run.queries:
+        own = solved.get(task.query, [])
+        trials = [value for _, values in own for value in values]
+        always = sum(bool(values) and min(values) >= 1 for _, values in own)
+        never = sum(bool(values) and max(values) == 0 for _, values in own)
+        share = f"{sum(trials):g} of {len(trials)}"
+        rows.append((task.query, task.text, str(task.tools), str(task.calls), share, str(always), str(never)))
+    columns = ("task", "text", "tools", "calls", "trials solved", "set-ups: always", "never")
+    return Table.of(f"{prefix}Each task", columns, rows)
+
+
+def losses_of(runs: Sequence[RunNumbers]) -> list[Mapping[str, str | int]]:
+    """Return a record for each lost call of all runs."""
+    return [
+        {
+            "run": run.name,
+            "framework": one.label,
+            "task": call.query,
+            "repeat": call.repeat + 1,
+            "call": call.call,
+            "stage": call.stage,
+            "reason": call.reason,
+        }
+        for run in runs
+        for one in run.frameworks
+        for call in one.lost
+    ]

@@ -1,0 +1,183 @@
+"""Makes published numbers again: each run is replayed from its recording, and what follows from it is compared."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trialbed.engine import run_queries
+from trialbed.errors import UsageError
+from trialbed.report import read_report
+from trialbed.store import open_store
+from trialbed_pages.publishing._folder import made_files, read_numbers
+from trialbed_pages.publishing._manifest import PublicationManifest, RunSource
+from trialbed_pages.publishing._numbers import RunNumbers, numbers_of
+from trialbed_pages.publishing._sources import DATASETS
+
+INCOMPLETE = 3
+"""The exit code of a run of which trials were not measured, such as those that left the recording."""
+
+FRAMEWORK, AGAINST = "--framework", "--against"
+
+MOST = 20
+"""Differences of numbers that are named."""
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What became of published files when they were made again.
+
+    Attributes:
+        trials: that were replayed.
+        same: files that are the published ones, byte for byte; ``other``: those that are not.
+        differences: of the numbers, and trials that left the recording, a line each.
+        files: all that was made, by name.
+    """
+
+    trials: int
+    same: tuple[str, ...]
+    other: tuple[str, ...]
+    differences: tuple[str, ...]
+    files: dict[str, bytes]
+
+
+@dataclass(frozen=True)
+class ReplayOptions:
+    """How published runs are made again.
+
+    Attributes:
+        work: a folder for the runs.
+        frameworks: the set-ups to replay; empty for all of them.
+    """
+
+    work: Path
+    data_dir: Path
+    env_dir: Path | None = None
+    frameworks: tuple[str, ...] = ()
+
+
+def reproduce(folder: Path, manifest: PublicationManifest, how: ReplayOptions) -> Reproduction:
+    """Replay the runs of a folder, and compare what follows with the published files.
+
+    Of chosen set-ups, the numbers of each alone are compared: files have those of all.
+
+    Args:
+        folder: its files are the published ones.
+
+    Raises:
+        UsageError: a run cannot be made again, or its replay cannot be started.
+    """
+    published = [_chosen(run, how.frameworks) for run in read_numbers(folder)]
+    made: list[RunNumbers] = []
+    missing: list[str] = []
+    for source in manifest.runs:
+        if source.cannot:
+            raise UsageError(f"run {source.name} cannot be made again: {source.cannot}")
+        numbers, left = _replay(folder.resolve(), source, how)
+        made.append(_chosen(numbers, how.frameworks))
+        missing += left
+    evidence = manifest.model_copy(update={"files": manifest.kept, "made": ()})
+    files = {} if how.frameworks else made_files(evidence, made)
+    same = tuple(name for name in files if name in manifest.made and files[name] == (folder / name).read_bytes())
+    other = () if how.frameworks else tuple(sorted({*manifest.made, *files} - {*same}))
+    return Reproduction(
+        trials=sum(one.trials for run in made for one in run.frameworks),
+        same=same,
+        other=other,
+        differences=(*missing, *_differences(published, made)),
+        files=files,
+    )
+
+
+def _chosen(run: RunNumbers, frameworks: Collection[str]) -> RunNumbers:
+    """Return a run with the numbers that chosen set-ups have by themselves; all of it where none is chosen."""
+    if not frameworks:
+        return run
+    own = [one.model_copy(update={"conclusion": ""}) for one in run.frameworks if one.label in frameworks]
+    return run.model_copy(update={"frameworks": tuple(own), "findings": ()})
+
+
+def _replay(folder: Path, source: RunSource, how: ReplayOptions) -> tuple[RunNumbers, list[str]]:
+    """Replay a run; returns its numbers, and why trials were not measured."""
+    place = how.work / source.name
+    place.mkdir(parents=True)
+    dataset = source.dataset
+    if (folder / dataset).is_file():
+        shutil.copytree(folder / DATASETS, place / DATASETS)
+        dataset = str(place / dataset)
+    store = str(place / "trialbed.db")
+    arguments = list(_of_chosen(source.arguments, how.frameworks))
+    command = [sys.executable, "-m", "trialbed", "run", *arguments, "--dataset", dataset]
+    command += ["--model", f"replay:{folder / source.recording}", "--store", store, "--model-cache", "off", "--yes"]
+    command += [] if how.env_dir is None else ["--env-dir", str(how.env_dir.resolve())]
+    ended = subprocess.run(command, cwd=place, stdout=subprocess.DEVNULL, check=False)
+    if ended.returncode not in (0, INCOMPLETE):
+        raise UsageError(
+            f"run {source.name} cannot be replayed: bench run ended with {ended.returncode}, as said above"
+        )
+    with open_store(store) as reader:
+        run = reader.run("latest")
+        # A run of a file names its own copy of the queries, by a path from where it was made.
+        kept = place / run.config.dataset
+        config = run.config.model_copy(update={"dataset": str(kept)}) if kept.is_file() else run.config
+        queries = run_queries(config, how.data_dir)
+        report = read_report(run, queries)
+    lines = [
+        f"{summary.framework}: {reason.count} trials {reason.status}, first at task {reason.query_id}: {reason.message}"
+        for summary in report.frameworks
+        for reason in summary.failures
+        if reason.status == "not measured"
+    ]
+    return numbers_of(report, queries, name=source.name, model=source.model), lines
+
+
+def _of_chosen(arguments: Sequence[str], frameworks: Collection[str]) -> Iterator[str]:
+    """Yield the arguments of a run without the set-ups that are not chosen; each option has a value after it."""
+    for option, value in zip(arguments[::2], arguments[1::2], strict=True):
+        if option == AGAINST and frameworks and value not in frameworks:
+            continue
+        if option != FRAMEWORK or not frameworks or value in frameworks:
+            yield from (option, value)
+
+
+def _differences(published: list[RunNumbers], made: list[RunNumbers]) -> list[str]:
+    found: list[str] = []
+    for there, here in zip(published, made, strict=True):
+        for line in _unequal(there.name, there.model_dump(mode="json"), here.model_dump(mode="json")):
+            if len(found) == MOST:
+                return [*found, "and more"]
+            found.append(line)
+    return found
+
+
+def _unequal(where: str, there: Any, here: Any) -> Iterator[str]:
+    """Yield each value that is another, with its place."""
+    if isinstance(there, dict) and isinstance(here, dict):
+        for key in dict.fromkeys([*there, *here]):
+            yield from _unequal(f"{where}, {key}", there.get(key), here.get(key))
+    elif isinstance(there, list) and isinstance(here, list):
+        for place in range(max(len(there), len(here))):
+            one, other = (values[place] if place < len(values) else None for values in (there, here))
+            yield from _unequal(f"{where}, {_name_of(one or other, place)}", one, other)
+    elif there != here:
+        yield f"{where}: {_short(there)} → {_short(here)}"
+
+
+def _name_of(item: Any, place: int) -> str:
+    names = (
+        [item[key] for key in ("label", "framework", "query", "score") if key in item] if isinstance(item, dict) else []
+    )
+    return " ".join(map(str, names)) or str(place + 1)
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+LONGEST = 80

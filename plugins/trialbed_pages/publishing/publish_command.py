@@ -1,0 +1,60 @@
+"""The command ``bench publish``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from trialbed.cli.completion import completes, runs
+from trialbed.cli.options import FILE, FOLDER, plain_option
+from trialbed.cli.setting_options import data_dir_option
+from trialbed.cli.stored import store_option
+
+EPILOG = """\b
+Examples:
+  bench publish latest -o results
+  bench publish 20261122T090211 20261123T101500 -o results --dataset desk.py --about about.txt
+  bench reproduce results
+"""
+
+
+@click.command("publish", epilog=EPILOG)
+@click.argument("run_ids", metavar="RUN...", nargs=-1, required=True, shell_complete=completes(runs))
+@plain_option("-o", "--output", type=FOLDER, required=True, metavar="DIR", help="Folder to write.")
+@plain_option(
+    "--about", type=FILE, metavar="FILE", help="Text that stands first, with an empty line between its paragraphs."
+)
+@plain_option(
+    "-d", "--dataset", type=FILE, metavar="FILE", help="File of the runs' tasks, where its tools are Python functions."
+)
+@store_option
+@data_dir_option
+def command(
+    run_ids: tuple[str, ...],
+    output: Path,
+    about: Path | None,
+    dataset: Path | None,
+    store: str | None,
+    data_dir: Path | None,
+) -> None:
+    """Write finished runs as a folder that others can read and check.
+
+    It has a page, index.html, which needs no server, the same as Markdown, figures, numbers, the page of each run, the
+    recording of each model's answers, the dataset where it is a file, and the digests of all of these. Runs stand on
+    one leaderboard where their settings allow it; where not, the page says why.
+
+    bench reproduce makes every number again from such a folder. RUN is an id, the beginning of one, or latest. Give the
+    command in the folder where the runs were made, so that datasets are found; one that has changed since
+    is refused. A folder with published results
+    is replaced, unless one of its files was changed.
+    """
+    from trialbed_pages.publishing._publish import publish
+
+    manifest = publish(run_ids, output, about=about, dataset=dataset, store=store, data_dir=data_dir)
+    answers = sum(run.answers for run in manifest.runs)
+    click.echo(f"written: {output} ({len(manifest.files) + 1} files, {answers:,} recorded answers)")
+    for run in manifest.runs:
+        if run.cannot:
+            click.echo(f"{run.name} cannot be made again from the folder: {run.cannot}", err=True)
+    click.echo(f"Next: bench reproduce {output}", err=True)

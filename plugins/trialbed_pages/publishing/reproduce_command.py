@@ -1,0 +1,74 @@
+"""The command ``bench reproduce``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from trialbed.cli.environments import env_dir_option
+from trialbed.cli.options import FOLDER, json_option, plain_option
+from trialbed.cli.setting_options import data_dir_option
+
+EPILOG = """\b
+Examples:
+  bench reproduce docs/results/small-local-model
+  bench reproduce results --output again
+  bench reproduce results --framework reference
+"""
+
+
+@click.command("reproduce", epilog=EPILOG)
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@plain_option(
+    "-f",
+    "--framework",
+    "frameworks",
+    multiple=True,
+    metavar="NAME",
+    help="Compare the numbers of this set-up alone, and no files; repeatable.",
+)
+@plain_option("-o", "--output", type=FOLDER, metavar="DIR", help="Folder for the files that are made again.")
+@env_dir_option
+@data_dir_option
+@json_option
+def command(
+    folder: Path,
+    frameworks: tuple[str, ...],
+    output: Path | None,
+    env_dir: Path | None,
+    data_dir: Path | None,
+    as_json: bool,
+) -> None:
+    """Make every number, table and figure of published results again.
+
+    The recorded answers of the model are replayed through the frameworks, without the model and without a key, and
+    all that follows from them is compared with the published files, byte for byte. A folder of which a file was
+    changed is refused. The exit code is 1 if anything differs.
+    """
+    from trialbed.files import temporary_folder
+    from trialbed.settings import data_dir as default_folder
+    from trialbed_pages.publishing._folder import write_files
+    from trialbed_pages.publishing._manifest import check_unchanged, read_manifest
+    from trialbed_pages.publishing._replay import ReplayOptions, reproduce
+
+    manifest = read_manifest(folder)
+    check_unchanged(folder, manifest)
+    with temporary_folder() as work:
+        how = ReplayOptions(work, data_dir or default_folder(), env_dir, frameworks)
+        found = reproduce(folder, manifest, how)
+    if output is not None:
+        write_files(output, found.files)
+    if as_json:
+        import json
+
+        told = {"trials": found.trials, "same": found.same, "other": found.other, "differences": found.differences}
+        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+    else:
+        files = "" if frameworks else f"; {len(found.same)} of {len(manifest.made)} files are the same"
+        numbers = f"{len(found.differences)} differences" if found.differences else "every number is the published one"
+        click.echo(f"{found.trials:,} trials replayed; {numbers}{files}")
+        for line in (*(f"differs: {name}" for name in found.other), *found.differences):
+            click.echo(line)
+    if found.other or found.differences:
+        raise SystemExit(1)

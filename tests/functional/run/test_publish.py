@@ -1,0 +1,83 @@
+"""Runs are published, and their numbers are made again from the folder alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.bench import Bench, bench_in
+
+pytestmark = pytest.mark.slow(60)
+
+TASKS = '''
+from trialbed import Expect, Task, call, tool
+
+@tool
+def price(item: str) -> dict:
+    """The price of an item."""
+    return {"price": len(item) * 7.5}
+
+tasks = [
+    Task("What does a lamp cost?", id="lamp", expect=Expect("30", calls=[call("price", item="lamp")])),
+    Task("What does a chair cost?", id="chair", expect=Expect("37.5", calls=[call("price", item="chair")])),
+]
+'''
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    (tmp_path / "shop.py").write_text(TASKS)
+    return bench_in(tmp_path, {"HOME": str(tmp_path)})
+
+
+def forge(folder: Path, change: Any) -> None:
+    """Change the published numbers, and the digest in the manifest, as somebody would who wants to be believed."""
+    path = folder / "numbers.json"
+    numbers = json.loads(path.read_text())
+    change(numbers[0])
+    path.write_text(json.dumps(numbers))
+    manifest = json.loads((folder / "published.json").read_text())
+    manifest["files"]["numbers.json"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    (folder / "published.json").write_text(json.dumps(manifest))
+
+
+def test_published_numbers_are_made_again_elsewhere_and_a_forged_one_is_found(bench: Bench, tmp_path: Path) -> None:
+    chosen = ("-f", "reference", "-f", "reference-messages", "--dataset", "shop.py", "--repeat", 2, "--max-steps", 5)
+    bench("run", *chosen, "--model", "scripted:wrong-args")
+    (tmp_path / "about.txt").write_text("A shop.\n\nOf two\nthings.\n")
+    written = bench("publish", "latest", "-o", "out", "--dataset", "shop.py", "--about", "about.txt").out
+    assert "recorded answers" in written
+
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    shutil.move(tmp_path / "out", elsewhere / "out")
+    (tmp_path / "shop.py").unlink()
+    shutil.rmtree(tmp_path / ".trialbed")
+    there = bench_in(elsewhere, {"HOME": str(elsewhere)})
+    said = there("reproduce", "out").out
+    assert said == "8 trials replayed; every number is the published one; 7 of 7 files are the same\n"
+
+    def better(run: Any) -> None:
+        run["frameworks"][0]["scores"]["sopr_score"]["value"] = 1.0
+
+    forge(elsewhere / "out", better)
+    ended = there("reproduce", "out", "-f", "reference", "--json", code=1)
+    assert json.loads(ended.out)["differences"] == [
+        f"{next((elsewhere / 'out/recordings').iterdir()).stem}, frameworks, reference, scores, sopr_score, value: "
+        "1.0 → 0.0"
+    ]
+
+
+def test_what_cannot_be_published_is_refused_with_the_reason(bench: Bench, tmp_path: Path) -> None:
+    bench("run", "--limit", 1, "--model", "scripted:gold", "--model", "scripted:none")
+    assert "a recording is of one" in bench("publish", "latest", "-o", "out", code=2).err
+    bench("run", "--dataset", "shop.py")
+    assert "name the file of its tasks with --dataset FILE" in bench("publish", "latest", "-o", "out", code=2).err
+    for place, change in (("lamp cost", "lamp cost today"), ("7.5", "8")):
+        (tmp_path / "shop.py").write_text(TASKS.replace(place, change))
+        assert "changed since" in bench("publish", "latest", "-o", "out", "--dataset", "shop.py", code=2).err
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,129 @@
+"""The page of published results, from numbers alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from trialbed.views import Table
+from trialbed_pages.publishing._board import board_tables, boards, why_apart
+from trialbed_pages.publishing._figures import figures_of
+from trialbed_pages.publishing._numbers import (
+    LostCall,
+    PublishedFinding,
+    PublishedFramework,
+    PublishedMean,
+    PublishedQuery,
+    RunNumbers,
+)
+from trialbed_pages.publishing._page import by_repeat, flips, lead_of, losses_of, parts_of, title_of
+
+
+def framework(label: str, **solved: tuple[float, ...]) -> PublishedFramework:
+    """A set-up with the verdicts of its repeats, by task."""
+    values = [value for own in solved.values() for value in own]
+    return PublishedFramework(
+        label=label,
+        version="1.0",
+        conclusion=f"{label} does it.",
+        trials=len(values),
+        failures={},
+        scores={
+            "sopr_score": PublishedMean(value=sum(values) / len(values), low=0.1, high=0.9, n=len(values)),
+            "total_tokens": PublishedMean(value=400.0, n=len(values)),
+        },
+        prompt_tokens=300 * len(values),
+        completion_tokens=100 * len(values),
+        requests=2 * len(values),
+        gold_calls={"not called": 1, "used": 3},
+        lost=(LostCall(query="a", repeat=1, call="shop: find", stage="not called", reason="the model did not ask"),),
+        solved=solved,
+    )
+
+
+def finding(label: str, verdict: str, kind: str = "reference") -> PublishedFinding:
+    return PublishedFinding(
+        framework=label,
+        kind=kind,
+        against="reference",
+        score="sopr_score",
+        difference=-0.5,
+        text="-0.50 [-0.80, -0.10]",
+        changed=1,
+        n=2,
+        p="0.010",
+        verdict=verdict,
+        causes={},
+    )
+
+
+def run(name: str = "first", *, dataset: str = "d1", judge: str = "rule", **settings: object) -> RunNumbers:
+    return RunNumbers(
+        name=name,
+        model="local:small",
+        dataset="harbour",
+        dataset_digest=dataset,
+        judge=judge,
+        repeat=2,
+        margin=0.1,
+        settings=settings,
+        queries=tuple(PublishedQuery(query=one, text=f"Task {one}?", tools=3, calls=1) for one in "ab"),
+        frameworks=(
+            framework("reference", a=(1.0, 0.0), b=(1.0, 1.0)),
+            framework("crewai:native", a=(0.0, 0.0), b=(1.0, 0.0)),
+        ),
+        findings=(finding("crewai:native", "worse"),),
+    )
+
+
+def test_the_title_says_what_was_compared_and_the_first_sentences_what_came_out() -> None:
+    assert title_of([run()]) == "2 agent frameworks with local:small on 2 tasks (harbour)"
+    first, verdict, noise = lead_of(run())
+    assert first == "The 2 set-ups solve from 25 % (crewai:native) to 75 % (reference) of 2 tasks, asked 2 times each."
+    assert verdict == "Against reference, shown to solve fewer: crewai:native."
+    assert noise.endswith("they differ by up to 50 points.")
+
+
+def test_too_few_tasks_are_said_to_show_nothing() -> None:
+    few = run().model_copy(update={"findings": (finding("crewai:native", "too few (120)"),)})
+    assert lead_of(few)[1] == ("Against reference, not shown to differ, nor to be equal: too few tasks: crewai:native.")
+
+
+def test_noise_is_what_repeats_of_one_set_up_differ_by() -> None:
+    reference = run().frameworks[0]
+    assert flips(reference) == 1
+    assert by_repeat(reference, 2) == [1.0, 0.5]
+    table = next(part for part in parts_of(run(), figures_of(run())) if "noise" in part.title)
+    assert isinstance(table, Table)
+    assert table.rows[0].cells == ("100 %", "50 %", "50 points", "1 of 2")
+
+
+def test_every_lost_call_is_named_with_its_reason_and_tokens_are_told_for_each_solved_task() -> None:
+    assert [record["reason"] for record in losses_of([run()])] == ["the model did not ask"] * 2
+    table = next(part for part in parts_of(run(), figures_of(run())) if "costs in tokens" in part.title)
+    assert isinstance(table, Table)
+    assert [row.cells[-1] for row in table.rows] == ["533", "1,600"]
+
+
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        (run(dataset="d2"), "its tasks are others: harbour d2, not harbour d1"),
+        (run(judge="gpt"), "its judge is gpt, not rule"),
+        (run(temperature=0.3), "its temperature is 0.3, not the usual one"),
+        (run(seed=7), ""),
+        (run().model_copy(update={"model": "local:large"}), ""),
+    ],
+)
+def test_runs_stand_on_one_board_only_where_their_settings_allow_it(other: RunNumbers, why: str) -> None:
+    assert why_apart(run(), other) == why
+
+
+def test_runs_that_cannot_be_compared_get_boards_of_their_own_which_say_why() -> None:
+    runs = [run(), run("second"), run("third", max_steps=3)]
+    assert [[one.name for one in group] for group in boards(runs)] == [["first", "second"], ["third"]]
+    one, other = board_tables(runs)
+    assert [row.cells[1] for row in one.rows] == ["first", "second"] * 2
+    assert other.notes[-1] == "Leaderboard 2 has not run first: its max steps is 3, not the usual one."[:33] + (
+        "its max steps is the usual one, not 3."
+    )
+    assert list(board_tables([run()])) == []
