@@ -31,7 +31,6 @@ from .contracts import Verdict as Verdict
 from .contracts import Vote as Vote
 from .contracts import Winner as Winner
 from .contracts import World as World
-from .controlled_chat import ControlledChat as ControlledChat
 from .errors import DataError as DataError
 from .errors import JudgeError as JudgeError
 from .errors import ModelFailed as ModelFailed

@@ -17,7 +17,8 @@ import httpx
 
 from trialbed import Answer, BaseAgent, ClaimedCall, Limits, ModelEndpoint, ModelFailed, Tool, Usage, finish_of
 from trialbed.tools import tls_for
-from trialbed.wire.dialects.chat_completions import first_message, read_body
+from trialbed.wire.dialects.chat_completions import read_body
+from trialbed_controlled import assistant_message
 
 MAX_ERROR_TEXT = 500
 
@@ -98,15 +99,7 @@ class ReferenceAgent(BaseAgent):
 
     def _message(self, response: httpx.Response) -> dict[str, Any]:
         reading = read_body(response.content)
-        said = first_message(reading.response)
-        if not said:
-            problem = reading.problem.message if reading.problem else "the message is empty"
-            raise ModelFailed(f"the model's endpoint did not answer with a completion: {problem}")
-        try:
-            message = _assistant_message(said)
-        except (LookupError, TypeError, AttributeError) as error:
-            text = response.text[:MAX_ERROR_TEXT]
-            raise ModelFailed(f"the model's endpoint did not answer with a completion ({error!r}): {text}") from error
+        message = assistant_message(reading.response, reading.problem.message if reading.problem else "")
         self._count(reading.answer.usage or {})
         return message
 
@@ -141,15 +134,3 @@ class ReferenceAgent(BaseAgent):
     def _finish(self, text: str, turns: int) -> Answer:
         finish = finish_of(text)
         return Answer(final_answer=text, calls=tuple(self._calls), finish=finish, usage=self._usage, model_turns=turns)
-
-
-def _assistant_message(message: dict[str, Any]) -> dict[str, Any]:
-    """The message as it goes back to the model: its text and its calls, without a vendor's fields for reading only."""
-    calls = [{**call, "function": {"name": name, "arguments": text}} for call, name, text in _wanted_calls(message)]
-    kept = {"role": "assistant", "content": message.get("content")}
-    return {**kept, "tool_calls": calls} if calls else kept
-
-
-def _wanted_calls(message: dict[str, Any]) -> list[tuple[dict[str, Any], str, str]]:
-    calls = message.get("tool_calls") or []
-    return [(call, call["function"]["name"], call["function"]["arguments"]) for call in calls if call["id"]]

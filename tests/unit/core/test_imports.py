@@ -15,10 +15,14 @@ import trialbed
 import trialbed.conversations
 import trialbed.metrics
 import trialbed.wire
+import trialbed_controlled
 
 ROOT = Path(__file__).parents[3]
 CORE = "trialbed"
-PUBLIC = {module.__name__: module for module in (trialbed, trialbed.wire, trialbed.conversations, trialbed.metrics)}
+PUBLIC = {
+    module.__name__: module
+    for module in (trialbed, trialbed.wire, trialbed.conversations, trialbed.metrics, trialbed_controlled)
+}
 FOLDERS = {
     CORE: "core",
     "trialbed_server": "server",
@@ -28,6 +32,7 @@ FOLDERS = {
     "trialbed_pages": "plugins",
     "trialbed_evaluation": "plugins",
     "trialbed_adapter_lab": "plugins",
+    "trialbed_controlled": "plugins",
     "trialbed_scripted": "plugins",
     "trialbed_tasks": "plugins",
     "trialbed_testing": "plugins",
@@ -38,6 +43,7 @@ ARROWS: dict[tuple[str, str], str] = {
     ("trialbed.metrics", "trialbed_evaluation.metrics"): "a public name, which loads nothing by itself",
     ("trialbed_adapter_lab", "trialbed_scripted"): "adapters are checked against scripted models",
     ("trialbed_pages", "trialbed_plugins.recordings"): "results are published with the recording of the model",
+    ("trialbed_plugins.frameworks", "trialbed_controlled"): "the reference loop reads answers as they do",
     ("trialbed_server", "trialbed_plugins.recordings"): "the gateway keeps the answers of models, and gives them again",
     ("trialbed_tasks", "trialbed_tools"): "files of tasks name files of tools, and are read alike",
     ("trialbed_testing", "trialbed_pages"): "a trial that failed is kept as a page",
@@ -62,6 +68,9 @@ FRAMEWORKS = {
     "pydantic_ai",
     "smolagents",
 }
+CLIENTS = {("trialbed_controlled._client", "openai")}
+"""OpenAI's client, over which adapters run their frameworks, and which each of them installs that does."""
+
 HEAVY = {
     "aiohttp",
     "bm25s",
@@ -146,7 +155,7 @@ def test_no_package_imports_a_framework() -> None:
         f"{importing} imports {module}"
         for file, importing in sources().items()
         for module, _ in imported(file)
-        if module.split(".")[0] in FRAMEWORKS
+        if module.split(".")[0] in FRAMEWORKS and (importing, module.split(".")[0]) not in CLIENTS
     ]
     assert found == []
 

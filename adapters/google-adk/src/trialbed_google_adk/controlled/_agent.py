@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Any
 
 from google.adk import Agent
@@ -16,26 +15,16 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from trialbed import Answer, BaseAgent, ControlledChat, Tool, finish_of
+from trialbed import Answer
+from trialbed_controlled import ControlledChat, ControlledProfile
 from trialbed_google_adk._reading import claimed_usage, count_turns, final_text, made_calls
-from trialbed_google_adk.controlled._client import TrialClient, open_client
 
 
-class ControlledAgent(BaseAgent):
+class ControlledAgent(ControlledProfile):
     """One agent per trial."""
 
-    contract = "3"
-    _client: TrialClient | None = None
+    distribution = "google-adk"
     _runner: InMemoryRunner | None = None
-
-    @classmethod
-    def framework_version(cls) -> str:
-        """ADK's version."""
-        return version("google-adk")
-
-    def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
-        """Keep the tools."""
-        self.tools = list(tools)
 
     async def answer(self, query: str) -> Answer:
         """Run the agent.
@@ -43,11 +32,10 @@ class ControlledAgent(BaseAgent):
         Raises:
             ModelFailed: the model could not be reached or refused.
         """
-        chat = ControlledChat(self.endpoint, self.limits, self.tools, system_prompt=self.system_prompt, query=query)
-        self._client = open_client(chat, self.endpoint, self.limits)
+        chat, client = self.begin(query)
         agent = Agent(
             name="agent",
-            model=OpenAILlm(model=self.endpoint.model, client=self._client),
+            model=OpenAILlm(model=self.endpoint.model, client=client),
             tools=[SealedTool(tool.name, chat) for tool in self.tools],
         )
         self._runner = InMemoryRunner(agent=agent, app_name="trial")
@@ -70,8 +58,7 @@ class ControlledAgent(BaseAgent):
         """Close the connections."""
         if self._runner is not None:
             await self._runner.close()
-        if self._client is not None:
-            await self._client.close()
+        await super().close()
 
 
 class SealedTool(BaseTool):
@@ -91,11 +78,5 @@ class SealedTool(BaseTool):
 
 def _read(events: Sequence[Event], chat: ControlledChat, text: str) -> Answer:
     """The answer that the events of a run give."""
-    claims = (chat.claim(str(call.name), call.args, result) for call, result in made_calls(events))
-    return Answer(
-        final_answer=text,
-        calls=tuple(claim for claim in claims if claim is not None),
-        finish=finish_of(text),
-        usage=claimed_usage(events),
-        model_turns=count_turns(events),
-    )
+    made = ((str(call.name), call.args, result) for call, result in made_calls(events))
+    return chat.answer(text, made, usage=claimed_usage(events), turns=count_turns(events))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.metadata import version
 from types import NoneType
 
 from pydantic_ai import Agent, Tool, UsageLimitExceeded, UsageLimits, capture_run_messages
@@ -12,10 +11,9 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from trialbed import Answer, BaseAgent, ControlledChat, finish_of
-from trialbed import Tool as TrialTool
+from trialbed import Answer
+from trialbed_controlled import ControlledChat, ControlledProfile
 from trialbed_pydantic_ai._reading import claimed_usage, made_calls, responses
-from trialbed_pydantic_ai.controlled._client import TrialClient, open_client
 
 ENOUGH = 1_000_000
 """Wrong calls that Pydantic AI answers before it ends the run."""
@@ -24,20 +22,10 @@ NO_TAGS = ("\0", "\0")
 """The marks of a model's thoughts in its text, which is kept whole."""
 
 
-class ControlledAgent(BaseAgent):
+class ControlledAgent(ControlledProfile):
     """One agent per trial."""
 
-    contract = "3"
-    _client: TrialClient | None = None
-
-    @classmethod
-    def framework_version(cls) -> str:
-        """Pydantic AI's version."""
-        return version("pydantic-ai-slim")
-
-    def bind_tools(self, tools: Sequence[TrialTool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
-        """Keep the tools."""
-        self.tools = list(tools)
+    distribution = "pydantic-ai-slim"
 
     async def answer(self, query: str) -> Answer:
         """Run the agent.
@@ -45,13 +33,12 @@ class ControlledAgent(BaseAgent):
         Raises:
             ModelFailed: the model could not be reached or refused.
         """
-        chat = ControlledChat(self.endpoint, self.limits, self.tools, system_prompt=self.system_prompt, query=query)
-        self._client = open_client(chat, self.endpoint, self.limits)
+        chat, client = self.begin(query)
         # An output that may be nothing makes an empty message the end; else the model would be asked again.
         agent = Agent(
             OpenAIChatModel(
                 self.endpoint.model,
-                provider=OpenAIProvider(openai_client=self._client),
+                provider=OpenAIProvider(openai_client=client),
                 profile=ModelProfile(thinking_tags=NO_TAGS),
             ),
             output_type=[str, NoneType],
@@ -65,11 +52,6 @@ class ControlledAgent(BaseAgent):
                 return _read(messages, chat, "")
         return _read(messages, chat, result.output or "")
 
-    async def close(self) -> None:
-        """Close the connections."""
-        if self._client is not None:
-            await self._client.close()
-
 
 def _bind(name: str, chat: ControlledChat) -> Tool[None]:
     async def call(call: str, text: str) -> str:
@@ -80,11 +62,5 @@ def _bind(name: str, chat: ControlledChat) -> Tool[None]:
 
 def _read(messages: Sequence[ModelMessage], chat: ControlledChat, text: str) -> Answer:
     """The answer that the messages of a run give."""
-    claims = (chat.claim(call.tool_name, call.args_as_dict(), result) for call, result in made_calls(messages))
-    return Answer(
-        final_answer=text,
-        calls=tuple(claim for claim in claims if claim is not None),
-        finish=finish_of(text),
-        usage=claimed_usage(messages),
-        model_turns=len(responses(messages)),
-    )
+    made = ((call.tool_name, call.args_as_dict(), result) for call, result in made_calls(messages))
+    return chat.answer(text, made, usage=claimed_usage(messages), turns=len(responses(messages)))

@@ -10,7 +10,8 @@ from smolagents import AgentGenerationError, LogLevel, ToolCallingAgent
 from smolagents import Tool as SmolTool
 from smolagents.agents import ToolOutput
 
-from trialbed import Answer, BaseAgent, ClaimedCall, ControlledChat, Tool, finish_of
+from trialbed import Answer, BaseAgent, Tool
+from trialbed_controlled import ControlledChat
 from trialbed_smolagents._reading import action_steps, claimed_usage
 from trialbed_smolagents.controlled._model import UNKNOWN, TrialModel
 
@@ -52,15 +53,10 @@ class ControlledAgent(BaseAgent):
                 raise self._model.failure from None
             raise
         calls = [output for output in outputs if not output.is_final_answer]
-        text = "" if chat.was_cut_off else "".join(str(output.output) for output in outputs if output.is_final_answer)
+        text = "".join(str(output.output) for output in outputs if output.is_final_answer)
         asked = [step for step in action_steps(agent) if step.model_output_message is not None]
-        return Answer(
-            final_answer=text,
-            calls=tuple(_claims(calls, {made: name for name, made in names.items()}, chat)),
-            finish=finish_of(text),
-            usage=claimed_usage(asked),
-            model_turns=len(asked),
-        )
+        made = _made(calls, {own: name for name, own in names.items()})
+        return chat.answer(text, made, usage=claimed_usage(asked), turns=len(asked))
 
     def close(self) -> None:
         """Close the connections; a run that was cancelled ends with its next request."""
@@ -85,10 +81,9 @@ def _bind(name: str, chat: ControlledChat) -> SmolTool:
     return SealedTool()
 
 
-def _claims(outputs: Sequence[ToolOutput], names: Mapping[str, str], chat: ControlledChat) -> Iterator[ClaimedCall]:
+def _made(
+    outputs: Sequence[ToolOutput], names: Mapping[str, str]
+) -> Iterator[tuple[str, Mapping[str, Any] | None, str]]:
     """The calls that smolagents reports, in the model's order; those of one turn end in any."""
     for output in sorted(outputs, key=lambda output: tuple(map(int, output.id.split("_")[1:]))):
-        call = output.tool_call
-        claim = chat.claim(names.get(call.name, ""), call.arguments, str(output.output))
-        if claim is not None:
-            yield claim
+        yield names.get(output.tool_call.name, ""), output.tool_call.arguments, str(output.output)

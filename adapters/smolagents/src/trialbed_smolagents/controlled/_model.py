@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import openai
-from openai.types.chat import ChatCompletion
 from smolagents import ChatMessage, MessageRole, Model, TokenUsage
 from smolagents.models import ChatMessageToolCall, ChatMessageToolCallFunction
 
-from trialbed import ControlledChat, Limits, ModelEndpoint, ModelFailed, tls_for
+from trialbed import Limits, ModelEndpoint, ModelFailed
+from trialbed_controlled import BlockingTrialClient, ControlledChat
 
 FINAL = "final_answer"
 """The tool that ends a run of smolagents; a message without calls is a call of it."""
@@ -29,13 +28,7 @@ class TrialModel(Model):
         self.names = names
         self.failure: ModelFailed | None = None
         self._chat = chat
-        self._client = openai.OpenAI(
-            base_url=endpoint.base_url,
-            api_key=endpoint.api_key,
-            max_retries=0,
-            timeout=limits.request_timeout,
-            http_client=openai.DefaultHttpxClient(timeout=limits.request_timeout, verify=tls_for(endpoint.base_url)),
-        )
+        self._client = BlockingTrialClient(endpoint, limits)
 
     def generate(self, *_: Any, **__: Any) -> ChatMessage:
         """Ask the model; past the last turn, answer nothing.
@@ -46,7 +39,7 @@ class TrialModel(Model):
         if self._chat.is_over:
             return ChatMessage(role=MessageRole.ASSISTANT, content=self._message(self._chat.last_word()).get("content"))
         try:
-            completion = self._chat.reply(self._ask())
+            completion = self._client.ask(self._chat)
         except ModelFailed as failure:
             self.failure = failure
             raise
@@ -63,13 +56,6 @@ class TrialModel(Model):
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
-
-    def _ask(self) -> Any:
-        try:
-            answered = self._client.post("/chat/completions", cast_to=ChatCompletion, body=self._chat.request({}))
-        except (openai.APIError, json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise ModelFailed(f"{type(error).__name__}: {error}") from error
-        return answered.model_dump(warnings=False) if isinstance(answered, ChatCompletion) else answered
 
     def _call(self, id: str, function: dict[str, str], **_: Any) -> ChatMessageToolCall:  # noqa: A002 - the wire's word
         name = self.names.get(function["name"], UNKNOWN)

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from trialbed import ApiRef, ControlledChat, Limits, ModelEndpoint, ModelFailed, Tool, ToolSpec
+from trialbed import ApiRef, Limits, ModelEndpoint, ModelFailed, Tool, ToolSpec
+from trialbed_controlled import ControlledChat
 
 ENDPOINT = ModelEndpoint(base_url="http://127.0.0.1:1/v1", api_key="k", model="m", seed=7)
 API = ApiRef(category="c", tool_name="t", api_name="a")
@@ -68,14 +69,14 @@ async def test_messages_go_back_as_they_came_and_the_framework_gets_ids_of_its_o
 
 @pytest.mark.parametrize("text", ["[1]", "{'x': 1}", "null", '{"x": NaN}', '{"x": "\\ud83d"}', "[" * 5_000])
 async def test_arguments_that_are_no_object_are_an_error_and_no_claim(chat: ControlledChat, text: str) -> None:
-    (call,) = sealed(chat.reply(completion(None, ("get-it", text, ""))))
+    (call,) = sealed(chat.reply(completion(None, ("get-it", text, "a"))))
     assert await chat.make(call) == f"Error: the arguments are not a JSON object: {text}"
     assert chat.claim("get-it", call, "") is None
 
 
 @pytest.mark.parametrize(("text", "arguments"), [("", {}), (None, {}), ({"x": 1}, {"x": 1})])
 def test_arguments_that_are_no_text_are_read(chat: ControlledChat, text: Any, arguments: dict[str, Any]) -> None:
-    (call,) = sealed(chat.reply(completion(None, ("get-it", text, ""))))
+    (call,) = sealed(chat.reply(completion(None, ("get-it", text, "a"))))
     claim = chat.claim("get-it", call, "r")
     assert claim is not None
     assert (claim.api, claim.arguments, claim.response) == (API, arguments, "r")
@@ -109,10 +110,24 @@ def test_half_an_emoji_is_replaced_and_odd_tokens_are_left_out(chat: ControlledC
     assert (reply["choices"][0]["message"]["content"], reply["usage"]) == ("hello ?", None)
 
 
-@pytest.mark.parametrize("tokens", ["1e999", "-1"])
+@pytest.mark.parametrize("tokens", ["1e999", "-1", "null"])
 def test_tokens_that_no_model_can_have_spent_are_left_out(chat: ControlledChat, tokens: str) -> None:
     usage = json.loads(f'{{"prompt_tokens": {tokens}, "completion_tokens": 2}}')
-    assert chat.reply(completion("done") | {"usage": usage})["usage"] is None
+    counted = chat.reply(completion("done") | {"usage": usage})["usage"]
+    assert counted == {"prompt_tokens": 0, "completion_tokens": 2, "total_tokens": 2}
+
+
+def test_a_call_without_an_id_is_left_out_since_it_cannot_have_a_result(chat: ControlledChat) -> None:
+    calls = sealed(chat.reply(completion(None, ("get-it", "{}", ""), ("get-it", WRITTEN, "b"))))
+    assert [call["text"] for call in calls] == [WRITTEN]
+    assert [call["id"] for call in chat.request({})["messages"][2]["tool_calls"]] == ["b"]
+
+
+def test_what_a_vendor_adds_to_a_call_goes_back_to_it(chat: ControlledChat) -> None:
+    sent = completion(None, ("get-it", "{}", "a"))
+    sent["choices"][0]["message"]["tool_calls"][0]["extra_content"] = {"google": {"thought_signature": "s"}}
+    chat.reply(sent)
+    assert chat.request({})["messages"][2]["tool_calls"] == sent["choices"][0]["message"]["tool_calls"]
 
 
 def test_half_an_emoji_in_a_calls_name_and_id_is_replaced(chat: ControlledChat) -> None:
@@ -129,7 +144,9 @@ def test_a_call_whose_name_is_no_text_is_the_models_failure(chat: ControlledChat
         chat.reply(completion(None, (name, "{}", "a")))
 
 
-@pytest.mark.parametrize("document", [None, "<html>", [], {"choices": []}, {"choices": [{"message": None}]}])
+@pytest.mark.parametrize(
+    "document", [None, "<html>", [], {"choices": []}, {"choices": [{"message": None}]}, {"choices": [{"message": {}}]}]
+)
 def test_a_document_that_is_no_completion_is_the_models_failure(chat: ControlledChat, document: Any) -> None:
     with pytest.raises(ModelFailed, match="did not answer with a completion"):
         chat.reply(document)

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from trialbed.errors import ModelFailed
-from trialbed.records import ClaimedCall, Limits, ModelEndpoint
+from trialbed.records import Answer, ClaimedCall, Limits, ModelEndpoint, Usage, finish_of
 from trialbed.tools import Tool
 from trialbed.wire import ModelMessage, parse_json
-
-MAX_ERROR_TEXT = 500
+from trialbed.wire.dialects.chat_completions import read_answer
+from trialbed_controlled._messages import assistant_message
 
 
 @dataclass
 class _Call:
     """A call as the model wrote it, and its result once it is made."""
 
-    id: str
-    name: str
-    text: str
+    written: Mapping[str, Any]
     result: str | None = None
 
-    def as_written(self) -> dict[str, Any]:
-        return {"id": self.id, "type": "function", "function": {"name": self.name, "arguments": self.text}}
+    @property
+    def name(self) -> str:
+        return str(self.written["function"]["name"])
+
+    @property
+    def text(self) -> str:
+        return str(self.written["function"]["arguments"])
 
     def sealed(self, key: str) -> dict[str, Any]:
         arguments = json.dumps({"call": key, "text": self.text}, ensure_ascii=False)
@@ -34,13 +36,9 @@ class _Call:
 
 @dataclass
 class _Turn:
-    """A message of the model's; its calls by the ids that the framework has for them.
+    """A message of the model's; its calls by the ids that the framework has for them."""
 
-    Attributes:
-        content: a text, or the list of parts that some vendors send.
-    """
-
-    content: str | list[Any] | None
+    message: Mapping[str, Any]
     calls: dict[str, _Call] = field(default_factory=dict)
 
 
@@ -108,21 +106,19 @@ class ControlledChat:
         """The completion that the framework gets for the endpoint's.
 
         Raises:
-            ModelFailed: it is not a completion.
+            ModelFailed: it is not a completion, or an empty one.
         """
-        try:
-            message = completion["choices"][0]["message"]
-            turn = self._read(message)
-        except (LookupError, TypeError, AttributeError) as error:
-            text = str(completion)[:MAX_ERROR_TEXT]
-            raise ModelFailed(f"the model's endpoint did not answer with a completion: {text}") from error
+        message = assistant_message(completion)
+        turn = _Turn(message)
+        for place, written in enumerate(message.get("tool_calls", ())):
+            turn.calls[f"call_{len(self._turns)}_{place}"] = _Call(written)
         self._turns.append(turn)
-        return self._completion(turn, completion.get("usage"))
+        return self._completion(turn, read_answer(completion).usage)
 
     def last_word(self) -> dict[str, Any]:
         """An empty completion, with which a framework ends that would ask once more."""
         self.was_cut_off = True
-        return self._completion(_Turn(None), None)
+        return self._completion(_Turn({"content": None}), None)
 
     async def make(self, arguments: Mapping[str, Any]) -> str:
         """Make the call that a framework got these arguments for, and return its result."""
@@ -145,6 +141,22 @@ class ControlledChat:
             return None
         return ClaimedCall(name=name, api=self._tools[name].api, arguments=wanted, response=response)
 
+    def answer(
+        self, text: str, made: Iterable[tuple[str, Mapping[str, Any] | None, str]], *, usage: Usage | None, turns: int
+    ) -> Answer:
+        """The trial's answer; without a text where the framework was cut off.
+
+        Args:
+            text: the last one.
+            made: name, arguments and result of each call that the framework reports, as it was given them.
+            usage: the tokens that the framework counts.
+            turns: the messages of the model that it counts.
+        """
+        claims = (self.claim(*call) for call in made)
+        calls = tuple(claim for claim in claims if claim is not None)
+        text = "" if self.was_cut_off else text
+        return Answer(final_answer=text, calls=calls, finish=finish_of(text), usage=usage, model_turns=turns)
+
     def _call(self, arguments: Mapping[str, Any]) -> tuple[_Call, dict[str, Any] | None]:
         """The call, and its arguments; None where they are not an object, which is then its result."""
         call = next(turn.calls[arguments["call"]] for turn in self._turns if arguments["call"] in turn.calls)
@@ -155,21 +167,10 @@ class ControlledChat:
             call.result = f"Error: the arguments are not a JSON object: {call.text}"
         return call, wanted if call.result is None else None
 
-    def _read(self, message: Mapping[str, Any]) -> _Turn:
-        content = message.get("content")
-        turn = _Turn(_clean_content(content))
-        for place, written in enumerate(message.get("tool_calls") or ()):
-            key = f"call_{len(self._turns)}_{place}"
-            function = written["function"]
-            id_ = written.get("id") or key
-            # Some endpoints number their calls; the model gets back what it wrote.
-            id_ = _clean(id_) if isinstance(id_, str) else id_
-            turn.calls[key] = _Call(id_, _clean(function["name"]), _text(function.get("arguments")))
-        return turn
-
-    def _completion(self, turn: _Turn, usage: Any) -> dict[str, Any]:
+    def _completion(self, turn: _Turn, usage: Mapping[str, int] | None) -> dict[str, Any]:
+        content = turn.message["content"]
         # Frameworks are given a text: not every one of them reads parts.
-        content = ModelMessage(content=turn.content).text if isinstance(turn.content, list) else turn.content
+        content = ModelMessage(content=content).text if isinstance(content, list) else content
         message: dict[str, Any] = {"role": "assistant", "content": content}
         if turn.calls:
             message["tool_calls"] = [call.sealed(key) for key, call in turn.calls.items()]
@@ -186,52 +187,23 @@ class ControlledChat:
 
 def _written(turn: _Turn, told: Mapping[str, str]) -> list[dict[str, Any]]:
     """The messages of a turn: the model's, and a result for each of its calls."""
-    message: dict[str, Any] = {"role": "assistant", "content": turn.content}
-    if turn.calls:
-        message["tool_calls"] = [call.as_written() for call in turn.calls.values()]
     results = [
         {
             "role": "tool",
-            "tool_call_id": call.id,
+            "tool_call_id": call.written["id"],
             "content": told.get(key, "Error: the call was not made") if call.result is None else call.result,
         }
         for key, call in turn.calls.items()
     ]
-    return [message, *results]
+    return [dict(turn.message), *results]
 
 
-def _usage(usage: Any) -> dict[str, int] | None:
-    """The tokens, where the endpoint reports them as numbers of things."""
-    try:
-        prompt, completion = int(usage["prompt_tokens"]), int(usage["completion_tokens"])
-    except (LookupError, TypeError, ValueError, OverflowError):  # the last one: JSON's 1e999 is infinite
+def _usage(usage: Mapping[str, int] | None) -> dict[str, int] | None:
+    """The tokens as the client of a framework reads them; 0 for what the endpoint does not count."""
+    if not usage:
         return None
-    if prompt < 0 or completion < 0:
-        return None
+    prompt, completion = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
-
-
-def _text(arguments: Any) -> str:
-    """The text of a call's arguments; some endpoints send an object, or null."""
-    if isinstance(arguments, str):
-        return _clean(arguments)
-    return "" if arguments is None else json.dumps(arguments)
-
-
-def _clean(text: str) -> str:
-    """The text without halves of emoji, which no request can hold.
-
-    Raises:
-        AttributeError: it is no text.
-    """
-    return text.encode(errors="replace").decode()
-
-
-def _clean_content(content: Any) -> str | list[Any] | None:
-    if isinstance(content, list):
-        parts: list[Any] = json.loads(_clean(json.dumps(content, ensure_ascii=False)))
-        return parts
-    return None if content is None else _clean(content)
 
 
 def _object(text: str) -> dict[str, Any] | None:

@@ -1,0 +1,85 @@
+"""Clients of the trial's endpoint: OpenAI's, which each adapter installs that uses them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import openai
+from openai.types.chat import ChatCompletion
+
+from trialbed.errors import ModelFailed
+from trialbed.records import Limits, ModelEndpoint
+from trialbed.tools import tls_for
+from trialbed_controlled._chat import ControlledChat
+
+FAILURES = (openai.APIError, json.JSONDecodeError, UnicodeDecodeError)
+"""What openai's client raises where there is no completion; it lets the errors of its JSON reader pass."""
+
+
+class TrialClient(openai.AsyncOpenAI):
+    """A client that sends the trial's requests, whatever a framework asks it to send. It does not retry.
+
+    Args:
+        ends_with_request: whether the framework ends its loop with one more request, which an empty message answers.
+    """
+
+    def __init__(
+        self, chat: ControlledChat, endpoint: ModelEndpoint, limits: Limits, *, ends_with_request: bool = False
+    ) -> None:
+        http = openai.DefaultAsyncHttpxClient(timeout=limits.request_timeout, verify=tls_for(endpoint.base_url))
+        super().__init__(**_options(endpoint, limits), http_client=http)
+        self._trial_chat = chat
+        self._ends_with_request = ends_with_request
+
+    async def post(self, *args: Any, **kwargs: Any) -> Any:
+        """Send one request.
+
+        Raises:
+            ModelFailed: there is no completion.
+        """
+        if self._ends_with_request and self._trial_chat.is_over:
+            return ChatCompletion.model_validate(self._trial_chat.last_word())
+        told = {
+            message["tool_call_id"]: message["content"]
+            for message in kwargs["body"]["messages"]
+            if message["role"] == "tool"
+        }
+        try:
+            answered = await super().post(*args, **kwargs | {"body": self._trial_chat.request(told)})
+        except FAILURES as error:
+            raise ModelFailed(f"{type(error).__name__}: {error}") from error
+        return ChatCompletion.model_validate(self._trial_chat.reply(_document(answered)))
+
+
+class BlockingTrialClient(openai.OpenAI):
+    """The same for a framework whose models are asked in threads."""
+
+    def __init__(self, endpoint: ModelEndpoint, limits: Limits) -> None:
+        http = openai.DefaultHttpxClient(timeout=limits.request_timeout, verify=tls_for(endpoint.base_url))
+        super().__init__(**_options(endpoint, limits), http_client=http)
+
+    def ask(self, chat: ControlledChat) -> dict[str, Any]:
+        """Send the next request, and return the completion that the framework gets.
+
+        Raises:
+            ModelFailed: there is no completion.
+        """
+        try:
+            answered = self.post("/chat/completions", cast_to=ChatCompletion, body=chat.request({}))
+        except FAILURES as error:
+            raise ModelFailed(f"{type(error).__name__}: {error}") from error
+        return chat.reply(_document(answered))
+
+
+def _options(endpoint: ModelEndpoint, limits: Limits) -> dict[str, Any]:
+    return {
+        "base_url": endpoint.base_url,
+        "api_key": endpoint.api_key,
+        "max_retries": 0,
+        "timeout": limits.request_timeout,
+    }
+
+
+def _document(answered: Any) -> Any:
+    return answered.model_dump(warnings=False) if isinstance(answered, ChatCompletion) else answered

@@ -1,0 +1,73 @@
+"""A model's message as it goes back to the model, read from a completion of any vendor."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from trialbed.errors import ModelFailed
+from trialbed.wire.dialects.chat_completions import first_message
+
+MAX_ERROR_TEXT = 500
+
+
+def assistant_message(document: Any, problem: str = "") -> dict[str, Any]:
+    """The text and the calls of a completion, without a vendor's fields for reading only.
+
+    What a vendor adds to a call stays with it. A call with an empty id is left out, since it cannot have a result.
+
+    Args:
+        problem: why the document is not a completion, where that is known.
+
+    Raises:
+        ModelFailed: it is not a completion, or its message is empty.
+    """
+    message = first_message(document) if isinstance(document, dict) else {}
+    try:
+        calls = list(_calls(message))
+        content = _clean_content(message.get("content"))
+    except (LookupError, TypeError, AttributeError):
+        message = {}
+    if not message:
+        text = problem or str(document)[:MAX_ERROR_TEXT]
+        raise ModelFailed(f"the model's endpoint did not answer with a completion: {text}")
+    kept = {"role": "assistant", "content": content}
+    return {**kept, "tool_calls": calls} if calls else kept
+
+
+def _calls(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for call in message.get("tool_calls") or ():
+        name, arguments = call["function"]["name"], call["function"].get("arguments")
+        # Some endpoints number their calls; the model gets back what it wrote.
+        id_ = _clean(call["id"]) if isinstance(call["id"], str) else call["id"]
+        if id_:
+            yield {
+                "type": "function",
+                **call,
+                "id": id_,
+                "function": {"name": _clean(name), "arguments": _text(arguments)},
+            }
+
+
+def _text(arguments: Any) -> str:
+    """The text of a call's arguments; some endpoints send an object, or null."""
+    if isinstance(arguments, str):
+        return _clean(arguments)
+    return "" if arguments is None else json.dumps(arguments)
+
+
+def _clean(text: str) -> str:
+    """The text without halves of emoji, which no request can hold.
+
+    Raises:
+        AttributeError: it is no text.
+    """
+    return text.encode(errors="replace").decode()
+
+
+def _clean_content(content: Any) -> str | list[Any] | None:
+    if isinstance(content, list):
+        parts: list[Any] = json.loads(_clean(json.dumps(content, ensure_ascii=False)))
+        return parts
+    return None if content is None else _clean(content)

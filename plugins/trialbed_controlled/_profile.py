@@ -1,0 +1,46 @@
+"""The parts of a controlled profile that are the same for all frameworks over OpenAI's client."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import ClassVar
+
+from trialbed.contracts import BaseAgent
+from trialbed.tools import Tool
+from trialbed_controlled._chat import ControlledChat
+from trialbed_controlled._client import TrialClient
+
+
+class ControlledProfile(BaseAgent):
+    """One agent per trial; a subclass runs the framework's loop over ``begin``'s conversation and client.
+
+    Class attributes:
+        distribution: of the framework, whose version is reported.
+        ends_with_request: whether the framework ends its loop with one request more than the trial allows.
+    """
+
+    contract = "3"
+    distribution: ClassVar[str]
+    ends_with_request: ClassVar[bool] = False
+    _client: TrialClient | None = None
+
+    @classmethod
+    def framework_version(cls) -> str:
+        """The framework's version."""
+        return version(cls.distribution)
+
+    def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
+        """Keep the tools."""
+        self.tools = list(tools)
+
+    def begin(self, query: str) -> tuple[ControlledChat, TrialClient]:
+        """The conversation of the trial and a client for it, which ``close`` closes."""
+        chat = ControlledChat(self.endpoint, self.limits, self.tools, system_prompt=self.system_prompt, query=query)
+        self._client = TrialClient(chat, self.endpoint, self.limits, ends_with_request=self.ends_with_request)
+        return chat, self._client
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            await self._client.close()
