@@ -124,8 +124,10 @@ def json_leaves(value: Any) -> Iterator[Any]:
     left = [value]
     while left:
         part = left.pop()
-        if isinstance(part, dict | list):
-            left.extend(reversed([*(part.values() if isinstance(part, dict) else part)]))
+        if isinstance(part, dict):
+            left.extend(reversed(part.values()))
+        elif isinstance(part, list):
+            left.extend(reversed(part))
         else:
             yield part
 

@@ -54,12 +54,6 @@ async def test_an_end_without_a_text_is_no_answer_and_what_came_before_it_counts
     assert answered(record).model_turns == 2
 
 
-async def test_arguments_that_are_an_object_already_are_taken(harness: Harness) -> None:
-    message = {"role": "assistant", "tool_calls": [{"function": {"name": "Echo_text", "arguments": {"text": "x"}}}]}
-    record = await harness.run(Response.document({"choices": [{"message": message}]}), "done")
-    assert [made.arguments for made in record.calls] == [{"text": "x"}]
-
-
 async def test_the_limit_ends_the_run_with_what_was_done(harness: Harness) -> None:
     record = await harness.run(forever(ask(ECHO)), max_steps=60)
     assert (len(record.requests), len(answered(record).calls), answered(record).model_turns) == (60, 60, 60)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from itertools import islice, zip_longest
 from typing import Any
 
 from trialbed.evidence import Passages, evidence_values
+from trialbed.identity import once_for
 from trialbed.integrity._encoded import decoded_texts
-from trialbed.records import Json, ModelCall, Query, ToolSpec, WireLog
+from trialbed.records import ApiCall, Json, ModelCall, Query, ToolSpec, WireLog
 from trialbed.texts import json_leaves
 from trialbed.tool_calls import MAX_VALUES
 from trialbed.wire import recorded_answer, recorded_request
@@ -18,9 +19,6 @@ from trialbed.wire_log import failed
 
 SHORTEST = 4
 """Characters of a value that is looked for."""
-
-SHORT = 50_000
-"""Characters of a documentation that is read once for the trials of its task; to keep it takes fifty times as much."""
 
 CODE = re.compile(r"(?=[^0-9]{0,99}[0-9])(?=[^A-Za-z]{0,99}[A-Za-z])\S{5,100}")
 """An identifier, of which one says enough: a name or a number may stand in any prompt, two of them do not."""
@@ -32,12 +30,9 @@ def answer_key(query: Query, wire: WireLog, tools: Sequence[ToolSpec] = ()) -> t
     Neither the task, the documentation of its Apis, a result nor an answer of the model has them: the framework knows
     them from the dataset. None where it is one name or number alone, which may stand in a prompt by chance.
     """
-    documented = dict.fromkeys(_documentation(query, tools))
-    known = (_read_short if sum(map(len, documented)) <= SHORT else _read_documentation)(tuple(documented))
-    left = [value for value in dict.fromkeys(_gold(query)) if not known.mention(value)]
+    documented, left = _unknown_gold(query, tools)
     found: list[str] = []
-    seen, before_it = set(documented), dict[str, Json]()
-    sources = list(_sources(wire)) if left else []
+    seen, before_it, sources = set(documented), dict[str, Json](), _Sources(wire)
     for turn in sorted(wire.model_calls, key=lambda turn: turn.started) if left else ():
         request = recorded_request(turn)
         if request is None or failed(turn):
@@ -47,24 +42,22 @@ def answer_key(query: Query, wire: WireLog, tools: Sequence[ToolSpec] = ()) -> t
         before_it = dict(request.document)
         shown = Passages(_with_decoded(new))
         if given := [value for value in left if shown.mention(value)]:
-            before = [source for time, source in sources if time <= turn.started]
-            found += [value for value in given if not any(source.mention(value) for source in before)]
-            left = [value for value in left if value not in given]
+            found += [value for value in given if not sources.mention(value, turn.started)]
+            left = tuple(value for value in left if value not in given)
     return tuple(found) if len(found) > 1 or any(CODE.fullmatch(value) for value in found) else ()
+
+
+@once_for(128)
+def _unknown_gold(query: Query, tools: Sequence[ToolSpec]) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return the texts of a task and of the documentation of its Apis, and the gold values that they do not have."""
+    documented = dict.fromkeys(_documentation(query, tools))
+    known = Passages(_with_decoded(documented))
+    return frozenset(documented), tuple(value for value in dict.fromkeys(_gold(query)) if not known.mention(value))
 
 
 def _gold(query: Query) -> Iterator[str]:
     values = [value for call in query.gold_calls for value in evidence_values(call.arguments)]
     return (value for value in islice([*values, *query.reference_facts], MAX_VALUES) if len(value) >= SHORTEST)
-
-
-def _read_documentation(texts: tuple[str, ...]) -> Passages:
-    return Passages(_with_decoded(texts))
-
-
-@lru_cache(maxsize=64)
-def _read_short(texts: tuple[str, ...]) -> Passages:
-    return _read_documentation(texts)
 
 
 def _documentation(query: Query, tools: Sequence[ToolSpec]) -> Iterator[str]:
@@ -85,14 +78,33 @@ def _new_parts(document: Mapping[str, Json], earlier: Mapping[str, Json]) -> Ite
             yield value
 
 
-def _sources(wire: WireLog) -> Iterator[tuple[float, Passages]]:
-    """Yield all that Apis returned and that the model wrote, each with the time at which it was complete."""
-    for call in wire.api_calls:
-        values = " ".join(evidence_values(call.response))
-        texts = [*_with_decoded(_texts([call.response, call.error])), values]
-        yield call.started + call.duration, Passages(texts)
-    for turn in wire.model_calls:
-        yield turn.started + turn.duration, Passages(model_words(turn))
+class _Sources:
+    """All that the model wrote and that Apis returned, each read when a value is first looked for in it."""
+
+    def __init__(self, wire: WireLog) -> None:
+        # What is read quickly comes first: the rest is mostly not needed.
+        read: list[tuple[float, Callable[[], Iterable[str]]]] = [
+            *((turn.started + turn.duration, partial(model_words, turn)) for turn in wire.model_calls),
+            *((call.started + call.duration, partial(_result_values, call)) for call in wire.api_calls),
+            *((call.started + call.duration, partial(_result_texts, call)) for call in wire.api_calls),
+        ]
+        self._sources = [(time, cache(partial(_passages, texts))) for time, texts in read]
+
+    def mention(self, value: str, time: float) -> bool:
+        """Return whether the value stands in one of them that was complete by a time."""
+        return any(passages().mention(value) for complete, passages in self._sources if complete <= time)
+
+
+def _passages(texts: Callable[[], Iterable[str]]) -> Passages:
+    return Passages(texts())
+
+
+def _result_values(call: ApiCall) -> Iterator[str]:
+    yield " ".join(evidence_values(call.response))
+
+
+def _result_texts(call: ApiCall) -> Iterator[str]:
+    return _with_decoded(_texts([call.response, call.error]))
 
 
 def model_words(turn: ModelCall) -> Iterator[str]:

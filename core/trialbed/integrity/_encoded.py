@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import islice
 from urllib.parse import unquote_to_bytes
 
@@ -17,8 +18,21 @@ ESCAPED = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
 URL_SAFE = str.maketrans("-_", "+/")
 
 
-def decoded_texts(text: str) -> Iterator[str]:
-    """Yield the texts in a text that are written in base64, in hexadecimal, with escapes of JSON, or for a URL."""
+SHORT = 500
+"""Characters of a text that is read once: names and descriptions of tools come again with every request."""
+
+
+def decoded_texts(text: str) -> Iterable[str]:
+    """Return the texts in a text that are written in base64, in hexadecimal, with escapes of JSON, or for a URL."""
+    return _short_texts(text) if len(text) <= SHORT else _decoded(text)
+
+
+@lru_cache(maxsize=4096)
+def _short_texts(text: str) -> tuple[str, ...]:
+    return tuple(_decoded(text))
+
+
+def _decoded(text: str) -> Iterator[str]:
     if ESCAPED.search(text):
         yield ESCAPED.sub(lambda found: chr(int(found[1] or found[2], 16)), text)
     if "%" in text:

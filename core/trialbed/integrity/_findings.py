@@ -55,8 +55,7 @@ def integrity_findings(
     answer = outcome.answer
     if answer is not None and outcome.failure is None:
         if not in_process and wire.model_calls:
-            counted = (call for call, origin in zip(wire.api_calls, origins, strict=True) if origin not in CALLS)
-            found += _of_answer(query, answer.final_answer, wire.model_copy(update={"api_calls": tuple(counted)}))
+            found += _of_answer(query, answer.final_answer, _counted(wire, origins))
         invented = compare_calls(answer, wire).invented if answer.reports_calls else ()
         if invented:
             found.append(
@@ -111,6 +110,14 @@ def _calls(wire: WireLog, origins: Sequence[Origin]) -> Iterator[IntegrityFindin
         titles = [call.api.title for call, found in zip(wire.api_calls, origins, strict=True) if found == origin]
         if titles:
             yield _finding(kind, len(titles), titles)
+
+
+def _counted(wire: WireLog, origins: Sequence[Origin]) -> WireLog:
+    """Return the log with the calls that count: the same object where all do."""
+    if CALLS.keys().isdisjoint(origins):
+        return wire
+    calls = (call for call, origin in zip(wire.api_calls, origins, strict=True) if origin not in CALLS)
+    return wire.model_copy(update={"api_calls": tuple(calls)})
 
 
 def _of_answer(query: Query, answer: str, wire: WireLog) -> Iterator[IntegrityFinding]:

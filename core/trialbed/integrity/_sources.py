@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from itertools import islice
 
 from trialbed.evidence import Passages, carries_fact, evidence_values
+from trialbed.identity import once_for
 from trialbed.integrity._answer_key import answer_key, model_words
 from trialbed.records import ModelCall, Query, WireLog
 from trialbed.tool_calls import MAX_VALUES, last_turn, replaced, said
@@ -17,6 +18,7 @@ CUT = "…[cut: "
 """Begins the mark of a body of which the log keeps a part."""
 
 
+@once_for(8)
 def unsourced(query: Query, answer: str, wire: WireLog) -> str:
     """Return why an answer is not the trial's: it has no source in it. Empty where it has one.
 

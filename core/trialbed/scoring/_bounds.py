@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from trialbed.identity import once_for
 from trialbed.records import Answer, WireLog
 
 LONGEST_ANSWER = 500_000
@@ -37,6 +38,7 @@ class ScoringStopped(Exception):
         self.of_judge = of_judge
 
 
+@once_for(8)
 def is_large(answer: Answer, wire: WireLog) -> bool:
     """Return whether the texts of a trial are too large to be read between two events of the engine."""
     if len(answer.final_answer) > LONG_ANSWER:

@@ -77,6 +77,8 @@ class ScoreContext:
     @cached_property
     def asked_wire(self) -> WireLog:
         """The wire log without the calls that no answer of the model asked for."""
+        if not self.unasked:
+            return self.wire
         unasked = {id(call) for call in self.unasked}
         asked = tuple(call for call in self.wire.api_calls if id(call) not in unasked)
         return self.wire.model_copy(update={"api_calls": asked})

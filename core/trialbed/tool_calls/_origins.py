@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from trialbed.identity import once_for
 from trialbed.records import ApiCall, Json, ModelCall, SentCall, ToolSpec, WireLog
 from trialbed.tool_calls._calls import Pair, canonical, parse_arguments, signature_of
 from trialbed.tool_calls._derived import plain_text, unwritten_values
@@ -73,6 +74,7 @@ def call_origins(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[Origin, ...]
     return tuple(source.origin for source in call_sources(wire, tools))
 
 
+@once_for(8)
 def call_sources(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[CallSource, ...]:
     """Return the source of each call that an Api got, in order.
 
@@ -120,7 +122,8 @@ def unasked_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[ApiCall, ..
     return tuple(call for call, origin in zip(wire.api_calls, origins, strict=True) if origin not in ASKED)
 
 
-def requested_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> list[RequestedCall]:
+@once_for(8)
+def requested_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[RequestedCall, ...]:
     """Return every call that the model asked for, and whether it had a choice."""
     pairs = {tool.name: tool.api.pair for tool in tools}
     found: list[RequestedCall] = []
@@ -151,7 +154,7 @@ def requested_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> list[RequestedC
                 decided.setdefault(sign[1], set()).add(call.tool_name)
             time = turn.started + (turn.first_token or 0.0)
             found.append(RequestedCall((number, place), time, call, pair, barred))
-    return found
+    return tuple(found)
 
 
 def is_forced(request: ModelRequest, tools: int) -> bool:

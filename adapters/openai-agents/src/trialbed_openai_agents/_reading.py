@@ -13,33 +13,40 @@ from agents.items import RunItem
 from trialbed import Answer, ApiRef, ClaimedCall, Usage, finish_of
 
 
-def read_run(run: RunResult | RunErrorDetails, apis: Mapping[str, ApiRef], text: str = "") -> Answer:
-    """The answer that a run gives.
+def read_run(run: RunResult, apis: Mapping[str, ApiRef]) -> Answer:
+    """The answer that a run gives; its calls are those of an offered tool with arguments that can be passed on.
 
     Args:
         apis: tool name -> Api.
-        text: the final output; empty if the run ended without one.
     """
+    text = str(run.final_output)
+    calls = (
+        ClaimedCall(name=name, api=apis[name], arguments=arguments, response=response)
+        for name, arguments, response in made_calls(run.new_items)
+        if name in apis and arguments is not None
+    )
     return Answer(
         final_answer=text,
-        calls=tuple(_calls(run.new_items, apis)),
+        calls=tuple(calls),
         finish=finish_of(text),
-        usage=_usage(run),
-        model_turns=max(run.context_wrapper.usage.requests, len(run.raw_responses)),
+        usage=claimed_usage(run),
+        model_turns=count_turns(run),
     )
 
 
-def _calls(items: Sequence[RunItem], apis: Mapping[str, ApiRef]) -> Iterator[ClaimedCall]:
-    """The calls that were made, in the model's order: those of an offered tool with arguments that can be passed on."""
+def made_calls(items: Sequence[RunItem]) -> Iterator[tuple[str, dict[str, Any] | None, str]]:
+    """Name, arguments and result of each call, in the model's order; None for arguments that are not a JSON object."""
     outputs = _outputs(items)
     for item in items:
         if isinstance(item, ToolCallItem):
             call: Any = item.raw_item
             waiting = outputs[call.call_id]
-            response = str(waiting.popleft()) if waiting else ""
-            arguments = arguments_of(call.arguments)
-            if call.name in apis and arguments is not None:
-                yield ClaimedCall(name=call.name, api=apis[call.name], arguments=arguments, response=response)
+            yield call.name, _arguments(call.arguments), str(waiting.popleft()) if waiting else ""
+
+
+def count_turns(run: RunResult | RunErrorDetails) -> int:
+    """The number of the model's messages."""
+    return max(run.context_wrapper.usage.requests, len(run.raw_responses))
 
 
 def _outputs(items: Sequence[RunItem]) -> Mapping[str, deque[Any]]:
@@ -52,7 +59,7 @@ def _outputs(items: Sequence[RunItem]) -> Mapping[str, deque[Any]]:
     return outputs
 
 
-def _usage(run: RunResult | RunErrorDetails) -> Usage | None:
+def claimed_usage(run: RunResult | RunErrorDetails) -> Usage | None:
     """The tokens of all responses; None if one of them came without."""
     if any(response.usage.total_tokens == 0 for response in run.raw_responses):
         return None
@@ -60,8 +67,7 @@ def _usage(run: RunResult | RunErrorDetails) -> Usage | None:
     return Usage(prompt_tokens=total.input_tokens, completion_tokens=total.output_tokens)
 
 
-def arguments_of(text: str) -> dict[str, Any] | None:
-    """The arguments of a call; None if they are not a JSON object."""
+def _arguments(text: str) -> dict[str, Any] | None:
     try:
         arguments = json.loads(text)
     except (ValueError, RecursionError):

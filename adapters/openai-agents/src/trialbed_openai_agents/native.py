@@ -64,7 +64,7 @@ class NativeAgent(BaseAgent):
     async def answer(self, query: str) -> Answer:
         """Run the agent."""
         result = await Runner.run(self._agent, query, run_config=RunConfig(tracing_disabled=True))
-        return read_run(result, self._apis, text=str(result.final_output))
+        return read_run(result, self._apis)
 
     async def close(self) -> None:
         """Close the connections."""

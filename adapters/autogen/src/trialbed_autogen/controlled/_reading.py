@@ -1,9 +1,10 @@
-"""Reads the messages of a run as an answer."""
+"""Reads the messages of a run."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from autogen_agentchat.messages import (
     BaseAgentEvent,
@@ -14,35 +15,18 @@ from autogen_agentchat.messages import (
 )
 from autogen_core.models import RequestUsage
 
-from trialbed import Answer, ApiRef, ClaimedCall, Usage, finish_of
+from trialbed import Usage
 
 Message = BaseAgentEvent | BaseChatMessage
 
 
-def read_messages(messages: Sequence[Message], apis: Mapping[str, ApiRef]) -> Answer:
-    """The answer that the messages of a run give.
-
-    Args:
-        apis: tool name -> Api.
-    """
-    text = _final_text(messages[-1])
-    usages = [message.models_usage for message in messages if message.models_usage is not None]
-    return Answer(
-        final_answer=text,
-        calls=tuple(_calls(messages, apis)),
-        finish=finish_of(text),
-        usage=_total(usages),
-        model_turns=len(usages),
-    )
-
-
-def _final_text(last: Message) -> str:
+def final_text(last: Message) -> str:
     """The model's last text; at the step limit AutoGen ends with another message, which repeats the tools' results."""
     return last.content if isinstance(last, TextMessage) else ""
 
 
-def _calls(messages: Sequence[Message], apis: Mapping[str, ApiRef]) -> Iterator[ClaimedCall]:
-    """The calls that were made, in the model's order: those whose result is not AutoGen's own error."""
+def made_calls(messages: Sequence[Message]) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Name, arguments and result of each call, in the model's order, whose result is not AutoGen's own error."""
     requested: ToolCallRequestEvent | None = None
     for message in messages:
         if isinstance(message, ToolCallRequestEvent):
@@ -50,15 +34,10 @@ def _calls(messages: Sequence[Message], apis: Mapping[str, ApiRef]) -> Iterator[
         elif isinstance(message, ToolCallExecutionEvent) and requested is not None:
             for call, result in zip(requested.content, message.content, strict=True):
                 if not result.is_error:
-                    yield ClaimedCall(
-                        name=call.name,
-                        api=apis.get(call.name),
-                        arguments=json.loads(call.arguments),
-                        response=result.content,
-                    )
+                    yield call.name, json.loads(call.arguments), result.content
 
 
-def _total(usages: Sequence[RequestUsage]) -> Usage | None:
+def total_usage(usages: Sequence[RequestUsage]) -> Usage | None:
     """The tokens of all responses; None if one of them came without."""
     total = Usage()
     for usage in usages:
