@@ -57,8 +57,9 @@ def command() -> None:
 def calibrate(file: Path | None, as_json: bool, **given: Any) -> None:
     """Measure how far a judge agrees with labelled cases.
 
-    FILE has a labelled case a line, as JSON. Without it, the judge grades the cases that come with Trialbed. The result
-    is kept, and reports of later runs name it, if there are 30 cases with a verdict or more.
+    FILE has a labelled case a line, as JSON. Without it, the judge grades the cases that come with Trialbed. Cases with
+    a criterion measure how far a model reads criteria. The result is kept, and reports of later runs name it, if there
+    are 30 cases with a verdict or more.
     """
     import asyncio
 
@@ -68,9 +69,10 @@ def calibrate(file: Path | None, as_json: bool, **given: Any) -> None:
         document = measured.model_dump() | {"findings": [finding.model_dump() for finding in findings]}
         click.echo(json.dumps(document, ensure_ascii=False, indent=2))
         return
+    from trialbed.scoring import judge_label
     from trialbed.views import print_tables
 
-    click.echo(f"{given['judge']} {measured.summary}")
+    click.echo(f"{judge_label(judge_settings(given))} {measured.summary}")
     print_tables(_tables(measured, findings), sys.stdout)
     if measured.failures:
         click.echo(f"{measured.failures} cases have no verdict, and count in no figure", err=True)
@@ -103,7 +105,8 @@ async def _calibrate(file: Path | None, settings: RunSettings) -> tuple[Calibrat
             bounded = processes.bounded(judge)
             measured, findings = await measure(bounded, labelled, labels, concurrency=completed.concurrency)
         if measured.is_large:
-            await asyncio.to_thread(keep_calibration, identity_of(judge, completed), measured)
+            criteria = labelled[0].criterion is not None
+            await asyncio.to_thread(keep_calibration, identity_of(judge, completed, criteria=criteria), measured)
     return measured, findings
 
 

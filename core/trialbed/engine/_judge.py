@@ -17,7 +17,14 @@ from trialbed.engine._trial import DUMMY_KEY
 from trialbed.errors import NothingMeasured, UsageError
 from trialbed.plugins import PROJECT_DISTRIBUTION
 from trialbed.records import Json, ModelEndpoint, Query, Run, TrialRegistration
-from trialbed.scoring import RULE, calibration_of, judge_apart, judge_identity
+from trialbed.scoring import (
+    CRITERIA_CALIBRATION,
+    RULE,
+    calibration_of,
+    judge_apart,
+    judge_identity,
+    kept_calibrations,
+)
 from trialbed.scoring_process import JudgeOrder
 from trialbed.settings import RunSettings
 
@@ -120,15 +127,20 @@ async def standing_judge(settings: RunSettings, run: Run | None = None) -> Async
         yield judge, settings
 
 
-def judge_report(judge: Judge, settings: RunSettings, *, own: bool = False) -> Mapping[str, Json]:
+def judge_report(
+    judge: Judge, settings: RunSettings, *, own: bool = False, criteria: bool = False
+) -> Mapping[str, Json]:
     """Describe a judge for result documents: its name, model, votes and prompts, and its calibration.
 
     Args:
         own: whether it is an object, which is not calibrated.
+        criteria: whether it reads those of tasks, for which it has a calibration of its own.
     """
     about = {name: value for name, value in judge.about.items() if name != "judge"}
     if own:
-        return {"driver": settings.judge, "model": None, "votes": settings.judge_votes, **about, "calibration": None}
+        none = {"calibration": None, **({CRITERIA_CALIBRATION: None} if criteria else {})}
+        return {"driver": settings.judge, "model": None, "votes": settings.judge_votes, **about, **none}
+    read = kept_calibrations().get(identity_of(judge, settings, criteria=True)) if criteria else None
     driver, model = judge_choice(settings)
     return {
         "driver": driver,
@@ -136,13 +148,18 @@ def judge_report(judge: Judge, settings: RunSettings, *, own: bool = False) -> M
         "votes": settings.judge_votes,
         **about,
         "calibration": calibration_of(judge, identity_of(judge, settings)),
+        **({CRITERIA_CALIBRATION: read and read.model_dump()} if criteria else {}),
     }
 
 
-def identity_of(judge: Judge, settings: RunSettings) -> str:
-    """Return the key of this judge among the calibrations that are kept."""
+def identity_of(judge: Judge, settings: RunSettings, *, criteria: bool = False) -> str:
+    """Return the key of this judge among the calibrations that are kept.
+
+    Args:
+        criteria: whether the calibration is that of criteria.
+    """
     driver, model = judge_choice(settings)
-    return judge_identity(driver, model, judge.about)
+    return judge_identity(f"{driver}: criteria" if criteria else driver, model, judge.about)
 
 
 @asynccontextmanager

@@ -215,7 +215,8 @@ class RunSession:
                 for executor in (live, workers):
                     executor.waited = control.time_waited
                     executor.connect(control.url)
-                report = judge_report(judge, options, own=objects.judge is not None)
+                criteria = any(one.expected is not None and one.expected.all_criteria for one in prepared.queries)
+                report = judge_report(judge, options, own=objects.judge is not None, criteria=criteria)
                 await self._note(await described, control.url, report)
                 await self._make_gold_calls(control)
                 watch = EndpointWatch(control.endpoint, self._progress.note)

@@ -9,6 +9,7 @@ from trialbed.scoring._bounds import (
     is_large,
 )
 from trialbed.scoring._calibration import (
+    CRITERIA_CALIBRATION,
     MIN_CASES,
     Calibration,
     calibration_of,
@@ -40,6 +41,7 @@ from trialbed.scoring._scorers import ScoreFunction, Scorer, scorer
 
 __all__ = [
     "ALWAYS",
+    "CRITERIA_CALIBRATION",
     "JUDGED",
     "LONGEST_ANSWER",
     "MEMORY",

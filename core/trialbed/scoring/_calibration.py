@@ -14,6 +14,9 @@ from trialbed.contracts import Judge
 from trialbed.records import Json, Record
 from trialbed.settings import state_dir
 
+CRITERIA_CALIBRATION = "criteria_calibration"
+"""The part of a judge's description that is about criteria; only runs whose tasks have some have it."""
+
 MIN_CASES = 30
 """Cases with a verdict that a calibration needs to be named in reports."""
 
@@ -69,9 +72,18 @@ def judge_note(name: str, judge: Mapping[str, Any] | None) -> str:
     if not judge or "calibration" not in judge:
         return ""
     full = name if judge["model"] in (None, name) else f"{name}:{judge['model']}"
-    if judge["calibration"] is None:
-        return f"The judge {full} is uncalibrated: `bench judge calibrate` measures how far it agrees with labels."
-    return f"The judge {full} {Calibration.model_validate(judge['calibration']).summary}."
+    notes = [f"The judge {full} is uncalibrated: `bench judge calibrate` measures how far it agrees with labels."]
+    if judge["calibration"] is not None:
+        notes = [f"The judge {full} {_summary(judge['calibration'])}."]
+    if CRITERIA_CALIBRATION in judge:
+        reader, found = judge["model"] or full, judge[CRITERIA_CALIBRATION]
+        unknown = "is uncalibrated for them: `bench judge calibrate FILE` measures it on cases with a criterion"
+        notes.append(f"{reader} reads the criteria of tasks, and {unknown if found is None else _summary(found)}.")
+    return " ".join(notes)
+
+
+def _summary(measured: Any) -> str:
+    return Calibration.model_validate(measured).summary
 
 
 def judge_identity(driver: str, model: str | None, about: Mapping[str, Json]) -> str:

@@ -44,6 +44,7 @@ class LabelledTask(Record):
         facts: those that a right answer contains, each checkable by a rule.
         gold: the Apis that solve the query, as [tool, api]; None for those that were called.
         finish: how the agent ended; null if it did not finish.
+        criterion: what the judge is asked in place of whether the task is solved: Solved means that it is met.
         answer, label: of the only answer; ``answers`` of several.
     """
 
@@ -54,6 +55,7 @@ class LabelledTask(Record):
     reference: str | None = None
     gold: tuple[tuple[str, str], ...] | None = None
     finish: Finish | None = "give_answer"
+    criterion: str | None = Field(default=None, min_length=1)
     answer: str | None = None
     label: AnswerStatus | None = None
     note: str = ""
@@ -65,6 +67,7 @@ class LabelledCase(Record):
 
     Attributes:
         id: of the task, and the answer's number in it if there are several.
+        criterion: that the label is about; None for one that is about the task.
     """
 
     id: str
@@ -72,6 +75,7 @@ class LabelledCase(Record):
     answer: Answer
     wire: WireLog
     label: AnswerStatus
+    criterion: str | None = None
 
 
 def embedded_cases() -> list[LabelledCase]:
@@ -89,6 +93,8 @@ def read_cases(path: Path) -> list[LabelledCase]:
     cases = list(_cases(read_text(path).splitlines(), str(path)))
     if not cases:
         raise DataError(f"{path}: the file has no labelled cases")
+    if len({case.criterion is None for case in cases}) > 1:
+        raise DataError(f"{path}: cases with a criterion and cases without are two questions: calibrate them apart")
     return cases
 
 
@@ -179,4 +185,5 @@ def _case(task: LabelledTask, name: str, labelled: LabelledAnswer) -> LabelledCa
         answer=Answer(final_answer=labelled.answer, calls=(), finish=task.finish),
         wire=wire,
         label=labelled.label,
+        criterion=task.criterion,
     )

@@ -65,7 +65,8 @@ async def judge_cases(
 
 async def _finding(judge: Judge, case: LabelledCase) -> CaseFinding:
     try:
-        verdict = await judge.judge(case.query, case.answer, case.wire)
+        given = (case.query, case.answer, case.wire)
+        verdict = await (judge.judge(*given) if case.criterion is None else judge.meets(case.criterion, *given))
     except JudgeError as error:
         return CaseFinding(id=case.id, label=case.label, found=None, reason=str(error))
     except Exception as error:  # noqa: BLE001 - a judge is foreign code

@@ -63,6 +63,29 @@ def test_a_model_judges_criteria_and_its_tokens_are_the_judges() -> None:
     assert use.tokens > 0
 
 
+CASES = [
+    {"id": f"{answer}", "query": "How much?", "answer": f"{answer} dollars", "label": label, "criterion": criterion}
+    for answer, (criterion, label) in enumerate([("It has a price.", "Solved"), ("It is kind.", "Unsolved")] * 20)
+]
+
+
+def test_a_model_that_reads_criteria_is_calibrated_on_them(tmp_path: Path) -> None:
+    (tmp_path / "desk.yaml").write_text(FILE, encoding="utf-8")
+    CASES[0]["label"] = "Unsolved"
+    (tmp_path / "cases.jsonl").write_text("\n".join(map(json.dumps, CASES)), encoding="utf-8")
+    bench = bench_in(tmp_path, {"OPENAI_API_KEY": "k"})
+    with serve(grade) as server:
+        judge = ("--judge-model", "grader", "--base-url", server.url)
+        before = bench("run", "-d", "desk.yaml", "-m", "scripted:gold", *judge).out
+        measured = bench("judge", "calibrate", "cases.jsonl", *judge)
+        after = bench("run", "-d", "desk.yaml", "-m", "scripted:gold", "--fresh", *judge).out
+    before, after = (" ".join(text.split()) for text in (before, after))
+    assert "grader reads the criteria of tasks, and is uncalibrated for them: `bench judge calibrate FILE`" in before
+    assert measured.out.startswith("rule:grader agrees with 98% [87%, 100%] of 40 labelled cases (cases.jsonl)")
+    assert "The judge rule:grader agrees with" in after
+    assert "grader reads the criteria of tasks, and agrees with 98% [87%, 100%] of 40 labelled cases" in after
+
+
 def test_tests_of_a_task_are_shown_by_their_names(tmp_path: Path) -> None:
     (tmp_path / "desk.yaml").write_text(FILE, encoding="utf-8")
     bench = bench_in(tmp_path, {"OPENAI_API_KEY": "k"})
