@@ -54,7 +54,10 @@ def test_several_answers_to_one_task(tmp_path: Path) -> None:
         ([{"id": "a", "query": "q?"}], "must have answer and label"),
         ([CASE | {"answers": [{"answer": "x", "label": "Solved"}]}], "must have answer and label, or answers"),
         ([CASE | {"wrong": 1}], "line 1: wrong"),
-        ([CASE, CASE | {"id": "b", "criterion": "It is kind."}], "with a criterion and cases without are two questions"),
+        (
+            [CASE, CASE | {"id": "b", "criterion": "It is kind."}],
+            "and cases without are two questions",
+        ),
         ([CASE | {"criterion": ""}], "line 1: criterion"),
     ],
 )
