@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -82,6 +82,18 @@ def items(value: Any, place: str) -> Sequence[Any]:
     if isinstance(value, (list, tuple)):
         return value
     raise DataError(f"{place}: must be a list, not {kind(value)}")
+
+
+def objects(value: Any, place: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the place and the content of each object of a list.
+
+    Raises:
+        DataError: it is no list of objects; names the place.
+    """
+    for index, item in enumerate(items(value, place)):
+        if not isinstance(item, Mapping):
+            raise DataError(f"{place}[{index}]: must be an object, not {kind(item)}")
+        yield f"{place}[{index}]", item
 
 
 def _from_mapping(value: Mapping[str, Any], place: str) -> ToolCall:

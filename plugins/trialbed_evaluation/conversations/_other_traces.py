@@ -12,7 +12,7 @@ from typing import Any
 
 from trialbed.errors import DataError
 from trialbed.wire import finite_float, parse_json
-from trialbed_evaluation.conversations._calls import items
+from trialbed_evaluation.conversations._calls import items, objects
 from trialbed_evaluation.conversations._spans import Span, begin_of
 
 KIND = "openinference.span.kind"
@@ -26,6 +26,20 @@ ROOTS = ("llm", "tool", "input")
 """Beginnings of the names that are read."""
 
 ARGUMENTS = ("gen_ai.tool.name", "gen_ai.tool.call.arguments")
+
+OPENINFERENCE = {
+    "gen_ai.input.messages": "llm.input_messages",
+    "gen_ai.output.messages": "llm.output_messages",
+    "gen_ai.tool.name": "tool.name",
+    "gen_ai.tool.call.arguments": "input.value",
+}
+LANGFUSE = {
+    "gen_ai.input.messages": "input",
+    "gen_ai.output.messages": "output",
+    "gen_ai.tool.name": "name",
+    "gen_ai.tool.call.arguments": "input",
+}
+"""Attribute of OpenTelemetry's conventions -> the key of which it is made, for errors."""
 
 
 def with_conventions(span: Span) -> Span:
@@ -42,11 +56,15 @@ def with_conventions(span: Span) -> Span:
         named = dict(zip(ARGUMENTS, (_mapping(found.get("tool")).get("name"), given), strict=True))
     else:
         named = {
-            "gen_ai.input.messages": [_message(one) for one in _list(model.get("input_messages"))],
-            "gen_ai.output.messages": [_message(one) for one in _list(model.get("output_messages"))],
-            "gen_ai.tool.definitions": [_definition(one) for one in _list(model.get("tools")) if _mapping(one)],
+            "gen_ai.input.messages": _messages(model, "input_messages", span.place),
+            "gen_ai.output.messages": _messages(model, "output_messages", span.place),
+            "gen_ai.tool.definitions": [
+                _definition(one, f"{span.place}: llm.tools[{index}]")
+                for index, one in enumerate(_list(model.get("tools")))
+                if _mapping(one)
+            ],
         }
-    return replace(span, attributes={"gen_ai.operation.name": operation, **named})
+    return replace(span, attributes={"gen_ai.operation.name": operation, **named}, keys=OPENINFERENCE)
 
 
 def is_langfuse(value: Mapping[str, Any]) -> bool:
@@ -62,7 +80,9 @@ def read_langfuse(value: Mapping[str, Any], place: str) -> Iterator[Span]:
     """
     listed = value.get("observations")
     if listed is None:
-        yield _observation(value, str(value["traceId"]), place)
+        if not isinstance(value["traceId"], str) or not value["traceId"]:
+            raise DataError(f"{place}: traceId: must be the id of the observation's trace, as text")
+        yield _observation(value, value["traceId"], place)
         return
     trace = value.get("trace") if isinstance(value.get("trace"), Mapping) else value
     for index, one in enumerate(items(listed, f"{place}: observations")):
@@ -91,6 +111,7 @@ def _observation(one: Mapping[str, Any], trace: str, place: str) -> Span:
         begin_of(one.get("startTime") or one.get("start_time")),
         {"gen_ai.operation.name": operation, **named} if operation else {},
         (),
+        LANGFUSE,
     )
 
 
@@ -117,6 +138,11 @@ def _read(value: Any) -> Any:
         return value
 
 
+def _messages(model: Mapping[str, Any], key: str, place: str) -> list[dict[str, Any]]:
+    listed = model.get(key)
+    return [] if listed is None else [_message(one) for _, one in objects(listed, f"{place}: llm.{key}")]
+
+
 def _message(one: Any) -> dict[str, Any]:
     given = _mapping(_mapping(one).get("message", one))
     parts = [part.get("message_content", part) for part in _list(given.get("contents")) if isinstance(part, Mapping)]
@@ -130,10 +156,14 @@ def _message(one: Any) -> dict[str, Any]:
     return found
 
 
-def _definition(one: Any) -> Any:
+def _definition(one: Any, place: str) -> Any:
     """Return the definition of a tool; where it has only a schema, with the name beside it."""
     given = _mapping(_mapping(one).get("tool", one))
-    schema = _mapping(_read(given.get("json_schema")))
+    text = given.get("json_schema")
+    schema = _read(text)
+    if text is not None and not isinstance(schema, Mapping):
+        raise DataError(f"{place}.tool.json_schema: must be a JSON Schema, or its JSON text")
+    schema = _mapping(schema)
     if "function" in schema or "name" in schema:
         return schema
     return {"name": str(given.get("name") or ""), "description": given.get("description") or "", "parameters": schema}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from trialbed.errors import DataError
 from trialbed.wire import finite_float, parse_json
-from trialbed_evaluation.conversations._calls import items, kind, read_call
+from trialbed_evaluation.conversations._calls import items, kind, objects, read_call
 from trialbed_evaluation.conversations._messages import read_messages
 from trialbed_evaluation.conversations._records import read_tools
 from trialbed_evaluation.conversations._types import Message, Sample, ToolCall
@@ -28,16 +28,28 @@ EVENTS = {
 
 CHOICE = "gen_ai.choice"
 
+MOST_DIGITS = 30
+"""Characters of an integer that are read; OTLP's have 64 bits."""
+
 
 @dataclass(frozen=True)
 class Span:
-    """A span, whichever exporter wrote it."""
+    """A span, whichever exporter wrote it.
+
+    Attributes:
+        keys: attribute -> the key of its file that it was made of, where that is another.
+    """
 
     place: str
     trace: str
     start: str
     attributes: Mapping[str, Any]
     events: tuple[tuple[str, Mapping[str, Any]], ...]
+    keys: Mapping[str, str] = field(default_factory=dict)
+
+    def place_of(self, key: str) -> str:
+        """Return where an attribute stands, for errors."""
+        return f"{self.place}: {self.keys.get(key, key)}"
 
     @property
     def operation(self) -> str:
@@ -52,7 +64,7 @@ class Span:
         try:
             return parse_json(given, finite_float, unique=True)
         except ValueError as error:
-            raise DataError(f"{self.place}: {key}: is not JSON: {error}") from None
+            raise DataError(f"{self.place_of(key)}: is not JSON: {error}") from None
 
 
 def is_export(value: Mapping[str, Any]) -> bool:
@@ -71,8 +83,8 @@ def read_export(value: Mapping[str, Any], place: str) -> Iterator[Span]:
     Raises:
         DataError: it is malformed; names the key.
     """
-    for resource in items(value.get("resourceSpans", value.get("resource_spans")), f"{place}: resourceSpans"):
-        for scope in items(resource.get("scopeSpans", resource.get("scope_spans", [])), f"{place}: scopeSpans"):
+    for _, resource in objects(value.get("resourceSpans", value.get("resource_spans")), f"{place}: resourceSpans"):
+        for _, scope in objects(resource.get("scopeSpans", resource.get("scope_spans", [])), f"{place}: scopeSpans"):
             for index, span in enumerate(items(scope.get("spans", []), f"{place}: spans")):
                 yield read_span(span, f"{place}: spans[{index}]")
 
@@ -97,8 +109,8 @@ def read_span(value: Any, place: str) -> Span:
         start=begin_of(start),
         attributes=_attributes(value.get("attributes"), f"{place}: attributes"),
         events=tuple(
-            (str(event.get("name", "")), _attributes(event.get("attributes"), f"{place}: events[{index}].attributes"))
-            for index, event in enumerate(items(value.get("events") or [], f"{place}: events"))
+            (str(event.get("name", "")), _attributes(event.get("attributes"), f"{at}.attributes"))
+            for at, event in objects(value.get("events") or [], f"{place}: events")
         ),
     )
 
@@ -164,7 +176,7 @@ def _has_output(span: Span) -> bool:
 def _input(span: Span) -> tuple[Message, ...]:
     given = span.value("gen_ai.input.messages")
     if given is not None:
-        return read_messages(given, f"{span.place}: gen_ai.input.messages")
+        return read_messages(given, span.place_of("gen_ai.input.messages"))
     found = [{"role": EVENTS[name], **_event(fields, span)} for name, fields in span.events if name in EVENTS]
     return read_messages(found, f"{span.place}: events")
 
@@ -172,7 +184,7 @@ def _input(span: Span) -> tuple[Message, ...]:
 def _output(span: Span) -> tuple[Message, ...]:
     given = span.value("gen_ai.output.messages")
     if given is not None:
-        return read_messages(given, f"{span.place}: gen_ai.output.messages")
+        return read_messages(given, span.place_of("gen_ai.output.messages"))
     found = []
     for name, fields in span.events:
         if name == CHOICE:
@@ -202,12 +214,15 @@ def _load(value: Any, span: Span) -> Any:
 def _executed_call(span: Span) -> ToolCall:
     name = span.attributes.get("gen_ai.tool.name")
     if not isinstance(name, str):
-        raise DataError(f"{span.place}: gen_ai.tool.name: must be the tool's name, not {kind(name)}")
+        raise DataError(f"{span.place_of('gen_ai.tool.name')}: must be the tool's name, not {kind(name)}")
     call_id = span.attributes.get("gen_ai.tool.call.id")
     given = span.attributes.get("gen_ai.tool.call.arguments")
     if given is None:
         return ToolCall(name, None, str(call_id or ""), "the span has no gen_ai.tool.call.arguments")
-    return read_call({"name": name, "arguments": given, "id": call_id}, span.place)
+    if isinstance(given, Mapping | str):
+        return read_call({"name": name, "arguments": given, "id": call_id}, span.place)
+    place = span.place_of("gen_ai.tool.call.arguments")
+    raise DataError(f"{place}: must be an object or its JSON text, not {kind(given)}")
 
 
 def _attributes(value: Any, place: str) -> Mapping[str, Any]:
@@ -230,11 +245,21 @@ def _any_value(value: Any, place: str) -> Any:
     for key, item in value.items():
         form = key.replace("_v", "V")
         if form == "intValue":
-            return int(item)
+            return _integer(item, f"{place}.{key}")
         if form in ("stringValue", "doubleValue", "boolValue", "bytesValue"):
             return item
+        if form in ("arrayValue", "kvlistValue") and not isinstance(item, Mapping):
+            raise DataError(f"{place}.{key}: must be an object with values, not {kind(item)}")
         if form == "arrayValue":
-            return [_any_value(inner, place) for inner in item.get("values", [])]
+            return [_any_value(inner, at) for at, inner in objects(item.get("values", []), f"{place}.{key}.values")]
         if form == "kvlistValue":
             return _attributes(item.get("values", []), place)
     return None
+
+
+def _integer(value: Any, place: str) -> int:
+    """Return an integer, which OTLP's JSON has as text."""
+    try:
+        return int(str(value)[:MOST_DIGITS])
+    except ValueError:
+        raise DataError(f"{place}: must be an integer, not {str(value)[:MOST_DIGITS]!r}") from None

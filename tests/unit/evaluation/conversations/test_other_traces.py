@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from support.conversations import only, written
 
-from trialbed.errors import DataError
-from trialbed_evaluation.conversations import Sample, read_samples
+from trialbed_evaluation.conversations import Sample
 
 ARGUMENTS = '{"city": "Rome"}'
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -97,21 +96,6 @@ def test_observations_of_langfuse_are_one_sample(given: Any, answer: Any, tmp_pa
     }
     is_as_meant(only(written(tmp_path, [step, one, run])))
     is_as_meant(only(written(tmp_path, {"id": "t1", "name": "trace", "observations": [step, one]})))
-
-
-@pytest.mark.parametrize(
-    ("value", "says"),
-    [
-        ({"observations": [3], "id": "t"}, "observations[0]: must be an observation"),
-        (span({"openinference.span.kind": "LLM", "llm": 3, "llm.tools.0": 1}, 1), "a part of it is a value of its own"),
-        (span({"openinference.span.kind": "LLM", "llm." + ".".join("a" * 30): 1}, 1), "has too many parts"),
-        (span({"openinference.span.kind": "TOOL"}, 1), "gen_ai.tool.name: must be"),
-    ],
-)
-def test_a_faulty_trace_is_named(value: Any, says: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError) as raised:
-        read_samples(written(tmp_path, value))
-    assert says in str(raised.value)
 
 
 @pytest.mark.parametrize(
