@@ -1,6 +1,7 @@
 from ._kit import Kit as Kit
 from ._kit import check_adapter as check_adapter
 from .checks import CHECKS as CHECKS
+from .checks import QUICK as QUICK
 from .conformance import LEVELS as LEVELS
 from .conformance import Check as Check
 from .conformance import CheckResult as CheckResult

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from trialbed.errors import TrialbedError
-from trialbed_adapter_lab import CHECKS, LEVELS, CheckResult, ConformanceReport, check_adapter
+from trialbed_adapter_lab import CHECKS, LEVELS, QUICK, CheckResult, ConformanceReport, check_adapter
 from trialbed_adapter_lab.conformance import MARKS
 
 USAGE = 2
@@ -18,7 +18,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Check one adapter; the exit code is 0 if the adapter conforms, 1 if it does not, 2 if it could not be checked."""
     options = _options(arguments)
     try:
-        chosen = [check for check in CHECKS if not options.check or check.name in options.check]
+        if options.play:
+            return _play(options.framework)
+        among = QUICK if options.quick else CHECKS
+        chosen = [check for check in among if not options.check or check.name in options.check]
         report = check_adapter(options.framework, chosen, level=options.level, progress=_print)
     except TrialbedError as error:
         sys.stderr.write(f"{error}\n")
@@ -38,8 +41,28 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--check", action="append", metavar="NAME", choices=[check.name for check in CHECKS], help="only this check"
     )
     parser.add_argument("--level", choices=LEVELS, default=LEVELS[-1], help="only checks of this level and above")
+    parser.add_argument("--quick", action="store_true", help="only the quick checks that find most defects")
+    parser.add_argument("--play", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     return parser.parse_args(arguments)
+
+
+def _play(framework: str) -> int:
+    """Answer the conversations on standard input, for ``bench adapter check --fuzz``."""
+    from trialbed_adapter_lab.fuzz import play_lines
+    from trialbed_adapter_lab.harness import like_a_worker, named_agent
+
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    # What a framework prints must not be taken for an answer.
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    with like_a_worker():
+        agent, _ = named_agent(framework)
+        answers.write(f"{agent.__module__}:{agent.__qualname__}\n")
+        answers.flush()
+        for answer in play_lines(agent, sys.stdin):
+            answers.write(f"{answer}\n")
+            answers.flush()
+    return 0
 
 
 def _print(finding: CheckResult) -> None:

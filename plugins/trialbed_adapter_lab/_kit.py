@@ -29,6 +29,7 @@ from trialbed_adapter_lab.harness import (
     Harness,
     LoopBlocked,
     NetworkWatch,
+    PassingLoop,
     like_a_worker,
     named_agent,
     tool_client,
@@ -75,7 +76,7 @@ class Kit:
             self.report = ConformanceReport(version=self.agent_class.framework_version(), **names)
             self._checks = {check.name: check for check in checks}
             # With a factory, the runner does not change the thread's current loop.
-            self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+            self._runner = asyncio.Runner(loop_factory=PassingLoop)
             stack.callback(self._runner.close)
             self._runner.get_loop().set_default_executor(_Threads())
             client = tool_client()

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, get_args
 
 from trialbed.records import CONTROLLED, Record
+from trialbed_adapter_lab.breadth import breadth
 
 if TYPE_CHECKING:
     from trialbed_adapter_lab.harness import Harness
@@ -147,12 +148,17 @@ class ConformanceReport(Record):
         return tuple(finding for finding in self.findings if not finding.ok)
 
     def by_cause(self, *outcomes: Outcome) -> list[tuple[CheckResult, ...]]:
-        """Return the findings with these outcomes, those of the same cause together, in the order of the checks."""
+        """Return the findings with these outcomes, those of the same cause together, the most specific first.
+
+        A check is the more specific, the fewer deliberate defects it fails for. What ends a trial before it begins
+        comes before everything else.
+        """
         groups: dict[str, list[CheckResult]] = {}
-        for finding in self.findings:
+        for finding in sorted(self.findings, key=lambda finding: breadth(finding.check)):
             if finding.outcome in outcomes:
                 groups.setdefault(finding.cause or finding.check, []).append(finding)
-        return [tuple(group) for group in groups.values()]
+        ordered = sorted(groups.values(), key=lambda group: not group[0].cause.startswith(FAILS_EARLY))
+        return [tuple(group) for group in ordered]
 
     def count(self, level: Level, *outcomes: Outcome) -> int:
         """Return the number of checks of a level with one of these outcomes; without outcomes, of all of the level."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from difflib import SequenceMatcher
@@ -40,6 +41,37 @@ def differences(given: Json, sent: Json) -> tuple[Difference, ...]:
 def is_same(given: Json, sent: Json) -> bool:
     """Return whether there is no difference."""
     return next(_compare(given, sent, ""), None) is None
+
+
+NEAR = 24
+"""Characters before and after the place of a difference that are shown."""
+
+
+def tell_texts_apart(expected: str, seen: str) -> str:
+    """Return the first place where two texts differ in words, to the character, with invisible ones made visible."""
+    if expected == seen:
+        return "both are the same text"
+    at = next((i for i, pair in enumerate(zip(expected, seen, strict=False)) if pair[0] != pair[1]), None)
+    at = min(len(expected), len(seen)) if at is None else at
+    start = max(0, at - NEAR)
+    wanted, found = (visible(text[start : at + NEAR]) or "nothing" for text in (expected, seen))
+    return (
+        f"from character {at} on, {found} in place of {wanted} ({len(seen):,} characters in place of {len(expected):,})"
+    )
+
+
+def visible(text: str) -> str:
+    """Return a text in quotes, in which what cannot be seen or told apart is written by its number."""
+    return json.dumps("".join(map(_visible, text)), ensure_ascii=False).replace("\\\\N{", "\\N{") if text else ""
+
+
+def _visible(character: str) -> str:
+    told = unicodedata.category(character) in UNSEEN and character not in "\t\n\r"
+    return f"\\N{{U+{ord(character):04X}}}" if told else character
+
+
+UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Mn", "Me", "Zl", "Zp")
+"""Categories of characters that are not seen, or not by themselves."""
 
 
 def _compare(given: Any, sent: Any, pointer: str) -> Iterator[Difference]:

@@ -8,10 +8,13 @@ from typing import Any
 
 from trialbed.records import Answer
 from trialbed_adapter_lab.conformance import ASKED_ON, FAILS, FAILS_EARLY
-from trialbed_adapter_lab.differences import differences
+from trialbed_adapter_lab.differences import differences, tell_texts_apart
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import ObservedRequest, TrialRecord
 from trialbed_scripted import AFTER_THE_END
+
+SHORT = 40
+"""Characters of a text that is shown whole where another was expected."""
 
 SHOWN = 300
 """Characters of a value that a message shows."""
@@ -45,6 +48,17 @@ def expect_equal(what: str, seen: Any, expected: Any, cause: str = "") -> None:
     place = difference(expected, seen)
     if place is not None:
         raise CheckFailed(f"{what}: {place}", cause)
+
+
+def expect_text(what: str, texts: Sequence[str], text: str) -> None:
+    """Fail unless one of the texts holds this one; says where they differ if there is only one.
+
+    Raises:
+        CheckFailed: none holds it.
+    """
+    if not any(text in one for one in texts):
+        seen = tell_texts_apart(text, texts[0]) if len(texts) == 1 else show(list(texts))
+        raise CheckFailed(f"expected {what}; seen: {seen}")
 
 
 def expect_answer(record: TrialRecord, text: str | None = None) -> Answer:
@@ -175,8 +189,8 @@ def _at_pointer(value: Any, pointer: str) -> tuple[Any, str]:
 
 
 def _change(expected: Any, seen: Any, place: str) -> str:
-    if isinstance(expected, str) and isinstance(seen, str) and max(len(expected), len(seen)) > SHOWN:
-        return _text_difference(expected, seen, place)
+    if isinstance(expected, str) and isinstance(seen, str) and max(len(expected), len(seen)) > SHORT:
+        return f"expected another text{_at(place)}; seen: {tell_texts_apart(expected, seen)}"
     return f"expected {show(expected)}{_at(place)}; seen: {show(seen)}"
 
 
@@ -188,16 +202,6 @@ def show(value: Any) -> str:
 def shorten(text: str) -> str:
     """Return the beginning and the end of a text."""
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 60]} … {text[-40:]} ({len(text)} characters)"
-
-
-def _text_difference(expected: str, seen: str, place: str) -> str:
-    """Return the first position where a long text differs, and the text there."""
-    at = next((i for i, pair in enumerate(zip(expected, seen, strict=False)) if pair[0] != pair[1]), None)
-    at = min(len(expected), len(seen)) if at is None else at
-    return (
-        f"expected a text of {len(expected)} characters{_at(place)}; seen: one of {len(seen)} that differs from "
-        f"character {at}: {show(seen[at : at + 60])} in place of {show(expected[at : at + 60])}"
-    )
 
 
 def _at(place: str) -> str:

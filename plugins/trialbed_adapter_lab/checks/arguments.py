@@ -6,6 +6,7 @@ from typing import Any
 
 from trialbed_adapter_lab.checks._conversations import converse
 from trialbed_adapter_lab.checks._expectations import expect, expect_equal, expect_requests, expect_results
+from trialbed_adapter_lab.checks._samples import TEXT
 from trialbed_adapter_lab.conformance import must, should
 from trialbed_adapter_lab.harness import Harness, tool
 from trialbed_scripted import ask, call
@@ -25,6 +26,10 @@ TYPES = {
     "none_in_it": [],
     "object": {"a": {"b": [1, 2]}},
     "empty_object": {},
+    "whole": 2.0,
+    "single": [7],
+    "twice": [1, 1, 2],
+    "Upper": "kept",
 }
 LOOK_ALIKES = {
     "integer": "7",
@@ -37,6 +42,9 @@ LOOK_ALIKES = {
     "object": '{"a": 1}',
     "date": "2024-01-01",
     "spaces": "  kept  ",
+    "address": "a%20b",
+    "markup": "&lt;b&gt; &amp;",
+    "lines": "one\r\ntwo\n",
 }
 HOSTILE_NAMES = (
     *("self", "cls", "agent", "tool", "name", "args", "kwargs", "arguments", "input", "tool_input", "output", "config"),
@@ -101,7 +109,8 @@ async def hostile_argument_names(harness: Harness) -> None:
     hint="Do not encode arguments by hand.",
 )
 async def unicode_arguments(harness: Harness) -> None:
-    """Letters of many scripts, emoji, quotes, backslashes, tabs and line breaks arrive unchanged."""
+    """Letters of many scripts, also composed ones, emoji, quotes, tabs and line breaks arrive unchanged."""
+    await _expect_arrival(harness, {"text": TEXT})
     await _expect_arrival(
         harness, {"text": "Zürich, 東京, القاهرة 🦜👩‍🚀 \"quoted\" 'single' \\back\\ \t tab\nline\r\n  \u200b end"}
     )

@@ -179,7 +179,7 @@ async def many_calls_in_one_turn(harness: Harness) -> None:
 async def many_turns(harness: Harness) -> None:
     """Thirty turns with a call each, within the step limit, are all taken."""
     turns = [asks_echo(str(number)) for number in range(30)]
-    record = await converse(harness, *turns, requests=31, max_steps=40)
+    record = await converse(harness, *turns, requests=31, max_steps=40, timeout=120.0)
     expect(len(record.calls) == 30, "30 calls", f"{len(record.calls)}")
     results = len(record.requests[-1].results)
     expect(results == 30, "the results of all 30 calls in the last request", f"{results}")

@@ -33,7 +33,10 @@ async def calls_are_claimed(harness: Harness) -> None:
     # A framework may refuse arguments that a schema does not name.
     tools = [tool(name, parameters=_schema("text", "n")) for name in NAMES]
     together = ask(*(call(name, {"text": f"{name} 1", "n": "1"}) for name in NAMES))
-    record = await converse(harness, together, ask(call("Echo_b", {"text": "Echo_b 2", "n": "2"})), tools=tools)
+    again = ask(*[call("Echo_b", {"text": "Echo_b 2", "n": "2"})] * 2)
+    none = ask(call("Echo_none", "{}"))
+    tools.append(tool("Echo_none", parameters={"type": "object", "properties": {}}))
+    record = await converse(harness, together, again, none, tools=tools)
     expect(len(record.calls) > 0, "calls of the tools", "none")
     _expect_claims(record)
 
@@ -61,7 +64,9 @@ async def claims_are_in_order(harness: Harness) -> None:
     record = await harness.run(together, call("Echo_b", {"text": "2"}), "done", tools=_tools())
     answer = expect_answer(record, "done")
     named = [claim.api.tool_name if claim.api else claim.name for claim in answer.calls]
-    expect_equal("tools of the claimed calls", named, [*reversed(NAMES), "Echo_b"])
+    asked = [*reversed(NAMES), "Echo_b"]
+    if sorted(named) == sorted(asked):  # Calls that are not claimed are the business of other checks.
+        expect_equal("tools of the claimed calls", named, asked)
 
 
 @should(
@@ -70,11 +75,12 @@ async def claims_are_in_order(harness: Harness) -> None:
 )
 async def responses_are_claimed(harness: Harness) -> None:
     """Each claimed call has the response that came back."""
-    tools = [tool(name, returns(f"response of {name}")) for name in NAMES]
+    words = {name: f"\n response of {name}: " + "It is long. " * 500 for name in NAMES}
+    tools = [tool(name, returns(text)) for name, text in words.items()]
     record = await harness.run(ask(*(call(name, {"text": "x"}) for name in NAMES)), "done", tools=tools)
     answer = expect_answer(record, "done")
     seen = {claim.api.tool_name if claim.api else claim.name: claim.response for claim in answer.calls}
-    expect_equal("responses of the claimed calls", seen, {name: f"response of {name}" for name in NAMES})
+    expect_equal("responses of the claimed calls", seen, words)
 
 
 @must(

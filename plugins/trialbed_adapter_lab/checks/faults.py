@@ -186,8 +186,9 @@ async def model_errors_are_named(harness: Harness) -> None:
 )
 async def model_error_after_calls(harness: Harness) -> None:
     """An error of the model's endpoint after a call fails the trial as well."""
-    record = await harness.run(asks_echo("x"), _refusal(500))
-    _expect_model_failure(record, "status 500 in the second request")
+    for turns in (1, 5):
+        record = await harness.run(*[asks_echo("x")] * turns, _refusal(500))
+        _expect_model_failure(record, f"status 500 in request {turns + 1}")
 
 
 @must(

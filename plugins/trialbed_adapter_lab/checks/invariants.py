@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from functools import partial
 
-from trialbed_adapter_lab.checks._conversations import asks_echo
+from trialbed_adapter_lab.checks._conversations import asks_echo, converse_on_everything
 from trialbed_adapter_lab.checks._expectations import expect
 from trialbed_adapter_lab.conformance import Check
 from trialbed_adapter_lab.harness import (
     Harness,
     Invariant,
+    adds_its_turns,
     answers_calls,
+    answers_with_the_last_text,
     asks_nothing_else,
     claims_its_calls,
+    claims_its_responses,
+    claims_its_turns,
     claims_its_usage,
     keeps_prompt,
     keeps_settings,
     keeps_tools,
+    makes_the_calls_asked_for,
     only_grows,
+    passes_results_on,
 )
 
 TURNS = 20
@@ -27,6 +33,7 @@ TURNS = 20
 async def _holds(invariant: Invariant, harness: Harness) -> None:
     if harness.oracle.longest < TURNS:
         turns = [asks_echo(str(number)) for number in range(TURNS)]
+        await converse_on_everything(harness)
         await harness.run(*turns, "done", max_steps=TURNS + 2)
     breaches = harness.oracle.breaches(invariant)
     more = f" (and {len(breaches) - 1} more)" if len(breaches) > 1 else ""
@@ -53,14 +60,14 @@ EVERYWHERE = tuple(
         (
             "tools_stay",
             keeps_tools,
-            "Every request offers all tools, and the same ones as the first.",
+            "Every request offers all tools, each once, and as the first one does.",
             "A tool that is no longer offered cannot be called.",
             "Look for steps in which the framework wants a text, such as the last one, and for a choice of tools.",
         ),
         (
             "settings_stay",
             keeps_settings,
-            "Every request has the trial's model, temperature, seed and limit.",
+            "Every request has the trial's model, temperature, seed and limit, and no setting that the first has not.",
             "A request with other settings is another experiment.",
             "Look for retries and later steps that make a request of their own.",
         ),
@@ -70,6 +77,34 @@ EVERYWHERE = tuple(
             "Every request begins with the messages of the one before it.",
             "A conversation that is rewritten or shortened is one that the model did not have.",
             "Look for memories, summaries and limits on the length of conversations and results.",
+        ),
+        (
+            "turns_are_added_as_they_were",
+            adds_its_turns,
+            "What a request adds to the one before it is the model's message, as it was said, and its calls' results.",
+            "A model continues from what it is told to have said, and from every result that it asked for.",
+            "Send the model's own message back, and one tool message for each of its calls, and nothing else.",
+        ),
+        (
+            "results_go_back_whole",
+            passes_results_on,
+            "The result of each call is in the next request, to the character.",
+            "The model works with what a tool returns.",
+            "Look for limits on the length of results, for cleaning of texts, and for calls that are not waited for.",
+        ),
+        (
+            "calls_are_the_models",
+            makes_the_calls_asked_for,
+            "Every call that reaches an Api is one that the model asked for, with its arguments, and is made once.",
+            "Scores compare the calls that reached the Apis with those that were right.",
+            "Look for retries of tools, for cleaning of arguments, and for repair of what the model wrote.",
+        ),
+        (
+            "answers_are_the_last_text",
+            answers_with_the_last_text,
+            "The final answer is the text of the model's last message, to the character.",
+            "Judges read the final answer; words of earlier turns, or a cleaned text, may be judged differently.",
+            "Return the content of the last message alone, as it is.",
         ),
         (
             "results_follow_their_calls",
@@ -91,6 +126,20 @@ EVERYWHERE = tuple(
             "The claims are the calls that reached the Apis.",
             "The difference between claims and the wire is a score of the framework.",
             "Read the calls from the framework's own messages or events, all of them.",
+        ),
+        (
+            "responses_are_claimed_whole",
+            claims_its_responses,
+            "The responses that are claimed are what the Apis returned, to the character.",
+            "Results and answers are read together.",
+            "Read responses from the framework's messages, not from its logs or events, which may shorten them.",
+        ),
+        (
+            "turns_are_right_everywhere",
+            claims_its_turns,
+            "The turns that are claimed, if any, are the requests that the model answered.",
+            "A wrong number of turns hides requests that the framework made on its own.",
+            "Count the model's messages, not calls or steps.",
         ),
         (
             "usage_is_right_everywhere",

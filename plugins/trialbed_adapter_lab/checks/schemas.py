@@ -37,7 +37,8 @@ LOOK_ALIKES = ("Get_Weather", "get-weather", "get_Weather", "get_weather", "getw
 DESCRIPTIONS = {
     "Echo_a": "",
     "Echo_b": "One line.",
-    "Echo_c": 'Two lines,\nwith "quotes", {braces}, %s, `code` and 東京 🦜.',
+    "Echo_b2": "One line.",
+    "Echo_c": '  Two lines,\nwith "quotes", {braces}, %s, `code` and 東京 🦜.',
     "Echo_d": "A very long description. " * 200 + "The end.",
 }
 
@@ -55,6 +56,8 @@ NESTED = _object(
         ),
         "days": {"type": "array", "items": _object({"day": STRING}), "minItems": 1, "maxItems": 7, "uniqueItems": True},
         "grid": {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}},
+        "pair": {"type": "array", "prefixItems": [STRING, {"type": "integer"}]},
+        "a": _object({"b": _object({"c": _object({"d": _object({"e": _object({"f": {"type": "integer"}})})})})}),
     },
     required=["place"],
 )
@@ -117,7 +120,7 @@ NOTES = _object(
     {
         "city": {
             "type": "string",
-            "description": 'The city, e.g. "Oslo".',
+            "description": 'The city,\n  e.g. "Oslo".\n' + "It may be any city of the world. " * 60,
             "title": "City",
             "examples": ["Oslo", "東京"],
         },
@@ -191,9 +194,10 @@ async def similar_tool_names_are_told_apart(harness: Harness) -> None:
 async def tool_order_is_kept(harness: Harness) -> None:
     """The tools are offered in the order in which the adapter got them: sorted by name, capitals first."""
     names = ["B_tool", "Z_tool", "a-tool", "a_tool", "b_tool", "c2", "c10"]
-    record = await converse(harness, tools=[tool(name) for name in names])
-    offered = [function.get("name") for function in expect_requests(record, 1)[0].functions]
-    expect_equal("names of the offered tools, in order", offered, sorted(names))
+    for some in (names, names[:2], names[2:5]):
+        record = await converse(harness, tools=[tool(name) for name in some])
+        offered = [function.get("name") for function in expect_requests(record, 1)[0].functions]
+        expect_equal("names of the offered tools, in order", offered, sorted(some))
 
 
 @should(

@@ -12,7 +12,9 @@ from trialbed_adapter_lab.checks._expectations import (
     expect_equal,
     expect_requests,
     expect_requests_at_least,
+    expect_text,
 )
+from trialbed_adapter_lab.checks._samples import TEXT
 from trialbed_adapter_lab.conformance import may, must, should
 from trialbed_adapter_lab.harness import Harness, returns, tool
 from trialbed_scripted import ask, call, say
@@ -21,6 +23,7 @@ FOREIGN = (
     "Zürich, 東京, القاهرة, עברית, 🦜👩‍🚀, \u200b, \ufb01, “quotes”, \\n, <b>&amp;</b>, {braces}, %s\n\ttab\r\nend"
 )
 ODD_JSON = '{"b": 1.0, "a" : [1,2 ],"b2":"\\u00e9",  "big": 12345678901234567890, "e": 1e5}\n'
+SHORT_JSON = ("null", "true", "false", "0", "1.0", "[]", "{}", '"a text"', " ")
 MANY = 1000
 MANY_TIMEOUT = 120.0
 """Seconds for a trial with a thousand tools; some frameworks take a while to build them."""
@@ -32,7 +35,8 @@ MANY_TIMEOUT = 120.0
 )
 async def unicode_result(harness: Harness) -> None:
     """A result in many scripts, with emoji, quotes, markup and line breaks, reaches the model unchanged."""
-    await _expect_result(harness, FOREIGN, FOREIGN)
+    for text in (FOREIGN, TEXT):
+        await _expect_result(harness, text, text)
 
 
 @should(
@@ -41,7 +45,8 @@ async def unicode_result(harness: Harness) -> None:
 )
 async def json_result_is_not_rewritten(harness: Harness) -> None:
     """A text that looks like JSON reaches the model with its own spaces, numbers and escapes."""
-    await _expect_result(harness, ODD_JSON, ODD_JSON)
+    for text in (ODD_JSON, *SHORT_JSON):
+        await _expect_result(harness, text, text)
 
 
 @should(
@@ -82,15 +87,14 @@ async def megabyte_result(harness: Harness) -> None:
     hint="Pass the query on as it is; do not format it into a template with str.format or %.",
 )
 async def unicode_conversation(harness: Harness) -> None:
-    """A prompt, a query and an answer with letters of many scripts, emoji, braces and markup pass through unchanged."""
-    query = f"Query: {FOREIGN} {{query}}"
-    prompt = f"Prompt: {FOREIGN} {{query}}"
-    text = f"Answer: {FOREIGN}"
-    record = await converse(harness, answer=text, query=query, system_prompt=prompt)
+    """A prompt and a query with letters of many scripts, emoji, braces and markup pass through unchanged."""
+    query = f"Query: {TEXT} {FOREIGN} {{query}}"
+    prompt = f"Prompt: {TEXT} {FOREIGN} {{query}}"
+    record = await harness.run("done", query=query, system_prompt=prompt)
+    expect_answer(record)
     (request,) = expect_requests(record, 1)
-    expect(query in "\n".join(request.said_by("user")), "the query's text in a user message", request.said_by("user"))
-    prompts = request.said_by("system", "developer")
-    expect(prompt in "\n".join(prompts), "the system prompt's text in a system message", prompts)
+    expect_text("the query's text in a user message", request.said_by("user"), query)
+    expect_text("the system prompt's text in a system message", request.said_by("system", "developer"), prompt)
 
 
 @must(
@@ -98,14 +102,15 @@ async def unicode_conversation(harness: Harness) -> None:
     hint="Look for a limit that the framework sets on the length of texts.",
 )
 async def long_conversation(harness: Harness) -> None:
-    """A query and an answer of 200,000 characters pass through whole."""
+    """A query and an answer of 200,000 characters, and a prompt of 50,000, pass through whole."""
     query = "What is next? " * 15_000 + "The end."
+    prompt = "Follow the rules. " * 3_000 + "That is all."
     text = "And then he said: " * 11_000 + "The end."
-    record = await converse(harness, answer=text, query=query)
+    record = await converse(harness, answer=text, query=query, system_prompt=prompt)
     (request,) = expect_requests(record, 1)
-    expect(
-        query in "\n".join(request.said_by("user")), "the query's whole text in a user message", request.said_by("user")
-    )
+    prompts = request.said_by("system", "developer")
+    expect_text("the system prompt's whole text in a system message", prompts, prompt)
+    expect_text("the query's whole text in a user message", request.said_by("user"), query)
 
 
 @should(
@@ -113,7 +118,16 @@ async def long_conversation(harness: Harness) -> None:
     hint="Return the model's last text as it is; do not trim it or remove markup.",
 )
 async def answer_text_is_unchanged(harness: Harness) -> None:
-    """Spaces, line breaks, fences and labels in the model's answer stay in the final answer."""
+    """Spaces, line breaks, fences, quotes and labels in the model's answer stay in the final answer."""
+    for text in (
+        '{"say" : "hello", "n": 1.0}',
+        '"Polly."',
+        "Polly [1], caf\u0301e.\r\n",
+        "```\nPolly\n```",
+        TEXT,
+        FOREIGN,
+    ):
+        expect_answer(await harness.run(text), text)
     text = '  Final Answer:\n\n```json\n{"say": "hello"}\n```\n\n* one\n* two  \n'
     expect_answer(await harness.run(text), text)
 

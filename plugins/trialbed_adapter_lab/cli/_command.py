@@ -87,6 +87,16 @@ def new(name: str, output: Path, as_json: bool) -> None:
     show_default=True,
     help="Run only checks of this level and above.",
 )
+@plain_option(
+    "--quick", is_flag=True, help="Run only the checks that need little time and find most defects: for while you work."
+)
+@plain_option(
+    "--fuzz",
+    type=click.FloatRange(min=1),
+    metavar="SECONDS",
+    help="Instead of the checks, draw conversations for this long, and print the shortest that breaks something as a "
+    "test.",
+)
 @plain_option("--failed", is_flag=True, help="Run only the checks that failed last time; all, if none did.")
 @plain_option(
     "--hostile",
@@ -107,6 +117,8 @@ def check(
     name: str,
     checks: tuple[str, ...],
     level: Level,
+    quick: bool,
+    fuzz: float | None,
     failed: bool,
     hostile: bool,
     sandboxes: tuple[str, ...],
@@ -122,6 +134,10 @@ def check(
     it is a finding. Exits with 1 if the adapter does not conform: a check fails that its deviations do not declare, or
     a check passes that they do declare.
 
+    With --fuzz, a model's turns, sizes, delays and mistakes are drawn with hypothesis, each conversation is played with
+    the adapter and with the reference loop, and one that breaks an invariant is made as short as it can be. Exits
+    with 1 if there is one and the profile is controlled; for others it is a finding.
+
     With --hostile, hostile agents crash, hang, forge, flood and leave things behind beside the adapter, others try to
     be scored for answers that they know, and one to get at files, secrets and the network. Exits with 1 if an attack
     costs anything but its own trial, a cheat gains anything or is not named, or a sandbox lets the last one get at
@@ -130,12 +146,14 @@ def check(
     from trialbed.cli.environments import chosen_environments
     from trialbed.environments import expand_profiles
     from trialbed.errors import UsageError
-    from trialbed.records import framework_driver, framework_profile
+    from trialbed.records import CONTROLLED, framework_driver, framework_profile
     from trialbed_adapter_lab.cli._failed import failed_checks, note_failed
     from trialbed_adapter_lab.cli._runner import choose, run_kit, show_report
 
-    if hostile and (checks or failed):
-        raise UsageError("--hostile runs attacks, not checks; leave out --check and --failed")
+    if hostile and (checks or failed or quick or fuzz):
+        raise UsageError("--hostile runs attacks, not checks; leave out --check, --failed, --quick and --fuzz")
+    if fuzz and (checks or failed or quick):
+        raise UsageError("--fuzz draws conversations of its own; leave out --check, --failed and --quick")
     if sandboxes and not hostile:
         raise UsageError("--sandbox is for --hostile; the checks run without a sandbox")
     if failed:
@@ -147,8 +165,14 @@ def check(
         from trialbed_adapter_lab.cli._hostile import attack
 
         return attack(name, sandboxes, yes=yes, env_dir=env_dir, as_json=as_json)
+    if fuzz:
+        from trialbed_adapter_lab.cli._fuzz import fuzz as search
+
+        return search(
+            framework_driver(name), environment, fuzz, binds=framework_profile(name) == CONTROLLED, as_json=as_json
+        )
     chosen = [argument for wanted in checks for argument in ("--check", wanted)]
-    report = run_kit(framework_driver(name), environment, [*chosen, "--level", level])
+    report = run_kit(framework_driver(name), environment, [*chosen, "--level", level, *["--quick"] * quick])
     note_failed(name, report)
     if as_json:
         print_json(report.model_dump(mode="json") | {"badge": report.badge, "conformant": report.ok})

@@ -22,6 +22,15 @@ if TYPE_CHECKING:
 
 USAGE = 2
 
+BLOCKS = 3
+"""Causes of failures that are shown in full."""
+
+LINES = 18
+"""Lines of a message that are shown; with its name and with the checks that fail for the same cause, twenty."""
+
+NAMED = 12
+"""Checks that a list names."""
+
 COLOURS = {"passed": "green", "finding": "cyan", "declared": "yellow"}
 
 
@@ -79,9 +88,17 @@ def run_kit(framework: str, environment: Environment | None, arguments: Sequence
 
 
 def show_report(report: ConformanceReport) -> None:
-    """Print the findings, the declared deviations, the failures, and the badge; results of one cause are shown once."""
-    for group in [*report.by_cause("finding"), *report.by_cause("declared"), *report.by_cause(*PROBLEMS)]:
+    """Print the findings, the declared deviations, the failures, and the badge.
+
+    Results of one cause are shown once, and of many failures the most specific, which most others follow from.
+    """
+    problems = report.by_cause(*PROBLEMS)
+    for group in [*report.by_cause("finding"), *report.by_cause("declared"), *problems[:BLOCKS]]:
         _show(*group)
+    others = [finding.check for group in problems[BLOCKS:] for finding in group]
+    if others:
+        click.echo(f"{len(others)} more failed, which may well follow from these; --check NAME shows one:")
+        click.echo(f"{_list(others)}\n")
     if report.dialects:
         click.echo(f"the model was asked in: {', '.join(report.dialects)}")
     click.echo(click.style(report.badge, fg="green" if report.ok else "red"))
@@ -121,9 +138,22 @@ def _report(code: int, output: IO[bytes], said: Sequence[str]) -> ConformanceRep
 def _show(finding: CheckResult, *others: CheckResult) -> None:
     mark = click.style(MARKS[finding.outcome], fg=COLOURS.get(finding.outcome, "red"))
     click.echo(f"{mark} {finding.check} ({finding.level}): {finding.outcome}")
-    for line in finding.message.splitlines():
+    for line in _bounded(finding.message.splitlines()):
         click.echo(f"    {line}")
     if others:
-        names = ", ".join(other.check for other in others)
+        names = _list([other.check for other in others])
         click.echo(f"    The same in {len(others)} more check{'s' * (len(others) > 1)}, {finding.cause}: {names}")
     click.echo()
+
+
+def _bounded(lines: list[str]) -> list[str]:
+    """Return the lines of a block, or its beginning and its end, which has the reason and the hint."""
+    if len(lines) <= LINES:
+        return lines
+    left_out = f"… {len(lines) - LINES} lines, which --json shows"
+    return [*lines[: LINES - 5], left_out, *lines[-5:]]
+
+
+def _list(names: list[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 
@@ -20,6 +21,18 @@ MARK = "/"
 
 FINAL_TEXT = "The stations measured what was expected."
 """The answer of the model after its fault."""
+
+ARGUMENTS = {"instrument": "gauge", "day": "Wed"}
+"""The arguments of a call that is right but for the way in which it is written."""
+
+DETAILED_USAGE = {
+    "prompt_tokens": 40,
+    "completion_tokens": 20,
+    "total_tokens": 60,
+    "prompt_tokens_details": {"cached_tokens": 32},
+    "completion_tokens_details": {"reasoning_tokens": 16},
+}
+"""What an answer reports to have spent, with the parts that are in the sums already."""
 
 CUT_TEXT = "The stations meas"
 
@@ -53,12 +66,24 @@ def erring_endpoint() -> ScriptedServer:
     return serve(ErringModel(), kept=0)
 
 
-def _call(arguments: str, finish: str = "") -> Callable[[ReceivedRequest], Answer]:
-    """Return an answer that calls the first tool on offer."""
+def _call(
+    arguments: str, finish: str = "", *, text: str | None = None, rename: Callable[[str], str] = str
+) -> Callable[[ReceivedRequest], Answer]:
+    """Return an answer that calls the first tool on offer, or a name like its own."""
+
+    def answer(request: ReceivedRequest) -> Answer:
+        name = rename(next((tool.name for tool in request.asked.tools), "none"))
+        return ask(call(name, arguments, "call_erring_1"), text=text, finish_reason=finish)
+
+    return answer
+
+
+def _written(form: str) -> Callable[[ReceivedRequest], Answer]:
+    """Return an answer that writes a call of the first tool on offer in its text."""
 
     def answer(request: ReceivedRequest) -> Answer:
         name = next((tool.name for tool in request.asked.tools), "none")
-        return ask(call(name, arguments, "call_erring_1"), finish_reason=finish)
+        return say(form.format(json.dumps({"name": name, "arguments": ARGUMENTS})))
 
     return answer
 
@@ -89,6 +114,20 @@ FAULTY_ANSWERS: dict[str, Callable[[ReceivedRequest], Answer]] = {
     "text": _call('"text"'),
     "empty-arguments": _call(""),
     "null": _call("null"),
+    "twice": _call(json.dumps(json.dumps(ARGUMENTS))),
+    "python": _call(str(ARGUMENTS)),
+    "fence": _call(f"```json\n{json.dumps(ARGUMENTS)}\n```"),
+    "comma": _call(json.dumps(ARGUMENTS)[:-1] + ",}"),
+    "near-name": _call(json.dumps(ARGUMENTS), rename=str.lower),
+    "namespace": _call(json.dumps(ARGUMENTS), rename="functions.{}".format),
+    "call-in-text": _written("<tool_call>\n{}\n</tool_call>"),
+    "call-as-text": _written("{}"),
+    "thoughts": _call(json.dumps(ARGUMENTS), text="<think>A tool is needed.</think>"),
+    "call-and-text": _call(json.dumps(ARGUMENTS), text="Let me look."),
+    "call-and-stop": _call(json.dumps(ARGUMENTS), "stop"),
+    "odd-finish": _always(say(FINAL_TEXT, finish_reason="eos")),
+    "calls-finish": _always(say(FINAL_TEXT, finish_reason="tool_calls")),
+    "usage-details": _always(say(FINAL_TEXT, usage=DETAILED_USAGE)),
     "huge-number": _call(f'{{"instrument": {"9" * 5000}, "day": "Wed"}}'),
     "cut-call": _call('{"instrument": "gau', "length"),
     "cut-text": _always(say(CUT_TEXT, finish_reason="length")),

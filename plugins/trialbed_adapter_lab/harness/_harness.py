@@ -16,6 +16,7 @@ from trialbed.records import Limits, ModelEndpoint, Outcome, TrialKey, TrialSpec
 from trialbed.tools import TOOL_TIMEOUT, tls_for
 from trialbed.worker import WorkerTrial
 from trialbed_adapter_lab.errors import CheckFailed
+from trialbed_adapter_lab.harness._clock import PassingLoop
 from trialbed_adapter_lab.harness._network import NetworkWatch
 from trialbed_adapter_lab.harness._oracle import Oracle
 from trialbed_adapter_lab.harness._process import process_state
@@ -30,6 +31,9 @@ LOOPBACK = "http://127.0.0.1"
 KEY = "harness-key"
 MODEL = "harness-model"
 MAX_STEPS = 8
+TURNS_OF_THE_LOOP = 20
+"""Turns in which what was due while time passed gets to its end."""
+
 TIMEOUT = 30.0
 """Seconds that a trial may take; it needs a few hundredths, but machines can be slow."""
 
@@ -84,6 +88,7 @@ class PreparedTrial:
         self._client = client
         self._agent_class = agent_class
         self._session = session
+        self._trial = WorkerTrial(spec, _ignore_fork)
 
     @property
     def requests(self) -> tuple[ObservedRequest, ...]:
@@ -106,11 +111,19 @@ class PreparedTrial:
         Raises:
             CheckFailed: it does not end in time.
         """
-        if self._client is not None:
-            outcome = await self._outcome(self._client)
-        else:
-            async with tool_client() as client:
-                outcome = await self._outcome(client)
+        try:
+            if self._client is not None:
+                outcome = await self._outcome(self._client)
+            else:
+                async with tool_client() as client:
+                    outcome = await self._outcome(client)
+        except BaseException as error:
+            self._look(self._trial.failed(error))
+            raise
+        return self._look(outcome)
+
+    def _look(self, outcome: Outcome) -> TrialRecord:
+        """Return the trial's record, which the oracle has looked at, also of a trial that was cancelled."""
         record = TrialRecord(
             spec=self.spec,
             outcome=outcome,
@@ -125,7 +138,7 @@ class PreparedTrial:
         return record
 
     async def _outcome(self, client: httpx.AsyncClient) -> Outcome:
-        trial = WorkerTrial(self.spec, _ignore_fork)
+        trial = self._trial
         try:
             async with asyncio.timeout(self._seconds) as limit:
                 outcome = await trial.run(self._agent_class, client)
@@ -223,6 +236,17 @@ class Harness:
             CheckFailed: the trial does not end in time.
         """
         return await self.prepare(*script, **conditions).run()
+
+    async def pass_time(self, seconds: float) -> None:
+        """Let the adapter's event loop believe that this time has passed; on a usual loop a little of it does.
+
+        Timers and timeouts of the loop fire as they would. Code in threads, and blocking sockets, do not notice.
+        """
+        loop = asyncio.get_running_loop()
+        if isinstance(loop, PassingLoop):
+            loop.pass_time(seconds)
+        for _ in range(TURNS_OF_THE_LOOP):
+            await asyncio.sleep(0.001)
 
     def clear(self) -> None:
         """Cancel every request that is still being answered, and forget all trials."""

@@ -7,20 +7,29 @@ process as of a server's log.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from trialbed.records import Usage
 from trialbed.wire import ModelMessage
+from trialbed_adapter_lab.differences import tell_texts_apart
 from trialbed_adapter_lab.harness._records import ObservedRequest, TrialRecord
+from trialbed_scripted import Turn
 
 SHOWN = 200
 """Characters of a value that a breach shows."""
+
+THOUGHTS = "<think>"
+"""A text with this may lose its thoughts: some frameworks take them out, which checks of their own report."""
 
 KEPT = 20
 """Breaches of an invariant that are kept."""
 
 SETTINGS = ("temperature", "seed", "max_tokens")
+
+CONVERSATION = ("messages", "input", "system", "instructions", "tools")
+"""Fields of a request that are no settings."""
 
 Invariant = Callable[[TrialRecord], Iterator[str]]
 """Yields each breach of a trial in words."""
@@ -33,26 +42,38 @@ def keeps_prompt(record: TrialRecord) -> Iterator[str]:
         for text, own in roles:
             said = request.said_by(*own)
             if text not in "\n".join(said):
-                yield f"{where} has no {own[0]} message with {_show(text)}, but {_show(said)}"
+                near = tell_texts_apart(text, said[0]) if len(said) == 1 else f"{_show(said)}, not {_show(text)}"
+                yield f"{where} has no {own[0]} message with the trial's text: {near}"
 
 
 def keeps_tools(record: TrialRecord) -> Iterator[str]:
-    """Every request offers the trial's tools, and no others than the first one."""
-    first: list[str] | None = None
+    """Every request offers the trial's tools, each once, and as the first one does."""
+    first: list[Any] | None = None
     for where, request in _requests(record):
         missing = [tool.name for tool in request.tools if request.offers.function(tool.name) is None]
-        names = sorted(request.request.names)
-        first = names if first is None else first
+        names = [tool.name for tool in request.request.tools]
+        first = request.functions if first is None else first
         if missing:
             yield f"{where} does not offer {_show(missing)}"
-        elif names != first:
-            yield f"{where} offers {_show(names)}, and the first one {_show(first)}"
+        elif len(set(names)) < len(names):
+            yield f"{where} offers {_show([name for name, times in Counter(names).items() if times > 1])} twice"
+        elif request.functions != first:
+            others = [name for name in names if name not in {str(item.get("name")) for item in first}]
+            told = f"{_show(others)}, which" if others else "its tools in another order or form:"
+            yield f"{where} offers {told} the first one does not"
 
 
 def keeps_settings(record: TrialRecord) -> Iterator[str]:
-    """Every request has the trial's model, temperature, seed and limit, as far as its dialect has them."""
+    """Every request has the trial's model, temperature, seed and limit, as far as its dialect has them, and no more."""
     endpoint = record.spec.endpoint
+    first: dict[str, Any] | None = None
     for where, request in _requests(record):
+        others = {name: value for name, value in request.body.items() if name not in CONVERSATION}
+        first = others if first is None else first
+        changed = sorted(name for name in first.keys() | others.keys() if first.get(name) != others.get(name))
+        if changed:
+            told = (f"{name} {_show(others.get(name))}, not {_show(first.get(name))}" for name in changed)
+            yield f"{where} has other settings than the first: {'; '.join(told)}"
         for name in ("model", *SETTINGS):
             wanted, seen = getattr(endpoint, name), _setting(request, name)
             if wanted is not None and seen != wanted and _has(request, name):
@@ -60,8 +81,10 @@ def keeps_settings(record: TrialRecord) -> Iterator[str]:
 
 
 def only_grows(record: TrialRecord) -> Iterator[str]:
-    """Every request begins with the messages of the one before it."""
+    """Every request begins with the messages of the one before it; what happens to the prompt is not told twice."""
     before: list[Any] = []
+    if next(keeps_prompt(record), ""):
+        return
     for where, request in _requests(record):
         now = [_message(message) for message in request.request.messages]
         if now[: len(before)] != before:
@@ -70,6 +93,93 @@ def only_grows(record: TrialRecord) -> Iterator[str]:
             seen = now[place] if place < len(now) else "nothing"
             yield f"{where} has as message {place + 1} {_show(seen)}, and the one before it {_show(before[place])}"
         before = now
+
+
+def adds_its_turns(record: TrialRecord) -> Iterator[str]:
+    """What a request adds is the model's message, as it was said, and a result for each of its calls."""
+    before: ObservedRequest | None = None
+    if next(keeps_prompt(record), ""):
+        return
+    for where, request in _requests(record):
+        known = 0 if before is None else len(before.request.messages)
+        if before is not None and before.said is not None and len(request.request.messages) > known:
+            told = _tell_added(before.said, request.request.messages[known:])
+            if told:
+                yield f"{where} {told}"
+        before = request
+
+
+def _tell_added(turn: Turn, added: Sequence[ModelMessage]) -> str:
+    """Return what is wrong with the messages that were added after a turn; empty if nothing is."""
+    own = [message for message in added if message.role == "assistant"]
+    sent = [[call.name, _value(call.arguments)] for message in own for call in message.calls]
+    said, wanted = "".join(message.text for message in own), turn.text or ""
+    asked = [[call.name, _value(call.arguments)] for call in turn.calls]
+    ids = Counter(message.call_id for message in added if message.role == "tool")
+    other = next((message for message in added if message.role not in ("assistant", "tool", "")), None)
+    if other is not None:
+        return f"adds {_show(_message(other))}, which neither the model nor a tool said"
+    # Some frameworks put calls that they cannot read behind the others.
+    if sorted(map(_show, sent)) != sorted(map(_show, asked)):
+        return f"has the model's calls as {_show(sent)}, not as {_show(asked)}"
+    if said != wanted and THOUGHTS not in said + wanted:
+        return f"has other words of the model's: {tell_texts_apart(wanted, said)}"
+    made = [call.id for message in own for call in message.calls]
+    if ids != Counter(made):
+        return f"has results of the calls {_show(sorted(ids.elements()))}, and not one of each call of the turn"
+    if [*ids.elements()] != made and len(set(made)) == len(made):
+        return f"has results in the order {_show([*ids.elements()])}, and the turn its calls in the order {_show(made)}"
+    return ""
+
+
+def passes_results_on(record: TrialRecord) -> Iterator[str]:
+    """The result of each call that was made is sent to the model in the next request, as the Api gave it."""
+    told: list[str] = []
+    for where, request in _requests(record):
+        told = [text for _, text in request.results]
+        ended = [
+            call
+            for call in record.calls
+            if call.reply is not None and (call.ended or request.started) < request.started
+        ]
+        missing = Counter(call.reply for call in ended) - Counter(told)
+        for reply in missing:
+            others = [*(Counter(told) - Counter(call.reply for call in ended))]
+            near = (
+                tell_texts_apart(str(reply), others[0]) if len(others) == 1 else f"{_show(others)}, not {_show(reply)}"
+            )
+            yield f"{where} has not the result that an Api gave: {near}"
+            return
+
+
+def makes_the_calls_asked_for(record: TrialRecord) -> Iterator[str]:
+    """Every call that reaches an Api is one that the model asked for, with its arguments, and is made once."""
+    if any(request.said is None and not request.refused and request.usage is not None for request in record.requests):
+        return
+    turns = [request.said for request in record.requests if request.said is not None]
+    asked = _count(
+        (request.own_name(call.name), _value(call.arguments))
+        for request in record.requests
+        if request.said is not None
+        for call in request.said.calls
+    )
+    made = _count((call.tool, call.arguments) for call in record.calls)
+    more = made - asked
+    if turns and more:
+        kept = [*(asked - made)]
+        near = tell_texts_apart(kept[0], next(iter(more))) if len(kept) == 1 else f"the model asked for {_show(kept)}"
+        yield f"the call {_show(next(iter(more)))} was made, which the model did not ask for: {near}"
+
+
+def answers_with_the_last_text(record: TrialRecord) -> Iterator[str]:
+    """The answer, if it is finished, is the model's last text, to the character."""
+    said = [request.said for request in record.requests if request.said is not None]
+    if record.answer is None or not said or said[-1].calls:
+        return
+    text = said[-1].text or ""
+    empty = not text.strip() and not record.answer.final_answer.strip()
+    if record.answer.final_answer != text and not empty and _is_whole(text) and THOUGHTS not in text:
+        yield f"the answer is not the model's last text: {tell_texts_apart(text, record.answer.final_answer)}"
 
 
 def answers_calls(record: TrialRecord) -> Iterator[str]:
@@ -98,6 +208,31 @@ def claims_its_calls(record: TrialRecord) -> Iterator[str]:
         yield f"{_show(claimed)} are claimed, and {_show(made)} were made"
 
 
+def claims_its_responses(record: TrialRecord) -> Iterator[str]:
+    """The claimed responses are what the Apis returned."""
+    if record.answer is None or not record.calls or any(call.reply is None for call in record.calls):
+        return
+    turns = [request.said for request in record.requests if request.said is not None]
+    if any(len({call.id for call in turn.calls}) < len(turn.calls) for turn in turns):
+        return  # Which response is whose cannot be told where ids are equal.
+    claimed = Counter(claim.response for claim in record.answer.calls)
+    missing = Counter(call.reply for call in record.calls) - claimed
+    for reply in missing:
+        others = [*(claimed - Counter(call.reply for call in record.calls))]
+        near = (
+            tell_texts_apart(str(reply), str(others[0])) if len(others) == 1 else f"{_show(others)}, not {_show(reply)}"
+        )
+        yield f"a response is not claimed as it came: {near}"
+        return
+
+
+def claims_its_turns(record: TrialRecord) -> Iterator[str]:
+    """The turns that an answer claims, if any, are the requests that the model answered."""
+    made = sum(not request.refused for request in record.requests)
+    if record.answer is not None and record.answer.model_turns not in (None, made):
+        yield f"{record.answer.model_turns} turns are claimed, and {made} were taken"
+
+
 def claims_its_usage(record: TrialRecord) -> Iterator[str]:
     """The tokens that an answer claims, if any, are the sum of those that the model reported."""
     spent = [request.usage for request in record.requests if not request.refused]
@@ -115,9 +250,15 @@ INVARIANTS: tuple[Invariant, ...] = (
     keeps_tools,
     keeps_settings,
     only_grows,
+    adds_its_turns,
     answers_calls,
+    passes_results_on,
+    makes_the_calls_asked_for,
+    answers_with_the_last_text,
     asks_nothing_else,
     claims_its_calls,
+    claims_its_responses,
+    claims_its_turns,
     claims_its_usage,
 )
 """The invariants of a trial whose adapter adds and changes nothing."""
@@ -168,6 +309,23 @@ def _has(request: ObservedRequest, name: str) -> bool:
 def _message(message: ModelMessage) -> list[Any]:
     calls = [[call.id, call.name, call.arguments] for call in message.calls]
     return [message.role, message.text, calls, message.call_id]
+
+
+def _value(arguments: Any) -> Any:
+    """Return the value of a call's arguments; the text itself if it is not JSON."""
+    try:
+        return json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
+    except (ValueError, RecursionError):
+        return arguments
+
+
+def _count(calls: Iterable[tuple[str, Any]]) -> Counter[str]:
+    return Counter(json.dumps(call, sort_keys=True, ensure_ascii=False) for call in calls)
+
+
+def _is_whole(text: str) -> bool:
+    """Return whether a text has no half of an emoji, which no answer can keep."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _sort(calls: Iterable[tuple[str, Any]]) -> list[str]:

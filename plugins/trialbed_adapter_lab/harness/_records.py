@@ -14,7 +14,7 @@ from trialbed.records import Answer, Failure, Outcome, ToolSpec, TrialSpec, Usag
 from trialbed.wire import ModelRequest, OfferedTool
 from trialbed.wire.dialects import Dialect
 from trialbed.wire.offers import Offers
-from trialbed_scripted import ReceivedRequest
+from trialbed_scripted import ReceivedRequest, Turn
 
 
 @dataclass(kw_only=True)
@@ -57,12 +57,14 @@ class ObservedRequest(HarnessRequest):
         tools: those of the trial.
         refused: whether it was past the step limit, and refused as the gateway does it.
         usage: the tokens that its answer reports; None where it reports none.
+        said: the turn that answered it, with the names under which it offers the tools; None where it is not known.
     """
 
     received: ReceivedRequest
     tools: Sequence[ToolSpec] = ()
     refused: bool = False
     usage: Usage | None = None
+    said: Turn | None = None
 
     @property
     def body(self) -> Mapping[str, Any]:
@@ -114,6 +116,10 @@ class ObservedRequest(HarnessRequest):
         function = self.offers.function(tool)
         return tool if function is None else function.name
 
+    def own_name(self, offered: str) -> str:
+        """Return the name of the tool that is offered under a name; the name itself if none is."""
+        return next((tool.name for tool in self.tools if self.offered_name(tool.name) == offered), offered)
+
     def parameters(self, tool: str) -> Any:
         """Return the schema offered for a tool; None if it is not offered."""
         name = self.offered_name(tool)
@@ -144,10 +150,12 @@ class ObservedCall(HarnessRequest):
     Attributes:
         tool: the name of the tool that stands for the Api.
         arguments: as received.
+        reply: the text that an agent is to get; None until it is there, or where it is not known.
     """
 
     tool: str
     arguments: dict[str, Any]
+    reply: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

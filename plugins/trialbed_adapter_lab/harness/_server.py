@@ -123,7 +123,8 @@ class TrialSession:
             replace(call, name=seen.offered_name(call.name), id=call.id or f"call_{seen.number}_{place}")
             for place, call in enumerate(turn.calls)
         )
-        return replace(turn, calls=calls)
+        seen.said = replace(turn, calls=calls)
+        return seen.said
 
     def _with_end(self, turn: Turn, seen: ObservedRequest) -> Turn:
         """Return a turn that ends by the adapter's finish tool, if it has one, unless it is none that ends as usual."""
@@ -164,7 +165,10 @@ class TrialSession:
         seen = ObservedCall(number=len(self.calls), tool=item.name, arguments=arguments)
         self.calls.append(seen)
         with seen.note_end():
-            return await item.behave(seen)
+            reply = await item.behave(seen)
+            if reply.status == 200:
+                seen.reply = reply_text({"error": reply.error, "response": reply.response})
+            return reply
 
 
 class HarnessServer(HttpServer):

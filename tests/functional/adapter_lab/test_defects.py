@@ -9,6 +9,7 @@ import warnings
 import pytest
 from support.defects import DEFECTS, Defective
 from support.defects.faults import NeedsTokens
+from support.mutants import MUTANTS
 
 from trialbed_adapter_lab import CHECKS, check_adapter
 
@@ -27,7 +28,7 @@ def cleaned_up(tmp_path, monkeypatch):
     yield
     for name in set(os.environ) - set(before):
         del os.environ[name]
-    for defect in DEFECTS:
+    for defect in (*DEFECTS, *MUTANTS):
         defect.forget()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -57,12 +58,50 @@ def test_a_run_that_ends_with_an_error_claims_no_tokens() -> None:
     assert [finding.outcome for finding in report.findings] == ["passed"]
 
 
+WITNESSES = {
+    "slow_model": "Waits120SecondsForTheModel",
+    "slow_tool_beside_quick_ones": "WaitsFiftySecondsForTools",
+    "tool_that_takes_too_long": "RepeatsAfterErrors",
+    "twenty_calls_overlap": "MakesEightAtOnce",
+    "very_long_trial": "StopsAfter100Turns",
+    "long_trials": "StopsAfter15Turns",
+    "large_results_in_sum": "KeepsABudgetOfResults",
+    "equal_calls_again_and_again": "RefusesTheFifthEqualCall",
+    "trial_with_everything": "EndsWithText",
+    "mistaken_arguments_are_no_call": "DecodesTwice",
+    "mistaken_arguments_go_back": "RaisesOnBadJson",
+    "near_names_are_no_call": "FoldsCaseOfNames",
+    "written_calls_are_not_made": "ReadsFences",
+    "written_calls_are_the_answer": "ReadsBareJson",
+    "calls_beside_text_are_made": "EndsWithText",
+    "thoughts_beside_calls_are_kept": "ForgetsThoughtsInText",
+    "thoughts_in_the_answer_are_kept": "DropsThoughts",
+    "answer_is_the_last_text_alone": "JoinsTexts",
+    "answers_count_whatever_the_finish_reason": "RaisesOnOddReasons",
+    "turns_are_added_as_they_were": "JoinsLinesOfPlans",
+    "results_go_back_whole": "StripsResults",
+    "calls_are_the_models": "StripsArguments",
+    "answers_are_the_last_text": "StripsAnswers",
+    "responses_are_claimed_whole": "StripsClaimedResponses",
+    "turns_are_right_everywhere": "ClaimsCallsAsTurns",
+}
+"""Check -> a mutant that it reports; the mutation score says which others it does."""
+
+BY_CLASS = {mutant.__name__: mutant for mutant in (*MUTANTS, *DEFECTS)}
+
+
+@pytest.mark.parametrize(("check", "mutant"), WITNESSES.items())
+def test_a_mutant_is_caught(check: str, mutant: str) -> None:
+    (found,) = check_adapter(BY_CLASS[mutant], [BY_NAME[check]], profile="controlled").findings
+    assert found.outcome == ("finding" if BY_NAME[check].level == "may" else "failed")
+
+
 def test_what_a_framework_does_by_itself_is_a_finding_of_its_native_profile() -> None:
     checks = [check for check in CHECKS if check.binds == "controlled" and check.level != "may"]
-    caught = {name for defect in DEFECTS for name in defect.caught_by}
+    caught = {name for defect in DEFECTS for name in defect.caught_by} | set(WITNESSES)
     assert {check.name for check in checks} <= caught
     assert {check.level_for("native") for check in checks} == {check.level_for(None) for check in checks} == {"may"}
 
 
 def test_no_check_cannot_fail() -> None:
-    assert set(BY_NAME) - {name for defect in DEFECTS for name in defect.caught_by} == set()
+    assert set(BY_NAME) - {name for defect in DEFECTS for name in defect.caught_by} - set(WITNESSES) == set()

@@ -18,7 +18,7 @@ class Claims(Defective):
 
 
 class ClaimsNothing(Claims):
-    caught_by = ("calls_are_claimed", "calls_are_claimed_at_the_step_limit", "claims_are_in_order")
+    caught_by = ("calls_are_claimed", "calls_are_claimed_at_the_step_limit")
 
     def change(self, answer):
         return answer.model_copy(update={"calls": ()})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from support.cases import for_each
 
 from trialbed_adapter_lab import CheckResult, ConformanceReport
+from trialbed_adapter_lab.conformance import FAILS_EARLY
 
 
 def report(*findings: tuple[str, str]) -> ConformanceReport:
@@ -53,6 +54,19 @@ def test_what_is_wrong_and_what_is_not(level, outcome, right):
     found = report((level, outcome))
     assert found.ok is right
     assert len(found.problems) == (not right)
+
+
+def test_the_most_specific_failure_is_shown_first(monkeypatch):
+    monkeypatch.setattr("trialbed_adapter_lab.conformance.breadth", {"broad": 40, "narrow": 1, "early": 90}.__getitem__)
+    found = ConformanceReport(
+        framework="acme",
+        version="1.2",
+        findings=tuple(
+            CheckResult(check=name, level="must", outcome="failed", cause=why)
+            for name, why in (("broad", ""), ("narrow", ""), ("early", f"{FAILS_EARLY}, with KeyError"))
+        ),
+    )
+    assert [group[0].check for group in found.by_cause("failed")] == ["early", "narrow", "broad"]
 
 
 def test_findings_of_one_cause_are_grouped_in_the_order_of_the_checks():

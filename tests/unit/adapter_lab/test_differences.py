@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.cases import for_each
 
 from trialbed import hard_schemas
-from trialbed_adapter_lab.differences import differences, is_same
+from trialbed_adapter_lab.differences import differences, is_same, tell_texts_apart
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 VALUES = st.recursive(
@@ -113,3 +113,22 @@ def mutate(container: Any, pointer: str, data: st.DataObject) -> tuple[str, str]
         return "lost", at
     container[key] = {"another": "value"} if not isinstance(container[key], dict) else "another value"
     return "changed", at
+
+
+def test_texts_are_told_apart_at_their_first_different_character():
+    for expected, seen, told in (
+        (
+            "cafe\u0301",
+            "caf\u00e9",
+            r'from character 3 on, "café" in place of "cafe\N{U+0301}" (4 characters in place of 5)',
+        ),
+        (
+            "one\r\ntwo",
+            "one\ntwo",
+            r'from character 3 on, "one\ntwo" in place of "one\r\ntwo" (7 characters in place of 8)',
+        ),
+        ("done", "", 'from character 0 on, nothing in place of "done" (0 characters in place of 4)'),
+    ):
+        assert tell_texts_apart(expected, seen) == told
+    long = "x" * 10_000
+    assert len(tell_texts_apart(long + "a", long + "b")) < 200

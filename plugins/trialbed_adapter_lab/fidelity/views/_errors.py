@@ -21,6 +21,14 @@ WORDS = {
     "worker died": "process died",
 }
 
+NO_CALLS = (
+    *("arguments cut by the length limit", "arguments that are a list"),
+    *("arguments that are a text", "arguments that are encoded twice", "arguments as Python writes them"),
+    *("arguments in a fence", "arguments with a comma too many", "a tool's name in another case"),
+    *("a tool's name in a namespace", "a call in tags of its text", "a call as its text"),
+)
+"""Cases in which a framework that makes a call has guessed one."""
+
 HOW_TO_READ = (
     "What the user sees of a model that errs: an answer of the model, another text as the answer, or an exception, "
     "whose type is given as Python writes it. The number is that of requests to the model. “+ 1 refused” is a request "
@@ -48,10 +56,16 @@ def error_tables(found: Sequence[FrameworkFidelity], suffix: str) -> list[Table]
         for finding in one.errors or ()
         if finding.case == case and finding.text and finding.seen != "answer"
     ]
+    calls = [row for row in _rows(found, _calls_cell) if row.label in NO_CALLS]
     return [
+        Table(f"Calls made of what is none{suffix}", columns, calls),
         Table(f"What the model is told of its call{suffix}", columns, told),
         Table.of(f"Texts of exceptions and answers{suffix}", ("", "framework", "text"), texts),
     ]
+
+
+def _calls_cell(finding: ErrorFinding) -> str:
+    return f"{finding.calls} made" if finding.calls else "none"
 
 
 def _rows(found: Sequence[FrameworkFidelity], cell: Callable[[ErrorFinding], str]) -> Iterator[TableRow]:

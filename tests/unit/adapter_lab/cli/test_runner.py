@@ -52,3 +52,18 @@ def test_failures_without_a_known_cause_and_other_outcomes_are_told_apart(capsys
     )
     assert [paragraph.split()[1] for paragraph in told[:-1]] == ["four", "one", "two", "three"]
     assert not any("The same" in paragraph for paragraph in told)
+
+
+def test_a_long_failure_keeps_its_beginning_and_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [f"line {number}" for number in range(100)]
+    block, _ = shown(capsys, {"check": "one", "message": "\n".join([*lines, "why: so", "hint: do"])})
+    assert len(block.splitlines()) <= 20
+    assert block.splitlines()[1:3] == ["    line 0", "    line 1"]
+    assert block.splitlines()[-2:] == ["    why: so", "    hint: do"]
+
+
+def test_of_many_failures_the_first_are_shown_and_the_rest_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    *blocks, rest, _ = shown(capsys, *({"check": f"check{number}", "message": "m"} for number in range(30)))
+    assert [block.splitlines()[0] for block in blocks] == [f"✗ check{number} (must): failed" for number in range(3)]
+    assert rest.startswith("27 more failed")
+    assert rest.endswith("and 15 more")

@@ -1,0 +1,211 @@
+"""Patience: a slow model and a slow tool are waited for, however long a trial is and however much it says."""
+
+from __future__ import annotations
+
+import asyncio
+
+from trialbed.tools import TOOL_TIMEOUT
+from trialbed_adapter_lab.checks._conversations import (
+    DETAILS,
+    EVERYTHING,
+    asks_echo,
+    converse,
+    converse_on_everything,
+    echoes,
+)
+from trialbed_adapter_lab.checks._expectations import (
+    expect,
+    expect_answer,
+    expect_calls,
+    expect_equal,
+    expect_requests,
+)
+from trialbed_adapter_lab.checks._samples import long_text
+from trialbed_adapter_lab.conformance import may, must, should
+from trialbed_adapter_lab.errors import CheckFailed
+from trialbed_adapter_lab.harness import (
+    ApiReply,
+    Barrier,
+    Harness,
+    Latch,
+    ObservedCall,
+    PreparedTrial,
+    ScriptedTool,
+    TrialRecord,
+    errs,
+    tool,
+)
+from trialbed_scripted import Turn, ask, call, say
+
+SLOW = 1000.0
+"""Seconds that a slow model takes: more than the default of any client, of which the longest have ten minutes."""
+
+LONG = 10 * SLOW
+"""Seconds that a trial with a slow model has."""
+
+MANY_TURNS = 300.0
+"""Seconds that a trial of many turns has, on a machine that has much else to do."""
+
+TURNS = 120
+"""Turns of the longest trial, more than any default of a framework."""
+
+
+@must(
+    reason="Models that think, and endpoints under load, take minutes; the trial's own limit decides when it is over.",
+    hint="Give the client limits.request_timeout, and the framework no limit of its own.",
+)
+async def slow_model(harness: Harness) -> None:
+    """A model that takes a quarter of an hour, at once and after a call, is waited for, and asked once."""
+    for turns in ((), (asks_echo("x"),)):
+        latch = Latch()
+        trial = harness.prepare(*turns, latch.reply(say("done")), timeout=LONG)
+        record = await _outlast(harness, trial, latch, SLOW)
+        expect_answer(record, "done")
+        expect_requests(record, len(turns) + 1)
+
+
+@must(
+    reason="A slow Api has not failed; Trialbed itself gives up on one after a minute, for all frameworks alike.",
+    hint="Set no limit on tools, or one above a minute.",
+)
+async def slow_tool_beside_quick_ones(harness: Harness) -> None:
+    """One of three calls takes most of a minute: it is made once, and the model gets its result beside the others'."""
+    latch = Latch()
+    tools = [tool(), tool("Slow_text", latch.tool())]
+    turn = ask(call("Echo_text", {"text": "a"}), call("Slow_text", {"text": "b"}), call("Echo_text", {"text": "c"}))
+    record = await _outlast(harness, harness.prepare(turn, "done", tools=tools, timeout=LONG), latch, TOOL_TIMEOUT - 5)
+    expect_answer(record, "done")
+    _, second = expect_requests(record, 2)
+    told = "".join(text for _, text in second.results)
+    missing = [word for word in "abc" if f'"{word}"' not in told]
+    expect(not missing, "the results of all three calls", told)
+    expect(len(record.calls) == 3, "three calls, each made once", f"{len(record.calls)}")
+
+
+@must(
+    reason="An Api that never answers costs a call, and not the trial.",
+    hint="tool.ainvoke() returns a text after a minute; pass it on like any other result.",
+)
+async def tool_that_takes_too_long(harness: Harness) -> None:
+    """A tool that is slower than its own limit is answered with an error, and the run continues."""
+    latch = Latch()
+    if not harness.is_async:
+        return  # The tools of an adapter in a thread have a clock that cannot be put forward.
+    trial = harness.prepare(asks_echo("slow"), "done", tools=[tool(behave=latch.tool())], timeout=LONG)
+    record = await _outlast(harness, trial, latch, TOOL_TIMEOUT + 5, opens=False)
+    expect_answer(record, "done")
+    _, second = expect_requests(record, 2)
+    expect([text[:6] for _, text in second.results] == ["Error:"], "one result that is an error", second.results)
+    expect(len(record.calls) == 1, "one call of the Api", f"{len(record.calls)}")
+
+
+@may(
+    reason="Calls that wait for each other take as long as all of them together.",
+    hint="Look for a bound on the number of threads or tasks of tools.",
+)
+async def twenty_calls_overlap(harness: Harness) -> None:
+    """Twenty calls of one turn run at the same time."""
+    barrier = Barrier(20, timeout=1.0)
+    words = [str(number) for number in range(20)]
+    await converse(harness, asks_echo(*words), calls=echoes(*words), tools=[tool(behave=barrier.tool())])
+    expect(barrier.all_arrived, "twenty calls under way at once", "some began only after others had ended")
+
+
+@must(
+    reason="Long tasks take many turns; a limit of the framework's own would end them early, or change them.",
+    hint="Look for limits on iterations, guards against loops, memories and summaries, and switch them off.",
+)
+async def very_long_trial(harness: Harness) -> None:
+    """120 turns with a call each, ten of them the same and some failing, with words beside some, are all taken."""
+    turns = [_turn(number) for number in range(TURNS)]
+    record = await harness.run(*turns, "done", tools=_tools(), max_steps=TURNS + 10, timeout=MANY_TURNS)
+    expect_answer(record)
+    expect_requests(record, TURNS + 1)
+    expect(len(record.calls) == TURNS, f"{TURNS} calls", f"{len(record.calls)}")
+
+
+@should(
+    reason="Twelve or forty turns are more usual than a hundred, and limits of frameworks lie between them.",
+    hint="Look for limits on iterations, and for memories that keep the last messages only.",
+)
+async def long_trials(harness: Harness) -> None:
+    """Trials of 12 and of 40 turns, up to the last one that is allowed, end with the model's answer."""
+    for turns in (12, 40):
+        record = await harness.run(
+            *map(_turn, range(turns)), "done", tools=_tools(), max_steps=turns + 1, timeout=MANY_TURNS
+        )
+        expect_answer(record)
+        expect_requests(record, turns + 1)
+
+
+@must(
+    reason="Real Apis return long results, and a conversation holds many of them.",
+    hint="Look for a limit on the length of the conversation, and for summaries of what is older.",
+)
+async def large_results_in_sum(harness: Harness) -> None:
+    """Five results of 50,000 characters each are all in the last request."""
+    texts = [long_text(50_000, f"part{number}") for number in range(5)]
+
+    async def part(made: ObservedCall) -> ApiReply:
+        return ApiReply(texts[made.number])
+
+    turns = [asks_echo(str(number)) for number in range(5)]
+    record = await converse(harness, *turns, requests=6, tools=[tool(behave=part)])
+    lengths = [len(text) for _, text in record.requests[-1].results]
+    expect_equal("characters of the results in the last request", lengths, [len(text) for text in texts])
+
+
+@must(
+    reason="The same call may have another result later; the model decides when to stop.",
+    hint="Look for a guard against loops, which refuses or drops calls that look alike.",
+)
+async def equal_calls_again_and_again(harness: Harness) -> None:
+    """The same call in twelve turns, alone and four times in one turn, is made each time."""
+    same = call("Echo_text", {"text": "again"})
+    record = await harness.run(*[ask(same)] * 8, ask(*[same] * 4), "done", max_steps=12)
+    expect_answer(record)
+    expect_calls(record, *echoes(*["again"] * 12))
+
+
+@should(
+    reason="Errors, repetition and the last request are where frameworks change a request.",
+    hint="Look for what the framework does after an error, after equal results and before its limit.",
+)
+async def trial_with_everything(harness: Harness) -> None:
+    """A trial with odd texts, errors, equal results and details of usage, up to its last request, is as usual."""
+    record = await converse_on_everything(harness)
+    expect_answer(record)
+    expect_requests(record, EVERYTHING)
+
+
+async def _outlast(
+    harness: Harness, trial: PreparedTrial, latch: Latch, seconds: float, *, opens: bool = True
+) -> TrialRecord:
+    """Run a trial whose latch opens only after this much time has passed, or not at all."""
+    running = asyncio.create_task(trial.run())
+    reached = asyncio.create_task(latch.reached.wait(10.0))
+    try:
+        await asyncio.wait({running, reached}, return_when=asyncio.FIRST_COMPLETED)
+        if not latch.reached.is_set():
+            expect_answer(await running)
+            raise CheckFailed("expected a request that is held back; seen: the trial ended without it")
+        await harness.pass_time(seconds)
+        if opens:
+            latch.open()
+        return await running
+    finally:
+        reached.cancel()
+        running.cancel()
+        latch.open()
+
+
+def _turn(number: int) -> Turn:
+    """Return a turn of a long trial: most calls are new, ten are the same, every seventh fails."""
+    same = 30 <= number < 40
+    name = "Failing_text" if number % 7 == 3 else "Echo_text"
+    made = call("Echo_text" if same else name, {"text": "again" if same else f"call {number}"})
+    return ask(made, text=f"Step {number}." if number % 5 == 0 else None, usage=DETAILS)
+
+
+def _tools() -> list[ScriptedTool]:
+    return [tool(), tool("Failing_text", errs("no parrot here"))]

@@ -1,0 +1,96 @@
+"""``bench adapter check --fuzz``: conversations are drawn here, and played where the adapter is installed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from trialbed.cli.stored import print_json
+from trialbed.errors import NothingMeasured
+from trialbed.worker import WORKER_MARK, worker_environment
+from trialbed_adapter_lab.fuzz import Conversation, search
+
+if TYPE_CHECKING:
+    from trialbed.records import Environment
+    from trialbed_adapter_lab.fuzz import Breach
+
+SHOWN = 600
+"""Characters of a breach that are shown; the test that is printed shows the rest."""
+
+
+def fuzz(framework: str, environment: Environment | None, seconds: float, *, binds: bool, as_json: bool) -> int:
+    """Play drawn conversations for this time, and print the shortest that breaks something as a test.
+
+    Args:
+        binds: whether a breach is a failure of the profile.
+
+    Raises:
+        NothingMeasured: the adapter's process cannot play them.
+        UsageError: hypothesis is not installed.
+    """
+    with _player(framework, environment) as player:
+        agent = player.read()
+        breach, played = search(player.play, seconds)
+    if as_json:
+        print_json(_describe(agent, breach, played))
+    elif breach is None:
+        click.echo(f"{framework}: {played} conversations played, none breaks an invariant")
+    else:
+        click.echo(f"{breach.invariant or 'reference'}: {breach.told[:SHOWN]}\n")
+        click.echo(f"Found after {breach.played} of {played} conversations. As a test:\n")
+        click.echo(breach.conversation.as_test(agent, breach.invariant))
+    if breach is not None and not as_json and not binds:
+        click.echo("The profile leaves this to its framework: a finding, and no failure.")
+    return 1 if breach is not None and binds else 0
+
+
+def _describe(agent: str, breach: Breach | None, played: int) -> dict[str, object]:
+    if breach is None:
+        return {"played": played, "breach": None}
+    test = breach.conversation.as_test(agent, breach.invariant)
+    return {"played": played, "breach": {"invariant": breach.invariant, "told": breach.told, "test": test}}
+
+
+class _Player:
+    """A process that plays a conversation for each line that it gets."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def play(self, conversation: Conversation) -> tuple[str, str]:
+        """Play a conversation; return the broken invariant and the breach, both empty if there is none."""
+        assert self._process.stdin is not None  # noqa: S101 - it is a pipe
+        self._process.stdin.write(conversation.model_dump_json() + "\n")
+        self._process.stdin.flush()
+        invariant, told = json.loads(self.read())
+        return str(invariant), str(told)
+
+    def read(self) -> str:
+        """Return the next line that the process answers; what a framework prints goes elsewhere."""
+        assert self._process.stdout is not None  # noqa: S101 - it is a pipe
+        line = self._process.stdout.readline()
+        if not line:
+            raise NothingMeasured(f"the adapter's process ended with {self._process.wait()} while it played")
+        return line.strip()
+
+
+@contextmanager
+def _player(framework: str, environment: Environment | None) -> Iterator[_Player]:
+    python = environment.python if environment else sys.executable
+    command = [python, "-P", "-m", "trialbed_adapter_lab", "--framework", framework, "--play"]
+    variables = worker_environment("conformance", own_packages=environment is not None)
+    variables.pop(WORKER_MARK)
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", env=variables
+    )
+    try:
+        yield _Player(process)
+    finally:
+        process.kill()
+        process.communicate()

@@ -1,0 +1,126 @@
+"""Play conversations with an adapter and with the reference loop, and say what is wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from trialbed.contracts import BaseAgent
+from trialbed_adapter_lab.fuzz._conversation import TOOLS, Conversation, DrawnTurn
+from trialbed_adapter_lab.harness import (
+    INVARIANTS,
+    ApiReply,
+    Harness,
+    ObservedCall,
+    ObservedRequest,
+    PassingLoop,
+    ScriptedTool,
+    TrialRecord,
+    errs,
+    returns,
+    tool,
+)
+from trialbed_scripted import Line, Turn, ask, call
+
+SLOW = 20.0
+"""Seconds that ``Slow_text`` takes."""
+
+
+async def play(harness: Harness, conversation: Conversation, expected: TrialRecord | None = None) -> tuple[str, str]:
+    """Play a conversation; return the invariant that it breaks and the breach in words, both empty if there is none.
+
+    Args:
+        expected: the same trial of the reference loop, which the trial is compared with.
+    """
+    record = await _run(harness, conversation)
+    for invariant in INVARIANTS:
+        breach = next(invariant(record), "")
+        if breach:
+            return invariant.__name__, breach
+    return "", "" if expected is None else _compare(record, expected)
+
+
+def play_lines(agent: type[BaseAgent], lines: Iterable[str]) -> Iterator[str]:
+    """Play conversations that come as lines of JSON, and yield for each what is wrong, as a line of JSON."""
+    from trialbed_plugins.frameworks.reference import ReferenceAgent
+
+    with (
+        asyncio.Runner(loop_factory=PassingLoop) as runner,
+        Harness(agent) as harness,
+        Harness(ReferenceAgent) as reference,
+    ):
+        for line in lines:
+            conversation = Conversation.model_validate_json(line)
+            expected = runner.run(_run(reference, conversation))
+            try:
+                found = runner.run(play(harness, conversation, expected))
+            except Exception as error:  # noqa: BLE001 - a trial that does not end is a breach, too
+                found = "", f"{type(error).__name__}: {error}"
+            harness.clear()
+            reference.clear()
+            yield json.dumps(found)
+
+
+async def _run(harness: Harness, conversation: Conversation) -> TrialRecord:
+    loop = asyncio.get_running_loop()
+    script = [_line(turn, loop) for turn in conversation.turns]
+    settings: Any = conversation.settings
+    return await harness.run(
+        *script,
+        conversation.answer,
+        tools=_tools(conversation, loop),
+        max_steps=conversation.max_steps,
+        timeout=100_000.0,
+        **settings,
+    )
+
+
+def _tools(conversation: Conversation, loop: asyncio.AbstractEventLoop) -> list[ScriptedTool]:
+    async def slow(made: ObservedCall) -> ApiReply:
+        await _let_pass(loop, SLOW)
+        return ApiReply(made.arguments)
+
+    behaviours = (None, errs("it failed"), returns(conversation.result), slow)
+    named = {made.name for turn in conversation.turns for made in turn.calls}
+    return [
+        tool(name) if behave is None else tool(name, behave)
+        for name, behave in zip(TOOLS, behaviours, strict=True)
+        if name in named or name == TOOLS[0]
+    ]
+
+
+def _line(turn: DrawnTurn, loop: asyncio.AbstractEventLoop) -> Line:
+    calls = (call(made.name, made.arguments, made.id) for made in turn.calls)
+    said = ask(*calls, text=turn.text, usage=turn.usage, finish_reason=turn.finish_reason)
+
+    async def late(_: ObservedRequest) -> Turn:
+        await _let_pass(loop, turn.delay)
+        return said
+
+    return late if turn.delay else said
+
+
+async def _let_pass(loop: asyncio.AbstractEventLoop, seconds: float) -> None:
+    """Let time pass on the adapter's loop, from the server's."""
+    if isinstance(loop, PassingLoop):
+        loop.call_soon_threadsafe(loop.pass_time, seconds)
+        await asyncio.sleep(0.01)
+
+
+def _compare(record: TrialRecord, expected: TrialRecord) -> str:
+    """Return what differs from the reference loop's trial; empty if nothing does."""
+    if record.failure is not None and expected.failure is None:
+        return f"the trial fails, and that of the reference loop does not: {record.failure.message}"
+    seen, wanted = len(record.requests), len(expected.requests)
+    if seen != wanted:
+        return f"the model is asked {seen} times, and by the reference loop {wanted} times"
+    made, right = (sorted(map(_written, one.calls)) for one in (record, expected))
+    if made != right:
+        return f"the calls are {made}, and those of the reference loop {right}"
+    return ""
+
+
+def _written(made: ObservedCall) -> str:
+    return json.dumps([made.tool, made.arguments], sort_keys=True, ensure_ascii=False)

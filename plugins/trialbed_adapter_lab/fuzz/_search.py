@@ -1,0 +1,145 @@
+"""Draw conversations with hypothesis until one shows a breach, and shrink it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from trialbed.errors import UsageError
+from trialbed_adapter_lab.fuzz._conversation import TOOLS, Conversation, DrawnCall, DrawnTurn
+
+Play = Callable[[Conversation], tuple[str, str]]
+"""Plays a conversation; returns the broken invariant and the breach in words, both empty if there is none."""
+
+EXAMPLES = 100_000
+"""More conversations than the time allows."""
+
+DETAILS = {
+    "prompt_tokens": 40,
+    "completion_tokens": 20,
+    "total_tokens": 60,
+    "prompt_tokens_details": {"cached_tokens": 32},
+    "completion_tokens_details": {"reasoning_tokens": 16},
+}
+WRITTEN = (
+    *('{"text": "x"}', "{}", "", '{"text": 1.0, "n": null}', '"{\\"text\\": \\"x\\"}"', "{'text': 'x'}", "[1]"),
+    *('{"text": "x",}', '{"text": "x', "null", '```json\n{"text": "x"}\n```', '{"text": "x"} {"text": "y"}'),
+)
+NAMES = (*TOOLS, "echo_text", "Echo_txt", "functions.Echo_text", "Nobody")
+PIECES = ("", " ", "\n", "\r\n", "a", "e\u0301", "é", "{x}", "%s", "🦜", "&amp;", "True", "1.0", "\u200b", "Error: ")
+
+
+@dataclass(frozen=True)
+class Breach:
+    """The shortest conversation that was found to break something.
+
+    Attributes:
+        invariant: its name; empty where the reference loop does otherwise.
+        told: the breach in words.
+        played: the conversations that were played.
+    """
+
+    conversation: Conversation
+    invariant: str
+    told: str
+    played: int
+
+
+def search(play: Play, seconds: float, *, seed: int | None = None) -> tuple[Breach | None, int]:
+    """Draw and play conversations for this time; return the shortest breach, if any, and how many were played.
+
+    Half of the time at most goes into making a breach shorter.
+
+    Raises:
+        UsageError: hypothesis is not installed.
+    """
+    try:
+        from hypothesis import HealthCheck, Phase, given, settings
+        from hypothesis import seed as seeded
+        from hypothesis.errors import HypothesisException
+    except ImportError:
+        raise UsageError("--fuzz draws conversations with hypothesis: pip install hypothesis") from None
+
+    deadline, best, played = time.monotonic() + seconds, [], 0
+
+    @settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        database=None,
+        derandomize=False,
+        report_multiple_bugs=False,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(conversations())
+    def look(conversation: Conversation) -> None:
+        nonlocal played
+        if time.monotonic() > deadline:
+            raise _TimeIsOver
+        played += 1
+        invariant, told = play(conversation)
+        if told:
+            best.append(Breach(conversation, invariant, told, played))
+            raise _Broken(invariant)
+
+    with suppress(_TimeIsOver, _Broken, HypothesisException):
+        (look if seed is None else seeded(seed)(look))()
+    return min(best, key=_length, default=None), played
+
+
+def conversations() -> Any:
+    """Return the strategy of conversations."""
+    from hypothesis import strategies as st
+
+    texts = st.one_of(
+        st.lists(st.sampled_from(PIECES), max_size=6).map("".join),
+        st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20),
+        st.integers(1, 12).map(lambda size: "long " * 5000 * size),
+    )
+    arguments = st.one_of(
+        st.sampled_from(WRITTEN), texts.map(lambda text: json.dumps({"text": text}, ensure_ascii=False))
+    )
+    calls = st.builds(DrawnCall, name=st.sampled_from(NAMES), arguments=arguments)
+    turns = st.builds(
+        DrawnTurn,
+        calls=st.lists(calls, min_size=1, max_size=4).map(tuple),
+        text=st.none() | texts.filter(bool),
+        usage=st.sampled_from([{"prompt_tokens": 5, "completion_tokens": 1, "total_tokens": 6}, DETAILS]),
+        finish_reason=st.sampled_from(["", "stop", "length"]),
+        delay=st.sampled_from([0.0, 0.0, 0.0, 700.0]),
+    )
+    repeated = st.builds(lambda turn, times: [turn] * times, turns, st.integers(5, 40))
+    settings = st.fixed_dictionaries(
+        {},
+        optional={
+            "temperature": st.sampled_from([0.0, 0.35, 1.7]),
+            "seed": st.integers(0, 2**31 - 1),
+            "max_tokens": st.integers(1, 5000),
+            "query": texts.map(lambda text: f"Query {text}."),
+            "system_prompt": texts.map(lambda text: f"Prompt {text}."),
+        },
+    )
+    return st.builds(
+        Conversation,
+        turns=st.one_of(st.lists(turns, max_size=6), repeated).map(tuple),
+        answer=texts.map(lambda text: f"Answer {text}."),
+        result=texts,
+        spare=st.integers(0, 2),
+        settings=settings,
+    )
+
+
+class _TimeIsOver(BaseException):
+    """The time to search is over. Not an exception that hypothesis takes for a breach."""
+
+
+class _Broken(AssertionError):
+    """A conversation broke an invariant."""
+
+
+def _length(breach: Breach) -> tuple[int, int]:
+    return len(breach.conversation.turns), len(breach.conversation.model_dump_json())

@@ -1,0 +1,11 @@
+"""Adapters that do harm in one place each: they measure how much the conformance kit sees.
+
+They were written from what agent frameworks do, before the checks were read.
+"""
+
+from support.mutants import answers, calls, messages, outside, settings
+from support.mutants._mutant import MUTANTS, Mutant
+
+__all__ = ["MUTANTS", "THEMES", "Mutant"]
+
+THEMES = (messages, settings, calls, answers, outside)

@@ -1,0 +1,78 @@
+"""The mutation score: how many mutants the kit reports, and of how many it names the cause first."""
+
+from __future__ import annotations
+
+import gc
+import os
+import time
+import warnings
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+from unittest.mock import patch
+
+from support.defects import Defective
+
+from trialbed_adapter_lab import CHECKS, check_adapter
+
+SHORT = 0.3
+"""Seconds in which what a defect keeps from happening is waited for."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the kit says of one mutant.
+
+    Attributes:
+        failed: the checks that fail, in the order of the report.
+        found: those that report a finding.
+        seconds: of the processor.
+    """
+
+    name: str
+    failed: tuple[str, ...]
+    found: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def first(self) -> str:
+        """The check that heads the report; empty where it reports nothing."""
+        return next(iter((*self.failed, *self.found)), "")
+
+
+@contextmanager
+def hurried() -> Iterator[None]:
+    """Wait less for what a defect keeps from happening."""
+    kit = "trialbed_adapter_lab"
+    with (
+        patch(f"{kit}.checks.limits.PROMPT", SHORT),
+        patch(f"{kit}.checks.hygiene.HELD_BACK", SHORT),
+        patch(f"{kit}.checks.isolation.GATHERING", SHORT),
+        patch(f"{kit}.harness.wait_until.__defaults__", (SHORT,)),
+        patch(f"{kit}.harness.Barrier.__init__.__defaults__", (SHORT,)),
+    ):
+        yield
+
+
+def judge(mutant: type[Defective]) -> Verdict:
+    """Run the whole kit on a mutant."""
+    begun = time.process_time()
+    before = dict(os.environ)
+    with warnings.catch_warnings(), hurried():
+        warnings.simplefilter("ignore")
+        report = check_adapter(mutant, CHECKS, profile="controlled")
+        for name in set(os.environ) - set(before):
+            del os.environ[name]
+        mutant.forget()
+        gc.collect()
+    failed = [finding.check for group in report.by_cause("failed", "error") for finding in group]
+    found = [finding.check for group in report.by_cause("finding") for finding in group]
+    return Verdict(mutant.__name__, tuple(failed), tuple(found), round(time.process_time() - begun, 2))
+
+
+def judge_all(mutants: Iterable[type[Defective]], jobs: int = 2) -> list[Verdict]:
+    """Run the kit on many, in processes that are forked from this one."""
+    with ProcessPoolExecutor(jobs, mp_context=get_context("fork")) as pool:
+        return list(pool.map(judge, mutants))
