@@ -21,7 +21,7 @@ from parts._python import (
     wire_names,
 )
 from parts._records import record_fields
-from parts._runs import checks, document_keys, drivers, error_tree, failure_kinds, policies
+from parts._runs import checks, document_keys, drivers, error_tree, failure_kinds, mutation_score, policies
 from parts._scores import scores
 from parts._vendors import (
     call_reasons,
@@ -47,6 +47,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "dialect-names": dialect_names,
     "wire-names": wire_names,
     "checks": checks,
+    "mutation-score": mutation_score,
     "commands": commands,
     "contracts": contract_classes,
     "conversation-formats": conversation_formats,

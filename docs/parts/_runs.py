@@ -16,6 +16,7 @@ from trialbed import errors
 from trialbed.drivers import GROUPS
 from trialbed.records import FailureKind
 from trialbed.report import document_schema
+from trialbed_adapter_lab.breadth import tried_defects
 from trialbed_adapter_lab.checks import THEMES, checks_of
 from trialbed_scripted import POLICIES
 
@@ -69,6 +70,26 @@ def document_keys() -> str:
 def checks() -> str:
     """Every check of the conformance kit, by theme: name, level, whom it binds, what it looks at, why, and a hint."""
     return "\n\n".join(_theme(theme) for theme in THEMES)
+
+
+def mutation_score() -> str:
+    """Every deliberate defect, by what the kit reports of it first, and the shares that it reports and names."""
+    defects = tried_defects()
+    reported, named = ([defect for defect in defects if getattr(defect, name)] for name in ("first", "named"))
+    shares = (
+        f"Of {len(defects)} the kit reports {len(reported)} ({len(reported) / len(defects):.1%}), and names the "
+        f"cause of {len(named)} first ({len(named) / len(defects):.1%})."
+    )
+    rows = [
+        (
+            escaped(defect.cause),
+            f"`{defect.first}`" if defect.first else "**nothing**",
+            "yes" if defect.named else "**no**",
+            str(max(0, len(defect.failed) + len(defect.found) - 1)),
+        )
+        for defect in defects
+    ]
+    return f"{shares}\n\n" + table(("defect", "reported first", "names the cause", "further checks"), rows)
 
 
 def _theme(theme: ModuleType) -> str:

@@ -52,7 +52,12 @@ def tell_texts_apart(expected: str, seen: str) -> str:
     if expected == seen:
         return "both are the same text"
     at = next((i for i, pair in enumerate(zip(expected, seen, strict=False)) if pair[0] != pair[1]), None)
-    at = min(len(expected), len(seen)) if at is None else at
+    if at is None and seen and len(seen) < len(expected):
+        rest = visible(expected[len(seen) :][:NEAR])
+        return f"it ends after {len(seen):,} of {len(expected):,} characters, before {rest}"
+    if at is None and expected and len(seen) > len(expected):
+        return f"it goes on after {len(expected):,} characters with {visible(seen[len(expected) :][:NEAR])}"
+    at = at or 0
     start = max(0, at - NEAR)
     wanted, found = (visible(text[start : at + NEAR]) or "nothing" for text in (expected, seen))
     return (
@@ -61,7 +66,7 @@ def tell_texts_apart(expected: str, seen: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Return a text in quotes, in which what cannot be seen or told apart is written by its number."""
+    """Return a text in quotes, in which each invisible character is written by its number."""
     return json.dumps("".join(map(_visible, text)), ensure_ascii=False).replace("\\\\N{", "\\N{") if text else ""
 
 

@@ -229,7 +229,7 @@ async def requests_can_be_repeated(harness: Harness) -> None:
 )
 async def nothing_else_changes_the_model(harness: Harness) -> None:
     """No request sets tool_choice, parallel_tool_calls, top_p, penalties, stop and the like to other values."""
-    for request in await _requests(harness):
+    for request in await _requests(harness, tools=[tool(), *(tool(f"Other_{n}") for n in range(5))]):
         changed = {
             name: value
             for name, value in request.body.items()

@@ -82,14 +82,14 @@ EVERYWHERE = tuple(
             "turns_are_added_as_they_were",
             adds_its_turns,
             "What a request adds to the one before it is the model's message, as it was said, and its calls' results.",
-            "A model continues from what it is told to have said, and from every result that it asked for.",
+            "A model continues from its own words, and from every result that it asked for.",
             "Send the model's own message back, and one tool message for each of its calls, and nothing else.",
         ),
         (
             "results_go_back_whole",
             passes_results_on,
             "The result of each call is in the next request, to the character.",
-            "The model works with what a tool returns.",
+            "The model works with the results of its calls.",
             "Look for limits on the length of results, for cleaning of texts, and for calls that are not waited for.",
         ),
         (
@@ -97,7 +97,7 @@ EVERYWHERE = tuple(
             makes_the_calls_asked_for,
             "Every call that reaches an Api is one that the model asked for, with its arguments, and is made once.",
             "Scores compare the calls that reached the Apis with those that were right.",
-            "Look for retries of tools, for cleaning of arguments, and for repair of what the model wrote.",
+            "Look for retries of tools, for cleaning of arguments, and for repair of them.",
         ),
         (
             "answers_are_the_last_text",
@@ -130,7 +130,7 @@ EVERYWHERE = tuple(
         (
             "responses_are_claimed_whole",
             claims_its_responses,
-            "The responses that are claimed are what the Apis returned, to the character.",
+            "The claimed responses are those that the Apis returned, to the character.",
             "Results and answers are read together.",
             "Read responses from the framework's messages, not from its logs or events, which may shorten them.",
         ),

@@ -1,4 +1,4 @@
-"""Mistakes: what real models usually get wrong is told to them, and not guessed at."""
+"""Mistakes: the usual ones of real models go back to them, and are not guessed at."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ async def mistaken_arguments_are_no_call(harness: Harness) -> None:
 
 
 @must(
-    reason="These are the commonest mistakes of real models after broken JSON, and models correct them when told.",
-    hint="Answer with a tool message that says what is wrong; some frameworks raise, or end the run silently.",
+    reason="These are the commonest mistakes of real models after broken JSON, and models correct them when asked to.",
+    hint="Answer with a tool message that names the mistake; some frameworks raise, or end the run silently.",
 )
 async def mistaken_arguments_go_back(harness: Harness) -> None:
-    """After each such call the model is told, and its next call is made."""
+    """After each such call the model gets a result, and its next call is made."""
     for what, text in WRITTEN.items():
         record = await harness.run(ask(call("Echo_text", text)), asks_echo("right"), "done")
         expect(record.answer is not None, f"an answer after arguments {what}", str(record.failure)[:300])
@@ -114,7 +114,7 @@ async def written_calls_are_the_answer(harness: Harness) -> None:
 
 
 @must(
-    reason="Many models say what they do while they do it, and some think aloud before a call.",
+    reason="Many models describe each step while they take it, and some think aloud before a call.",
     hint="Look at tool_calls first; a text beside them is no answer.",
 )
 async def calls_beside_text_are_made(harness: Harness) -> None:

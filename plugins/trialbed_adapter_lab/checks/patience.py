@@ -116,7 +116,7 @@ async def twenty_calls_overlap(harness: Harness) -> None:
     hint="Look for limits on iterations, guards against loops, memories and summaries, and switch them off.",
 )
 async def very_long_trial(harness: Harness) -> None:
-    """120 turns with a call each, ten of them the same and some failing, with words beside some, are all taken."""
+    """Turns with a call each, ten the same, some failing, with words beside some, are all taken: 120 of them."""
     turns = [_turn(number) for number in range(TURNS)]
     record = await harness.run(*turns, "done", tools=_tools(), max_steps=TURNS + 10, timeout=MANY_TURNS)
     expect_answer(record)
@@ -140,7 +140,7 @@ async def long_trials(harness: Harness) -> None:
 
 @must(
     reason="Real Apis return long results, and a conversation holds many of them.",
-    hint="Look for a limit on the length of the conversation, and for summaries of what is older.",
+    hint="Look for a limit on the length of the conversation, and for summaries of its older part.",
 )
 async def large_results_in_sum(harness: Harness) -> None:
     """Five results of 50,000 characters each are all in the last request."""
@@ -169,7 +169,7 @@ async def equal_calls_again_and_again(harness: Harness) -> None:
 
 @should(
     reason="Errors, repetition and the last request are where frameworks change a request.",
-    hint="Look for what the framework does after an error, after equal results and before its limit.",
+    hint="Look at its steps after an error, after equal results and before its limit.",
 )
 async def trial_with_everything(harness: Harness) -> None:
     """A trial with odd texts, errors, equal results and details of usage, up to its last request, is as usual."""

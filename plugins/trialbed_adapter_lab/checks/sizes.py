@@ -30,7 +30,7 @@ MANY_TIMEOUT = 120.0
 
 
 @should(
-    reason="The model works with what a tool returns.",
+    reason="The model works with the results of its calls.",
     hint="Put the text that tool.ainvoke() returns into the tool message, without encoding, quoting or trimming it.",
 )
 async def unicode_result(harness: Harness) -> None:

@@ -42,7 +42,7 @@ def fuzz(framework: str, environment: Environment | None, seconds: float, *, bin
     elif breach is None:
         click.echo(f"{framework}: {played} conversations played, none breaks an invariant")
     else:
-        click.echo(f"{breach.invariant or 'reference'}: {breach.told[:SHOWN]}\n")
+        click.echo(f"{breach.invariant or 'reference'}: {breach.words[:SHOWN]}\n")
         click.echo(f"Found after {breach.played} of {played} conversations. As a test:\n")
         click.echo(breach.conversation.as_test(agent, breach.invariant))
     if breach is not None and not as_json and not binds:
@@ -54,7 +54,7 @@ def _describe(agent: str, breach: Breach | None, played: int) -> dict[str, objec
     if breach is None:
         return {"played": played, "breach": None}
     test = breach.conversation.as_test(agent, breach.invariant)
-    return {"played": played, "breach": {"invariant": breach.invariant, "told": breach.told, "test": test}}
+    return {"played": played, "breach": {"invariant": breach.invariant, "words": breach.words, "test": test}}
 
 
 class _Player:
@@ -68,11 +68,11 @@ class _Player:
         assert self._process.stdin is not None  # noqa: S101 - it is a pipe
         self._process.stdin.write(conversation.model_dump_json() + "\n")
         self._process.stdin.flush()
-        invariant, told = json.loads(self.read())
-        return str(invariant), str(told)
+        invariant, words = json.loads(self.read())
+        return str(invariant), str(words)
 
     def read(self) -> str:
-        """Return the next line that the process answers; what a framework prints goes elsewhere."""
+        """Return the next line that the process answers; the output of a framework goes elsewhere."""
         assert self._process.stdout is not None  # noqa: S101 - it is a pipe
         line = self._process.stdout.readline()
         if not line:

@@ -38,7 +38,7 @@ class DrawnTurn(Record):
 
 
 class Conversation(Record):
-    """A model's turns, its answer, and what a trial is given.
+    """A model's turns and its answer, with the conditions of a trial.
 
     Attributes:
         turns: those with calls.

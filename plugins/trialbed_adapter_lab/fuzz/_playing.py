@@ -1,4 +1,4 @@
-"""Play conversations with an adapter and with the reference loop, and say what is wrong."""
+"""Play conversations with an adapter and with the reference loop, and name the breach."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def play(harness: Harness, conversation: Conversation, expected: TrialReco
 
 
 def play_lines(agent: type[BaseAgent], lines: Iterable[str]) -> Iterator[str]:
-    """Play conversations that come as lines of JSON, and yield for each what is wrong, as a line of JSON."""
+    """Play conversations that come as lines of JSON, and yield the breach of each, as a line of JSON."""
     from trialbed_plugins.frameworks.reference import ReferenceAgent
 
     with (
@@ -110,7 +110,7 @@ async def _let_pass(loop: asyncio.AbstractEventLoop, seconds: float) -> None:
 
 
 def _compare(record: TrialRecord, expected: TrialRecord) -> str:
-    """Return what differs from the reference loop's trial; empty if nothing does."""
+    """Return the difference from the reference loop's trial; empty if there is none."""
     if record.failure is not None and expected.failure is None:
         return f"the trial fails, and that of the reference loop does not: {record.failure.message}"
     seen, wanted = len(record.requests), len(expected.requests)

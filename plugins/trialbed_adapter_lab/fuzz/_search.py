@@ -39,13 +39,13 @@ class Breach:
 
     Attributes:
         invariant: its name; empty where the reference loop does otherwise.
-        told: the breach in words.
+        words: the breach in words.
         played: the conversations that were played.
     """
 
     conversation: Conversation
     invariant: str
-    told: str
+    words: str
     played: int
 
 
@@ -81,9 +81,9 @@ def search(play: Play, seconds: float, *, seed: int | None = None) -> tuple[Brea
         if time.monotonic() > deadline:
             raise _TimeIsOver
         played += 1
-        invariant, told = play(conversation)
-        if told:
-            best.append(Breach(conversation, invariant, told, played))
+        invariant, words = play(conversation)
+        if words:
+            best.append(Breach(conversation, invariant, words, played))
             raise _Broken(invariant)
 
     with suppress(_TimeIsOver, _Broken, HypothesisException):
@@ -112,7 +112,7 @@ def conversations() -> Any:
         finish_reason=st.sampled_from(["", "stop", "length"]),
         delay=st.sampled_from([0.0, 0.0, 0.0, 700.0]),
     )
-    repeated = st.builds(lambda turn, times: [turn] * times, turns, st.integers(5, 40))
+    repeated = st.builds(lambda turn, times: [turn] * times, turns, st.integers(1, 40))
     settings = st.fixed_dictionaries(
         {},
         optional={

@@ -13,7 +13,7 @@ class PassingLoop(asyncio.SelectorEventLoop):
         super().__init__()
 
     def time(self) -> float:
-        """Return the loop's own time in seconds: the system's, and what was let pass."""
+        """Return the loop's own time in seconds: the system's, and all that was let pass."""
         return super().time() + self._passed
 
     def pass_time(self, seconds: float) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from trialbed.records import Usage
 from trialbed.wire import ModelMessage
 from trialbed_adapter_lab.differences import tell_texts_apart
-from trialbed_adapter_lab.harness._records import ObservedRequest, TrialRecord
+from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest, TrialRecord
 from trialbed_scripted import Turn
 
 SHOWN = 200
@@ -68,20 +68,20 @@ def keeps_settings(record: TrialRecord) -> Iterator[str]:
     endpoint = record.spec.endpoint
     first: dict[str, Any] | None = None
     for where, request in _requests(record):
+        for name in ("model", *SETTINGS):
+            wanted, seen = getattr(endpoint, name), _setting(request, name)
+            if wanted is not None and seen != wanted and _has(request, name):
+                yield f"{where} has the {name} {_show(seen)}, not {_show(wanted)}"
         others = {name: value for name, value in request.body.items() if name not in CONVERSATION}
         first = others if first is None else first
         changed = sorted(name for name in first.keys() | others.keys() if first.get(name) != others.get(name))
         if changed:
             told = (f"{name} {_show(others.get(name))}, not {_show(first.get(name))}" for name in changed)
             yield f"{where} has other settings than the first: {'; '.join(told)}"
-        for name in ("model", *SETTINGS):
-            wanted, seen = getattr(endpoint, name), _setting(request, name)
-            if wanted is not None and seen != wanted and _has(request, name):
-                yield f"{where} has the {name} {_show(seen)}, not {_show(wanted)}"
 
 
 def only_grows(record: TrialRecord) -> Iterator[str]:
-    """Every request begins with the messages of the one before it; what happens to the prompt is not told twice."""
+    """Every request begins with the messages of the one before it."""
     before: list[Any] = []
     if next(keeps_prompt(record), ""):
         return
@@ -110,7 +110,7 @@ def adds_its_turns(record: TrialRecord) -> Iterator[str]:
 
 
 def _tell_added(turn: Turn, added: Sequence[ModelMessage]) -> str:
-    """Return what is wrong with the messages that were added after a turn; empty if nothing is."""
+    """Return the fault of the messages that were added after a turn; empty if there is none."""
     own = [message for message in added if message.role == "assistant"]
     sent = [[call.name, _value(call.arguments)] for message in own for call in message.calls]
     said, wanted = "".join(message.text for message in own), turn.text or ""
@@ -134,21 +134,11 @@ def _tell_added(turn: Turn, added: Sequence[ModelMessage]) -> str:
 
 def passes_results_on(record: TrialRecord) -> Iterator[str]:
     """The result of each call that was made is sent to the model in the next request, as the Api gave it."""
-    told: list[str] = []
     for where, request in _requests(record):
-        told = [text for _, text in request.results]
-        ended = [
-            call
-            for call in record.calls
-            if call.reply is not None and (call.ended or request.started) < request.started
-        ]
-        missing = Counter(call.reply for call in ended) - Counter(told)
-        for reply in missing:
-            others = [*(Counter(told) - Counter(call.reply for call in ended))]
-            near = (
-                tell_texts_apart(str(reply), others[0]) if len(others) == 1 else f"{_show(others)}, not {_show(reply)}"
-            )
-            yield f"{where} has not the result that an Api gave: {near}"
+        ended = [call for call in record.calls if (call.ended or request.started) < request.started]
+        lost = _lost(_replies(ended), Counter(text for _, text in request.results))
+        if lost:
+            yield f"{where} has not the result that an Api gave: {lost}"
             return
 
 
@@ -209,27 +199,21 @@ def claims_its_calls(record: TrialRecord) -> Iterator[str]:
 
 
 def claims_its_responses(record: TrialRecord) -> Iterator[str]:
-    """The claimed responses are what the Apis returned."""
+    """The claimed responses are those that the Apis returned."""
     if record.answer is None or not record.calls or any(call.reply is None for call in record.calls):
         return
     turns = [request.said for request in record.requests if request.said is not None]
     if any(len({call.id for call in turn.calls}) < len(turn.calls) for turn in turns):
         return  # Which response is whose cannot be told where ids are equal.
-    claimed = Counter(claim.response for claim in record.answer.calls)
-    missing = Counter(call.reply for call in record.calls) - claimed
-    for reply in missing:
-        others = [*(claimed - Counter(call.reply for call in record.calls))]
-        near = (
-            tell_texts_apart(str(reply), str(others[0])) if len(others) == 1 else f"{_show(others)}, not {_show(reply)}"
-        )
-        yield f"a response is not claimed as it came: {near}"
-        return
+    lost = _lost(_replies(record.calls), Counter(str(claim.response) for claim in record.answer.calls))
+    if lost:
+        yield f"a response is not claimed as it came: {lost}"
 
 
 def claims_its_turns(record: TrialRecord) -> Iterator[str]:
-    """The turns that an answer claims, if any, are the requests that the model answered."""
+    """The turns that a finished answer claims, if any, are the requests that the model answered."""
     made = sum(not request.refused for request in record.requests)
-    if record.answer is not None and record.answer.model_turns not in (None, made):
+    if record.answer is not None and record.answer.finish is not None and record.answer.model_turns not in (None, made):
         yield f"{record.answer.model_turns} turns are claimed, and {made} were taken"
 
 
@@ -309,6 +293,18 @@ def _has(request: ObservedRequest, name: str) -> bool:
 def _message(message: ModelMessage) -> list[Any]:
     calls = [[call.id, call.name, call.arguments] for call in message.calls]
     return [message.role, message.text, calls, message.call_id]
+
+
+def _replies(calls: Iterable[ObservedCall]) -> Counter[str]:
+    return Counter(call.reply for call in calls if call.reply is not None)
+
+
+def _lost(given: Counter[str], seen: Counter[str]) -> str:
+    """Return the first text that was given and is not seen, beside the one in its place; empty if there is none."""
+    lost, others = next(iter(given - seen), None), [*(seen - given)]
+    if lost is None:
+        return ""
+    return tell_texts_apart(lost, others[0]) if len(others) == 1 else f"{_show(others)}, not {_show(lost)}"
 
 
 def _value(arguments: Any) -> Any:

@@ -10,7 +10,12 @@ QUERY = ("prompt_and_query_stay", "unicode_conversation", "long_conversation", "
 ADDED = ("nothing_is_added_between_turns", "turns_are_added_as_they_were", "nothing_is_added_to_the_messages")
 SHORTENED = ("conversation_only_grows", "many_turns", "very_long_trial", "results_follow_their_calls")
 SHORTENED_RESULTS = ("conversation_only_grows", "large_results_in_sum", "results_go_back_whole", "megabyte_result")
-TURNS = ("turns_are_added_as_they_were", "text_beside_calls_is_kept", "thoughts_beside_calls_are_kept")
+TURNS = (
+    "thoughts_in_the_answer_are_kept",
+    "turns_are_added_as_they_were",
+    "text_beside_calls_is_kept",
+    "thoughts_beside_calls_are_kept",
+)
 ORDER = ("parallel_results_match_ids", "results_go_back_whole", "turns_are_added_as_they_were", "claims_are_in_order")
 RESULTS = (
     *("results_go_back_whole", "unicode_result", "json_result_is_not_rewritten", "empty_result", "megabyte_result"),

@@ -45,11 +45,13 @@ def test_each_invariant_of_requests_names_the_request_that_breaks_it() -> None:
     for invariant in (keeps_prompt, keeps_tools, keeps_settings, only_grows, answers_calls):
         assert breach(invariant, *right) == ""
     wrong = {
-        breach(keeps_prompt, *right[1:]): 'request 2 of 2 has no system message with "Do it.", but []',
+        breach(
+            keeps_prompt, *right[1:]
+        ): 'request 2 of 2 has no system message with the trial\'s text: [], not "Do it."',
         breach(keeps_tools, *right, tools=TOOLS[1:]): f'request 2 of 2 does not offer ["{SCENARIO.tools[0].name}"]',
         breach(keeps_settings, *right, seed=7): "request 2 of 2 has the seed 7, not 0",
         breach(answers_calls, SYSTEM, USER, RESULT): 'request 2 of 2 has a result of the call "c", which no message',
-        breach(only_grows, SYSTEM, {**USER, "content": "…"}): "request 2 of 2 has as message 2 ",
+        breach(only_grows, SYSTEM, {**USER, "content": "…"}, USER): "request 2 of 2 has as message 2 ",
     }
     assert all(seen.startswith(expected) for seen, expected in wrong.items()), wrong
 
