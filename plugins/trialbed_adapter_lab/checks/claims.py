@@ -114,7 +114,7 @@ async def calls_not_made_are_not_claimed(harness: Harness) -> None:
 
 @must(
     reason="Calls of a trial that was cut off were made too.",
-    hint="Keep what the framework reports where it ends by its limit; some lose it with an exception.",
+    hint="Keep the report of the framework where it ends by its limit; some lose it with an exception.",
 )
 async def calls_are_claimed_at_the_step_limit(harness: Harness) -> None:
     """At the step limit the calls that were made are claimed."""
@@ -127,10 +127,10 @@ async def calls_are_claimed_at_the_step_limit(harness: Harness) -> None:
 @must(
     binds="all",
     reason="Tokens cost money; a wrong number is worse than no number.",
-    hint="Add up what the framework reports of every turn, the last one too; otherwise return None.",
+    hint="Add up the tokens of every turn, the last one too; otherwise return None.",
 )
 async def claimed_usage_is_the_sum(harness: Harness) -> None:
-    """Claimed tokens, if any, are the sum of what the model reported."""
+    """Claimed tokens, if any, are the sum of those that the model reported."""
     usage = (await _run_spending(harness)).usage
     if usage is not None:
         expect_equal("usage", usage.model_dump(include=set(ALL)), ALL)

@@ -117,7 +117,7 @@ EVERYWHERE = tuple(
             "nothing_else_is_asked",
             asks_nothing_else,
             "Nothing is sent but requests to the model, and calls.",
-            "Other requests are not measured, and endpoints may lack what they ask for.",
+            "Other requests are not measured, and endpoints may not serve them.",
             "Switch look-ups of models, health checks and the like off.",
         ),
         (

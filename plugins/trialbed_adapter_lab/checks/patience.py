@@ -43,7 +43,7 @@ SLOW = 1000.0
 LONG = 10 * SLOW
 """Seconds that a trial with a slow model has."""
 
-MANY_TURNS = 300.0
+MANY_TURNS = 1200.0
 """Seconds that a trial of many turns has, on a machine that has much else to do."""
 
 TURNS = 120

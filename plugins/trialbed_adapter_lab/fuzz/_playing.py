@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, cast
 
 from trialbed.contracts import BaseAgent
+from trialbed.drivers import load_driver
 from trialbed_adapter_lab.fuzz._conversation import TOOLS, Conversation, DrawnTurn
 from trialbed_adapter_lab.harness import (
     INVARIANTS,
@@ -44,12 +45,11 @@ async def play(harness: Harness, conversation: Conversation, expected: TrialReco
 
 def play_lines(agent: type[BaseAgent], lines: Iterable[str]) -> Iterator[str]:
     """Play conversations that come as lines of JSON, and yield the breach of each, as a line of JSON."""
-    from trialbed_plugins.frameworks.reference import ReferenceAgent
-
+    reference_loop = cast("type[BaseAgent]", load_driver("frameworks", "reference"))
     with (
         asyncio.Runner(loop_factory=PassingLoop) as runner,
         Harness(agent) as harness,
-        Harness(ReferenceAgent) as reference,
+        Harness(reference_loop) as reference,
     ):
         for line in lines:
             conversation = Conversation.model_validate_json(line)

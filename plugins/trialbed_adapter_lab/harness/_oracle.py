@@ -112,9 +112,9 @@ def adds_its_turns(record: TrialRecord) -> Iterator[str]:
 def _tell_added(turn: Turn, added: Sequence[ModelMessage]) -> str:
     """Return the fault of the messages that were added after a turn; empty if there is none."""
     own = [message for message in added if message.role == "assistant"]
-    sent = [[call.name, _value(call.arguments)] for message in own for call in message.calls]
+    sent = [[_plain(call.name), _value(call.arguments)] for message in own for call in message.calls]
     said, wanted = "".join(message.text for message in own), turn.text or ""
-    asked = [[call.name, _value(call.arguments)] for call in turn.calls]
+    asked = [[_plain(call.name), _value(call.arguments)] for call in turn.calls]
     ids = Counter(message.call_id for message in added if message.role == "tool")
     other = next((message for message in added if message.role not in ("assistant", "tool", "")), None)
     if other is not None:
@@ -127,7 +127,9 @@ def _tell_added(turn: Turn, added: Sequence[ModelMessage]) -> str:
     made = [call.id for message in own for call in message.calls]
     if ids != Counter(made):
         return f"has results of the calls {_show(sorted(ids.elements()))}, and not one of each call of the turn"
-    if [*ids.elements()] != made and len(set(made)) == len(made):
+    # Some frameworks answer calls that they cannot read before or behind the others.
+    readable = all(isinstance(_value(call.arguments), dict) for call in turn.calls)
+    if readable and [*ids.elements()] != made and len(set(made)) == len(made):
         return f"has results in the order {_show([*ids.elements()])}, and the turn its calls in the order {_show(made)}"
     return ""
 
@@ -293,6 +295,11 @@ def _has(request: ObservedRequest, name: str) -> bool:
 def _message(message: ModelMessage) -> list[Any]:
     calls = [[call.id, call.name, call.arguments] for call in message.calls]
     return [message.role, message.text, calls, message.call_id]
+
+
+def _plain(name: str) -> str:
+    """Return a name without the characters that endpoints refuse in one, which frameworks must replace."""
+    return "".join(letter if letter.isascii() and (letter.isalnum() or letter in "_-") else "_" for letter in name)
 
 
 def _replies(calls: Iterable[ObservedCall]) -> Counter[str]:

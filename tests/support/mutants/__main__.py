@@ -26,7 +26,7 @@ def write(verdicts: dict[str, Verdict]) -> None:
     """Write the record: each mutant with its checks, those first that fail for the fewest mutants."""
     counts = Counter(check for verdict in verdicts.values() for check in (*verdict.failed, *verdict.found))
     rows = []
-    for mutant in MUTANTS:
+    for mutant in (one for one in MUTANTS if one.__name__ in verdicts):
         verdict = verdicts[mutant.__name__]
         failed, found = (_in_order(checks, counts) for checks in (verdict.failed, verdict.found))
         first = next(iter((*failed, *found)), "")
