@@ -37,6 +37,8 @@ def fuzz(framework: str, environment: Environment | None, seconds: float, *, bin
     with _player(framework, environment) as player:
         agent = player.read()
         breach, played = search(player.play, seconds)
+    if not played:
+        raise NothingMeasured(f"no conversation was played within {seconds:g} s; give --fuzz more time")
     if as_json:
         print_json(_describe(agent, breach, played))
     elif breach is None:
