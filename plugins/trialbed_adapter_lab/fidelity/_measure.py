@@ -17,6 +17,7 @@ from trialbed_adapter_lab.fidelity._conditions import Conditions, load_average, 
 from trialbed_adapter_lab.fidelity._options import REFERENCE, FidelityOptions
 from trialbed_adapter_lab.fidelity._report import FidelityReport, FrameworkFidelity, Missing, Part
 from trialbed_adapter_lab.fidelity.measurements import (
+    invariant_findings,
     measure_behaviour,
     measure_errors,
     measure_load,
@@ -25,7 +26,7 @@ from trialbed_adapter_lab.fidelity.measurements import (
     measure_schemas,
     run_prompt_trial,
 )
-from trialbed_adapter_lab.harness import Observed, WorkerHarness, open_worker_harness
+from trialbed_adapter_lab.harness import Observed, Oracle, WorkerHarness, open_worker_harness
 
 INTERRUPTED = "interrupted before it was measured"
 
@@ -122,7 +123,7 @@ class _Measurement:
         async with open_worker_harness(self._options.environments, self._options.executor) as (harness, workers):
             async with workers:
                 for subject in self._subjects:
-                    one = replace(harness, framework=subject.label, model_name=subject.model_name)
+                    one = replace(harness, framework=subject.label, model_name=subject.model_name, oracle=Oracle())
                     await self._framework(one, workers, subject)
             if "load" in self._options.measured_parts:
                 await self._load(replace(harness, model_name=self._options.model_names[0]))
@@ -139,10 +140,12 @@ class _Measurement:
         for part, work in self._parts(harness).items():
             if part in self._options.parts:
                 self._on_step(f"{column}: {part}")
+                harness.oracle.about = f"the part {part}"
                 try:
                     self._note(column, **{part: await work()})
                 except NotMeasured as reason:
                     self._missing(column, part, str(reason))
+        self._note(column, invariants=invariant_findings(harness.oracle))
 
     def interrupt(self) -> None:
         """Note the parts that were not measured."""
@@ -167,7 +170,8 @@ class _Measurement:
         async def reference(spoken: str) -> Observed:
             known = (harness.model_name, spoken)
             if known not in self._reference:
-                plain = replace(harness, framework=REFERENCE if spoken == CHAT else f"{REFERENCE}-{spoken}")
+                label = REFERENCE if spoken == CHAT else f"{REFERENCE}-{spoken}"
+                plain = replace(harness, framework=label, oracle=Oracle())
                 self._reference[known] = await run_prompt_trial(plain, self._options.tools)
             return self._reference[known]
 

@@ -8,7 +8,15 @@ from typing import Literal, get_args
 from trialbed.records import Record, framework_profile
 from trialbed.wire.dialects import CHAT
 from trialbed_adapter_lab.fidelity._conditions import Conditions
-from trialbed_adapter_lab.fidelity.measurements import Behaviour, ErrorFinding, Load, ManyTools, Prompt, ToolSchemas
+from trialbed_adapter_lab.fidelity.measurements import (
+    Behaviour,
+    ErrorFinding,
+    InvariantFinding,
+    Load,
+    ManyTools,
+    Prompt,
+    ToolSchemas,
+)
 
 Part = Literal["schemas", "prompt", "behaviour", "errors", "many", "load"]
 
@@ -29,6 +37,7 @@ class FrameworkFidelity(Record):
             adapter. ``python``: of the interpreter it ran in.
         lock_digest: of the environment it ran in, empty if it ran in the environment of Trialbed.
         declared: the deviations that its adapter declares. ``dialect``: in which it says that it asks the model.
+        invariants: of the trials of all parts but the load; None where they were not looked at.
     """
 
     framework: str
@@ -44,6 +53,7 @@ class FrameworkFidelity(Record):
     errors: tuple[ErrorFinding, ...] | None = None
     many: tuple[ManyTools, ...] | None = None
     load: Load | None = None
+    invariants: tuple[InvariantFinding, ...] | None = None
     missing: tuple[Missing, ...] = ()
 
     @property

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from pydantic import Field
 
 from trialbed.records import Record
+from trialbed_adapter_lab.harness import INVARIANTS
 
 TOOLS = ("Echo_text", "Failing_text", "Given_text", "Slow_text")
 """Return the arguments; an error; the conversation's own result; the arguments after a while."""
+
+SLOW = 20.0
+"""Seconds that ``Slow_text`` takes."""
+
+TIMEOUT = 120.0
+"""Seconds that a trial may take beside those that the model and its tools take."""
+
+LONG = "long "
+LONG_RUN = re.compile(f"(?:{LONG}){{20,}}")
+"""What makes texts long; a test writes it as a product."""
 
 
 class DrawnCall(Record):
@@ -59,54 +71,102 @@ class Conversation(Record):
         """The requests that the trial is allowed."""
         return len(self.turns) + 1 + self.spare
 
+    @property
+    def tools(self) -> list[str]:
+        """The names of the tools that it needs."""
+        named = {call.name for turn in self.turns for call in turn.calls}
+        return [name for name in TOOLS if name in named or name == TOOLS[0]]
+
+    @property
+    def timeout(self) -> float:
+        """The seconds that the trial has, most of which pass at once."""
+        slow = sum(call.name == TOOLS[-1] for turn in self.turns for call in turn.calls)
+        return TIMEOUT + SLOW * slow + sum(turn.delay for turn in self.turns)
+
     def as_test(self, agent: str, invariant: str) -> str:
-        """Return a test for the kit's ``Harness`` that shows the breach.
+        """Return a module with a test for the kit's ``Harness`` that fails for the breach.
 
         Args:
             agent: the adapter's class, as ``module:Class``.
             invariant: the name of the invariant that is broken; empty where the reference loop does otherwise.
         """
         module, _, name = agent.partition(":")
-        looks = f"from trialbed_adapter_lab.harness import {invariant}\n" if invariant else ""
-        breach = (
-            f"    assert not harness.oracle.breaches({invariant})\n"
-            if invariant
-            else "    assert record.answer is not None\n"
-            f"    assert record.answer.final_answer == {self.answer!r}\n"
-            f"    assert len(record.requests) == {len(self.turns) + 1}\n"
-        )
-        lines = "".join(f"            {_turn(turn)},\n" for turn in self.turns)
-        settings = "".join(f"            {key}={value!r},\n" for key, value in self.settings.items())
-        tools = ", ".join(self._tools())
+        body = self._trial() + (_of_invariant(name, invariant) if invariant else _beside_reference(name))
+        used = set(re.findall(r"\b\w+\b", body))
+        return _imports(used, {module: (name,)}) + "\n\n" + body
+
+    def _trial(self) -> str:
+        settings = {**self.settings, "max_steps": self.max_steps, "timeout": self.timeout}
+        lines = [*map(_turn, self.turns), _text(self.answer)]
+        lines += [f"{key}={_text(value)}" for key, value in settings.items()]
+        tools = ", ".join(self._tool(name) for name in self.tools)
         return (
-            "from trialbed_adapter_lab import Harness\n"
-            f"{looks}"
-            "from trialbed_adapter_lab.harness import errs, returns, tool\n"
-            "from trialbed_scripted import ask, call\n"
-            f"from {module} import {name}\n\n\n"
-            "async def test_breach() -> None:\n"
-            f"    with Harness({name}) as harness:\n"
-            "        record = await harness.run(\n"
-            f"{lines}            {self.answer!r},\n{settings}"
-            f"            tools=[{tools}],\n            max_steps={self.max_steps},\n        )\n"
-            f"{breach}"
+            "async def converse(harness):\n    return await harness.run(\n"
+            + "".join(f"        {line},\n" for line in [*lines, f"tools=[{tools}]"])
+            + "    )\n\n\n"
         )
 
-    def _tools(self) -> list[str]:
-        """Return the tools that the conversation needs, as a test writes them."""
-        written = {
-            "Echo_text": 'tool("Echo_text")',
-            "Failing_text": 'tool("Failing_text", errs("it failed"))',
-            "Given_text": f'tool("Given_text", returns({self.result!r}))',
-            "Slow_text": 'tool("Slow_text")',
-        }
-        named = {call.name for turn in self.turns for call in turn.calls}
-        return [text for name, text in written.items() if name in named or name == TOOLS[0]]
+    def _tool(self, name: str) -> str:
+        """Return a tool as a test writes it."""
+        behaviours = ("", ', errs("it failed")', f", returns({_text(self.result)})", f", Delay({SLOW}).tool()")
+        return f'tool("{name}"{behaviours[TOOLS.index(name)]})'
+
+
+def _of_invariant(agent: str, invariant: str) -> str:
+    return (
+        "def test_breach():\n"
+        f"    with asyncio.Runner(loop_factory=PassingLoop) as runner, Harness({agent}) as harness:\n"
+        "        runner.run(converse(harness))\n"
+        f"    assert not harness.oracle.breaches({invariant})\n"
+    )
+
+
+def _beside_reference(agent: str) -> str:
+    return (
+        "def test_breach():\n"
+        "    with (\n        asyncio.Runner(loop_factory=PassingLoop) as runner,\n"
+        f"        Harness({agent}) as harness,\n        Harness(ReferenceAgent) as reference,\n    ):\n"
+        "        record, expected = runner.run(converse(harness)), runner.run(converse(reference))\n"
+        '    assert tell_trials_apart(record, expected) == ""\n'
+    )
+
+
+FROM = {
+    "trialbed_adapter_lab": ("Harness",),
+    "trialbed_adapter_lab.fuzz": ("tell_trials_apart",),
+    "trialbed_adapter_lab.harness": (
+        *("Delay", "PassingLoop", "errs", "returns", "tool"),
+        *(invariant.__name__ for invariant in INVARIANTS),
+    ),
+    "trialbed_plugins.frameworks.reference": ("ReferenceAgent",),
+    "trialbed_scripted": ("ask", "call"),
+}
+"""Module -> the names of it that tests use."""
+
+
+def _imports(used: set[str], own: dict[str, tuple[str, ...]]) -> str:
+    lines = [
+        f"from {module} import {', '.join(name for name in names if name in used)}\n"
+        for module, names in {**FROM, **own}.items()
+        if used & {*names}
+    ]
+    return "import asyncio\n\n" + "".join(lines)
 
 
 def _turn(turn: DrawnTurn) -> str:
-    calls = [f"call({call.name!r}, {call.arguments!r}, {call.id!r})" for call in turn.calls]
+    calls = [
+        f"call({', '.join(map(_text, [call.name, call.arguments, *filter(None, [call.id])]))})" for call in turn.calls
+    ]
     more = {name: getattr(turn, name) for name in ("text", "finish_reason") if getattr(turn, name)}
-    if turn.usage is not None:
-        more["usage"] = turn.usage
-    return f"ask({', '.join([*calls, *(f'{name}={value!r}' for name, value in more.items())])})"
+    given = {**more, "usage": turn.usage}
+    said = f"ask({', '.join([*calls, *(f'{name}={_text(value)}' for name, value in given.items())])})"
+    return f"Delay({turn.delay}).reply({said})" if turn.delay else said
+
+
+def _text(value: Any) -> str:
+    """Return a value as Python writes it, a long text in it shortly."""
+    written = repr(value)
+    if not isinstance(value, str):
+        return written
+    quote = written[-1]
+    return LONG_RUN.sub(lambda run: f"{quote} + {LONG!r} * {len(run[0]) // len(LONG)} + {quote}", written)

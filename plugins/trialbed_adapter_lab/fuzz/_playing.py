@@ -9,24 +9,22 @@ from typing import Any, cast
 
 from trialbed.contracts import BaseAgent
 from trialbed.drivers import load_driver
-from trialbed_adapter_lab.fuzz._conversation import TOOLS, Conversation, DrawnTurn
+from trialbed_adapter_lab.fuzz._conversation import SLOW, TOOLS, Conversation, DrawnTurn
 from trialbed_adapter_lab.harness import (
+    BLOCKED,
     INVARIANTS,
-    ApiReply,
+    Delay,
     Harness,
     ObservedCall,
-    ObservedRequest,
     PassingLoop,
     ScriptedTool,
     TrialRecord,
     errs,
     returns,
     tool,
+    watchdog,
 )
-from trialbed_scripted import Line, Turn, ask, call
-
-SLOW = 20.0
-"""Seconds that ``Slow_text`` takes."""
+from trialbed_scripted import Line, ask, call
 
 
 async def play(harness: Harness, conversation: Conversation, expected: TrialRecord | None = None) -> tuple[str, str]:
@@ -40,7 +38,7 @@ async def play(harness: Harness, conversation: Conversation, expected: TrialReco
         breach = next(invariant(record), "")
         if breach:
             return invariant.__name__, breach
-    return "", "" if expected is None else _compare(record, expected)
+    return "", "" if expected is None else tell_trials_apart(record, expected)
 
 
 def play_lines(agent: type[BaseAgent], lines: Iterable[str]) -> Iterator[str]:
@@ -55,7 +53,8 @@ def play_lines(agent: type[BaseAgent], lines: Iterable[str]) -> Iterator[str]:
             conversation = Conversation.model_validate_json(line)
             expected = runner.run(_run(reference, conversation))
             try:
-                found = runner.run(play(harness, conversation, expected))
+                with watchdog(runner.get_loop(), BLOCKED):
+                    found = runner.run(play(harness, conversation, expected))
             except Exception as error:  # noqa: BLE001 - a trial that does not end is a breach, too
                 found = "", f"{type(error).__name__}: {error}"
             harness.clear()
@@ -64,53 +63,34 @@ def play_lines(agent: type[BaseAgent], lines: Iterable[str]) -> Iterator[str]:
 
 
 async def _run(harness: Harness, conversation: Conversation) -> TrialRecord:
-    loop = asyncio.get_running_loop()
-    script = [_line(turn, loop) for turn in conversation.turns]
     settings: Any = conversation.settings
     return await harness.run(
-        *script,
+        *map(_line, conversation.turns),
         conversation.answer,
-        tools=_tools(conversation, loop),
+        tools=_tools(conversation),
         max_steps=conversation.max_steps,
-        timeout=100_000.0,
+        timeout=conversation.timeout,
         **settings,
     )
 
 
-def _tools(conversation: Conversation, loop: asyncio.AbstractEventLoop) -> list[ScriptedTool]:
-    async def slow(made: ObservedCall) -> ApiReply:
-        await _let_pass(loop, SLOW)
-        return ApiReply(made.arguments)
-
-    behaviours = (None, errs("it failed"), returns(conversation.result), slow)
-    named = {made.name for turn in conversation.turns for made in turn.calls}
+def _tools(conversation: Conversation) -> list[ScriptedTool]:
+    behaviours = (None, errs("it failed"), returns(conversation.result), Delay(SLOW).tool())
     return [
         tool(name) if behave is None else tool(name, behave)
         for name, behave in zip(TOOLS, behaviours, strict=True)
-        if name in named or name == TOOLS[0]
+        if name in conversation.tools
     ]
 
 
-def _line(turn: DrawnTurn, loop: asyncio.AbstractEventLoop) -> Line:
+def _line(turn: DrawnTurn) -> Line:
     calls = (call(made.name, made.arguments, made.id) for made in turn.calls)
     said = ask(*calls, text=turn.text, usage=turn.usage, finish_reason=turn.finish_reason)
-
-    async def late(_: ObservedRequest) -> Turn:
-        await _let_pass(loop, turn.delay)
-        return said
-
-    return late if turn.delay else said
+    return Delay(turn.delay).reply(said) if turn.delay else said
 
 
-async def _let_pass(loop: asyncio.AbstractEventLoop, seconds: float) -> None:
-    """Let time pass on the adapter's loop, from the server's."""
-    if isinstance(loop, PassingLoop):
-        loop.call_soon_threadsafe(loop.pass_time, seconds)
-        await asyncio.sleep(0.01)
-
-
-def _compare(record: TrialRecord, expected: TrialRecord) -> str:
-    """Return the difference from the reference loop's trial; empty if there is none."""
+def tell_trials_apart(record: TrialRecord, expected: TrialRecord) -> str:
+    """Return in words where a trial went otherwise than that of the reference loop; empty if nowhere."""
     if record.failure is not None and expected.failure is None:
         return f"the trial fails, and that of the reference loop does not: {record.failure.message}"
     seen, wanted = len(record.requests), len(expected.requests)
@@ -119,6 +99,9 @@ def _compare(record: TrialRecord, expected: TrialRecord) -> str:
     made, right = (sorted(map(_written, one.calls)) for one in (record, expected))
     if made != right:
         return f"the calls are {made}, and those of the reference loop {right}"
+    left, kept = ([_written(call) for call in one.calls if call.dropped] for one in (record, expected))
+    if left and not kept:
+        return f"the call {left[0]} is not waited for, and by the reference loop it is"
     return ""
 
 

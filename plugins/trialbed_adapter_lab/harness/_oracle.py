@@ -214,7 +214,10 @@ def claims_its_responses(record: TrialRecord) -> Iterator[str]:
 
 def claims_its_turns(record: TrialRecord) -> Iterator[str]:
     """The turns that a finished answer claims, if any, are the requests that the model answered."""
-    made = sum(not request.refused for request in record.requests)
+    taken = [request for request in record.requests if not request.refused]
+    if any(request.said is None for request in taken):
+        return  # Whether a request that met an error is a turn, frameworks see differently.
+    made = len(taken)
     if record.answer is not None and record.answer.finish is not None and record.answer.model_turns not in (None, made):
         yield f"{record.answer.model_turns} turns are claimed, and {made} were taken"
 
@@ -256,19 +259,25 @@ class Oracle:
     Attributes:
         about: the name of the check whose trials are looked at.
         longest: the most requests of a trial so far.
+        trials: those that were looked at.
+        broken: in how many of them an invariant was broken.
     """
 
     def __init__(self) -> None:
         self.about = ""
         self.longest = 0
+        self.trials = 0
+        self.broken: Counter[Invariant] = Counter()
         self._breaches: dict[Invariant, list[str]] = {invariant: [] for invariant in INVARIANTS}
 
     def look(self, record: TrialRecord) -> None:
-        """Look at a trial; of each invariant its first breach is kept."""
+        """Look at a trial; of each invariant its first breach is told."""
         self.longest = max(self.longest, len(record.requests))
+        self.trials += 1
         for invariant, found in self._breaches.items():
-            breach = next(invariant(record), "") if len(found) < KEPT else ""
-            if breach:
+            breach = next(invariant(record), "")
+            self.broken[invariant] += bool(breach)
+            if breach and len(found) < KEPT:
                 found.append(f"in a trial of {self.about or 'this test'}, {breach}")
 
     def breaches(self, invariant: Invariant) -> tuple[str, ...]:

@@ -8,12 +8,16 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 
+from trialbed_adapter_lab.harness._clock import PassingLoop
 from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest
 from trialbed_adapter_lab.harness._tools import ApiReply, Behaviour, echo
 from trialbed_scripted import Response, Turn
 
 DelayedReply = Callable[[ObservedRequest], Awaitable[Turn | Response]]
 """A line of a script that waits before the model replies."""
+
+MOMENT = 0.01
+"""Seconds in which a client gives up whose patience is over."""
 
 
 class SharedEvent:
@@ -73,6 +77,23 @@ class Hold(ABC):
             return reply
 
         return after_wait
+
+
+class Delay(Hold):
+    """Holds a tool or the model back for some of the adapter's time, on whose event loop it is made.
+
+    The time passes at once on a loop that lets it pass, and hardly on a usual one.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._loop = asyncio.get_running_loop()
+
+    async def wait(self) -> None:
+        """Let the time pass, and what was due in it happen."""
+        if isinstance(self._loop, PassingLoop):
+            self._loop.call_soon_threadsafe(self._loop.pass_time, self._seconds)
+        await asyncio.sleep(MOMENT)
 
 
 class Latch(Hold):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from trialbed.contracts import SYSTEM_PROMPT, Executor, LostTrial
@@ -25,14 +25,16 @@ from trialbed.records import (
     TrialSpec,
     WireLog,
 )
-from trialbed.wire import recorded_request
+from trialbed.tools import reply_text
+from trialbed.wire import recorded_answer, recorded_request
 from trialbed.wire.dialects import CHAT
 from trialbed.wire_log import compute_timing
 from trialbed_adapter_lab.errors import NotMeasured
 from trialbed_adapter_lab.harness._endpoint import erring_endpoint
+from trialbed_adapter_lab.harness._oracle import Oracle
 from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest, TrialRecord
 from trialbed_adapter_lab.harness._scenarios import Scenario
-from trialbed_scripted import ReceivedRequest
+from trialbed_scripted import ReceivedRequest, Turn
 
 REASON = 500
 """Characters of a failure's reason that are shown."""
@@ -60,6 +62,7 @@ class Observed(TrialRecord):
             wire=wire,
             requests=tuple(_request(number, call, spec) for number, call in enumerate(wire.model_calls)),
             calls=tuple(_call(number, call, names) for number, call in enumerate(wire.api_calls)),
+            strays=("POST /v1/embeddings",) * len(wire.embedding_calls),
         )
 
     @property
@@ -93,12 +96,14 @@ class WorkerHarness:
     Attributes:
         framework: its label.
         model_name: the name under which the framework knows the model.
+        oracle: looks at every trial that ``run`` runs, as far as the server's log has it.
     """
 
     control: ControlClient
     executor: Executor
     framework: str = ""
     model_name: str = COMMON_NAME
+    oracle: Oracle = field(default_factory=Oracle)
 
     async def run(self, scenario: Scenario) -> Observed:
         """Run a scenario with a new agent; a failure is observed like anything else."""
@@ -109,7 +114,9 @@ class WorkerHarness:
             outcome = found.outcome() if isinstance(found, LostTrial) else found
         finally:
             wire = await self.close(spec)
-        return Observed.of_log(scenario, spec, outcome, wire)
+        seen = Observed.of_log(scenario, spec, outcome, wire)
+        self.oracle.look(seen)
+        return seen
 
     def spec(self, scenario: Scenario) -> TrialSpec:
         """Return a new trial of this scenario."""
@@ -196,11 +203,26 @@ def _request(number: int, call: ModelCall, spec: TrialSpec) -> ObservedRequest:
         tools=spec.tools,
         refused=call.limit is not None,
         usage=call.usage,
+        said=_said(call),
     )
 
 
+def _said(call: ModelCall) -> Turn | None:
+    """Return the model's message, if the log has all of it."""
+    if call.status != 200 or len(call.response.encode()) != call.response_bytes:
+        return None
+    reading = recorded_answer(call)
+    if reading.problem is not None:
+        return None
+    return Turn(text=reading.answer.text or None, calls=reading.answer.calls)
+
+
 def _call(number: int, call: ApiCall, names: Mapping[ApiRef, str]) -> ObservedCall:
-    ended = call.started + call.duration
     return ObservedCall(
-        number=number, started=call.started, ended=ended, tool=names.get(call.api, ""), arguments=call.arguments
+        number=number,
+        started=call.started,
+        ended=call.started + call.duration,
+        tool=names.get(call.api, ""),
+        arguments=call.arguments,
+        reply=reply_text({"error": call.error, "response": call.response}) if call.status == 200 else None,
     )

@@ -14,6 +14,7 @@ from trialbed_adapter_lab.fidelity.measurements._errors import (
     measure_errors,
 )
 from trialbed_adapter_lab.fidelity.measurements._figures import Figure, figure
+from trialbed_adapter_lab.fidelity.measurements._invariants import InvariantFinding, invariant_findings
 from trialbed_adapter_lab.fidelity.measurements._limits import StepLimit, TimeLimit
 from trialbed_adapter_lab.fidelity.measurements._load import Load, LoadLevel, measure_load
 from trialbed_adapter_lab.fidelity.measurements._many import ManyTools, measure_many
@@ -30,6 +31,7 @@ __all__ = [
     "ErrorCase",
     "ErrorFinding",
     "Figure",
+    "InvariantFinding",
     "Load",
     "LoadLevel",
     "ManyTools",
@@ -45,6 +47,7 @@ __all__ = [
     "TurnSize",
     "figure",
     "finding_of",
+    "invariant_findings",
     "measure_behaviour",
     "measure_errors",
     "measure_load",

@@ -14,6 +14,7 @@ from trialbed_adapter_lab.fidelity import (
     MessageChange,
     Prompt,
 )
+from trialbed_adapter_lab.fidelity.views import _invariants
 from trialbed_adapter_lab.fidelity.views._cells import MEBIBYTE, one_line, value
 from trialbed_adapter_lab.fidelity.views._errors import HOW_TO_READ
 
@@ -48,6 +49,8 @@ def notes(report: FidelityReport) -> Iterator[str]:
     )
     if "errors" in report.conditions.parts:
         yield HOW_TO_READ
+    if any(one.invariants is not None for one in report.frameworks):
+        yield _invariants.HOW_TO_READ
     yield from _about_times(report.conditions)
     for framework in report.frameworks:
         for note in _own(framework):
@@ -77,6 +80,7 @@ def _own(framework: FrameworkFidelity) -> Iterator[str]:
         yield from dict.fromkeys(_prompt(framework.prompt))
     if framework.behaviour is not None:
         yield from _behaviour(framework.behaviour)
+    yield from _invariants.invariant_notes(framework)
     for many in framework.many or ():
         for text in dict.fromkeys((many.reason, many.ended)):
             if text:

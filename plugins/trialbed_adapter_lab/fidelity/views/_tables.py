@@ -12,6 +12,7 @@ from trialbed_adapter_lab.fidelity import Conditions, FidelityReport, FrameworkF
 from trialbed_adapter_lab.fidelity.views._behaviour import behaviour_rows
 from trialbed_adapter_lab.fidelity.views._cells import line, tally
 from trialbed_adapter_lab.fidelity.views._errors import error_rows, error_tables
+from trialbed_adapter_lab.fidelity.views._invariants import invariant_rows
 from trialbed_adapter_lab.fidelity.views._load import level_rows, process_rows
 from trialbed_adapter_lab.fidelity.views._notes import heading, notes
 from trialbed_adapter_lab.fidelity.views._summary import summary
@@ -91,6 +92,8 @@ def _sections(found: Sequence[FrameworkFidelity], conditions: Conditions) -> Ite
         yield "What the user sees", error_rows(found)
     if "many" in conditions.parts:
         yield from ((f"With {count:,} tools", many_rows(found, count)) for count in conditions.many)
+    if any(one.invariants is not None for one in found):
+        yield "Invariants", invariant_rows(found)
     if "load" in conditions.parts:
         yield f"Cost, with {conditions.tools} tools", process_rows(found)
         for level in conditions.concurrencies:

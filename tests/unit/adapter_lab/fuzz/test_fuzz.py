@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
+import pytest
+from support.cases import for_each
 from support.mutants import MUTANTS
 
 from trialbed.contracts import BaseAgent
+from trialbed.errors import NothingMeasured
 from trialbed_adapter_lab.fuzz import Conversation, DrawnCall, DrawnTurn, play_lines, search
 from trialbed_plugins.frameworks.reference import ReferenceAgent
+
+
+def given() -> DrawnTurn:
+    """A turn with a call of the tool that returns the conversation's result."""
+    return DrawnTurn(calls=(DrawnCall(name="Given_text"),), usage={"prompt_tokens": 1, "completion_tokens": 1})
+
 
 SAME = DrawnTurn(calls=(DrawnCall(),), usage={"prompt_tokens": 1, "completion_tokens": 1})
 BY_NAME = {mutant.__name__: mutant for mutant in MUTANTS}
@@ -41,7 +54,7 @@ def test_what_a_mutant_does_in_long_trials_is_seen() -> None:
     assert "Echo_text" in breach[1]
 
 
-def test_the_shortest_conversation_is_found_and_printed() -> None:
+def test_the_shortest_conversation_is_found() -> None:
     def play(conversation: Conversation) -> tuple[str, str]:
         return ("only_grows", "it shrank") if len(conversation.turns) > 3 else ("", "")
 
@@ -49,12 +62,62 @@ def test_the_shortest_conversation_is_found_and_printed() -> None:
     assert breach is not None
     assert count > 3
     assert len(breach.conversation.turns) == 4
-    test = breach.conversation.as_test("acme.agent:AcmeAgent", breach.invariant)
-    compile(test, "test_breach.py", "exec")
-    assert "from acme.agent import AcmeAgent\n" in test
-    assert "harness.oracle.breaches(only_grows)" in test
-    assert test.count("            ask(") == 4
 
 
-def test_nothing_is_found_where_nothing_breaks() -> None:
-    assert search(lambda _: ("", ""), 0.3, seed=1)[0] is None
+def test_nothing_is_found_where_nothing_breaks_and_nothing_is_left_behind(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    breach, count = search(lambda _: ("", ""), 0.3, seed=1)
+    assert breach is None
+    assert count > 0
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_what_cannot_be_played_is_no_success() -> None:
+    def play(_: Conversation) -> tuple[str, str]:
+        raise NothingMeasured("the adapter's process ended with 7")
+
+    with pytest.raises(NothingMeasured, match="ended with 7"):
+        search(play, 5)
+
+
+def test_the_time_begins_with_the_first_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = iter([0.0, 0.0, 5.0, 11.0])
+    monkeypatch.setattr("trialbed_adapter_lab.fuzz._search.time.monotonic", lambda: next(ticks, 12.0))
+    assert search(lambda _: ("", ""), 10)[1] == 2
+
+
+LATE = SAME.model_copy(update={"delay": 700.0, "text": "long " * 5000})
+BREACHES = [
+    ("GuardsAgainstLoops", "", Conversation(turns=(SAME,) * 4)),
+    ("Waits120SecondsForTheModel", "", Conversation(turns=(LATE,))),
+    ("StripsResults", "passes_results_on", Conversation(turns=(given(),), result=" blank ")),
+    ("WaitsTwoSecondsForTools", "", Conversation(turns=(DrawnTurn(calls=(DrawnCall(name="Slow_text"),)),))),
+]
+
+
+@for_each("mutant, invariant, conversation", BREACHES)
+def test_what_is_printed_fails_for_the_breach_and_passes_without_it(
+    monkeypatch: pytest.MonkeyPatch, mutant: str, invariant: str, conversation: Conversation
+) -> None:
+    ((broken, told),) = played(BY_NAME[mutant], conversation)
+    assert told
+    printed = conversation.as_test("acme:AcmeAgent", broken)
+    assert (broken, len(printed) < 2000) == (invariant or broken, True)
+    with pytest.raises(AssertionError, match=r"breaches|tell_trials_apart"):
+        run_test(monkeypatch, printed, BY_NAME[mutant])
+    run_test(monkeypatch, printed, ReferenceAgent)
+
+
+def run_test(monkeypatch: pytest.MonkeyPatch, text: str, agent: type[BaseAgent]) -> None:
+    """Run a printed test as pytest would; an assertion that fails shows its own line."""
+    acme = ModuleType("acme")
+    acme.AcmeAgent = agent  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "acme", acme)
+    names: dict[str, Any] = {}
+    exec(compile(text, "test_breach.py", "exec"), names)
+    try:
+        names["test_breach"]()
+    except AssertionError as error:
+        raise AssertionError(text.splitlines()[error.__traceback__.tb_next.tb_lineno - 1]) from error  # type: ignore[union-attr]

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from support.fidelity import definition, model_call, observed, request
+from support.fidelity import api_call, definition, model_call, observed, request
 
-from trialbed.records import Usage
+from trialbed.records import Answer, ApiCall, Usage
 from trialbed_adapter_lab import Harness
 from trialbed_adapter_lab.harness import (
     Invariant,
     Oracle,
+    adds_its_turns,
     answers_calls,
+    answers_with_the_last_text,
     asks_nothing_else,
     claims_its_calls,
+    claims_its_turns,
     claims_its_usage,
     keeps_prompt,
     keeps_settings,
     keeps_tools,
+    makes_the_calls_asked_for,
     only_grows,
+    passes_results_on,
     stations,
 )
 from trialbed_plugins.frameworks.reference import ReferenceAgent
@@ -66,6 +72,49 @@ def test_what_an_answer_claims_is_held_against_the_log() -> None:
     assert not [*claims_its_calls(seen)]
 
 
+def said(*calls: tuple[str, str], text: str | None = None) -> dict[str, Any]:
+    """The fields of a request in the log whose answer has these calls, as names and arguments, or this text."""
+    named = [
+        {"id": f"c{place}", "type": "function", "function": {"name": name, "arguments": arguments}}
+        for place, (name, arguments) in enumerate(calls)
+    ]
+    message = {"role": "assistant", "content": text, **({"tool_calls": named} if named else {})}
+    reason = "tool_calls" if named else "stop"
+    answer = {"id": "a", "object": "chat.completion", "choices": [{"message": message, "finish_reason": reason}]}
+    written = json.dumps(answer)
+    return {"response": written, "response_bytes": len(written.encode())}
+
+
+def test_what_the_model_said_is_read_from_the_log() -> None:
+    tool, (first, *_) = SCENARIO.tools[0], TOOLS
+    name = first["function"]["name"]
+    asked = model_call(request(SYSTEM, USER, tools=TOOLS), **said((name, '{"day": "Wed"}')))
+    turn = {"id": "c0", "function": {"name": name, "arguments": '{"day": "Wed"}'}}
+    own, result = {"role": "assistant", "tool_calls": [turn]}, {**RESULT, "tool_call_id": "c0"}
+    right = api_call(tool.api, {"day": "Wed"}).model_copy(update={"response": "17"})
+    wrong = api_call(tool.api, {"day": "Thu"}).model_copy(update={"response": "18"})
+
+    def breaches(*messages: Any, call: ApiCall = right, answer: str = "done") -> list[str]:
+        again = model_call(request(SYSTEM, USER, *messages, tools=TOOLS), started=1.0, **said(text="done"))
+        claimed = Answer(final_answer=answer, finish="give_answer")
+        seen = observed(asked, again, apis=[call], answer=claimed)
+        looked_at = (adds_its_turns, passes_results_on, makes_the_calls_asked_for, answers_with_the_last_text)
+        return [invariant.__name__ for invariant in looked_at if next(invariant(seen), "")]
+
+    assert breaches(own, result) == []
+    assert breaches(own, result, {**USER, "content": "Go on."}) == ["adds_its_turns"]
+    assert breaches(own, {**result, "content": "1 7"}) == ["passes_results_on"]
+    assert breaches(own, {**result, "content": "18"}, call=wrong) == ["makes_the_calls_asked_for"]
+    assert breaches(own, result, answer="done, done") == ["answers_with_the_last_text"]
+
+
+def test_an_answer_that_the_log_cut_is_not_held_against_anything() -> None:
+    cut = model_call(request(SYSTEM, USER), **said(text="It is 17.")).model_copy(update={"response_bytes": 10**6})
+    claimed = Answer(final_answer="It is 18.", finish="give_answer", model_turns=2)
+    seen = observed(cut, answer=claimed)
+    assert not [*answers_with_the_last_text(seen), *claims_its_turns(seen)]
+
+
 def test_a_body_that_the_log_cut_is_not_looked_at() -> None:
     cut = model_call(request()).model_copy(update={"request_bytes": 10**6})
     assert not [*keeps_prompt(observed(cut))]
@@ -90,3 +139,4 @@ def test_of_very_many_breaches_some_are_kept() -> None:
     for _ in range(30):
         oracle.look(observed(model_call(request(USER))))
     assert len(oracle.breaches(keeps_prompt)) == 20
+    assert (oracle.trials, oracle.broken[keeps_prompt]) == (30, 30)
