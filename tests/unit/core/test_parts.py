@@ -10,14 +10,15 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 PARTS = {
     "trialbed_adapter_lab": {
-        "harness": ("errors",),
+        "harness": ("differences", "errors"),
         "checks": ("conformance", "differences", "errors", "harness"),
+        "fuzz": ("harness",),
         "fidelity": ("differences", "errors", "harness"),
         "releases": ("differences", "errors", "fidelity", "harness"),
         "scaffolding": ("plugin_kit",),  # the template of a plugin's tests
         "hostile": (),
         "plugin_kit": ("conformance", "errors", "hostile"),
-        "cli": ("", "conformance", "hostile", "plugin_kit", "scaffolding"),
+        "cli": ("", "conformance", "fuzz", "hostile", "plugin_kit", "scaffolding"),
     },
     "trialbed_adapter_lab.fidelity": {
         "reading": (),
