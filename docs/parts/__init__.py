@@ -21,7 +21,7 @@ from parts._python import (
     wire_names,
 )
 from parts._records import record_fields
-from parts._runs import checks, document_keys, drivers, error_tree, failure_kinds, mutation_score, policies
+from parts._runs import checks, document_keys, drivers, error_tree, failure_kinds, mutation_score, policies, systems
 from parts._scores import scores
 from parts._vendors import (
     call_reasons,
@@ -75,5 +75,6 @@ PARTS: dict[str, Callable[[], str]] = {
     "scores": scores,
     "settings": settings,
     "suites": suites,
+    "systems": systems,
     "vendor-drivers": vendor_drivers,
 }

@@ -7,13 +7,14 @@ import os
 import time
 import warnings
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from unittest.mock import patch
 
 from support.defects import Defective
+from support.mutants import MUTANTS
 
 from trialbed_adapter_lab import CHECKS, check_adapter
 
@@ -72,7 +73,13 @@ def judge(mutant: type[Defective]) -> Verdict:
     return Verdict(mutant.__name__, tuple(failed), tuple(found), round(time.process_time() - begun, 2))
 
 
-def judge_all(mutants: Iterable[type[Defective]], jobs: int = 2) -> list[Verdict]:
-    """Run the kit on many, in processes that are forked from this one."""
+def judge_named(name: str) -> Verdict:
+    """Run the whole kit on the mutant of this name: the classes are made, and cannot be sent to another process."""
+    return judge(next(mutant for mutant in MUTANTS if mutant.__name__ == name))
+
+
+def judge_all(names: Iterable[str], jobs: int = 2) -> Iterator[Verdict]:
+    """Run the kit on many, in processes that are forked from this one; yields each as soon as it is judged."""
     with ProcessPoolExecutor(jobs, mp_context=get_context("fork")) as pool:
-        return list(pool.map(judge, mutants))
+        for judged in as_completed([pool.submit(judge_named, name) for name in names]):
+            yield judged.result()
