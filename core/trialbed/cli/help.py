@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -108,15 +107,10 @@ def _show_systems(name: str | None, *, as_json: bool) -> None:
         _print([{key: row[key] for key in (PART, *chosen)} for row in rows], as_json=True)
         return
     for row in rows:
-        click.echo(_wrapped(_plain(row[PART]), "", ""))
+        click.echo(_wrapped(row[PART], "", ""))
         for system in chosen:
-            click.echo(_wrapped(_plain(row[system]), f"  {system + ':':<9}", " " * 11))
+            click.echo(_wrapped(row[system], f"  {system + ':':<9}", " " * 11))
     click.echo(f"\n{_wrapped(TESTED, '', '')}")
-
-
-def _plain(text: str) -> str:
-    """Return a text of the documentation without its links."""
-    return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text)
 
 
 def _show_command(ctx: click.Context, topic: str, name: str | None, *, as_json: bool) -> None:

@@ -60,7 +60,6 @@ def test_what_works_where_is_that_of_the_reference() -> None:
     assert [row["part"] for row in rows if f"| {row['part']} | {row['Linux']} |" not in page] == []
     shown = ask("systems").output
     assert "  Windows: refused with an error: it needs UNIX sockets" in shown
-    assert "](" not in shown
     assert max(map(len, shown.splitlines())) <= 80
     own = ask("systems", "macos").output
     assert own.count("  macOS:") == shown.count("  macOS:") == len(rows)
