@@ -111,6 +111,10 @@ class Listeners:
         """Return whether any plugin has the hook."""
         return bool(self._each(hook))
 
+    def named(self, hook: str) -> tuple[str, ...]:
+        """Return the names of the plugins that have the hook."""
+        return tuple(name for name, _ in self._each(hook))
+
     def aggregate(self, run: Run, results: Sequence[TrialResult]) -> Mapping[str, Any]:
         """The plugins' additions to a summary; one that a plugin fails to give is logged under its name and left out.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from trialbed.contracts import Executor
@@ -22,10 +22,11 @@ from trialbed.engine import (
 )
 from trialbed.errors import TrialbedError
 from trialbed.listeners import installed_listeners
-from trialbed.records import Query, Run, TrialResult
+from trialbed.records import Run, TrialResult
 from trialbed.report import Report, check_folder, open_documents, read_report, write_document
 from trialbed.report.comparison import chosen_baseline
-from trialbed.store import Store, open_store
+from trialbed.report.kept import make_report
+from trialbed.store import MadeReport, Store, StoredRun, open_store
 
 
 async def run_and_report(
@@ -50,11 +51,12 @@ async def run_and_report(
         TrialbedError: nothing ran; says why. What had finished before stays in the store.
     """
     prepared = await asyncio.to_thread(prepare_run, options, objects, executor=executor)
-    ended = await run(prepared, executor=executor, ambient=ambient, progress=progress)
+    reporter = RunReporter(prepared, objects)
+    ended = await run(prepared, executor=executor, ambient=ambient, progress=progress, report=reporter)
     shown = progress or NoProgress()
     await _judge_again(prepared, ended, shown)
-    reporting = asyncio.to_thread(conclude, ended, prepared.queries, prepared.options, objects, documents=documents)
-    return await say_when_long(shown, "reading the trials, and writing the documents", reporting)
+    concluding = asyncio.to_thread(reporter.conclude, ended, documents=documents)
+    return await say_when_long(shown, "writing the documents", concluding)
 
 
 async def _judge_again(prepared: Prepared, ended: Run, progress: RunProgress) -> None:
@@ -102,34 +104,74 @@ def prepare_run(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, execut
     return prepared
 
 
-def conclude(
-    run: Run,
-    queries: Sequence[Query],
-    options: RunOptions,
-    objects: RunObjects = NO_OBJECTS,
-    *,
-    documents: bool = True,
-) -> Report:
-    """Report a run that has ended: write its result documents, if they are wanted, and notify plugins.
+class RunReporter:
+    """Reports a run once its trials have ended, for its store, its documents and the caller."""
 
-    Raises:
-        DataError: a document cannot be written, or a plugin's figure has the name of another.
-    """
-    with open_store(options.store) as store:
-        report = read_report(
-            store.run(run.run_id),
-            {query.query_id: query for query in queries},
+    def __init__(self, prepared: Prepared, objects: RunObjects = NO_OBJECTS) -> None:
+        self._prepared = prepared
+        self._objects = objects
+        self._made: tuple[MadeReport, Report] | None = None
+
+    def __call__(self, ended: Run) -> MadeReport | None:
+        """Report the run as it ends; None where it lacks trials, as the next session changes it.
+
+        Raises:
+            DataError: a plugin's figure has the name of another.
+        """
+        if ended.status != "finished":
+            return None
+        with open_store(self._prepared.options.store) as store:
+            stored = replace(store.run(ended.run_id), record=ended)
+            self._made = self._make(stored)
+            return self._made[0]
+
+    def _make(self, stored: StoredRun) -> tuple[MadeReport, Report]:
+        found: list[Report] = []
+
+        def read() -> Report:
+            found.append(self._read(stored))
+            return found[0]
+
+        made = make_report(stored, read, self._objects.plugins)
+        return made, found[0]
+
+    def _read(self, stored: StoredRun) -> Report:
+        options = self._prepared.options
+        return read_report(
+            stored,
+            {query.query_id: query for query in self._prepared.queries},
             against=options.against,
             margin=options.margin,
             allow_incomplete=options.allow_incomplete,
-            plugins=objects.plugins,
+            plugins=self._objects.plugins,
         )
-        if documents:
-            with open_documents(report, options.output) as made:
-                for document, entries in made:
-                    write_document(document, options.output, entries)
-        installed_listeners(objects.plugins).notify("run_finished", run=report.run, report=report)
-    return replace(report, whole=lambda: _each_result(options.store, run.run_id))
+
+    def conclude(self, run: Run, *, documents: bool = True) -> Report:
+        """Report a run that has ended: write its result documents, if they are wanted, and notify plugins.
+
+        Raises:
+            DataError: a document cannot be written, or a plugin's figure has the name of another.
+        """
+        options = self._prepared.options
+        with open_store(options.store) as store:
+            report = self._current(store.run(run.run_id))
+            if documents:
+                with open_documents(report, options.output) as made:
+                    for document, entries in made:
+                        write_document(document, options.output, entries)
+            installed_listeners(self._objects.plugins).notify("run_finished", run=report.run, report=report)
+        return replace(report, whole=lambda: _each_result(options.store, run.run_id))
+
+    def _current(self, stored: StoredRun) -> Report:
+        """The report of the run as it is now: a further judge may have graded it since it ended."""
+        if self._made is not None and self._made[0].trials == stored.version()[1:]:
+            return replace(self._made[1], run=stored.record, whole=stored.each_result)
+        if stored.status != "finished":
+            return self._read(stored)
+        made, report = self._make(stored)
+        with Store.open(self._prepared.options.store) as store:
+            store.keep_report(made)
+        return report
 
 
 def _each_result(store: str, run_id: str) -> Iterator[TrialResult]:

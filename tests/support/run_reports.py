@@ -47,7 +47,7 @@ from trialbed.report import (
     build_report,
     legacy_document,
 )
-from trialbed.report.attribution import AttributedCall, Attribution
+from trialbed.report.attribution import AttributedCall, Attribution, waterfall
 from trialbed.report.comparison import FrameworkComparison, ScoreFinding
 from trialbed.statistics import Interval
 from trialbed.store import new_run
@@ -165,9 +165,19 @@ def summary(document: Mapping[str, Any]) -> Summary:
         success=Success(*({int(k): _mean(one) for k, one in found.get(key, {}).items()} for key in SUCCESS)),
         repeated=Repeated(**found.get("repeated", {"trials": 0, "replaced": 0})),
         trials=tuple(_trial(name, entry) for entry in document.get("results", ())),
-        attribution=Attribution(found["attribution"]["counts"]) if "attribution" in found else None,
+        attribution=_attribution(name, document),
         comparisons=tuple(map(_comparison, found.get("comparisons", ()))),
     )
+
+
+def _attribution(name: str, document: Mapping[str, Any]) -> Attribution | None:
+    """What its entries say became of gold calls, with the counts of its summary where that has any."""
+    entries = document.get("results", ())
+    counts = document["summary"].get("attribution", {}).get("counts")
+    if counts is None and not any("gold_calls" in entry for entry in entries):
+        return None
+    made = waterfall(_trial(name, entry) for entry in entries)
+    return made if counts is None else replace(made, counts=counts)
 
 
 NO_CLAIMS = {"claimed": 0, "observed": 0, "trials": 0, "differ": 0}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -112,10 +113,10 @@ def command(
 
 def _row(run: StoredRun) -> dict[str, Any]:
     """Return the entry of a run in the list."""
-    columns, config = run.columns((JUDGED,)), run.config
+    config = run.config
     # Those of several frameworks would be over different queries.
     uneven = run.status != "finished" and len(config.frameworks) > 1
-    ended = {status: sum(1 for trial in columns.trials if trial.status == status) for status in ("answered", "failed")}
+    ended, means = _figures(run)
     return {
         "run_id": run.run_id,
         "created_at": run.created_at.isoformat(),
@@ -132,10 +133,26 @@ def _row(run: StoredRun) -> dict[str, Any]:
         "overall_time": run.overall_time,
         "tags": list(run.tags),
         "note": run.note,
-        "sopr_score": {name: None if uneven else _mean(name, config, columns) for name in config.frameworks},
+        "sopr_score": {name: None if uneven else means[name] for name in config.frameworks},
         # A verification asks endpoints, whose answers nothing judges.
         "success_rate": {endpoint.label: endpoint.success_rate for endpoint in run.record.endpoints},
     }
+
+
+def _figures(run: StoredRun) -> tuple[dict[str, int], dict[str, float | None]]:
+    """Return how many trials of a run were answered, and failed, and the mean of ``sopr_score`` of each framework."""
+    from trialbed.report.kept import headlines
+
+    known = headlines(run)
+    if known is None:
+        columns = run.columns((JUDGED,))
+        counted = Counter(trial.status for trial in columns.trials)
+        means = {name: _mean(name, run.config, columns) for name in run.config.frameworks}
+        return {status: counted[status] for status in ("answered", "failed")}, means
+    counts = [found.counts for found in known.values()]
+    ended = {"answered": sum(one.answered for one in counts), "failed": sum(one.failed for one in counts)}
+    judged = {name: found.scores.get(JUDGED) for name, found in known.items()}
+    return ended, {name: score.value if score else None for name, score in judged.items()}
 
 
 def _mean(framework: str, config: RunConfig, columns: RunColumns) -> float | None:

@@ -32,7 +32,7 @@ from trialbed.engine._prices import check_prices, prices_of
 from trialbed.engine._progress import NoProgress, RunProgress
 from trialbed.engine._queries import absent_ends, choose_queries
 from trialbed.engine._recorded import recorded_queries
-from trialbed.engine._session import RunSession
+from trialbed.engine._session import ReportRun, RunSession
 from trialbed.engine._tools import selector_driver
 from trialbed.engine._variations import with_endpoints, with_factors
 from trialbed.errors import DataError, UsageError
@@ -45,7 +45,12 @@ from trialbed.tasks import write_queries
 
 
 async def run(
-    prepared: Prepared, *, executor: Executor | None = None, ambient: bool = False, progress: RunProgress | None = None
+    prepared: Prepared,
+    *,
+    executor: Executor | None = None,
+    ambient: bool = False,
+    progress: RunProgress | None = None,
+    report: ReportRun | None = None,
 ) -> Run:
     """Run or resume what was prepared, until every result is in the store.
 
@@ -53,6 +58,7 @@ async def run(
         executor: runs the trials of all frameworks that are not objects; the driver that the options name if not given.
         ambient: whether requests without a token belong to the open trial.
         progress: follows the run.
+        report: makes the report that the store keeps, once all trials have ended.
 
     Raises:
         TrialbedError: nothing ran; says why. Trials that had ended before stay in the store.
@@ -63,7 +69,8 @@ async def run(
             run_ = await asyncio.to_thread(_record, store, prepared, found, digest, shown)
             for line in (*prepared.notes, *absent_ends(prepared.dataset, prepared.options.query_ids)):
                 shown.note(line)
-            return await RunSession(prepared, store, run_, shown, ambient=ambient).run(executor)
+            session = RunSession(prepared, store, run_, shown, ambient=ambient, report=report)
+            return await session.run(executor)
 
 
 def prepare(

@@ -6,7 +6,7 @@ import asyncio
 import gc
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -49,8 +49,11 @@ from trialbed.records import (
     spent_as,
 )
 from trialbed.scoring_process import ScoringProcesses
-from trialbed.store import Commits, RunChanges, Store, counted_attempts
+from trialbed.store import Commits, MadeReport, RunChanges, Store, counted_attempts
 from trialbed.wire.addresses import split_address
+
+ReportRun = Callable[[Run], MadeReport | None]
+"""Makes the report of a run whose trials have ended; None for none that is kept."""
 
 HELPERS_KEPT = 5.0
 """Seconds after which the use of helpers is kept again."""
@@ -78,9 +81,19 @@ class RunSession:
 
     Args:
         ambient: whether requests without a token belong to the open trial.
+        report: makes the report that is kept with the end of the run.
     """
 
-    def __init__(self, prepared: Prepared, store: Store, run: Run, progress: RunProgress, *, ambient: bool) -> None:
+    def __init__(
+        self,
+        prepared: Prepared,
+        store: Store,
+        run: Run,
+        progress: RunProgress,
+        *,
+        ambient: bool,
+        report: ReportRun | None = None,
+    ) -> None:
         self._prepared = prepared
         self._store = store
         self._run = run
@@ -88,6 +101,7 @@ class RunSession:
         self._simulated: list[HelperUse] = []
         self._progress = progress
         self._ambient = ambient
+        self._report = report
         self._listeners = installed_listeners(prepared.objects.plugins)
         self._outage = Outage(measured=False, key_variable=prepared.options.api_key_env)
         self._slots = prepared.options.concurrency
@@ -111,7 +125,7 @@ class RunSession:
         finally:
             self._progress.end()
             self._listeners.end()
-        return await asyncio.to_thread(self._finish)
+        return await say_when_long(self._progress, "reporting the trials", asyncio.to_thread(self._finish))
 
     async def _trials(self, executor: Executor | None) -> None:
         keys = trial_keys(self._run.config)
@@ -393,9 +407,11 @@ class RunSession:
         counted = counted_attempts(self._store.attempt_summaries(self._run.run_id))
         measured = sum(1 for attempt in counted if attempt.status != "not measured")
         status: RunStatus = "finished" if measured == len(trial_keys(self._run.config)) else "incomplete"
-        self._store.update_run(self._run.run_id, status=status, overall_time=overall, flights="")
-        ended = {"status": status, "overall_time": overall, "lost": self._lost.counts}
-        return self._run.model_copy(update=ended)
+        changed = {"status": status, "overall_time": overall, "lost": self._lost.counts}
+        ended = self._run.model_copy(update=changed)
+        report = None if self._report is None else self._report(ended)
+        self._store.update_run(self._run.run_id, report, status=status, overall_time=overall, flights="")
+        return ended
 
     def _overall_time(self) -> float:
         return self._run.overall_time + time.monotonic() - self._began

@@ -26,6 +26,7 @@ from trialbed.report._records import (
     ClaimTotals,
     Counts,
     Figures,
+    KeptFigures,
     Reason,
     Repeated,
     ScoreMean,
@@ -36,14 +37,15 @@ from trialbed.report._records import (
     Tokens,
     WireFigures,
     WireTally,
+    WorstQuery,
 )
 from trialbed.report._report import Report
 from trialbed.report._schema import document_schema
 from trialbed.report._scores import ScoredTrial, ScoreValue, score_summaries
 from trialbed.report._thresholds import REPEATS, ThresholdCheck, check_thresholds
 from trialbed.report._trials import Claimed, ReportedTrial, WireCounts
-from trialbed.report._worst import WorstQuery, trial_name, worst_queries
-from trialbed.report.attribution import AttributedCall, Attribution
+from trialbed.report._worst import trial_name, worst_queries
+from trialbed.report.attribution import AttributedCall, Attribution, FirstLoss
 from trialbed.report.comparison import (
     ComparedRun,
     ComparedTrial,
@@ -73,11 +75,13 @@ __all__ = [
     "FactorContrast",
     "FactorEffects",
     "Figures",
+    "FirstLoss",
     "FrameworkComparison",
     "HelperTotals",
     "Integrity",
     "IntegrityTally",
     "Interval",
+    "KeptFigures",
     "Reason",
     "Repeated",
     "Report",

@@ -89,10 +89,8 @@ def read_report(
     Raises:
         UsageError, DataError: as ``build_report`` says.
     """
-    run = require_frameworks(stored).record
-    ended = run if run.status == "finished" else run.model_copy(update={"status": "incomplete"})
     return _report(
-        ended,
+        ended_run(require_frameworks(stored).record),
         queries,
         stored.each_result,
         lambda key: stored.trial(key.framework, key.query_id, key.repeat).result,
@@ -103,6 +101,16 @@ def read_report(
         allow_incomplete=allow_incomplete,
         listeners=installed_listeners(plugins),
     )
+
+
+def ended_run(run: Run) -> Run:
+    """The run as one that has ended: where it is not finished, it is incomplete."""
+    return run if run.status == "finished" else run.model_copy(update={"status": "incomplete"})
+
+
+def queries_of(run: Run, queries: Queries | None) -> Queries:
+    """The queries of a run by id; without texts and Apis where the dataset is out of reach."""
+    return queries or {query_id: Query(query_id=query_id, text="", apis=()) for query_id in run.config.query_ids}
 
 
 def _report(
@@ -124,7 +132,7 @@ def _report(
         each: gives every attempt, as often as it is called.
         whole: gives the attempt of a trial that counts.
     """
-    known = queries or {query_id: Query(query_id=query_id, text="", apis=()) for query_id in run.config.query_ids}
+    known = queries_of(run, queries)
     attempts = list(_short(run, each(), known, tools))
     trials = counted_attempts(attempts)
     groups = {name: [trial for trial in trials if trial.key.framework == name] for name in run.config.frameworks}

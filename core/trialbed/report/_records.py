@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from trialbed.integrity import Integrity
@@ -15,7 +16,7 @@ from trialbed.records import (
 )
 from trialbed.report._trials import QueryId, ReportedTrial
 from trialbed.report.attribution import Attribution
-from trialbed.report.comparison import FrameworkComparison, Side, run_side
+from trialbed.report.comparison import FactorEffects, FrameworkComparison, Side, run_side
 
 LEVEL = 0.95
 """The level of every interval."""
@@ -286,7 +287,7 @@ class Summary:
     times: Times
     success: Success
     repeated: Repeated
-    trials: tuple[ReportedTrial, ...] = field(repr=False)
+    trials: Sequence[ReportedTrial] = field(repr=False)
     attribution: Attribution | None = None
     integrity: Integrity = field(default_factory=Integrity)
     comparisons: tuple[FrameworkComparison, ...] = ()
@@ -323,3 +324,34 @@ class Summary:
     def profile(self) -> str | None:
         """``native`` or ``controlled``; None for anything but an adapter."""
         return framework_profile(self.framework) if self.framework in self.run.config.adapter_versions else None
+
+
+@dataclass(frozen=True)
+class WorstQuery:
+    """A query on which something went wrong.
+
+    Attributes:
+        text: the task; empty where it is not known.
+        trials: framework -> its trials, as far as they have ended.
+        worst: the trial that went worst.
+    """
+
+    query_id: QueryId
+    text: str
+    trials: Mapping[str, Sequence[ReportedTrial]]
+    worst: ReportedTrial
+
+
+@dataclass(frozen=True)
+class KeptFigures:
+    """Figures that a store keeps beside the summaries of a run.
+
+    Attributes:
+        factors: as those of the report.
+        worst: the worst queries.
+        last_end: when the last trial ended; None where there is none.
+    """
+
+    factors: FactorEffects | None
+    worst: tuple[WorstQuery, ...]
+    last_end: datetime | None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 
 from trialbed.records import GoldAnswer, Query, Run, ScoreDescription, TrialResult, meant_labels
-from trialbed.report._records import Summary
+from trialbed.report._records import KeptFigures, Summary
 from trialbed.report._thresholds import check_thresholds
 from trialbed.report._trials import QueryId
 from trialbed.report.comparison import (
@@ -33,6 +34,7 @@ class Report:
         gold: what gold calls were answered, where the run made them itself.
         absent: the scores that trials of a query cannot have.
         whole: gives every attempt with its wire log, a part at a time where they are stored.
+        kept: figures that need not be reckoned from the trials, as the store has them.
     """
 
     run: Run
@@ -42,6 +44,7 @@ class Report:
     gold: Mapping[QueryId, GoldAnswer] = field(repr=False)
     whole: Callable[[], Iterator[TrialResult]] = field(repr=False, compare=False)
     absent: Mapping[QueryId, Collection[str]] = field(default_factory=dict, repr=False)
+    kept: KeptFigures | None = field(default=None, repr=False, compare=False)
 
     def __getitem__(self, framework: str) -> Summary:
         """The summary of a framework, by its label in the run or by its name where that is unique."""
@@ -62,6 +65,8 @@ class Report:
 
         None where only the frameworks differ, or where trials are missing and that is not accepted.
         """
+        if self.kept is not None:
+            return self.kept.factors
         if self.incomplete and not all(summary.common for summary in self.frameworks):
             return None
         sides = {summary.framework: summary.side for summary in self.frameworks if not summary.integrity.void}
@@ -74,6 +79,18 @@ class Report:
             if leading in one.scores
         }
         return factor_effects(self.run.config, sides, leading, self.run.margin, compared)
+
+    @property
+    def last_end(self) -> datetime | None:
+        """The time at which its last trial ended; None without one."""
+        if self.kept is not None:
+            return self.kept.last_end
+        ends = (
+            trial.started_at + timedelta(seconds=trial.wall_time)
+            for summary in self.frameworks
+            for trial in summary.trials
+        )
+        return max(ends, default=None)
 
     def trials(self, framework: str | None = None) -> Iterator[TrialResult]:
         """The trials that count as a whole, wire logs included, of one framework or of all.

@@ -25,7 +25,7 @@ from trialbed.report._records import (
 from trialbed.report._scores import figures, score_summaries
 from trialbed.report._success import success
 from trialbed.report._trials import Pair, QueryId, ReportedTrial
-from trialbed.report.attribution import Attribution, waterfall
+from trialbed.report.attribution import waterfall
 from trialbed.scoring import JUDGED, TIMES, timed_trials
 
 
@@ -80,7 +80,7 @@ def summarise(
         times=_times(trials, answered, gold or {}, first_apart),
         success=success(measured),
         repeated=_count_repeated(trials, earlier),
-        attribution=_attribution(trials) if attributed else None,
+        attribution=waterfall(trials) if attributed else None,
         trials=tuple(trials),
         absent=absent,
     )
@@ -217,7 +217,3 @@ def _count_repeated(trials: Sequence[ReportedTrial], earlier: Sequence[ReportedT
     keys = {key for key, _ in others}
     replaced = [trial for trial in trials if any((trial.key, number) in others for number in range(trial.attempt))]
     return Repeated(sum(1 for trial in trials if trial.key in keys), len(replaced))
-
-
-def _attribution(trials: Sequence[ReportedTrial]) -> Attribution:
-    return waterfall(call for trial in trials for call in trial.gold_calls or ())

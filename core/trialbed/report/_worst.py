@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from trialbed.report._records import WorstQuery
 from trialbed.report._trials import QueryId, ReportedTrial
 
 if TYPE_CHECKING:
@@ -19,27 +19,13 @@ SHOWN = 5
 """Queries that are listed where no other number is asked for."""
 
 
-@dataclass(frozen=True)
-class WorstQuery:
-    """A query on which something went wrong.
-
-    Attributes:
-        text: the task; empty where it is not known.
-        trials: framework -> its trials, as far as they have ended.
-        worst: the trial that went worst.
-    """
-
-    query_id: QueryId
-    text: str
-    trials: Mapping[str, Sequence[ReportedTrial]]
-    worst: ReportedTrial
-
-
 def worst_queries(report: Report, most: int = SHOWN) -> list[WorstQuery]:
     """The queries on which most went wrong, the worst first; none where everything went right.
 
     Trials that were not measured say nothing, and come after all that do.
     """
+    if report.kept is not None and most <= SHOWN:
+        return list(report.kept.worst[:most])
     found: dict[QueryId, dict[str, list[ReportedTrial]]] = {}
     for summary in report.frameworks:
         for trial in summary.trials:

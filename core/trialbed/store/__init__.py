@@ -5,9 +5,10 @@ from trialbed.store._columns import RunColumns, RunVersion, ScoreKind, TrialColu
 from trialbed.store._commits import Commits
 from trialbed.store._continuation import hold_run, record_run
 from trialbed.store._reader import StoreReader, open_run, open_store, require_frameworks, run_kind
+from trialbed.store._reports import MadeReport, ReportPart
 from trialbed.store._runs import RunChanges, new_run, new_run_id
 from trialbed.store._store import Store
-from trialbed.store._stored import StoredRun
+from trialbed.store._stored import StoredRun, make_report, report_part
 from trialbed.store._stored_trial import StoredTrial
 from trialbed.store._verification import StoreReport, verify_store
 from trialbed.store._verified_cases import VerifiedCase, verified_cases
@@ -15,6 +16,8 @@ from trialbed.store._verified_cases import VerifiedCase, verified_cases
 __all__ = [
     "AttemptSummary",
     "Commits",
+    "MadeReport",
+    "ReportPart",
     "RunChanges",
     "RunColumns",
     "RunVersion",
@@ -29,11 +32,13 @@ __all__ = [
     "VerifiedCase",
     "counted_attempts",
     "hold_run",
+    "make_report",
     "new_run",
     "new_run_id",
     "open_run",
     "open_store",
     "record_run",
+    "report_part",
     "require_frameworks",
     "run_kind",
     "verified_cases",

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
+import json
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import JSON, Connection, cast, func, select, type_coerce
 
 from trialbed.records import FailureKind, IntegrityFinding, Score, TrialStatus
 from trialbed.store._attempts import counted_attempts
+from trialbed.store._reports import trials_version
 from trialbed.store._rows import IN_ONE, decode_id, decode_record
 from trialbed.store._schema import runs, scores, trials
 
@@ -77,25 +79,20 @@ class RunColumns:
         trials: in the order in which they ended.
         values: score -> row of the trial -> value; trials without a value are left out.
         kinds: the scores that trials of the run have, those that were not read too; of a run of thousands of trials,
-            those that a sample has.
+            those that a sample has, unless all scores were read.
+        tools: row of the trial -> the names of the tools on offer; empty unless all scores were read.
     """
 
     trials: tuple[TrialColumns, ...]
     values: Mapping[str, Mapping[int, float]]
     kinds: Mapping[str, ScoreKind]
+    tools: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
 
 def read_version(connection: Connection, run_id: str) -> RunVersion:
     """The version of a run's trials, so that readers can keep their figures until it changes."""
     status = connection.execute(select(runs.c.status).where(runs.c.run_id == run_id)).scalar_one_or_none()
-    digest = hashlib.sha256()
-    attempts = 0
-    for row, scored in connection.execute(
-        select(trials.c.id, trials.c.scores_checksum).where(trials.c.run_id == run_id).order_by(trials.c.id)
-    ):
-        digest.update(f"{row} {scored}\n".encode())
-        attempts += 1
-    return RunVersion(status or "", attempts, digest.hexdigest())
+    return RunVersion(status or "", *trials_version(connection, run_id))
 
 
 def read_columns(connection: Connection, run_id: str, names: Collection[str]) -> RunColumns:
@@ -110,10 +107,29 @@ def read_columns(connection: Connection, run_id: str, names: Collection[str]) ->
     return RunColumns(counted, _values(connection, run_id, names, rows), kinds)
 
 
+def read_all_columns(connection: Connection, run_id: str) -> RunColumns:
+    """The columns of a run's trials with the values of all scores, and the names of the tools on offer.
+
+    A score is bounded, and of quality, if it is in any trial.
+    """
+    counted = tuple(counted_attempts(_trials(connection, run_id)))
+    rows = {trial.row for trial in counted}
+    return RunColumns(
+        counted,
+        _values(connection, run_id, None, rows),
+        _all_kinds(connection, run_id, rows),
+        _tools(connection, run_id, rows),
+    )
+
+
+def _json(connection: Connection, column: Any) -> Any:
+    """The column's text as JSON; SQLite reads it as it is, where a cast would make a number of it."""
+    return (cast if connection.dialect.name == "postgresql" else type_coerce)(column, JSON)
+
+
 def _trials(connection: Connection, run_id: str) -> Iterable[TrialColumns]:
     columns = ("id", "framework", "query_id", "repeat", "attempt", "status", "failure", "adapter_digest", "wall_time")
-    # SQLite reads a text as JSON as it is; a cast would make a number of it.
-    record = (cast if connection.dialect.name == "postgresql" else type_coerce)(trials.c.record, JSON)
+    record = _json(connection, trials.c.record)
     first = func.coalesce(record["outcome"]["first"].as_boolean(), False)
     chosen = select(*(trials.c[name] for name in columns), first, record["integrity"]).where(trials.c.run_id == run_id)
     query_of = lru_cache(maxsize=None)(decode_id)
@@ -123,12 +139,14 @@ def _trials(connection: Connection, run_id: str) -> Iterable[TrialColumns]:
 
 
 def _values(
-    connection: Connection, run_id: str, names: Collection[str], rows: Collection[int]
+    connection: Connection, run_id: str, names: Collection[str] | None, rows: Collection[int]
 ) -> dict[str, dict[int, float]]:
     of_run = select(trials.c.id).where(trials.c.run_id == run_id)
     chosen = select(scores.c.trial_id, scores.c.name, scores.c.value).where(
-        scores.c.trial_id.in_(of_run), scores.c.name.in_(names), scores.c.value.is_not(None)
+        scores.c.trial_id.in_(of_run), scores.c.value.is_not(None)
     )
+    if names is not None:
+        chosen = chosen.where(scores.c.name.in_(names))
     found: dict[str, dict[int, float]] = {}
     for row, name, value in connection.execute(chosen):
         if row in rows:
@@ -151,6 +169,36 @@ def _kinds(connection: Connection, rows: Sequence[int]) -> dict[str, ScoreKind]:
             if name not in found:
                 found[name] = _kind(decode_record(Score, record))
     return found
+
+
+END_OF_SCORE = re.compile(r'"bounded":(true|false),"quality":(true|false),"failure":null}\Z')
+"""What the record of a score with a value ends with, so that not all of it need be read."""
+
+
+def _all_kinds(connection: Connection, run_id: str, rows: Collection[int]) -> dict[str, ScoreKind]:
+    of_run = scores.c.trial_id.in_(select(trials.c.id).where(trials.c.run_id == run_id))
+    chosen = select(scores.c.trial_id, scores.c.name, scores.c.record).where(of_run)
+    found: dict[str, ScoreKind] = {}
+    for row, name, record in connection.execute(chosen.order_by(scores.c.trial_id, scores.c.position)):
+        if row in rows:
+            known, own = found.get(name, ScoreKind(False, False)), _kind_of_record(record)
+            found[name] = ScoreKind(known.bounded or own.bounded, known.quality or own.quality)
+    return found
+
+
+def _kind_of_record(record: str) -> ScoreKind:
+    end = END_OF_SCORE.search(record, max(0, len(record) - 60))
+    if end is None:
+        return _kind(decode_record(Score, record))
+    bounded = end[1] == "true"
+    return ScoreKind(bounded, bounded and end[2] == "true")
+
+
+def _tools(connection: Connection, run_id: str, rows: Collection[int]) -> dict[int, frozenset[str]]:
+    offered = _json(connection, trials.c.record)["selected_tools"].as_string()
+    read = lru_cache(maxsize=None)(lambda text: frozenset(json.loads(text)))
+    chosen = select(trials.c.id, offered).where(trials.c.run_id == run_id)
+    return {row: read(text) for row, text in connection.execute(chosen) if row in rows}
 
 
 def _kind(score: Score) -> ScoreKind:

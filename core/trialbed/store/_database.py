@@ -14,7 +14,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_r
 
 from trialbed.errors import DataError, UsageError
 from trialbed.files import make_private_file, make_private_folder
-from trialbed.store._schema import SCHEMA_VERSION, about, metadata
+from trialbed.store._schema import SCHEMA_VERSION, about, metadata, reports, trials_by_checksum
 
 BUSY_SECONDS = 60
 """Seconds that a writer waits for another process's transaction."""
@@ -75,7 +75,7 @@ def open_database(url_or_path: str, *, read_only: bool = False) -> Database:
     engine = _engine(url)
     database = Database(engine)
     try:
-        _set_up(database)
+        _set_up(database, read_only=read_only)
     except BaseException:
         engine.dispose()
         raise
@@ -217,7 +217,7 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def _set_up(database: Database) -> None:
+def _set_up(database: Database, *, read_only: bool) -> None:
     for attempt in Retrying(
         retry=retry_if_exception_type(_Busy),
         stop=stop_after_delay(BUSY_SECONDS),
@@ -225,18 +225,19 @@ def _set_up(database: Database) -> None:
         reraise=True,
     ):
         with attempt:
-            _create(database)
+            _create(database, read_only=read_only)
 
 
 class _Busy(DataError):
     """Another process is creating the same database: SQLite does not wait for the switch to WAL."""
 
 
-def _create(database: Database) -> None:
+def _create(database: Database, *, read_only: bool) -> None:
     try:
         with database.read() as connection:
             version = _version(connection, database.where)
-        if version is None:  # only then is the lock needed: readers never wait for writers
+            is_whole = read_only or inspect(connection).has_table(reports.name)
+        if version is None or not is_whole:  # only then is the lock needed: readers never wait for writers
             _create_tables(database)
     except DataError as error:
         if isinstance(error.__cause__, OperationalError) and "locked" in str(error.__cause__):
@@ -250,8 +251,9 @@ def _create_tables(database: Database) -> None:
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": SETUP_LOCK})
         # Asked again under the lock: another process may have done it meanwhile.
         version = _version(connection, database.where)
+        metadata.create_all(connection)
+        trials_by_checksum.create(connection, checkfirst=True)  # in a store that an earlier Trialbed made
         if version is None:
-            metadata.create_all(connection)
             connection.execute(about.insert().values(schema_version=SCHEMA_VERSION))
 
 

@@ -76,6 +76,9 @@ trials = Table(
     UniqueConstraint("run_id", "framework", "query_id", "repeat", "attempt"),
 )
 
+trials_by_checksum = Index("trials_by_checksum", trials.c.run_id, trials.c.checksum, trials.c.id)
+"""Says what the trials of a run are without reading them. A store that lacks it says so too, slowly."""
+
 scores = Table(
     "scores",
     metadata,
@@ -120,3 +123,16 @@ gold_answers = Table(
     Column("answer", ForeignKey("blobs.digest"), nullable=False, index=True),
     Column("checksum", String(16), nullable=False),
 )
+
+reports = Table(
+    "reports",
+    metadata,
+    Column("run_id", ForeignKey("runs.run_id", ondelete="CASCADE"), primary_key=True),
+    Column("part", String, primary_key=True),
+    Column("version", String, nullable=False),  # of what made it
+    Column("source", String(64), nullable=False),  # SHA-256 of what it was made of
+    Column("digest", String(64), nullable=False),  # SHA-256 of the body
+    Column("body", LargeBinary, nullable=False),  # zlib
+    Column("checksum", String(16), nullable=False),  # of all columns but the body
+)
+"""What is known of runs that have ended, so that it need not be made anew from trials. Stores may lack the table."""

@@ -22,6 +22,7 @@ from trialbed.settings import secret_values
 from trialbed.store._attempts import AttemptSummary, counted_attempts
 from trialbed.store._database import Database, compact, open_database
 from trialbed.store._lock import hold
+from trialbed.store._reports import MadeReport, keep_report
 from trialbed.store._runs import (
     RunChanges,
     annotate_run,
@@ -100,10 +101,25 @@ class Store:
         except IntegrityError as error:
             raise DataError(f"the store already has a run {run.run_id!r}; give the new run another id") from error
 
-    def update_run(self, run_id: str, **changes: Unpack[RunChanges]) -> None:
-        """Change the fields that are given, and leave the rest."""
+    def update_run(self, run_id: str, report: MadeReport | None = None, /, **changes: Unpack[RunChanges]) -> None:
+        """Change the fields that are given, and leave the rest.
+
+        Args:
+            report: of the run as it is with these changes; one that is not is left out.
+        """
         with self._database.write() as connection:
             change_run(connection, run_id, changes)
+            if report is not None:
+                keep_report(connection, read_run(connection, run_id), report)
+
+    def keep_report(self, report: MadeReport) -> bool:
+        """Keep the report of a run, and return True, unless the run has changed since it was made.
+
+        Raises:
+            DataError: there is no such run.
+        """
+        with self._database.write() as connection:
+            return keep_report(connection, read_run(connection, report.run.run_id), report)
 
     def annotate(self, run_id: str, annotation: Annotation) -> None:
         """Keep a person's annotation of a trial in place of an earlier one; an empty one removes it.

@@ -27,12 +27,17 @@ from trialbed.records import (
     meant_labels,
 )
 from trialbed.store._attempts import counted_attempts
-from trialbed.store._columns import RunColumns, RunVersion, read_columns, read_version
+from trialbed.store._column_text import VERSION, columns_text, read_text
+from trialbed.store._columns import RunColumns, RunVersion, read_all_columns, read_columns, read_version
 from trialbed.store._frames import calls_frame, messages_frame, trial_frame
+from trialbed.store._reports import MadeReport, ReportPart, read_part, trials_version
 from trialbed.store._rows import encode_id
 from trialbed.store._runs import read_gold_answers, read_selections
 from trialbed.store._stored_trial import StoredTrial
 from trialbed.store._trials import each_result, read_trials, read_wire
+
+COLUMNS = "columns"
+"""The part of a report that has the columns of the trials."""
 
 ReadStore = Callable[[], AbstractContextManager[Connection]]
 """Begins a transaction that sees one state of the store."""
@@ -223,8 +228,16 @@ class StoredRun:
         Args:
             scores: the scores to read.
         """
+        kept = report_part(self, COLUMNS, VERSION)
+        if kept is not None:
+            return read_text(kept, scores)
         with self._read() as connection:
             return read_columns(connection, self.run_id, scores)
+
+    def all_columns(self) -> RunColumns:
+        """The same with the values of all scores, and the names of the tools on offer."""
+        kept = report_part(self, COLUMNS, VERSION)
+        return self._all_columns() if kept is None else read_text(kept)
 
     @property
     def mark(self) -> object:
@@ -279,6 +292,33 @@ class StoredRun:
         counted = {id(result) for result in counted_attempts(attempt._record for attempt in attempts)}
         return (attempt for attempt in attempts if id(attempt._record) in counted)
 
+    def _all_columns(self) -> RunColumns:
+        with self._read() as connection:
+            return read_all_columns(connection, self.run_id)
+
     def _read_wire(self, row_id: int, wire: WireLog) -> WireLog:
         with self._read() as connection:
             return read_wire(connection, row_id, wire)
+
+
+def report_part(run: StoredRun, name: str, version: str, more: Sequence[str] = ()) -> str | None:
+    """Return a part of the report that was kept of a run; None without one that is of the run as it is now.
+
+    Args:
+        version, more: as its ``ReportPart`` has them.
+    """
+    if run.status == "running":
+        return None
+    with run._read() as connection:
+        return read_part(connection, run.record, name, version, more)
+
+
+def make_report(run: StoredRun, parts: Callable[[], Sequence[ReportPart]]) -> MadeReport:
+    """Return what a store can keep as the report of a run: the parts that are made of it now, and its columns.
+
+    The state that it is in while they are made is the one that they are kept for.
+    """
+    with run._read() as connection:
+        version = trials_version(connection, run.run_id)
+    columns = ReportPart(COLUMNS, VERSION, columns_text(run._all_columns()))
+    return MadeReport(run.record, version, (columns, *parts()))

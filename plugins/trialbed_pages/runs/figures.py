@@ -21,9 +21,9 @@ from trialbed.report import (
     Tokens,
     conclusions,
     framework_integrity,
-    read_report,
     score_summaries,
 )
+from trialbed.report.kept import stored_report
 from trialbed.scoring import (
     ALWAYS,
     JUDGED,
@@ -252,7 +252,7 @@ class RunFigures:
 
     @property
     def _report(self) -> Report:
-        return self.once("report", lambda: read_report(self.run, self.queries))
+        return self.once("report", lambda: stored_report(self.run, lambda: self.queries))
 
     def ends(self, framework: str) -> Counter[str]:
         """Count the trials by their status."""

@@ -76,8 +76,7 @@ def _examples(summaries: Sequence[Summary], lost: Sequence[str]) -> Iterator[str
 
 
 def _first(summary: Summary, stage: str) -> str:
-    for trial in summary.trials:
-        for call in trial.gold_calls or ():
-            if call.lost == stage:
-                return f"in query {trial.query_id}: {': '.join(filter(None, call.gold.api.pair))} ({call.reason})."
-    return ""
+    first = summary.attribution.first.get(stage) if summary.attribution else None
+    if first is None:
+        return ""
+    return f"in query {first.query_id}: {': '.join(filter(None, first.call.gold.api.pair))} ({first.call.reason})."

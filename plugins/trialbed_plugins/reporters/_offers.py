@@ -3,52 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from trialbed.records import shown_name
-from trialbed.report import Report, ReportedTrial, Summary
-from trialbed.report.attribution import BY_FRAMEWORK, AttributedCall
+from trialbed.report import Report, Summary
+from trialbed.report.attribution import LOSERS
 from trialbed.views import Table, number
 
 SCORES = ("sopr_score", "api_call_score", "gold_offered")
-
-LOSERS = ("selector", "model", "framework", "rig")
-"""The parties that can lose a gold call; the rig is the virtual API and Trialbed itself."""
-
-STAGES = {
-    "not offered": "selector",
-    "not called": "model",
-    "wrong arguments": "model",
-    "not used": "model",
-    "not made": "framework",
-    "api failed": "rig",
-}
-"""Stage -> who lost a call at it."""
-
-FAILURES = {"model": "model", "limit": "model"} | dict.fromkeys(
-    ("budget", "endpoint", "replay", "server", "tool", "judge", "scorer"), "rig"
-)
-"""Kind of failure -> who lost the calls of the trial; the framework at all others."""
-
-
-def losers(summary: Summary) -> Counter[str]:
-    """Count the gold calls that each lost in the trials of a framework, and all of them as ``calls``."""
-    found: Counter[str] = Counter()
-    for trial in summary.trials:
-        for call in trial.gold_calls or ():
-            found["calls"] += 1
-            if call.lost is not None:
-                found[_loser(call, trial)] += 1
-    return found
-
-
-def _loser(call: AttributedCall, trial: ReportedTrial) -> str:
-    if call.reason.startswith(BY_FRAMEWORK):
-        return "framework"
-    if call.lost == "trial failed":
-        return FAILURES.get(trial.failure.kind if trial.failure else "", "framework")
-    return STAGES[str(call.lost)]
 
 
 def offer_tables(report: Report) -> list[Table]:
@@ -70,10 +32,12 @@ def _rows(summaries: Sequence[Summary]) -> Iterator[tuple[str, ...]]:
     names = list(dict.fromkeys(map(_name, summaries)))
     for summary in sorted(summaries, key=lambda item: (names.index(_name(item)), _tools(item))):
         void = bool(summary.integrity.void)
-        lost = Counter({"calls": 0}) if void else losers(summary)
+        lost = None if void else summary.attribution
+        calls = lost.gold_calls if lost else 0
         found = [None if void else summary.scores.get(name) for name in SCORES]
         scores = [number(score.value if score else None, 3) for score in found]
-        shares = [f"{lost[name]} {lost[name] / lost['calls']:.0%}" if lost["calls"] else "-" for name in LOSERS]
+        by = lost.losers if lost else {}
+        shares = [f"{by.get(name, 0)} {by.get(name, 0) / calls:.0%}" if calls else "-" for name in LOSERS]
         yield _name(summary), f"{_tools(summary):,}", *scores, *shares
 
 

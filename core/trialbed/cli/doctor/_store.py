@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from functools import partial
 
 import click
 
-from trialbed.settings import store_file
-from trialbed.store import StoreReport, verify_store
+from trialbed.settings import data_dir, store_file
+from trialbed.store import StoreReport, open_store, verify_store
 
 REMEDY = "restore a copy of the store; runs that are not named here can still be read"
 
@@ -19,12 +21,28 @@ def show_store(url_or_path: str | None, *, as_json: bool) -> int:
     Args:
         url_or_path: None for the store of the state folder.
     """
-    report = verify_store(url_or_path or store_file())
+    place = url_or_path or store_file()
+    report = verify_store(place)
+    if not report.problems:  # else a trial may be one that cannot be read
+        report = replace(report, problems=tuple(_wrong_reports(place)))
     if as_json:
         click.echo(json.dumps(asdict(report), indent=2))
     else:
         _print(report)
     return 1 if report.problems else 0
+
+
+def _wrong_reports(place: str) -> Iterator[str]:
+    """Yield the runs whose report is not what their trials give."""
+    from trialbed.engine import known_queries
+    from trialbed.report.kept import difference_of_kept
+
+    with open_store(place) as reader:
+        for run in reader.runs():
+            if run.record.kind == "frameworks":
+                found = difference_of_kept(run, partial(known_queries, run.config, data_dir()))
+                if found:
+                    yield f"the stored report of run {run.run_id!r} is not what its trials give: {found}"
 
 
 def _print(report: StoreReport) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -74,7 +75,7 @@ def command(
     with open_store(store) as reader:
         found = reader.run(run)
         is_verification = found.record.kind == "endpoints"
-        queries = None if is_verification else known_queries(found.config, data_dir or default_folder())
+        ask = partial(known_queries, found.config, data_dir or default_folder())
         if trial is None and framework is None and query is None:
             _refuse_parts({"--repeat": repeat, "--attempt": attempt})
             if is_verification:
@@ -87,13 +88,14 @@ def command(
                 return
             from trialbed.cli.show._run import show_run
 
-            show_run(found, queries, reporter=form, store=store, as_json=form == "json", legend=legend, full=full)
+            show_run(found, ask, reporter=form, store=store, as_json=form == "json", legend=legend, full=full)
             return
         if form not in ("table", "json"):
             raise click.UsageError("one trial is shown as a table or as json; leave out --format")
         from trialbed.cli.show._trial import show_trial
 
         chosen = named_attempt(found, trial, framework=framework, query=query, repeat=repeat, attempt=attempt)
+        queries = None if is_verification else ask()
         known = queries.get(chosen.key.query_id) if queries else None
         show_trial(found, chosen, known, full=full, as_json=form == "json")
 

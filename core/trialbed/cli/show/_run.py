@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -30,7 +29,7 @@ BRIEF = ("run", "tags", "note")
 
 def show_run(
     run: StoredRun,
-    queries: Mapping[int | str, Query] | None,
+    ask: Callable[[], Mapping[int | str, Query] | None],
     *,
     reporter: str,
     store: str | None,
@@ -41,17 +40,19 @@ def show_run(
     """Print a run.
 
     Args:
-        queries: its queries by id; None where the dataset is out of reach.
+        ask: gives its queries by id; None where the dataset is out of reach.
         reporter: prints the results.
         store: as the user named it, for the command that is shown.
         legend: whether the table is to say what each figure means, and so to have them all.
         full: whether all of it is shown, instead of a screen.
     """
-    from trialbed.report import read_report, worst_queries
+    from trialbed.report import worst_queries
+    from trialbed.report.kept import stored_report
+    from trialbed.settings import store_file
 
     brief = not (full or legend)
     chosen = run_reporter("table" if as_json else reporter, explained=legend, brief=brief)
-    report = read_report(run, queries)
+    report = stored_report(run, ask, store=store or store_file())
     worst = worst_queries(report)
     if as_json:
         print_json(_document(run, report, worst))
@@ -104,12 +105,8 @@ def _duration(run: StoredRun, report: Report) -> str:
     """Return how long a run took; of one that was killed or is under way, as far as its trials show."""
     if run.overall_time:
         return f", took {seconds(run.overall_time)}"
-    ends = [
-        trial.started_at + timedelta(seconds=trial.wall_time)
-        for summary in report.frameworks
-        for trial in summary.trials
-    ]
-    return f", its last trial ended {seconds((max(ends) - run.created_at).total_seconds())} later" if ends else ""
+    end = report.last_end
+    return "" if end is None else f", its last trial ended {seconds((end - run.created_at).total_seconds())} later"
 
 
 def _framework_versions(run: StoredRun) -> Iterator[str]:

@@ -10,16 +10,18 @@ from trialbed.report.attribution._stages import (
     attribute,
 )
 from trialbed.report.attribution._trial import attribute_trial, unrequested_calls
-from trialbed.report.attribution._waterfall import USED, Attribution, percentages, waterfall
+from trialbed.report.attribution._waterfall import LOSERS, USED, Attribution, FirstLoss, percentages, waterfall
 
 __all__ = [
     "BY_FRAMEWORK",
     "ENDED",
+    "LOSERS",
     "OF_THE_OFFER",
     "STAGES",
     "USED",
     "AttributedCall",
     "Attribution",
+    "FirstLoss",
     "Stage",
     "attribute",
     "attribute_trial",

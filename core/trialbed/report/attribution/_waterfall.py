@@ -4,12 +4,57 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Protocol
 
-from trialbed.report.attribution._stages import STAGES, AttributedCall
+from trialbed.records import Failure
+from trialbed.report.attribution._stages import BY_FRAMEWORK, STAGES, AttributedCall
 
 USED = "used"
 """The key of the gold calls that were not lost."""
+
+
+LOSERS = ("selector", "model", "framework", "rig")
+"""The parties that can lose a gold call; the rig is the virtual API and Trialbed itself."""
+
+LOST_BY = {
+    "not offered": "selector",
+    "not called": "model",
+    "wrong arguments": "model",
+    "not used": "model",
+    "not made": "framework",
+    "api failed": "rig",
+}
+"""Stage -> who lost a call at it."""
+
+FAILED_BY = {"model": "model", "limit": "model"} | dict.fromkeys(
+    ("budget", "endpoint", "replay", "server", "tool", "judge", "scorer"), "rig"
+)
+"""Kind of failure -> who lost the calls of the trial; the framework at all others."""
+
+
+class AttributedTrial(Protocol):
+    """A trial with what became of its gold calls."""
+
+    @property
+    def query_id(self) -> int | str:
+        """The query."""
+
+    @property
+    def failure(self) -> Failure | None:
+        """The reason why it has no answer."""
+
+    @property
+    def gold_calls(self) -> Sequence[AttributedCall] | None:
+        """The gold calls of its query; None where that is not known."""
+
+
+@dataclass(frozen=True)
+class FirstLoss:
+    """The first gold call that was lost at a stage."""
+
+    query_id: int | str
+    call: AttributedCall
 
 
 @dataclass(frozen=True)
@@ -18,9 +63,13 @@ class Attribution:
 
     Attributes:
         counts: every stage in order, then ``used`` -> the gold calls that were lost there, or used.
+        first: stage -> the first call that was lost there.
+        losers: each of ``LOSERS`` -> the gold calls that it lost.
     """
 
     counts: Mapping[str, int]
+    first: Mapping[str, FirstLoss] = field(default_factory=dict)
+    losers: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def gold_calls(self) -> int:
@@ -34,10 +83,26 @@ class Attribution:
         return {stage: count / total if total else None for stage, count in self.counts.items()}
 
 
-def waterfall(calls: Iterable[AttributedCall]) -> Attribution:
-    """Count gold calls by the stage at which they were lost."""
-    found = Counter(call.lost or USED for call in calls)
-    return Attribution({stage: found[stage] for stage in (*STAGES, USED)})
+def waterfall(trials: Iterable[AttributedTrial]) -> Attribution:
+    """Count the gold calls of trials."""
+    found: Counter[str] = Counter()
+    losers: Counter[str] = Counter()
+    first: dict[str, FirstLoss] = {}
+    for trial in trials:
+        for call in trial.gold_calls or ():
+            found[call.lost or USED] += 1
+            if call.lost is not None:
+                first.setdefault(call.lost, FirstLoss(trial.query_id, call))
+                losers[_loser(call, trial.failure)] += 1
+    return Attribution({stage: found[stage] for stage in (*STAGES, USED)}, first, dict(losers))
+
+
+def _loser(call: AttributedCall, failure: Failure | None) -> str:
+    if call.reason.startswith(BY_FRAMEWORK):
+        return "framework"
+    if call.lost == "trial failed":
+        return FAILED_BY.get(failure.kind if failure else "", "framework")
+    return LOST_BY[str(call.lost)]
 
 
 def percentages(counts: Sequence[int]) -> list[int]:

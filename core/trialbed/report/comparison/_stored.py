@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from trialbed.integrity import framework_integrity
-from trialbed.records import Run
+from trialbed.records import IntegrityFinding, Run
 from trialbed.report._metadata import framework_info, shown_settings
 from trialbed.report._trials import ReportedTrial
 from trialbed.report.comparison._documents import document_file, read_documents
@@ -24,7 +24,7 @@ from trialbed.report.comparison._sides import (
 from trialbed.scoring import ALWAYS, NONE_ABSENT, absent_by_trials, first_trials_apart
 
 if TYPE_CHECKING:
-    from trialbed.store import StoredRun, StoredTrial
+    from trialbed.store import RunColumns, StoredRun, TrialColumns
 
 RUN_NAME = re.compile(r"(latest|\d{4,8}|\d{8}T\d{0,6}|\d{8}T\d{6}-[0-9a-f]{0,6})(/.+)?", re.DOTALL)
 """A run's id, the beginning of one, or ``latest``; and one of its frameworks, where only that is meant."""
@@ -58,31 +58,51 @@ def _read_run(value: str, store: str | None) -> list[Side]:
 
 def _sides(run: StoredRun, labels: Sequence[str]) -> Iterator[Side]:
     # Of all frameworks, so that one of them alone has the same figures as beside the others.
-    every = {framework: run.trials(framework=framework) for framework in run.config.frameworks}
-    trials = [trial for own in every.values() for trial in own]
-    scores = [score for trial in trials for score in trial.scores]
-    quality = frozenset(score.name for score in scores if score.bounded and score.quality).union(ALWAYS)
-    bounded = quality | {score.name for score in scores if score.bounded}
-    answered = [
-        (trial.key.query_id, [score.name for score in trial.scores if score.value is not None])
-        for trial in trials
-        if trial.status == "answered"
-    ]
+    columns = run.all_columns()
+    every: dict[str, list[TrialColumns]] = {framework: [] for framework in run.config.frameworks}
+    for trial in columns.trials:
+        every[trial.key.framework].append(trial)
+    quality = frozenset(name for name, kind in columns.kinds.items() if kind.quality).union(ALWAYS)
+    bounded = quality | {name for name, kind in columns.kinds.items() if kind.bounded}
+    given = _given(columns)
+    answered = [(trial.key.query_id, given[trial.row]) for trial in columns.trials if trial.status == "answered"]
     absent = absent_by_trials(run.config.query_ids, answered)
     apart = first_trials_apart(every)
-    measured = [trial.key.query_id for trial in trials if trial.status != "not measured"]
+    measured = [trial.key.query_id for trial in columns.trials if trial.status != "not measured"]
     helpers = HelperTotals(run.record.helpers, len(measured), len(set(measured)))
     for label in labels:
-        side = run_side(
-            run.record, label, every[label], bounded=bounded, quality=quality, absent=absent, first_apart=apart
-        )
+        own = [
+            ComparedTrial(
+                trial.key.query_id,
+                _zeros(quality, gone) if trial.status == "failed" else given[trial.row],
+                trial.failure or "",
+                trial.status != "not measured",
+                trial.key.repeat,
+                columns.tools.get(trial.row) or None,
+                trial.first,
+                gone,
+            )
+            for trial in every[label]
+            for gone in (absent.get(trial.key.query_id, ()),)
+        ]
+        integrity = (trial.integrity for trial in every[label])
+        side = _side(run.record, label, own, integrity, bounded=bounded, quality=quality, first_apart=apart)
         yield replace(side, about=replace(side.about, helpers=helpers))
+
+
+def _given(columns: RunColumns) -> dict[int, dict[str, float]]:
+    """Return the values of each trial by the names of scores."""
+    found: dict[int, dict[str, float]] = {trial.row: {} for trial in columns.trials}
+    for name in columns.kinds:
+        for row, value in columns.values.get(name, {}).items():
+            found[row][name] = value
+    return found
 
 
 def run_side(
     run: Run,
     framework: str,
-    trials: Sequence[ReportedTrial | StoredTrial],
+    trials: Sequence[ReportedTrial],
     *,
     bounded: frozenset[str],
     quality: frozenset[str],
@@ -96,17 +116,31 @@ def run_side(
         first_apart: whether times leave out each worker's first trial.
     """
     own = [_trial(trial, quality, absent.get(trial.key.query_id, ())) for trial in trials]
+    integrity = (trial.integrity for trial in trials)
+    return _side(run, framework, own, integrity, bounded=bounded, quality=quality, first_apart=first_apart)
+
+
+def _side(
+    run: Run,
+    framework: str,
+    trials: Sequence[ComparedTrial],
+    integrity: Iterable[Sequence[IntegrityFinding] | None],
+    *,
+    bounded: frozenset[str],
+    quality: frozenset[str],
+    first_apart: bool,
+) -> Side:
     return Side(
         source=run.run_id,
         name=framework,
         about=_about(run, framework),
-        trials=own,
+        trials=trials,
         bounded=bounded,
         quality=quality,
-        missing=missing_trials(run.status, len(run.config.query_ids), run.config.repeat, own),
+        missing=missing_trials(run.status, len(run.config.query_ids), run.config.repeat, trials),
         described=run.scores,
         first_apart=first_apart,
-        void=framework_integrity(run.config, framework, (trial.integrity for trial in trials)).void,
+        void=framework_integrity(run.config, framework, integrity).void,
     )
 
 
@@ -133,12 +167,11 @@ def _about(run: Run, framework: str) -> ComparedRun:
     )
 
 
-def _trial(trial: ReportedTrial | StoredTrial, quality: Collection[str], absent: Collection[str]) -> ComparedTrial:
+def _trial(trial: ReportedTrial, quality: Collection[str], absent: Collection[str]) -> ComparedTrial:
     given = {score.name: score.value for score in trial.scores if score.value is not None}
-    zeros = {name: 0.0 for name in quality if name not in absent}
     return ComparedTrial(
         trial.key.query_id,
-        zeros if trial.status == "failed" else given,
+        _zeros(quality, absent) if trial.status == "failed" else given,
         trial.failure.kind if trial.failure else "",
         trial.status != "not measured",
         trial.key.repeat,
@@ -146,3 +179,7 @@ def _trial(trial: ReportedTrial | StoredTrial, quality: Collection[str], absent:
         trial.first,
         absent,
     )
+
+
+def _zeros(quality: Collection[str], absent: Collection[str]) -> dict[str, float]:
+    return {name: 0.0 for name in quality if name not in absent}

@@ -113,9 +113,9 @@ def test_opening_waits_for_another_process_that_is_creating_the_store(
 ) -> None:
     create, refused = _database._create, threading.Event()
 
-    def attempt(database: _database.Database) -> None:
+    def attempt(database: _database.Database, *, read_only: bool) -> None:
         try:
-            create(database)
+            create(database, read_only=read_only)
         except DataError:
             refused.set()
             raise

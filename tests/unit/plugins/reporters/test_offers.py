@@ -9,7 +9,7 @@ from support.run_reports import reported, summary
 
 from trialbed.cli.options import NumberOrNumbers
 from trialbed.report.attribution import ENDED
-from trialbed_plugins.reporters._offers import losers, offer_tables
+from trialbed_plugins.reporters._offers import offer_tables
 
 
 def call(lost: str | None, reason: str = "") -> dict[str, Any]:
@@ -42,8 +42,9 @@ def test_each_lost_call_has_a_loser() -> None:
         ),
         call("api failed", "500"),
     ]
-    found = losers(summary(document("a", 8, {"gold_calls": calls}, {})))
-    assert found == {"calls": 12, "selector": 1, "framework": 6, "model": 3, "rig": 1}
+    found = summary(document("a", 8, {"gold_calls": calls}, {})).attribution
+    assert found is not None
+    assert (found.gold_calls, found.losers) == (12, {"selector": 1, "framework": 6, "model": 3, "rig": 1})
 
 
 @for_each(
@@ -52,7 +53,9 @@ def test_each_lost_call_has_a_loser() -> None:
 )
 def test_the_calls_of_a_failed_trial_are_lost_by_what_failed(kind: str, loser: str) -> None:
     entry = {"gold_calls": [call("trial failed", "before it was called")], "error": {"kind": kind}}
-    assert losers(summary(document("a", 8, entry))) == {"calls": 1, loser: 1}
+    found = summary(document("a", 8, entry)).attribution
+    assert found is not None
+    assert (found.gold_calls, found.losers) == (1, {loser: 1})
 
 
 def test_the_table_is_sorted_by_framework_and_number_and_says_what_is_incomplete() -> None:

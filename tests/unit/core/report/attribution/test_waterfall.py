@@ -1,20 +1,34 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.cases import for_each
 from support.scoring import gold_call
 
+from trialbed.records import Failure
 from trialbed.report.attribution import STAGES, USED, AttributedCall, percentages, waterfall
 
 GOLD = gold_call("a")
 calls = st.lists(st.sampled_from([None, *STAGES]).map(lambda stage: AttributedCall(GOLD, stage)), max_size=50)
 
 
+@dataclass(frozen=True)
+class Attributed:
+    query_id: int
+    failure: Failure | None
+    gold_calls: Sequence[AttributedCall] | None
+
+
 @given(calls)
 def test_every_gold_call_is_counted_once_and_the_shares_sum_to_100_percent(found: list[AttributedCall]) -> None:
-    result = waterfall(found)
+    result = waterfall([Attributed(1, None, found[:3]), Attributed(2, None, None), Attributed(3, None, found[3:])])
+    lost = [call for call in found if call.lost]
+    assert sum(result.losers.values()) == len(lost)
+    assert {stage: first.call for stage, first in result.first.items()} == {call.lost: call for call in lost}
     assert list(result.counts) == [*STAGES, USED]
     assert result.gold_calls == len(found)
     if found:

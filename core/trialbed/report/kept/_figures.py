@@ -1,0 +1,216 @@
+"""The report of a run as its store keeps it: the figures alone, so that nothing is read of its trials to show them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from importlib.metadata import version
+from typing import Any, get_type_hints
+
+from trialbed.errors import TrialbedError
+from trialbed.listeners import Listeners, installed_listeners
+from trialbed.records import Run, ScoreDescription
+from trialbed.report._build import Queries, ended_run, queries_of, read_report
+from trialbed.report._records import Counts, KeptFigures, ScoreSummary, Summary
+from trialbed.report._report import Report
+from trialbed.report._worst import worst_queries
+from trialbed.report.kept._codec import plain, reader
+from trialbed.report.kept._late import LateMapping, LateSequence
+from trialbed.settings import secret_values
+from trialbed.store import MadeReport, ReportPart, Store, StoredRun, report_part, require_frameworks
+from trialbed.store import make_report as make_stored
+from trialbed.wire.redaction import redact
+
+FIGURES = "figures"
+"""The part of a kept report that has the figures."""
+
+FORMAT = 1
+"""Incremented with a change of what is kept, or of how it is reckoned, within a version of Trialbed."""
+
+KEPT_FROM = 1_000
+"""Attempts from which on a report that had to be made anew is kept for the next reader."""
+
+NOT_KEPT = ("run", "trials", "absent")
+"""Fields of a summary that are the run's own, or of each of its trials."""
+
+FROM_TRIALS = ("counts", "tokens", "wire", "claims")
+"""Fields of a summary that are the same whether the dataset is within reach or not."""
+
+WORDS = ("message", "reason")
+"""Keys of texts of foreign origin, in which secrets are masked."""
+
+AskQueries = Callable[[], Queries | None]
+"""Reads the queries of a run; None where its dataset is out of reach."""
+
+
+@dataclass(frozen=True)
+class FrameworkHeadline:
+    """The figures of a framework in a list of runs.
+
+    Attributes:
+        scores: none of a row that is void.
+    """
+
+    counts: Counts
+    scores: Mapping[str, ScoreSummary]
+
+
+def stored_report(run: StoredRun, ask: AskQueries, *, store: str | None = None) -> Report:
+    """Report a run as ``read_report`` does, by the figures that its store keeps of it.
+
+    They are made anew where there are none, or where they are of another version or of other trials.
+
+    Args:
+        ask: called where a query is looked at, or trials are.
+        store: the file or URL in which figures that took long to make are kept; None to keep none.
+    """
+    listeners = installed_listeners()
+    text = report_part(require_frameworks(run), FIGURES, _version(), _beside(listeners))
+    if text is not None:
+        return _read(run, json.loads(text), cache(ask), listeners)
+    if store is None or run.status == "running" or run.version().attempts < KEPT_FROM:
+        return read_report(run, ask())
+    made: list[Report] = []
+
+    def report() -> Report:
+        made.append(read_report(run, ask()))
+        return made[0]
+
+    kept = make_report(run, report)
+    with suppress(TrialbedError):  # a store that cannot be written is read all the same
+        _keep(kept, store)
+    return made[0]
+
+
+def _keep(report: MadeReport, place: str) -> None:
+    with Store.open(place) as store:
+        store.keep_report(report)
+
+
+def make_report(
+    run: StoredRun, report: Callable[[], Report], plugins: Mapping[str, object] | None = None
+) -> MadeReport:
+    """Return what a store keeps of a run as its report.
+
+    Args:
+        report: reports the run as ``read_report`` does, incomplete ones with the figures over what all have.
+        plugins: name -> a plugin of this run alone.
+    """
+
+    def parts() -> list[ReportPart]:
+        try:
+            text = json.dumps(plain(_kept_figures(report())))
+        except (TypeError, ValueError):  # a figure of a plugin that JSON does not hold
+            return []
+        return [ReportPart(FIGURES, _version(), text, _beside(installed_listeners(plugins)))]
+
+    return make_stored(run, parts)
+
+
+def headlines(run: StoredRun) -> dict[str, FrameworkHeadline] | None:
+    """Return the headline of each framework of a run, as its store keeps them; None where it keeps none."""
+    if run.record.kind != "frameworks":
+        return None
+    text = report_part(run, FIGURES, _version(), _beside(installed_listeners()))
+    if text is None:
+        return None
+    counts, scores = reader(Counts), reader(Mapping[str, ScoreSummary])
+    return {
+        each["framework"]: FrameworkHeadline(
+            counts(each["counts"]), {} if each["integrity"]["void"] else scores(each["scores"])
+        )
+        for each in json.loads(text)["frameworks"]
+    }
+
+
+def difference_of_kept(run: StoredRun, ask: AskQueries) -> str:
+    """Return where the figures that a store keeps of a run are others than those of its trials; empty for nowhere.
+
+    What plugins add is left out, as they may have changed.
+    """
+    text = report_part(run, FIGURES, _version(), _beside(installed_listeners()))
+    if text is None:
+        return ""
+    kept, queries = json.loads(text), ask()
+    made = json.loads(json.dumps(plain(_kept_figures(read_report(run, queries)))))
+    for before, now in zip(kept["frameworks"], made["frameworks"], strict=True):
+        for name in sorted(before):
+            # Without the dataset, neither lost calls nor the scores that a query cannot have are known.
+            is_known = name != "extra" and (queries is not None or name in FROM_TRIALS)
+            # As texts, in which one NaN is another.
+            if is_known and json.dumps(before[name]) != json.dumps(now[name]):
+                return f"{name} of {before['framework']}"
+    return ""
+
+
+def _version() -> str:
+    return f"{version('trialbed')}/{FORMAT}"
+
+
+def _beside(listeners: Listeners) -> tuple[str, ...]:
+    return listeners.named("aggregate_scores")
+
+
+def _kept_figures(report: Report) -> dict[str, Any]:
+    figures = KeptFigures(report.factors, tuple(worst_queries(report)), report.last_end)
+    return {"frameworks": list(map(_plain_summary, report.frameworks)), "figures": plain(figures)}
+
+
+def _plain_summary(summary: Summary) -> dict[str, Any]:
+    if json.loads(json.dumps(dict(summary.extra))) != summary.extra:
+        raise ValueError("a plugin's figure would be read back as another")
+    found = {item.name: plain(getattr(summary, item.name)) for item in fields(summary) if item.name not in NOT_KEPT}
+    return found | {"extra": dict(summary.extra)}
+
+
+def _read(run: StoredRun, found: dict[str, Any], ask: AskQueries, listeners: Listeners) -> Report:
+    _mask(found, secret_values())
+    whole = cache(lambda: read_report(run, ask()))
+    record = ended_run(run.record)
+    described = {**listeners.descriptions(), **record.scores}
+    return Report(
+        run=record,
+        frameworks=tuple(_read_summary(record, each, whole, described) for each in found["frameworks"]),
+        queries=LateMapping(lambda: queries_of(record, ask())),
+        described=described,
+        gold=LateMapping(run.gold_answers),
+        whole=run.each_result,
+        absent=LateMapping(lambda: whole().absent),
+        kept=reader(KeptFigures)(found["figures"]),
+    )
+
+
+def _read_summary(
+    run: Run, found: Mapping[str, Any], whole: Callable[[], Report], described: Mapping[str, ScoreDescription]
+) -> Summary:
+    framework = found["framework"]
+    own = {name: reader(hint)(found[name]) for name, hint in _summary_hints().items() if name in found}
+    scores: Mapping[str, ScoreSummary] = own.pop("scores")
+    return Summary(
+        run=run,
+        trials=LateSequence(lambda: whole()[framework].trials),
+        absent=LateMapping(lambda: whole().absent),
+        scores={name: replace(score, description=described.get(name)) for name, score in scores.items()},
+        **own,
+    )
+
+
+@cache
+def _summary_hints() -> dict[str, Any]:
+    return get_type_hints(Summary)
+
+
+def _mask(value: Any, secrets: Any) -> None:
+    """Mask secrets in words of foreign origin; this process may know others than the one that kept them."""
+    for key, own in _items(value):
+        if key in WORDS and isinstance(own, str):
+            value[key] = redact(own, secrets)
+        elif isinstance(own, dict | list):
+            _mask(own, secrets)
+
+
+def _items(value: Any) -> Iterator[tuple[Any, Any]]:
+    return iter(value.items()) if isinstance(value, dict) else enumerate(value)

@@ -1,0 +1,155 @@
+"""Parts of the report of a run that has ended, kept beside its trials, and the digest of all that they were made of.
+
+A part is used only while its source is that of the run as it is now: whatever changes the run, its trials or their
+scores, by whatever program, makes the part one of another run, which nobody reads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Row, delete, func, inspect, select
+
+from trialbed.errors import DataError
+from trialbed.records import Run
+from trialbed.store._rows import check, encode, with_checksum
+from trialbed.store._schema import gold_answers, reports, selections, trials
+
+LEVEL = 1
+"""zlib's fastest."""
+
+NOT_REPORTED = frozenset(
+    ("status", "tags", "note", "annotations", "flights", "overall_time", "server_url", "environment", "lost")
+)
+"""Fields of a run that no kept figure depends on: they are always read from the run itself."""
+
+
+class TrialsVersion(NamedTuple):
+    """The attempts of a run: how many, and a digest of all that they are."""
+
+    attempts: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class ReportPart:
+    """A part of a report.
+
+    Attributes:
+        version: of the code that made it; another version does not read it.
+        more: what it depends on beside the run and its trials.
+    """
+
+    name: str
+    version: str
+    text: str
+    more: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class MadeReport:
+    """The parts of a report that were made of a run.
+
+    Attributes:
+        run: as it was when they were made, in the state in which it ends.
+        trials: the version of its trials.
+    """
+
+    run: Run
+    trials: TrialsVersion
+    parts: Sequence[ReportPart]
+
+
+def trials_version(connection: Connection, run_id: str) -> TrialsVersion:
+    """Return the version of a run's attempts, scores and calls, by their checksums: no trial itself is read."""
+    chosen = select(trials.c.checksum, trials.c.id).where(trials.c.run_id == run_id)
+    found = connection.execute(chosen.order_by(trials.c.checksum, trials.c.id)).all()
+    text = "\n".join([f"{checksum} {row}" for checksum, row in found])
+    return TrialsVersion(len(found), hashlib.sha256(text.encode()).hexdigest())
+
+
+def report_source(connection: Connection, run: Run, version: TrialsVersion, more: Sequence[str] = ()) -> str:
+    """Return the digest of all that a part of a run's report is made of.
+
+    Rows of selections and gold answers are only ever added, so that their number tells them apart.
+    """
+    beside = [
+        connection.scalar(select(func.count()).select_from(table).where(table.c.run_id == run.run_id))
+        for table in (selections, gold_answers)
+    ]
+    is_finished = run.status == "finished"
+    known = run.model_dump(mode="json", exclude=set(NOT_REPORTED))
+    return hashlib.sha256(encode([is_finished, known, list(version), beside, list(more)]).encode()).hexdigest()
+
+
+def has_reports(connection: Connection) -> bool:
+    """Return whether the store can keep parts: one that an earlier Trialbed made, and none wrote since, cannot."""
+    return inspect(connection).has_table(reports.name)
+
+
+def keep_report(connection: Connection, run: Run, made: MadeReport) -> bool:
+    """Keep the parts in place of earlier ones, if they are still those of the run; return whether they are.
+
+    Args:
+        run: as the store has it now.
+    """
+    now = trials_version(connection, run.run_id)
+    sources = [report_source(connection, run, now, part.more) for part in made.parts]
+    before = [report_source(connection, made.run, made.trials, part.more) for part in made.parts]
+    if sources != before:
+        return False
+    connection.execute(delete(reports).where(reports.c.run_id == run.run_id))
+    rows = [_row(run.run_id, part, source) for part, source in zip(made.parts, sources, strict=True)]
+    if rows:
+        connection.execute(reports.insert(), rows)
+    return True
+
+
+def _row(run_id: str, part: ReportPart, source: str) -> dict[str, Any]:
+    body = part.text.encode("utf-8", "surrogatepass")
+    about = {
+        "run_id": run_id,
+        "part": part.name,
+        "version": part.version,
+        "source": source,
+        "digest": hashlib.sha256(body).hexdigest(),
+    }
+    return {**with_checksum(about), "body": zlib.compress(body, LEVEL)}
+
+
+def read_part(connection: Connection, run: Run, name: str, version: str, more: Sequence[str] = ()) -> str | None:
+    """Return a part of a run's report, if it is that of the run as it is now; None for one that is damaged, too."""
+    if not has_reports(connection):
+        return None
+    of_run = (reports.c.run_id == run.run_id, reports.c.part == name, reports.c.version == version)
+    row = connection.execute(select(reports).where(*of_run)).one_or_none()
+    if row is None:
+        return None
+    if row.source != report_source(connection, run, trials_version(connection, run.run_id), more):
+        return None
+    try:
+        return check_report(row)
+    except DataError:
+        return None
+
+
+def check_report(row: Row[Any]) -> str:
+    """Return the text of a part, once it is seen to be as it was written.
+
+    Raises:
+        DataError: it is not.
+    """
+    what = f"the stored report of run {row.run_id!r}"
+    about = {name: value for name, value in row._mapping.items() if name != "body"}
+    check([about], row.checksum, what)
+    try:
+        body = zlib.decompress(row.body)
+    except zlib.error as error:
+        raise DataError(f"the store is damaged: {what} cannot be read ({error})") from error
+    if hashlib.sha256(body).hexdigest() != row.digest:
+        raise DataError(f"the store is damaged: {what} changed after it was written")
+    return body.decode("utf-8", "surrogatepass")
