@@ -48,8 +48,12 @@ def sentence(report: ReleasesReport, changes: Sequence[ReleaseChange]) -> str:
     """Return the result in one sentence."""
     measured = report.measured
     if len(measured) < 2:
-        there = f"{report.framework} {measured[0]} is measured" if measured else f"No release of {report.framework}"
-        return f"{there}; there is no other to compare it with." if measured else f"{there} could be measured."
+        there = (
+            f"{report.framework} {measured[0]} is the only one here"
+            if measured
+            else f"No release of {report.framework}"
+        )
+        return f"{there}; there is nothing to compare it with." if measured else f"{there} could be measured."
     changed = [release for release in measured if any(change.release == release for change in changes)]
     first, last, count = measured[0], measured[-1], len(measured) - 1
     if not changed:

@@ -16,7 +16,7 @@ from trialbed.cli.setting_options import setting_option
 
 if TYPE_CHECKING:
     from trialbed_adapter_lab.fidelity import Part
-    from trialbed_adapter_lab.releases import Choice, ReleaseFolder, ReleaseMeasurement, ReleasesReport
+    from trialbed_adapter_lab.releases import Choice, ReleaseFolder, ReleaseMeasurement, ReleasesReport, Wanted
 
 PARTS: tuple[Part, ...] = ("schemas", "prompt", "behaviour", "errors")
 FORMATS = ("table", "markdown", "json")
@@ -79,7 +79,12 @@ class ReleaseVersion(click.ParamType[str]):
 )
 @option("--pre", is_flag=True, envvar=None, help="Measure pre-releases too.")
 @option("--yanked", is_flag=True, envvar=None, help="Measure releases too that were withdrawn.")
-@option("--newer", is_flag=True, envvar=None, help="Measure only those newer than the newest that was measured.")
+@option(
+    "--newer",
+    is_flag=True,
+    envvar=None,
+    help="Measure and show only those newer than the newest that was measured, beside it.",
+)
 @option("--kept", is_flag=True, envvar=None, help="Measure nothing; show the releases of the folder.")
 @option("--again", is_flag=True, envvar=None, help="Measure releases again that were measured.")
 @option("--any-kit", is_flag=True, envvar=None, help="Do not measure again where another state of the kit did.")
@@ -141,14 +146,29 @@ def _report(framework: str, given: dict[str, Any]) -> tuple[ReleasesReport, list
     from trialbed_adapter_lab.releases import ReleaseFolder, report_on
 
     folder = ReleaseFolder(given["folder"], framework)
+    wanted = _wanted(folder, given)
     try:
-        new = [] if given["kept"] else asyncio.run(_measure(framework, folder, given))
+        new = [] if given["kept"] else asyncio.run(_measure(framework, folder, wanted, given))
     except (asyncio.CancelledError, KeyboardInterrupt):
         raise click.Abort from None
-    return report_on(folder, given["first"] or "", given["last"] or ""), new
+    return report_on(folder, wanted.first, wanted.last), new
 
 
-async def _measure(framework: str, folder: ReleaseFolder, given: dict[str, Any]) -> list[str]:
+def _wanted(folder: ReleaseFolder, given: dict[str, Any]) -> Wanted:
+    from trialbed_adapter_lab.releases import Wanted
+
+    wanted = Wanted(
+        first=given["first"] or "",
+        last=given["last"] or "",
+        every=given["every"] or "",
+        most=given["most"] or 0,
+        prereleases=given["pre"],
+        yanked=given["yanked"],
+    )
+    return folder.only_newer(wanted) if given["newer"] else wanted
+
+
+async def _measure(framework: str, folder: ReleaseFolder, wanted: Wanted, given: dict[str, Any]) -> list[str]:
     from trialbed.cli._build_progress import build_progress
     from trialbed.cli.environments import environment_store
     from trialbed.cli.signals import cancel_on_terminate
@@ -172,7 +192,7 @@ async def _measure(framework: str, folder: ReleaseFolder, given: dict[str, Any])
         adapter=given["adapter"],
     )
     with cancel_on_terminate(), show_steps() as on_step:
-        choice = await _choose(how, folder, given)
+        choice = await _choose(how, folder, wanted)
         releases = open_releases(choice, folder, how.kit, any_kit=given["any_kit"], again=given["again"])
         known = len(choice.chosen) - len(releases)
         click.echo(f"{framework}: {len(choice.chosen)} releases chosen, {known} measured before", err=True)
@@ -183,26 +203,18 @@ async def _measure(framework: str, folder: ReleaseFolder, given: dict[str, Any])
     return [one.release for one in measured]
 
 
-async def _choose(how: ReleaseMeasurement, folder: ReleaseFolder, given: dict[str, Any]) -> Choice:
+async def _choose(how: ReleaseMeasurement, folder: ReleaseFolder, wanted: Wanted) -> Choice:
     """Ask the index, and choose among the releases that the adapter allows."""
     from packaging.specifiers import SpecifierSet
 
     from trialbed.environments import BuildRequest, FrameworkSpec, check_name
-    from trialbed_adapter_lab.releases import Wanted, choose, known_releases
+    from trialbed_adapter_lab.releases import choose, known_releases
 
     spec = FrameworkSpec.parse(how.framework)
     check_name(spec)
     known = await known_releases(BuildRequest(spec, how.adapter), how.store)
     folder.keep_known(known)
-    wanted = Wanted(
-        first=given["first"] or "",
-        last=given["last"] or "",
-        every=given["every"] or "",
-        most=given["most"] or 0,
-        prereleases=given["pre"],
-        yanked=given["yanked"],
-    )
-    return choose(known.published, SpecifierSet(known.allowed), folder.only_newer(wanted) if given["newer"] else wanted)
+    return choose(known.published, SpecifierSet(known.allowed), wanted)
 
 
 def _ask_consent(how: ReleaseMeasurement, releases: Sequence[str], *, yes: bool) -> None:

@@ -76,4 +76,5 @@ def test_a_change_is_named_with_its_release_and_what_was_measured_is_not_measure
     report(changing, *watch)
     index.publish("acme", "2.2", modules={"acme": "VERSION = '0.9'\n"})
     newest = report(changing, *watch, code=1)
-    assert [point["release"] for point in values(newest, "requests")[0]] == ["1.0", "2.0", "2.2"]
+    assert [row["release"] for row in newest["releases"]] == ["2.1", "2.2"]
+    assert [point["release"] for point in values(newest, "requests")[0]] == ["2.1", "2.2"]
