@@ -1,5 +1,6 @@
 from ._changes import ReleaseChange as ReleaseChange
 from ._changes import changes_of as changes_of
+from ._changes import release_between as release_between
 from ._choice import Choice as Choice
 from ._choice import Wanted as Wanted
 from ._choice import choose as choose

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from packaging.version import Version
+
 from trialbed.records import Record
 from trialbed_adapter_lab.releases._report import FactHistory, ReleasesReport
 
@@ -42,6 +44,19 @@ def changes_of(report: ReleasesReport, releases: Sequence[str] = ()) -> list[Rel
         if not releases or change.release in releases
     ]
     return sorted(_merge(found), key=lambda change: measured.index(change.release))
+
+
+def release_between(report: ReleasesReport) -> str:
+    """Return a release that was not measured and would narrow a change down; empty where every change is exact.
+
+    It is in the middle of those between two neighbours that differ.
+    """
+    for change in changes_of(report):
+        oldest, newest = Version(change.after), Version(change.release)
+        between = [release for release in report.left if oldest < Version(release) < newest]
+        if between:
+            return between[len(between) // 2]
+    return ""
 
 
 def _changes(history: FactHistory, measured: Sequence[str]) -> Iterator[ReleaseChange]:

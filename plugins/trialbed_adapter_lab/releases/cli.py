@@ -16,7 +16,7 @@ from trialbed.cli.setting_options import setting_option
 
 if TYPE_CHECKING:
     from trialbed_adapter_lab.fidelity import Part
-    from trialbed_adapter_lab.releases import Choice, ReleaseFolder, ReleaseMeasurement, ReleasesReport, Wanted
+    from trialbed_adapter_lab.releases import KnownReleases, ReleaseFolder, ReleaseMeasurement, ReleasesReport, Wanted
 
 PARTS: tuple[Part, ...] = ("schemas", "prompt", "behaviour", "errors")
 FORMATS = ("table", "markdown", "json")
@@ -24,6 +24,7 @@ FORMATS = ("table", "markdown", "json")
 EPILOG = """\b
 Examples:
   bench releases langgraph --most 8 --yes
+  bench releases langgraph --most 8 --narrow --yes
   bench releases langgraph --from 1.1.0 --to 1.1.9 --yes
   bench releases crewai --every minor --part errors --yes -o crewai.json
   bench releases langgraph --newer --fail-if-changed --yes
@@ -77,6 +78,12 @@ class ReleaseVersion(click.ParamType[str]):
     envvar=None,
     help="Measure at most so many, spread evenly from the oldest to the newest. [default: all]",
 )
+@option(
+    "--narrow",
+    is_flag=True,
+    envvar=None,
+    help="Then measure those between two that differ, until each change is exact.",
+)
 @option("--pre", is_flag=True, envvar=None, help="Measure pre-releases too.")
 @option("--yanked", is_flag=True, envvar=None, help="Measure releases too that were withdrawn.")
 @option(
@@ -128,11 +135,27 @@ def command(framework: str, form: str, as_json: bool, **given: Any) -> int:
     the changes from each release to the next. Exits with 1 if a release could not be measured.
     """
     output, fail = given.pop("output"), given.pop("fail_if_changed")
+    _check(framework)
     report, new = _report(framework, given)
     if output is not None:
         _write(output, report)
     _print(report, "json" if as_json else form)
     return _exit_code(report, new if fail else None)
+
+
+def _check(framework: str) -> None:
+    """Refuse a profile, a release, and a framework that cannot have any.
+
+    Raises:
+        UsageError: says which option is meant.
+    """
+    from trialbed.environments import FrameworkSpec, check_name
+    from trialbed.errors import UsageError
+
+    spec = FrameworkSpec.parse(framework)
+    if framework != spec.name:
+        raise UsageError(f"{framework}: write {spec.name}; --from and --to choose releases, and --profile profiles")
+    check_name(spec)
 
 
 def _report(framework: str, given: dict[str, Any]) -> tuple[ReleasesReport, list[str]]:
@@ -169,6 +192,8 @@ def _wanted(folder: ReleaseFolder, given: dict[str, Any]) -> Wanted:
 
 
 async def _measure(framework: str, folder: ReleaseFolder, wanted: Wanted, given: dict[str, Any]) -> list[str]:
+    from packaging.specifiers import SpecifierSet
+
     from trialbed.cli._build_progress import build_progress
     from trialbed.cli.environments import environment_store
     from trialbed.cli.signals import cancel_on_terminate
@@ -176,9 +201,12 @@ async def _measure(framework: str, folder: ReleaseFolder, wanted: Wanted, given:
     from trialbed_adapter_lab.releases import (
         Progress,
         ReleaseMeasurement,
+        choose,
         kit_digest,
         measure_releases,
         open_releases,
+        release_between,
+        report_on,
     )
 
     parts: tuple[Part, ...] = tuple(part for part in PARTS if not given["parts"] or part in given["parts"])
@@ -192,29 +220,29 @@ async def _measure(framework: str, folder: ReleaseFolder, wanted: Wanted, given:
         adapter=given["adapter"],
     )
     with cancel_on_terminate(), show_steps() as on_step:
-        choice = await _choose(how, folder, wanted)
+        known = await _ask_index(how, folder)
+        choice = choose(known.published, SpecifierSet(known.allowed), wanted)
         releases = open_releases(choice, folder, how.kit, any_kit=given["any_kit"], again=given["again"])
-        known = len(choice.chosen) - len(releases)
-        click.echo(f"{framework}: {len(choice.chosen)} releases chosen, {known} measured before", err=True)
+        before = len(choice.chosen) - len(releases)
+        click.echo(f"{framework}: {len(choice.chosen)} releases chosen, {before} measured before", err=True)
         if releases:
             _ask_consent(how, [one.version for one in releases], yes=given["yes"])
         progress = Progress(line=lambda text: click.echo(text, err=True), step=on_step, building=build_progress)
         measured = await measure_releases(how, releases, folder, progress)
+        while given["narrow"] and (release := release_between(report_on(folder, wanted.first, wanted.last))):
+            between = [one for one in known.published if one.version == release]
+            measured += await measure_releases(how, between, folder, progress)
     return [one.release for one in measured]
 
 
-async def _choose(how: ReleaseMeasurement, folder: ReleaseFolder, wanted: Wanted) -> Choice:
-    """Ask the index, and choose among the releases that the adapter allows."""
-    from packaging.specifiers import SpecifierSet
+async def _ask_index(how: ReleaseMeasurement, folder: ReleaseFolder) -> KnownReleases:
+    """Return the releases that the index has, and keep the list."""
+    from trialbed.environments import BuildRequest, FrameworkSpec
+    from trialbed_adapter_lab.releases import known_releases
 
-    from trialbed.environments import BuildRequest, FrameworkSpec, check_name
-    from trialbed_adapter_lab.releases import choose, known_releases
-
-    spec = FrameworkSpec.parse(how.framework)
-    check_name(spec)
-    known = await known_releases(BuildRequest(spec, how.adapter), how.store)
+    known = await known_releases(BuildRequest(FrameworkSpec.parse(how.framework), how.adapter), how.store)
     folder.keep_known(known)
-    return choose(known.published, SpecifierSet(known.allowed), wanted)
+    return known
 
 
 def _ask_consent(how: ReleaseMeasurement, releases: Sequence[str], *, yes: bool) -> None:

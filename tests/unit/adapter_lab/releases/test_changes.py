@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import io
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
+from support.released import measured
 
 from trialbed.errors import DataError
 from trialbed_adapter_lab.differences import Difference
-from trialbed_adapter_lab.fidelity import ErrorFinding, FrameworkFidelity, Missing, SchemaFinding, ToolSchemas
+from trialbed_adapter_lab.fidelity import ErrorFinding, Missing, SchemaFinding, ToolSchemas
 from trialbed_adapter_lab.releases import (
     KnownReleases,
     MeasuredRelease,
     PublishedRelease,
     ReleaseFolder,
     ReleasesReport,
-    SentRequests,
     Wanted,
     changes_of,
     open_releases,
     read_report,
+    release_between,
     report_on,
     report_text,
 )
@@ -50,26 +49,6 @@ def schemas(*names: str, changes: tuple[Difference, ...] = ()) -> ToolSchemas:
         ),
         order="kept",
         trials=1,
-    )
-
-
-def measured(
-    release: str, *errors: ErrorFinding, kit: str = "k1", content: str = "Hello", **more: Any
-) -> MeasuredRelease:
-    label = f"acme:native=={release}"
-    found = FrameworkFidelity(framework=label, version=release, adapter="trialbed-acme 1", errors=errors, **more)
-    body = {"conversation": [{"role": "system", "content": content}], "model": "m"}
-    return MeasuredRelease(
-        framework="acme",
-        release=release,
-        kit=kit,
-        measured_at=datetime(2026, 1, 2, tzinfo=UTC),
-        trialbed="0.1.0",
-        python="3.11",
-        system="Linux",
-        packages=(f"acme=={release}", "httpx==0.28"),
-        figures=(found,),
-        requests=(SentRequests(framework=label, bodies=(body,)),),
     )
 
 
@@ -184,6 +163,22 @@ def test_a_kit_measures_each_release_once(tmp_path: Path) -> None:
     folder.keep(failed("1.0"), "")
     assert still() == ["1.1", "1.2", "1.3"], "a failure does not replace what was measured"
     assert "another digest of the kit" in markdown(report_on(folder))
+
+
+def test_a_change_between_releases_that_are_no_neighbours_is_narrowed_down(tmp_path: Path) -> None:
+    folder = ReleaseFolder(tmp_path, "acme")
+    published = tuple(PublishedRelease(version=f"1.{minor}") for minor in range(10))
+    folder.keep_known(KnownReleases(package="acme", allowed="", published=published))
+    for one in (measured("1.0"), measured("1.9", content="other")):
+        folder.keep(one, "")
+    asked = []
+    while release := release_between(report_on(folder)):
+        asked.append(release)
+        minor = int(release.partition(".")[2])
+        folder.keep(failed(release) if minor == 6 else measured(release, content="other" * (minor > 6) or "Hello"), "")
+    assert asked == ["1.5", "1.7", "1.6"], "halves, and none again that cannot be measured"
+    (change,) = changes_of(report_on(folder))
+    assert (change.after, change.release) == ("1.5", "1.7")
 
 
 def test_newer_is_from_the_newest_that_was_measured(tmp_path: Path) -> None:

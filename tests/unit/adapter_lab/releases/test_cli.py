@@ -1,0 +1,66 @@
+"""``bench releases``, without measuring anything."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+import pytest
+from support.cases import for_each
+from support.released import measured
+
+from trialbed.errors import NothingMeasured, UsageError
+from trialbed_adapter_lab.fidelity import PARTS as ALL_PARTS
+from trialbed_adapter_lab.releases import ReleaseFolder
+from trialbed_adapter_lab.releases.cli import PARTS, command
+
+
+def run(*arguments: object) -> int | None:
+    """The exit code."""
+    code: int | None = command.main([*map(str, arguments)], standalone_mode=False)
+    return code
+
+
+def test_the_parts_are_those_of_fidelity_that_have_no_times() -> None:
+    assert set(ALL_PARTS) - set(PARTS) == {"many", "load"}
+
+
+@for_each(
+    "framework, advice",
+    [
+        ("langgraph==1.0.0", "--from and --to choose releases"),
+        ("langgraph:native", "--profile"),
+        ("reference", "is a part of trialbed"),
+    ],
+)
+def test_a_framework_is_named_alone(framework: str, advice: str) -> None:
+    with pytest.raises(UsageError, match=advice):
+        run(framework, "--kept")
+
+
+@for_each(
+    "option, value",
+    [("--every", "0"), ("--every", "patch"), ("--from", "newest"), ("--most", "0"), ("--part", "load")],
+)
+def test_a_value_that_means_nothing_is_refused(option: str, value: str) -> None:
+    with pytest.raises(click.BadParameter, match=value):
+        run("langgraph", "--kept", option, value)
+
+
+def test_an_empty_folder_has_nothing_to_show(tmp_path: Path) -> None:
+    with pytest.raises(NothingMeasured, match="no release of langgraph was measured"):
+        run("langgraph", "--kept", "--folder", tmp_path)
+
+
+def test_the_releases_of_a_folder_are_shown_in_every_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for one in (measured("1.0"), measured("1.1", content="Hello, be brief"), measured("1.2", content="No")):
+        ReleaseFolder(tmp_path, "acme").keep(one, "")
+    kept = ("acme", "--kept", "--folder", tmp_path)
+    assert run(*kept, "-o", tmp_path / "acme.json") == 0
+    assert "acme 1.0 to 1.2: 2 of 2 steps between neighbours changed something: 1.1, 1.2." in capsys.readouterr().out
+    assert run(*kept, "--from", "1.1", "--json") == 0
+    assert [row["release"] for row in json.loads(capsys.readouterr().out)["releases"]] == ["1.1", "1.2"]
+    run(*kept, "--format", "markdown")
+    assert "\n## 1.1, after 1.0\n" in capsys.readouterr().out
+    assert json.loads((tmp_path / "acme.json").read_text())["framework"] == "acme"
