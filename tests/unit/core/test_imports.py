@@ -37,6 +37,7 @@ FOLDERS = {
     "trialbed_tasks": "plugins",
     "trialbed_testing": "plugins",
     "trialbed_tools": "plugins",
+    "trialbed_ray": "plugins",
 }
 ARROWS: dict[tuple[str, str], str] = {
     ("trialbed.conversations", "trialbed_evaluation.conversations"): "a public name, which loads nothing by itself",
@@ -44,6 +45,7 @@ ARROWS: dict[tuple[str, str], str] = {
     ("trialbed_adapter_lab", "trialbed_scripted"): "adapters are checked against scripted models",
     ("trialbed_pages", "trialbed_plugins.recordings"): "results are published with the recording of the model",
     ("trialbed_plugins.frameworks", "trialbed_controlled"): "the reference loop reads answers as they do",
+    ("trialbed_ray", "trialbed_plugins.executors"): "on each node, the local executor runs trials",
     ("trialbed_server", "trialbed_plugins.recordings"): "the gateway keeps the answers of models, and gives them again",
     ("trialbed_tasks", "trialbed_tools"): "files of tasks name files of tools, and are read alike",
     ("trialbed_testing", "trialbed_pages"): "a trial that failed is kept as a page",

@@ -1,0 +1,142 @@
+"""The engine's end of the bridge: a program that is started again when it ends, as it does with its cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Callable
+from contextlib import suppress
+
+from trialbed.records import Record
+from trialbed.worker import WORKER_MARK, worker_environment
+from trialbed_ray._messages import TO_ENGINE, Answered, Ask, Cancel, Connect, ToEngine, line_of
+
+LONGEST = 64 * 2**20
+"""Bytes of a message."""
+
+AGAIN = 2.0
+"""Seconds before the bridge is started again."""
+
+ENDING = 30.0
+"""Seconds in which it must end once its input is closed."""
+
+TAIL = 4096
+"""Bytes of its standard error that are kept."""
+
+NOTHING_KNOWN = "the connection to the cluster was lost"
+
+
+class Link:
+    """Sends messages to the bridge, and takes its own.
+
+    Args:
+        order: the first message to every bridge.
+        take: is given each message but answers. ``ended``: is given the reason when a bridge has ended.
+    """
+
+    def __init__(self, order: Connect, take: Callable[[ToEngine], None], ended: Callable[[str], None]) -> None:
+        self._order = order
+        self._take = take
+        self._ended = ended
+        self._process: Process | None = None
+        self._asked: dict[int, asyncio.Future[Answered]] = {}
+        self._numbers = 0
+        self._running = asyncio.create_task(self._run())
+
+    async def ask(self, place: int, method: str, argument: str) -> Answered:
+        """Have a place do something, and return its answer."""
+        self._numbers += 1
+        number = self._numbers
+        answer = self._asked[number] = asyncio.get_running_loop().create_future()
+        self.send(Ask.model_validate({"number": number, "place": place, "method": method, "argument": argument}))
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            self.send(Cancel(number=number))
+            raise
+        finally:
+            self._asked.pop(number, None)
+
+    def send(self, message: Record) -> None:
+        """Send a message; where the bridge has ended, whatever was asked has no answer."""
+        if self._process is None or self._process.stdin is None or self._process.stdin.is_closing():
+            self._fail()
+        else:
+            self._process.stdin.write(line_of(message))
+
+    async def close(self) -> None:
+        """End the bridge, which ends all places."""
+        process = self._process
+        self._running.cancel()
+        await asyncio.wait([self._running])
+        if process is None or process.returncode is not None:
+            return
+        if process.stdin is not None:
+            process.stdin.close()
+        try:
+            async with asyncio.timeout(ENDING):
+                await process.communicate()
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+
+    async def _run(self) -> None:
+        while True:
+            reason = NOTHING_KNOWN
+            try:
+                reason = await self._serve()
+            finally:
+                self._fail()
+            self._ended(reason)
+            await asyncio.sleep(AGAIN)
+
+    async def _serve(self) -> str:
+        """Start a bridge and take its messages until it ends; returns its last words."""
+        variables = worker_environment("")
+        del variables[WORKER_MARK]
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "trialbed_ray.bridge"),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            env=variables,
+            limit=LONGEST,
+            # Ctrl-C in the terminal is the engine's to handle.
+            start_new_session=True,
+        )
+        self._process = process
+        assert process.stdout is not None  # noqa: S101 - asked for above
+        assert process.stderr is not None  # noqa: S101
+        self.send(self._order)
+        errors = asyncio.create_task(_tail(process.stderr))
+        try:
+            while line := await process.stdout.readline():
+                message = TO_ENGINE.validate_json(line)
+                if isinstance(message, Answered):
+                    self._answer(message)
+                else:
+                    self._take(message)
+            await process.wait()
+            lines = (await errors).split("\n")
+            return lines[-1] or NOTHING_KNOWN
+        finally:
+            errors.cancel()
+
+    def _answer(self, message: Answered) -> None:
+        answer = self._asked.get(message.number)
+        if answer is not None and not answer.done():
+            answer.set_result(message)
+
+    def _fail(self) -> None:
+        for number, answer in [*self._asked.items()]:
+            if not answer.done():
+                answer.set_result(Answered(number=number, lost=NOTHING_KNOWN))
+
+
+async def _tail(stream: asyncio.StreamReader) -> str:
+    kept = b""
+    with suppress(asyncio.CancelledError):
+        while chunk := await stream.read(4096):
+            kept = (kept + chunk)[-TAIL:]
+    return kept.decode(errors="replace").strip()

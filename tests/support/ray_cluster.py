@@ -1,0 +1,111 @@
+"""Nodes of a Ray cluster on this machine, in a program of their own: ``python ray_cluster.py NODES``.
+
+It reads commands from standard input, and writes one line when each is done: ``add``, ``kill`` (the oldest node), and
+the end of input ends all. Nobody else may import Ray: it leaves threads and warnings behind.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+SETTINGS = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_enable_metrics_collection": "0",
+    "RAY_enable_worker_prestart": "0",
+    "RAY_prestart_worker_first_driver": "0",
+    # On a busy machine, its agents take longer to start than it would wait for them.
+    "RAY_raylet_start_wait_time_s": "240",
+}
+STORE = 80 << 20
+"""Bytes of shared memory, the least that Ray takes: no trial needs any."""
+
+MEMORY = 2 << 30
+"""Bytes that a node says it has."""
+
+CPUS = 2
+
+
+class RayCluster:
+    """A cluster that runs.
+
+    Attributes:
+        address: for ``--executor-option address=``.
+        pid: of the program that started the nodes.
+    """
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self.pid = process.pid
+        self.address = self._answer()
+
+    def add(self) -> None:
+        """Start another node."""
+        self._do("add")
+
+    def kill(self) -> None:
+        """Kill the oldest node, with all that runs on it."""
+        self._do("kill")
+
+    def _do(self, command: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{command}\n")
+        self._process.stdin.flush()
+        assert self._answer() == command
+
+    def _answer(self) -> str:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        assert line, f"the cluster has ended with {self._process.wait()}"
+        return line.strip()
+
+
+@contextmanager
+def ray_cluster(nodes: int) -> Iterator[RayCluster]:
+    """Start a head without room for trials, and nodes with room for two each."""
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("TRIALBED_", "OPENAI_"))}
+    with subprocess.Popen(
+        [sys.executable, __file__, str(nodes)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**variables, **SETTINGS},
+    ) as process:
+        try:
+            yield RayCluster(process)
+        finally:
+            assert process.stdin is not None
+            process.stdin.close()
+            process.wait(120)
+
+
+def _serve(number: int) -> None:
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # Ray prints, too
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(
+        initialize_head=True,
+        head_node_args={"num_cpus": 0, "include_dashboard": False, "object_store_memory": STORE},
+    )
+
+    def add() -> object:
+        return cluster.add_node(num_cpus=CPUS, memory=MEMORY, object_store_memory=STORE)
+
+    nodes = [add() for _ in range(number)]
+    print(cluster.address, file=out, flush=True)
+    for line in sys.stdin:
+        if line == "add\n":
+            nodes.append(add())
+        else:
+            cluster.remove_node(nodes.pop(0), allow_graceful=False)
+        print(line.strip(), file=out, flush=True)
+    cluster.shutdown()
+
+
+if __name__ == "__main__":
+    _serve(int(sys.argv[1]))
