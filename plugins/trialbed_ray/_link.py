@@ -48,7 +48,8 @@ class Link:
         """Have a place do something, and return its answer."""
         self._numbers += 1
         number = self._numbers
-        answer = self._asked[number] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
+        self._asked[number] = answer
         self.send(Ask.model_validate({"number": number, "place": place, "method": method, "argument": argument}))
         try:
             return await answer

@@ -239,9 +239,10 @@ def _number(name: str, text: str) -> float:
 
 
 def _error(answer: Answered, node: str) -> TrialbedError:
-    kind = getattr(errors, answer.error, None)
-    known = isinstance(kind, type) and issubclass(kind, TrialbedError) and kind.__init__ is Exception.__init__
     text = f"{answer.message} (on the node {node})"
-    if known:
+    if answer.error == "SandboxUnavailable":  # it takes more than a text
+        return NothingMeasured(text)
+    kind: object = getattr(errors, answer.error, None)
+    if isinstance(kind, type) and issubclass(kind, TrialbedError):
         return kind(text)
-    return NothingMeasured(text) if answer.error == "SandboxUnavailable" else DriverBroken(f"{answer.error}: {text}")
+    return DriverBroken(f"{answer.error}: {text}")

@@ -71,7 +71,12 @@ class NodeWatch:
             self._infos = await self._describe("")
             return self._infos
         names = [node.name for node in await self._first()]
-        found = await asyncio.gather(*map(self._describe, names), return_exceptions=True)
+        loop, many = asyncio.get_running_loop(), "1 node" if len(names) == 1 else f"{len(names)} nodes"
+        said = loop.call_later(LONG, self._say, f"starting a worker of each framework on {many}")
+        try:
+            found = await asyncio.gather(*map(self._describe, names), return_exceptions=True)
+        finally:
+            said.cancel()
         there = {node.name for node in self._executor.nodes() or ()}
         for name, infos in zip(names, found, strict=True):
             if isinstance(infos, BaseException):
