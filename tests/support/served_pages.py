@@ -14,9 +14,9 @@ from trialbed_pages import create_app
 
 
 @contextmanager
-def served_pages(store: Path, data_dir: Path, files: Sequence[Path] = ()) -> Iterator[str]:
+def served_pages(store: Path, data_dir: Path, files: Sequence[Path] = (), *, writable: bool = False) -> Iterator[str]:
     """Serve the pages of a store and of files in another thread; their address."""
-    app = create_app(str(store), data_dir, files)
+    app = create_app(str(store), data_dir, files, writable=writable)
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", timeout_graceful_shutdown=1))
     began = threading.Event()
     startup = server.startup
