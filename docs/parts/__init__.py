@@ -21,6 +21,7 @@ from parts._python import (
     wire_names,
 )
 from parts._records import record_fields
+from parts._releases import framework_releases
 from parts._runs import checks, document_keys, drivers, error_tree, failure_kinds, mutation_score, policies, systems
 from parts._scores import scores
 from parts._vendors import (
@@ -59,6 +60,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "failure-kinds": failure_kinds,
     "fault-answers": fault_answers,
     "faults": faults,
+    "framework-releases": framework_releases,
     "finding-kinds": finding_kinds,
     "hooks": hooks,
     "kit-names": kit_names,
