@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import defaultdict
 from pathlib import Path
 
 from trialbed.contracts import Sandbox
@@ -30,7 +31,7 @@ class Place:
 
     def __init__(self, setup: str) -> None:
         self._setup = PlaceSetup.model_validate_json(setup)
-        self._building = asyncio.Lock()
+        self._building: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._executor: LocalExecutor | None = None
 
     async def open(self) -> str:
@@ -82,7 +83,7 @@ class Place:
         if lock is None or framework in self._own.environments:
             return
         # The places of one node build an environment once: whoever comes later finds it.
-        async with self._building:
+        async with self._building[framework]:
             store = EnvironmentStore(env_dir())
             self._own.environments[framework] = await locked_environment(framework, lock, store)
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -27,6 +28,9 @@ MEMORY = 2 << 30
 """Bytes that a node says it has."""
 
 CPUS = 2
+
+STARTS = 5
+"""Times that a node is started until it is up."""
 
 
 class RayCluster:
@@ -88,13 +92,14 @@ def _serve(number: int) -> None:
     os.dup2(2, 1)  # Ray prints, too
     from ray.cluster_utils import Cluster
 
-    cluster = Cluster(
-        initialize_head=True,
-        head_node_args={"num_cpus": 0, "include_dashboard": False, "object_store_memory": STORE},
-    )
+    def new_cluster() -> Any:
+        head = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": STORE}
+        return Cluster(initialize_head=True, head_node_args=head)
 
-    def add() -> object:
-        return cluster.add_node(num_cpus=CPUS, memory=MEMORY, object_store_memory=STORE)
+    cluster = _patiently(new_cluster)
+
+    def add() -> Any:
+        return _patiently(lambda: cluster.add_node(num_cpus=CPUS, memory=MEMORY, object_store_memory=STORE))
 
     nodes = [add() for _ in range(number)]
     print(cluster.address, file=out, flush=True)
@@ -105,6 +110,17 @@ def _serve(number: int) -> None:
             cluster.remove_node(nodes.pop(0), allow_graceful=False)
         print(line.strip(), file=out, flush=True)
     cluster.shutdown()
+
+
+def _patiently(start: Callable[[], Any]) -> Any:
+    """Start something, again if need be: on a busy machine, Ray gives up its own agents after fifteen seconds."""
+    for left in reversed(range(STARTS)):
+        try:
+            return start()
+        except Exception:
+            if not left:
+                raise
+    return None
 
 
 if __name__ == "__main__":
