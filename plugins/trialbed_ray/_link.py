@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable
@@ -94,7 +95,9 @@ class Link:
 
     async def _serve(self) -> str:
         """Start a bridge and take its messages until it ends; returns its last words."""
-        variables = worker_environment("")
+        # It needs none of the engine's keys but those of the cluster itself.
+        own = {name: value for name, value in os.environ.items() if name.startswith("RAY_")}
+        variables = worker_environment("") | own
         del variables[WORKER_MARK]
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "trialbed_ray.bridge"),

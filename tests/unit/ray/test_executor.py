@@ -106,6 +106,7 @@ async def until(holds: Callable[[], bool]) -> None:
 
 async def test_places_are_found_described_and_used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary")
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "of-the-cluster")
     sandbox = Sandbox("process", (folder / "store",))
     async with entered(sandbox=sandbox, options={"memory": "512M", "cpus": "0.5"}) as executor:
         executor.connect("http://10.0.0.7:1")
@@ -126,6 +127,7 @@ async def test_places_are_found_described_and_used(folder: Path, monkeypatch: py
     assert '"sandbox": "process"' in written
     assert "/here/python" not in written
     assert "sk-canary" not in written
+    assert "of-the-cluster" in written
 
 
 @pytest.mark.usefixtures("folder")
