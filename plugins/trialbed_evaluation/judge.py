@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli.options import FILE, Decorated, json_option
-from trialbed.cli.setting_options import JUDGE_SETTINGS, setting_option
+from trialbed.cli.setting_options import setting_option
+from trialbed_evaluation.judge_settings import JUDGE_SETTINGS
 
 if TYPE_CHECKING:
     from trialbed.scoring import Calibration

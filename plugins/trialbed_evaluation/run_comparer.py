@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from trialbed.cli.options import SingleOption
-from trialbed.cli.setting_options import JUDGE_SETTINGS, option_list
 from trialbed.contracts import Comparer, Comparison
+from trialbed_evaluation.judge_settings import JUDGE_SETTINGS, option_list
 
 if TYPE_CHECKING:
     from trialbed.report.comparison import RunComparison

@@ -21,7 +21,7 @@ class ToolsUnreachable(TrialbedError):
     """A live tool gives no answer, which says nothing of the agent."""
 
 
-class Connection(Protocol):
+class ApiConnection(Protocol):
     """The way to live tools."""
 
     async def call(self, name: str, arguments: dict[str, Any]) -> CallAnswer:
@@ -48,7 +48,7 @@ class LiveTools:
     def __init__(
         self,
         kept: KeptAnswers,
-        connect: Callable[[], Connection] | None,
+        connect: Callable[[], ApiConnection] | None,
         identity: str,
         *,
         has_state: bool,
@@ -60,10 +60,10 @@ class LiveTools:
         self.identity = identity if connect else f"{identity} {kept.digest()}"
         self.provenance = "live" if connect else "recorded"
         self._connect = connect
-        self._shared: Connection | None = None
+        self._shared: ApiConnection | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def connection(self) -> Connection:
+    async def connection(self) -> ApiConnection:
         """Return a connection: a new one, or the one of all trials where calls change nothing.
 
         Raises:
@@ -94,7 +94,7 @@ class TrialCalls:
     def __init__(self, tools: LiveTools) -> None:
         self._tools = tools
         self._before: list[Call] = []
-        self._connection: Connection | None = None
+        self._connection: ApiConnection | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._reached = 0
         self._is_broken = False
@@ -143,7 +143,7 @@ class TrialCalls:
         self._reached += call[0] not in self._tools.readers
         return answer
 
-    async def _reach(self, connection: Connection, call: Call) -> CallAnswer:
+    async def _reach(self, connection: ApiConnection, call: Call) -> CallAnswer:
         try:
             return await connection.call(*call)
         except ToolsUnreachable as error:

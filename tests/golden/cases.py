@@ -1,4 +1,8 @@
-"""The commands whose output is kept: by name, each a line or several that run one after the other."""
+"""The commands whose whole output is kept: by name, each a line or several that run one after the other.
+
+Elsewhere tests look for single figures and words; nothing else holds how all of it reads together. What other tests read
+whole, such as the figures of verifications as CSV, is not here.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +79,6 @@ ON_STORED_RUNS = {
 ON_VENDOR_FILES = {
     "compare-two": "compare official.jsonl acme.jsonl",
     "compare-two-json": "compare official.jsonl acme.jsonl --format json",
-    "compare-two-csv": "compare official.jsonl acme.jsonl --format csv",
     "compare-two-html": "compare official.jsonl acme.jsonl --format html",
     "compare-all": "compare --baseline official.jsonl --vendor acme.jsonl --vendor shy.jsonl --legend",
     "compare-own": "compare own-official.jsonl own-acme.jsonl --force",
@@ -83,7 +86,6 @@ ON_VENDOR_FILES = {
     "compare-gates": "compare official.jsonl acme.jsonl --gate-margin decision=0.2 --fail-if not-equivalent",
     "compare-page-markdown": "compare official.jsonl acme.jsonl --page page.md",
     "rank": "rank official.jsonl acme.jsonl shy.jsonl lossy.jsonl --baseline official",
-    "rank-csv": "rank official.jsonl acme.jsonl --baseline official --format csv",
     "rank-json": "rank official.jsonl acme.jsonl shy.jsonl --baseline official --json",
     "rank-table": "rank published_irf.csv",
     "history": "history --file day-1.jsonl --file day-2.jsonl --file day-3.jsonl --file day-4.jsonl",

@@ -1,4 +1,4 @@
-"""What users see is what is kept in ``texts``.
+"""Regression texts of the outputs: what users see is what is kept in ``texts``.
 
 ``GOLDEN=update pytest tests/golden`` writes the texts anew.
 """

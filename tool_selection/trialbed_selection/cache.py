@@ -12,7 +12,7 @@ from typing import Any
 
 from trialbed.files import make_private_folder, replace_file
 from trialbed.records import ApiRef
-from trialbed_selection.choices import Choice
+from trialbed_selection.choices import ChosenApi
 
 log = logging.getLogger("trialbed.selection")
 
@@ -56,7 +56,7 @@ class SelectionCache:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def find(self, asked: Asked, known: Mapping[str, ApiRef]) -> list[Choice] | None:
+    def find(self, asked: Asked, known: Mapping[str, ApiRef]) -> list[ChosenApi] | None:
         """The choices for a query, if they are kept; a damaged file holds none.
 
         Args:
@@ -65,12 +65,12 @@ class SelectionCache:
         kept = self._read(asked.digest)
         if kept is not None:
             try:
-                return [Choice.model_validate(choice) for choice in kept["choices"]] or None
+                return [ChosenApi.model_validate(choice) for choice in kept["choices"]] or None
             except (KeyError, TypeError, ValueError) as error:
                 log.warning("%s: %s is damaged and not used: %s", self._folder, asked.digest, error)
         return self._original(asked, known)
 
-    def keep(self, asked: Asked, choices: Sequence[Choice], names: Mapping[ApiRef, str]) -> None:
+    def keep(self, asked: Asked, choices: Sequence[ChosenApi], names: Mapping[ApiRef, str]) -> None:
         """Keep choices. The keys of the original's files are there too.
 
         Args:
@@ -92,7 +92,7 @@ class SelectionCache:
         except OSError as error:
             log.warning("%s: the selection cannot be kept: %s", self._folder, error)
 
-    def _original(self, asked: Asked, known: Mapping[str, ApiRef]) -> list[Choice] | None:
+    def _original(self, asked: Asked, known: Mapping[str, ApiRef]) -> list[ChosenApi] | None:
         for key in (f"{asked.query}|max_tools={asked.max_tools}|model={asked.model}", asked.query):
             kept = self._read(hashlib.sha256(key.encode(errors="replace")).hexdigest())
             same = kept is not None and (kept.get("query"), kept.get("max_tools"), kept.get("model")) == (
@@ -105,7 +105,7 @@ class SelectionCache:
             names = [name.strip().lower() for name in kept["selected_tools"] if isinstance(name, str)]
             refs = list(dict.fromkeys(known[name] for name in names if name in known))[: asked.max_tools]
             if refs:
-                return [Choice(api=ref, by="model") for ref in refs]
+                return [ChosenApi(api=ref, by="model") for ref in refs]
         return None
 
     def _read(self, digest: str) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from trialbed.contracts import ToolSelector
 from trialbed.records import ApiRef, Query, Record
 
 
-class Choice(Record):
+class ChosenApi(Record):
     """An Api that a selector chose.
 
     Attributes:
@@ -30,7 +30,7 @@ class ExplainedSelector(ToolSelector):
     """A selector that says why it chose."""
 
     @abstractmethod
-    def choices(self, query: Query, *, max_tools: int) -> list[Choice]:
+    def choices(self, query: Query, *, max_tools: int) -> list[ChosenApi]:
         """At most ``max_tools`` choices, best first, each Api once."""
 
     def select(self, query: Query, *, max_tools: int) -> Sequence[ApiRef]:
@@ -38,12 +38,12 @@ class ExplainedSelector(ToolSelector):
         return [choice.api for choice in self.choices(query, max_tools=max_tools)]
 
 
-def choose(selector: ToolSelector, query: Query, max_tools: int) -> list[Choice]:
+def choose(selector: ToolSelector, query: Query, max_tools: int) -> list[ChosenApi]:
     """Ask a selector for its choice, best first, each Api once; one that gives no reason is named by its class."""
     if isinstance(selector, ExplainedSelector):
         return selector.choices(query, max_tools=max_tools)
     refs = list(dict.fromkeys(selector.select(query, max_tools=max_tools)))[:max_tools]
-    return [Choice(api=ref, by=type(selector).__name__) for ref in refs]
+    return [ChosenApi(api=ref, by=type(selector).__name__) for ref in refs]
 
 
 def explain_choices(selector: ToolSelector, query: Query, max_tools: int) -> dict[str, Any]:

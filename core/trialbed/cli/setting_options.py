@@ -27,23 +27,6 @@ from trialbed.cli.plugin_files import KINDS, DriverOrFile
 if TYPE_CHECKING:
     from trialbed.settings import Declared
 
-JUDGE_SETTINGS = (
-    "judge",
-    "judge_votes",
-    "judge_model",
-    "judge_base_url",
-    "judge_api_key_env",
-    "judge_prompts",
-    "base_url",
-    "api_key_env",
-    "max_helper_requests",
-    "max_helper_tokens",
-    "helper_timeout",
-    "completions",
-    "concurrency",
-)
-"""The settings of a run that are about its judge."""
-
 COMPLETIONS = {
     "frameworks": completion.completes(completion.frameworks),
     "dataset": completion.completes(completion.datasets),
@@ -116,14 +99,6 @@ def _declared_option(name: str, *, several: bool) -> click.Option:
         help=declared.setting.help,
         shell_complete=COMPLETIONS.get(declared.name),
     )
-
-
-def option_list(names: Sequence[str]) -> list[click.Option]:
-    """The options of these settings, for a command that is put together from options of several parts."""
-    holder = click.Command("holder")
-    for name in names:
-        setting_option(name)(holder)
-    return [parameter for parameter in holder.params if isinstance(parameter, click.Option)]
 
 
 def setting_options(command: Decorated) -> Decorated:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from trialbed.engine._control import ControlClient
@@ -77,9 +77,6 @@ def example_arguments(api: Api) -> dict[str, Json]:
 
 MODEL = "scripted:none"
 """The model of the trials in which gold calls are made; it is asked nothing."""
-
-GoldAnswers = Mapping[int | str, GoldAnswer]
-"""The answers to the gold calls of queries, by the query's id."""
 
 
 class GoldCalls:

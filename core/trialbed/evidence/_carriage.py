@@ -41,7 +41,7 @@ def mentions(text: str, values: Iterable[str]) -> bool:
     return any(shown.has(value) for value in values)
 
 
-class Wanted(NamedTuple):
+class SoughtValue(NamedTuple):
     """A value that is looked for: its words, and the days that it names if it is a date."""
 
     words: list[str]
@@ -49,7 +49,7 @@ class Wanted(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def wanted(value: str) -> Wanted:
+def wanted(value: str) -> SoughtValue:
     """Return the value, read once for all texts in which it is looked for."""
     shown = readable(value)
     days = [found.day for found in dates(shown) if shown.strip() == shown[found.start : found.end]]
@@ -58,7 +58,7 @@ def wanted(value: str) -> Wanted:
     # A value that is a number as a whole, such as "48 213", is known by it.
     if len(readings) == 1 and shown.strip() == shown[readings[0].start : readings[0].end]:
         found = readings
-    return Wanted([token.text for token in found], days)
+    return SoughtValue([token.text for token in found], days)
 
 
 def read(text: str) -> Text:

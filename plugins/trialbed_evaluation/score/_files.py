@@ -16,8 +16,8 @@ from trialbed.cli import completion
 from trialbed.cli.completion import completes
 from trialbed.cli.options import FILE, SingleOption
 from trialbed.cli.plugin_files import DriverOrFile
-from trialbed.cli.setting_options import JUDGE_SETTINGS
 from trialbed.errors import DataError, UsageError
+from trialbed_evaluation.judge_settings import JUDGE_SETTINGS
 from trialbed_evaluation.score._rules import check_used, parse_rules
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.setting_options import JUDGE_SETTINGS
 from trialbed.errors import UsageError
+from trialbed_evaluation.judge_settings import JUDGE_SETTINGS
 from trialbed_evaluation.score._files import OWN
 
 if TYPE_CHECKING:

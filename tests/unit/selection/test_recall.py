@@ -7,7 +7,7 @@ import pytest
 
 from trialbed.contracts import ToolSelector
 from trialbed.records import ApiRef, GoldCall, Query
-from trialbed_selection.choices import Choice, ExplainedSelector
+from trialbed_selection.choices import ChosenApi, ExplainedSelector
 from trialbed_selection.recall import ndcg_at, rankings, recall_at, summarize_recall
 
 A, B, C, D = (ApiRef(category="c", tool_name="t", api_name=name) for name in "ABCD")
@@ -53,9 +53,9 @@ def test_measures_are_means_over_queries_by_test_set_and_over_all() -> None:
 class HalfNamed(ExplainedSelector):
     """Its model names one tool, and the others fill up."""
 
-    def choices(self, query: Query, *, max_tools: int) -> list[Choice]:
-        named = [Choice(api=A, by="model")]
-        return [*named, *(Choice(api=ref, by="words", topped_up=True) for ref in (B, C, D))][:max_tools]
+    def choices(self, query: Query, *, max_tools: int) -> list[ChosenApi]:
+        named = [ChosenApi(api=A, by="model")]
+        return [*named, *(ChosenApi(api=ref, by="words", topped_up=True) for ref in (B, C, D))][:max_tools]
 
 
 def test_it_says_what_share_of_the_tools_a_model_did_not_name() -> None:

@@ -8,7 +8,7 @@ from trialbed.contracts import ToolSelector
 from trialbed.errors import DataError
 from trialbed.records import Api, ApiRef, GoldCall, Parameter, Query
 from trialbed_selection import open_selection
-from trialbed_selection.choices import Choice, ExplainedSelector
+from trialbed_selection.choices import ChosenApi, ExplainedSelector
 from trialbed_selection.selectors import QuerySelector
 from trialbed_selection.tools import MAX_DESCRIPTION
 
@@ -71,16 +71,16 @@ def test_choices_are_cut_and_each_is_one_tool() -> None:
 
 
 class Explains(ExplainedSelector):
-    def __init__(self, *choices: Choice) -> None:
+    def __init__(self, *choices: ChosenApi) -> None:
         self.found = choices
 
-    def choices(self, query: Query, *, max_tools: int) -> list[Choice]:
+    def choices(self, query: Query, *, max_tools: int) -> list[ChosenApi]:
         return list(self.found)
 
 
 def test_tools_that_fill_up_a_choice_are_marked() -> None:
     apis = [api("a", "1"), api("a", "2")]
-    selector = Explains(Choice(api=apis[1].ref, by="model"), Choice(api=apis[0].ref, by="words", topped_up=True))
+    selector = Explains(ChosenApi(api=apis[1].ref, by="model"), ChosenApi(api=apis[0].ref, by="words", topped_up=True))
     tools = open_selection(apis).tools(query(), selector, max_tools=2)
     assert [(tool.name, tool.topped_up) for tool in tools] == [("a_1", True), ("a_2", False)]
 

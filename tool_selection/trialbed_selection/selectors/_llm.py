@@ -11,7 +11,7 @@ from trialbed.errors import ModelFailed, UsageError
 from trialbed.records import Api, ApiRef, Query
 from trialbed.settings import state_dir
 from trialbed_selection.cache import Asked, SelectionCache
-from trialbed_selection.choices import Choice, ExplainedSelector
+from trialbed_selection.choices import ChosenApi, ExplainedSelector
 from trialbed_selection.names import safe_name, tool_names
 from trialbed_selection.replies import named_tools
 from trialbed_selection.selectors._retrieved import Bm25Selector
@@ -60,7 +60,7 @@ class LlmSelector(ExplainedSelector):
         self._known = known_names(self._names)
         self._cache = SelectionCache(self.cache_dir or state_dir() / "selections")
 
-    def choices(self, query: Query, *, max_tools: int) -> list[Choice]:
+    def choices(self, query: Query, *, max_tools: int) -> list[ChosenApi]:
         """At most ``max_tools`` choices, the model's first.
 
         Raises:
@@ -78,7 +78,7 @@ class LlmSelector(ExplainedSelector):
                 raise
             log.warning("query %s: bm25 chooses the tools: %s", query.query_id, error)
             return self._filled_up([], query, max_tools)
-        choices = self._filled_up([Choice(api=ref, by="model") for ref in refs], query, max_tools)
+        choices = self._filled_up([ChosenApi(api=ref, by="model") for ref in refs], query, max_tools)
         self._cache.keep(asked, choices, self._names)
         return choices
 
@@ -124,7 +124,7 @@ class LlmSelector(ExplainedSelector):
         about = " ".join(self._catalog.api(ref).description.split())[:MAX_DESCRIPTION]
         return f"{self._names[ref]}: {about}" if about else self._names[ref]
 
-    def _filled_up(self, choices: list[Choice], query: Query, count: int) -> list[Choice]:
+    def _filled_up(self, choices: list[ChosenApi], query: Query, count: int) -> list[ChosenApi]:
         have = {choice.api for choice in choices}
         if len(choices) >= count:
             return choices[:count]

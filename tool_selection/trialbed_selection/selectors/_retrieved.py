@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from trialbed.records import Api, ApiRef, Query
 from trialbed.settings import index_dir
-from trialbed_selection.choices import Choice, ExplainedSelector
+from trialbed_selection.choices import ChosenApi, ExplainedSelector
 from trialbed_selection.embedders import Embedder, EndpointEmbedder, MiniLm
 from trialbed_selection.reranking import LinearRanker, QueryWords, RerankIndex
 from trialbed_selection.retrieval import CatalogIndex, LexicalIndex, SemanticIndex, Words, best, fuse
@@ -36,12 +36,12 @@ class Bm25Selector(ExplainedSelector):
         self.catalog = CatalogIndex(apis, index_dir())
         self._open(self.catalog)
 
-    def choices(self, query: Query, *, max_tools: int) -> list[Choice]:
+    def choices(self, query: Query, *, max_tools: int) -> list[ChosenApi]:
         """The best ``max_tools`` Apis, best first."""
         scores = self._scores(query.text)
         refs = self.catalog.refs
         return [
-            Choice(api=refs[place], by=self.by, score=round(float(scores[place]), 4))
+            ChosenApi(api=refs[place], by=self.by, score=round(float(scores[place]), 4))
             for place in best(scores, max_tools)
         ]
 

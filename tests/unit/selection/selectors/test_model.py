@@ -11,7 +11,7 @@ import pytest
 
 from trialbed.errors import ModelFailed
 from trialbed.records import Api, Query
-from trialbed_selection.choices import Choice
+from trialbed_selection.choices import ChosenApi
 from trialbed_selection.selectors import LlmSelector, _llm
 
 APIS = [
@@ -63,7 +63,7 @@ def query(text: str = "weather tomorrow") -> Query:
     return Query(query_id=1, text=text, apis=())
 
 
-def names(choices: Sequence[Choice]) -> list[str]:
+def names(choices: Sequence[ChosenApi]) -> list[str]:
     return [choice.api.api_name for choice in choices]
 
 
