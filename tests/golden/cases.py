@@ -1,7 +1,7 @@
 """The commands whose whole output is kept: by name, each a line or several that run one after the other.
 
-Elsewhere tests look for single figures and words; nothing else holds how all of it reads together. What other tests read
-whole, such as the figures of verifications as CSV, is not here.
+Elsewhere tests look for single figures and words; nothing else holds how all of it reads together. An output that other
+tests read whole, such as the figures of verifications as CSV, is not here.
 """
 
 from __future__ import annotations
