@@ -17,7 +17,7 @@ from trialbed.cli.help import supported_systems
 from trialbed.drivers import GROUPS
 from trialbed.records import FailureKind
 from trialbed.report import document_schema
-from trialbed_adapter_lab.breadth import tried_defects
+from trialbed_adapter_lab.breadth import TriedDefect, tried_defects
 from trialbed_adapter_lab.checks import THEMES, checks_of
 from trialbed_scripted import POLICIES
 
@@ -74,23 +74,35 @@ def checks() -> str:
 
 
 def mutation_score() -> str:
-    """Every deliberate defect, by what the kit reports of it first, and the shares that it reports and names."""
+    """Every deliberate defect, by the check that heads its report, and the shares that fail a check and are named."""
     defects = tried_defects()
-    reported, named = ([defect for defect in defects if getattr(defect, name)] for name in ("first", "named"))
+    failed = [one for one in defects if one.failed]
+    found = sum(not one.failed and bool(one.found) for one in defects)
+    named = sum(one.named for one in failed)
     shares = (
-        f"Of {len(defects)} the kit reports {len(reported)} ({len(reported) / len(defects):.1%}), and names the "
-        f"cause of {len(named)} first ({len(named) / len(defects):.1%})."
+        f"For {len(failed)} of {len(defects)} a check fails ({len(failed) / len(defects):.1%}), and the first failure "
+        f"names the cause of {named} ({named / len(defects):.1%}). {found} more are reported by findings alone, which "
+        f"are no failures, and {len(defects) - len(failed) - found} are not reported. "
+        f"{sum(one.whole for one in defects)} were tried with the whole kit."
     )
     rows = [
         (
             escaped(defect.cause),
-            f"`{defect.first}`" if defect.first else "**nothing**",
+            _first(defect),
             "yes" if defect.named else "**no**",
             str(max(0, len(defect.failed) + len(defect.found) - 1)),
+            "yes" if defect.whole else "",
         )
         for defect in defects
     ]
-    return f"{shares}\n\n" + table(("defect", "reported first", "names the cause", "further checks"), rows)
+    return f"{shares}\n\n" + table(("defect", "reported first", "names the cause", "further checks", "whole kit"), rows)
+
+
+def _first(defect: TriedDefect) -> str:
+    """Return the check that heads the report on a defect."""
+    if not defect.first:
+        return "**nothing**"
+    return f"`{defect.first}`" if defect.failed else f"`{defect.first}` (finding)"
 
 
 def _theme(theme: ModuleType) -> str:

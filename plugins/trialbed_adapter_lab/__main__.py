@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -53,11 +54,11 @@ def _play(framework: str) -> int:
     from trialbed_adapter_lab.harness import like_a_worker, named_agent
 
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
-    # What a framework prints must not be taken for an answer.
+    # The output of a framework must not be taken for an answer.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     with like_a_worker():
-        agent, _ = named_agent(framework)
-        answers.write(f"{agent.__module__}:{agent.__qualname__}\n")
+        agent, names = named_agent(framework)
+        answers.write(f"{json.dumps([names['framework'], f'{agent.__module__}:{agent.__qualname__}'])}\n")
         answers.flush()
         for answer in play_lines(agent, sys.stdin):
             answers.write(f"{answer}\n")

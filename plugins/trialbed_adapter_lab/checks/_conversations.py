@@ -55,7 +55,7 @@ DETAILS = {
     "prompt_tokens_details": {"cached_tokens": 32, "audio_tokens": 2},
     "completion_tokens_details": {"reasoning_tokens": 16, "audio_tokens": 1},
 }
-"""What a turn reports to have spent, with the parts that are in the sums already."""
+"""The tokens that a turn reports, with the parts that are in the sums already."""
 
 EVERYTHING = 6
 """Requests of a trial on everything, which is all that it is allowed."""

@@ -25,7 +25,7 @@ WRITTEN = {
     "with a comment": '{"text": "x"} // done',
     "with words before them": 'Arguments: {"text": "x"}',
 }
-"""How a model writes arguments that are no JSON object -> the text."""
+"""A way to write arguments that are no JSON object -> the text."""
 
 NAMES = (
     *("echo_text", "ECHO_TEXT", "Echo-text", "EchoText", "Echo_txt", "Echo_texts", "Echo_text_", "Echo_text()"),

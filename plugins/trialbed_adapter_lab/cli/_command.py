@@ -146,7 +146,7 @@ def check(
     from trialbed.cli.environments import chosen_environments
     from trialbed.environments import expand_profiles
     from trialbed.errors import UsageError
-    from trialbed.records import CONTROLLED, framework_driver, framework_profile
+    from trialbed.records import framework_driver, framework_profile
     from trialbed_adapter_lab.cli._failed import failed_checks, note_failed
     from trialbed_adapter_lab.cli._runner import choose, run_kit, show_report
 
@@ -168,9 +168,7 @@ def check(
     if fuzz:
         from trialbed_adapter_lab.cli._fuzz import fuzz as search
 
-        return search(
-            framework_driver(name), environment, fuzz, binds=framework_profile(name) == CONTROLLED, as_json=as_json
-        )
+        return search(framework_driver(name), environment, fuzz, as_json=as_json)
     chosen = [argument for wanted in checks for argument in ("--check", wanted)]
     report = run_kit(framework_driver(name), environment, [*chosen, "--level", level, *["--quick"] * quick])
     note_failed(name, report)

@@ -13,6 +13,7 @@ import click
 
 from trialbed.cli.stored import print_json
 from trialbed.errors import NothingMeasured
+from trialbed.records import CONTROLLED, framework_profile
 from trialbed.worker import WORKER_MARK, worker_environment
 from trialbed_adapter_lab.fuzz import Conversation, search
 
@@ -24,25 +25,25 @@ SHOWN = 600
 """Characters of a breach that are shown; the test that is printed shows the rest."""
 
 
-def fuzz(framework: str, environment: Environment | None, seconds: float, *, binds: bool, as_json: bool) -> int:
+def fuzz(framework: str, environment: Environment | None, seconds: float, *, as_json: bool) -> int:
     """Play drawn conversations for this time, and print the shortest that breaks something as a test.
 
-    Args:
-        binds: whether a breach is a failure of the profile.
+    A breach is a failure of the profile ``controlled`` alone, also of an adapter that has no other.
 
     Raises:
         NothingMeasured: the adapter's process cannot play them.
         UsageError: hypothesis is not installed.
     """
     with _player(framework, environment) as player:
-        agent = player.read()
+        label, agent = json.loads(player.read())
         breach, played = search(player.play, seconds)
+    binds = framework_profile(label) == CONTROLLED
     if not played:
         raise NothingMeasured(f"no conversation was played within {seconds:g} s; give --fuzz more time")
     if as_json:
         print_json(_describe(agent, breach, played))
     elif breach is None:
-        click.echo(f"{framework}: {played} conversations played, none breaks an invariant")
+        click.echo(f"{label}: {played} conversations played, none breaks an invariant")
     else:
         click.echo(f"{breach.invariant or 'reference'}: {breach.words[:SHOWN]}\n")
         click.echo(f"Found after {breach.played} of {played} conversations. As a test:\n")

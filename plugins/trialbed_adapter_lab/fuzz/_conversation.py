@@ -21,7 +21,7 @@ TIMEOUT = 120.0
 
 LONG = "long "
 LONG_RUN = re.compile(f"(?:{LONG}){{20,}}")
-"""What makes texts long; a test writes it as a product."""
+"""A piece of long texts, which a test writes as a product."""
 
 
 class DrawnCall(Record):

@@ -96,14 +96,14 @@ def tell_trials_apart(record: TrialRecord, expected: TrialRecord) -> str:
     seen, wanted = len(record.requests), len(expected.requests)
     if seen != wanted:
         return f"the model is asked {seen} times, and by the reference loop {wanted} times"
-    made, right = (sorted(map(_written, one.calls)) for one in (record, expected))
+    made, right = (sorted(map(_as_json, one.calls)) for one in (record, expected))
     if made != right:
         return f"the calls are {made}, and those of the reference loop {right}"
-    left, kept = ([_written(call) for call in one.calls if call.dropped] for one in (record, expected))
+    left, kept = ([_as_json(call) for call in one.calls if call.dropped] for one in (record, expected))
     if left and not kept:
         return f"the call {left[0]} is not waited for, and by the reference loop it is"
     return ""
 
 
-def _written(made: ObservedCall) -> str:
+def _as_json(made: ObservedCall) -> str:
     return json.dumps([made.tool, made.arguments], sort_keys=True, ensure_ascii=False)

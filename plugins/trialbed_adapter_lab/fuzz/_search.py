@@ -102,7 +102,7 @@ def search(play: Play, seconds: float, *, seed: int | None = None) -> tuple[Brea
             raise _Broken(invariant)
 
     with suppress(_TimeIsOver, _Broken, HypothesisException):
-        # With a seed of its own hypothesis does not tell how to repeat a failure, which is none here.
+        # With a seed of its own hypothesis does not say how to repeat a failure, which is none here.
         seeded(random.getrandbits(64) if seed is None else seed)(look)()
     if failures and not best:
         raise failures[0]

@@ -32,7 +32,7 @@ DETAILED_USAGE = {
     "prompt_tokens_details": {"cached_tokens": 32},
     "completion_tokens_details": {"reasoning_tokens": 16},
 }
-"""What an answer reports to have spent, with the parts that are in the sums already."""
+"""The tokens that an answer reports, with the parts that are in the sums already."""
 
 CUT_TEXT = "The stations meas"
 
@@ -78,7 +78,7 @@ def _call(
     return answer
 
 
-def _written(form: str) -> Callable[[ReceivedRequest], Answer]:
+def _call_in_text(form: str) -> Callable[[ReceivedRequest], Answer]:
     """Return an answer that writes a call of the first tool on offer in its text."""
 
     def answer(request: ReceivedRequest) -> Answer:
@@ -120,8 +120,8 @@ FAULTY_ANSWERS: dict[str, Callable[[ReceivedRequest], Answer]] = {
     "comma": _call(json.dumps(ARGUMENTS)[:-1] + ",}"),
     "near-name": _call(json.dumps(ARGUMENTS), rename=str.lower),
     "namespace": _call(json.dumps(ARGUMENTS), rename="functions.{}".format),
-    "call-in-text": _written("<tool_call>\n{}\n</tool_call>"),
-    "call-as-text": _written("{}"),
+    "call-in-text": _call_in_text("<tool_call>\n{}\n</tool_call>"),
+    "call-as-text": _call_in_text("{}"),
     "thoughts": _call(json.dumps(ARGUMENTS), text="<think>A tool is needed.</think>"),
     "call-and-text": _call(json.dumps(ARGUMENTS), text="Let me look."),
     "call-and-stop": _call(json.dumps(ARGUMENTS), "stop"),

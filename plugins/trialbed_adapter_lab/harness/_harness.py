@@ -32,7 +32,7 @@ KEY = "harness-key"
 MODEL = "harness-model"
 MAX_STEPS = 8
 TURNS_OF_THE_LOOP = 20
-"""Turns in which what was due while time passed gets to its end."""
+"""Turns in which timers that were due while time passed come to their end."""
 
 TIMEOUT = 30.0
 """Seconds that a trial may take; it needs a few hundredths, but machines can be slow."""

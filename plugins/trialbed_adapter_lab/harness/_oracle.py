@@ -96,7 +96,7 @@ def only_grows(record: TrialRecord) -> Iterator[str]:
 
 
 def adds_its_turns(record: TrialRecord) -> Iterator[str]:
-    """What a request adds is the model's message, as it was said, and a result for each of its calls."""
+    """A request adds the model's message, as it was said, and a result for each of its calls."""
     before: ObservedRequest | None = None
     if next(keeps_prompt(record), ""):
         return
@@ -206,7 +206,7 @@ def claims_its_responses(record: TrialRecord) -> Iterator[str]:
         return
     turns = [request.said for request in record.requests if request.said is not None]
     if any(len({call.id for call in turn.calls}) < len(turn.calls) for turn in turns):
-        return  # Which response is whose cannot be told where ids are equal.
+        return  # Which response is whose is not known where ids are equal.
     lost = _lost(_replies(record.calls), Counter(str(claim.response) for claim in record.answer.calls))
     if lost:
         yield f"a response is not claimed as it came: {lost}"
@@ -271,7 +271,7 @@ class Oracle:
         self._breaches: dict[Invariant, list[str]] = {invariant: [] for invariant in INVARIANTS}
 
     def look(self, record: TrialRecord) -> None:
-        """Look at a trial; of each invariant its first breach is told."""
+        """Look at a trial; of each invariant its first breach counts."""
         self.longest = max(self.longest, len(record.requests))
         self.trials += 1
         for invariant, found in self._breaches.items():

@@ -90,7 +90,7 @@ class Delay(Hold):
         self._loop = asyncio.get_running_loop()
 
     async def wait(self) -> None:
-        """Let the time pass, and what was due in it happen."""
+        """Let the time pass, and timers that were due in it fire."""
         if isinstance(self._loop, PassingLoop):
             self._loop.call_soon_threadsafe(self._loop.pass_time, self._seconds)
         await asyncio.sleep(MOMENT)

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from support.mutants import MUTANTS
 from support.mutants._causes import names_cause
@@ -16,24 +17,32 @@ RECORD = Path(__file__).parents[3] / "plugins" / "trialbed_adapter_lab" / "defec
 
 
 def main() -> None:
-    """Run and record."""
-    chosen = [mutant for mutant in MUTANTS if not sys.argv[1:] or mutant.__name__ in sys.argv[1:]]
-    known = {row["name"]: Verdict(row["name"], tuple(row["failed"]), tuple(row["found"])) for row in _recorded()}
-    write(known | {verdict.name: verdict for verdict in judge_all(chosen)})
+    """Run and record, each mutant as soon as it is judged: what was done stays done where this is interrupted."""
+    names = sys.argv[1:] or [mutant.__name__ for mutant in MUTANTS]
+    rows = {row["name"]: row for row in json.loads(RECORD.read_bytes())}
+    for verdict in judge_all(names):
+        record(rows, verdict)
+        sys.stdout.write(f"{verdict.name}: {verdict.first or 'nothing'} ({verdict.seconds:.1f} s)\n")
+        sys.stdout.flush()
 
 
-def write(verdicts: dict[str, Verdict]) -> None:
+def record(rows: dict[str, dict[str, Any]], verdict: Verdict) -> None:
+    """Put the verdict of the whole kit on a mutant into the record."""
+    rows[verdict.name] = {"failed": verdict.failed, "found": verdict.found, "whole": True}
+    write(rows)
+
+
+def write(rows: dict[str, dict[str, Any]]) -> None:
     """Write the record: each mutant with its checks, those first that fail for the fewest mutants."""
-    counts = Counter(check for verdict in verdicts.values() for check in (*verdict.failed, *verdict.found))
-    rows = []
-    for mutant in (one for one in MUTANTS if one.__name__ in verdicts):
-        verdict = verdicts[mutant.__name__]
-        failed, found = (_in_order(checks, counts) for checks in (verdict.failed, verdict.found))
-        first = next(iter((*failed, *found)), "")
-        named = names_cause(mutant.__name__, first)
-        rows.append({"name": mutant.__name__, "cause": mutant.cause, "failed": failed, "found": found, "named": named})
-    lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
-    RECORD.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+    counts = Counter(check for row in rows.values() for check in (*row["failed"], *row["found"]))
+    written = []
+    for mutant in (one for one in MUTANTS if one.__name__ in rows):
+        row = rows[mutant.__name__]
+        failed, found = (_in_order(row[kind], counts) for kind in ("failed", "found"))
+        named = names_cause(mutant.__name__, next(iter((*failed, *found)), ""))
+        own = {"name": mutant.__name__, "cause": mutant.cause, "failed": failed, "found": found, "named": named}
+        written.append(json.dumps(own | {"whole": row.get("whole", False)}, ensure_ascii=False))
+    RECORD.write_text("[\n" + ",\n".join(written) + "\n]\n", encoding="utf-8")
 
 
 def _in_order(checks: Iterable[str], counts: Counter[str]) -> list[str]:
@@ -41,11 +50,6 @@ def _in_order(checks: Iterable[str], counts: Counter[str]) -> list[str]:
 
     places = {check.name: place for place, check in enumerate(CHECKS)}
     return sorted(checks, key=lambda check: (counts[check], places[check]))
-
-
-def _recorded() -> list[dict[str, list[str]]]:
-    rows: list[dict[str, list[str]]] = json.loads(RECORD.read_bytes())
-    return rows
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Invariants: what the oracle saw in all trials of a framework, whatever they were run for."""
+"""Invariants: the breaches in all trials of a framework, for whatever they were run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LONGEST = 300
 
 
 class InvariantFinding(Record):
-    """What became of one invariant of the kit's in the trials of a framework.
+    """One invariant of the kit in the trials of a framework.
 
     Attributes:
         invariant: its name, as the kit's harness exports it.
@@ -25,7 +25,7 @@ class InvariantFinding(Record):
 
 
 def invariant_findings(oracle: Oracle) -> tuple[InvariantFinding, ...] | None:
-    """Return what an oracle saw; None if it looked at no trial."""
+    """Return the findings of an oracle; None if it looked at no trial."""
     if not oracle.trials:
         return None
     return tuple(

@@ -22,18 +22,18 @@ FORGETS = (
 
 
 def test_a_breach_is_printed_as_a_test_that_fails_for_it(bench: Bench, new_adapter: NewAdapter, tmp_path: Path) -> None:
-    package = new_adapter("acme", _loop=FORGETS)
+    loop = new_adapter("acme", _loop=FORGETS) / "_loop.py"
+    # A model may take longer than the placeholder waits for it, which the fuzzer finds, too.
+    loop.write_text(loop.read_text().replace("TIMEOUT = 600", "TIMEOUT = 100_000"))
     site = tmp_path / "site"
     (entry_points,) = site.rglob("entry_points.txt")
     entry_points.write_text(entry_points.read_text().replace("acme =", "acme:controlled ="))
 
-    done = bench("adapter", "check", "acme", "--fuzz", 120, code=1)
+    done = bench("adapter", "check", "acme", "--fuzz", 60, code=1)
     told, _, printed = done.out.partition("As a test:\n\n")
     assert told.startswith(("only_grows: ", "adds_its_turns: ", "answers_calls: ", "passes_results_on: "))
-    assert printed.count("        ask(") + printed.count(".reply(ask(") <= 8
 
     assert run_test(printed, tmp_path, site) == (1, True)
-    loop = package / "_loop.py"
     loop.write_text(loop.read_text().replace(*reversed(FORGETS)))
     assert run_test(printed, tmp_path, site) == (0, False)
 
