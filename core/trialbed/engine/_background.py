@@ -1,10 +1,11 @@
-"""Work that goes on while a body runs."""
+"""Work that goes on while a body runs, and the search for garbage, which does not."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+import gc
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -19,3 +20,16 @@ async def meanwhile(work: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task[
     finally:
         task.cancel()
         await asyncio.wait([task])
+
+
+@contextmanager
+def frozen_heap() -> Iterator[None]:
+    """Leave all objects of now out of the search for garbage, which takes longer than a short trial."""
+    if gc.get_freeze_count():  # by the calling program, which knows best when to end that
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 
 from trialbed.contracts import Executor, OpenedModel
-from trialbed.engine._background import meanwhile
+from trialbed.engine._background import frozen_heap, meanwhile
 from trialbed.engine._callbacks import CallbackServer
 from trialbed.engine._control import ControlClient
 from trialbed.engine._failures import EndpointWatch, Outage
@@ -61,19 +60,6 @@ HELPERS_KEPT = 5.0
 
 def _owe(control: ControlClient, budget: Budget, usage: Usage, cost: float | None) -> None:
     control.owe(budget.helpers_part(usage, cost))
-
-
-@contextmanager
-def _frozen_heap() -> Iterator[None]:
-    """Leave all objects of now out of the search for garbage, which takes longer than a short trial."""
-    if gc.get_freeze_count():  # by the calling program, which knows best when to end that
-        yield
-        return
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
 
 
 class RunSession:
@@ -144,7 +130,7 @@ class RunSession:
             self._slots = self._at_once(models)
             self._listeners.notify("run_started", run=self._run)
             self._progress.begin(self._run, total=len(keys), done=len(keys) - len(todo))
-            with _frozen_heap():
+            with frozen_heap():
                 await self._lanes(runner, todo)
                 await self._attempt_again(runner)
         self._outage.check()
@@ -344,8 +330,7 @@ class RunSession:
     async def _describe(self, executors: Mapping[str, Executor], nodes: NodeWatch) -> tuple[FrameworkInfo, ...]:
         config = self._run.config
         own = dict(await nodes.describe())
-        for label in self._own_labels(executors):
-            own[label] = own.get(label) or await executors[label].describe(label)
+        own |= {name: await executors[name].describe(name) for name in self._own_labels(executors) if name not in own}
         return tuple(own[config.plain_label(label)].model_copy(update={"name": label}) for label in executors)
 
     async def _note(self, frameworks: tuple[FrameworkInfo, ...], server_url: str, judge: Mapping[str, Json]) -> None:
@@ -379,9 +364,8 @@ class RunSession:
                 self._outage.gone = str(gone)
                 return
             self._outage.note(result)
-            if await self._lost.count(result):
-                if self._nodes is not None:
-                    self._nodes.look()
+            if await self._lost.count(result) and self._nodes is not None:
+                self._nodes.look()
                 # This lane goes on, so that one is there to take it.
                 queue.appendleft((key, attempt + 1))
             await commits.add(result)
@@ -407,8 +391,7 @@ class RunSession:
         counted = counted_attempts(self._store.attempt_summaries(self._run.run_id))
         measured = sum(1 for attempt in counted if attempt.status != "not measured")
         status: RunStatus = "finished" if measured == len(trial_keys(self._run.config)) else "incomplete"
-        changed = {"status": status, "overall_time": overall, "lost": self._lost.counts}
-        ended = self._run.model_copy(update=changed)
+        ended = self._run.model_copy(update={"status": status, "overall_time": overall, "lost": self._lost.counts})
         report = None if self._report is None else self._report(ended)
         self._store.update_run(self._run.run_id, report, status=status, overall_time=overall, flights="")
         return ended

@@ -12,7 +12,8 @@ import pytest
 from support.trials import run_config
 
 from trialbed.engine import NoProgress, RunOptions, _session, config_digest
-from trialbed.engine._session import RunSession, _frozen_heap
+from trialbed.engine._background import frozen_heap
+from trialbed.engine._session import RunSession
 from trialbed.records import HelperUse
 from trialbed.store import Store, new_run
 
@@ -27,14 +28,14 @@ def called(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_the_heap_is_frozen_while_trials_run(called: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gc, "get_freeze_count", lambda: 0)
-    with _frozen_heap():
+    with frozen_heap():
         assert called == ["freeze"]
     assert called == ["freeze", "unfreeze"]
 
 
 def test_what_the_program_itself_has_frozen_stays_so(called: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gc, "get_freeze_count", lambda: 1)
-    with _frozen_heap():
+    with frozen_heap():
         pass
     assert called == []
 
