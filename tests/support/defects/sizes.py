@@ -101,8 +101,9 @@ class RaisesOnLength(Defective):
 class EncodesTheAnswer(Defective):
     caught_by = ("half_an_emoji_is_survived",)
 
-    def _finish(self, text, turns):
-        return super()._finish(text.encode().decode(), turns)
+    def _message(self, response):
+        (response.json()["choices"][0]["message"]["content"] or "").encode()
+        return super()._message(response)
 
 
 class OffersTwoHundredTools(Defective):
