@@ -22,8 +22,8 @@ LONGEST = 200
 SHARED = 20
 """Characters of the common beginning of two texts that are shown."""
 
-TIMED = ("… from first to last, s",)
-"""Rows of behaviour that are times."""
+TIMED = ("… from first to last, s", "calls of one turn")
+"""Rows of behaviour that depend on the speed of the machine: times, and how many calls are under way at once."""
 
 _SECONDS = re.compile(r" after [\d.]{1,20} s$")
 _PLACES = re.compile(r"(?<=127\.0\.0\.1:)\d{1,5}(/t/[\w-]{1,80})?|0x[0-9a-f]{6,16}\b|\b[0-9a-f]{8}-[0-9a-f-]{27}\b")
@@ -84,6 +84,9 @@ def _of_figures(one: FrameworkFidelity) -> Iterator[Named]:
             yield from _of_error(finding)
     if one.behaviour is not None:
         yield from _of_rows("behaviour", [row for row in behaviour_rows([one]) if row.label not in TIMED])
+        parallel = one.behaviour.parallel
+        manner = "at the same time" if parallel.at_once > 1 else "one after the other"
+        yield ("behaviour", "calls of one turn", ""), _plain(f"{parallel.made} of {parallel.asked} made, {manner}")
         for policy in (*one.behaviour.turns, *one.behaviour.refusals):
             text = f"{policy.requests.seen if policy.requests else UNKNOWN} requests, {policy.calls_made} calls"
             ended = f"; {_without_places(policy.ended)}" if policy.ended else ""

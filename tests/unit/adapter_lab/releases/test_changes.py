@@ -10,7 +10,17 @@ from support.released import measured
 
 from trialbed.errors import DataError
 from trialbed_adapter_lab.differences import Difference
-from trialbed_adapter_lab.fidelity import ErrorFinding, Missing, SchemaFinding, ToolSchemas
+from trialbed_adapter_lab.fidelity import (
+    Behaviour,
+    ErrorFinding,
+    Missing,
+    Parallel,
+    PolicyRequests,
+    SchemaFinding,
+    StepLimit,
+    TimeLimit,
+    ToolSchemas,
+)
 from trialbed_adapter_lab.releases import (
     KnownReleases,
     MeasuredRelease,
@@ -215,3 +225,22 @@ def test_a_record_that_is_damaged_is_named(tmp_path: Path) -> None:
     (tmp_path / "acme" / "1.0.json").write_text("{")
     with pytest.raises(DataError, match=r"1\.0\.json: not what `bench releases` keeps"):
         report_on(ReleaseFolder(tmp_path, "acme"))
+
+
+def behaviour(at_once: int, seconds: float) -> Behaviour:
+    requests = PolicyRequests(policy="gold", requests=None, calls_sent=1, calls_made=1)
+    return Behaviour(
+        turns=(requests,),
+        refusals=(),
+        parallel=Parallel(asked=10, made=10, at_once=at_once, seconds=seconds, longest=0.5),
+        settings=None,
+        step_limit=StepLimit(limit=5, requests=5),
+        time_limit=TimeLimit(limit=1.5, seconds=seconds, killed=False),
+    )
+
+
+def test_what_depends_on_the_speed_of_the_machine_is_no_change(tmp_path: Path) -> None:
+    quick, slow = measured("1.0", behaviour=behaviour(10, 1.5)), measured("1.1", behaviour=behaviour(9, 4.0))
+    report = kept(tmp_path, quick, slow, measured("1.2", behaviour=behaviour(1, 5.0)))
+    (change,) = changes_of(report)
+    assert (change.release, change.now) == ("1.2", "10 of 10 made, one after the other")
