@@ -59,7 +59,7 @@ def _board(title: str, runs: Sequence[RunNumbers], apart: Sequence[str]) -> Tabl
     ]
     rows.sort(key=lambda row: 1.0 if row[0].value is None else -row[0].value)
     notes = [
-        "In the order of the means. Whether two of one run differ is said below; of two runs, `bench compare` says it.",
+        "In the order of the means. Whether two of one run differ is said below; of two runs, bench compare says it.",
         *apart,
     ]
     columns = ("", "model", "run", "solved", "tokens a trial")

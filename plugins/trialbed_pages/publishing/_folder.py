@@ -22,13 +22,16 @@ from trialbed_pages.publishing._manifest import (
     read_manifest,
 )
 from trialbed_pages.publishing._numbers import RunNumbers
-from trialbed_pages.publishing._page import Part, lead_of, losses_of, parts_of, title_of
+from trialbed_pages.publishing._page import Part, lead_of, losses_of, names_of, parts_of, title_of
 from trialbed_pages.rendering import render
 
 PAGE = "index.html"
 TEXT = "results.md"
 LOSSES = "losses.csv"
 FIGURES = "figures"
+RESULT = 3
+"""Sections of a run that stand before the words about it."""
+
 ABOUT = "What this is, and what it can show"
 
 
@@ -72,7 +75,7 @@ def write_publication(
     earlier = read_manifest(folder) if (folder / NAME).exists() else None
     if earlier is not None:
         check_unchanged(folder, earlier)
-    kept = {name: hashlib.sha256(content).hexdigest() for name, content in evidence.items()}
+    kept = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(evidence.items())}
     manifest = manifest.model_copy(update={"files": kept})
     made = made_files(manifest, runs)
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in made.items()}
@@ -107,14 +110,13 @@ class Section(NamedTuple):
 
 
 def _sections(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> Iterator[Section]:
-    if manifest.about:
-        yield Section(Table(ABOUT, notes=manifest.about))
-    for table in board_tables(runs):
-        yield Section(table)
-    for run in runs:
+    yield from map(Section, board_tables(runs))
+    for run, name in zip(runs, names_of(runs), strict=True):
         figures = figures_of(run)
         files = {id(plot): f"{FIGURES}/{run.name}-{kind}.svg" for kind, plot in figures.items()}
-        for part in parts_of(run, figures, several=len(runs) > 1):
+        for place, part in enumerate(parts_of(run, figures, name=name)):
+            if place == RESULT and run is runs[0] and manifest.about:
+                yield Section(Table(ABOUT, notes=manifest.about))
             yield Section(part, files.get(id(part), ""))
     yield Section(_provenance(manifest.runs))
     yield Section(_files(manifest))
@@ -137,10 +139,10 @@ def _text(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> str:
 
 
 def _lead(runs: Sequence[RunNumbers]) -> list[str]:
-    several = len(runs) > 1
+    names = names_of(runs)
     return [
-        f"{run.name}: {line}" if several and not place else line
-        for run in runs
+        f"{name}: {line}" if name and not place else line
+        for run, name in zip(runs, names, strict=True)
         for place, line in enumerate(lead_of(run))
     ]
 

@@ -38,6 +38,14 @@ def title_of(runs: Sequence[RunNumbers]) -> str:
     return f"{compared} with {models} on {sum(tasks.values())} tasks ({sets})"
 
 
+def names_of(runs: Sequence[RunNumbers]) -> list[str]:
+    """Return names by which runs of a page can be told apart: none for one alone, the model's where that is enough."""
+    models = [run.model for run in runs]
+    if len(runs) == 1:
+        return [""]
+    return models if len({*models}) == len(models) else [f"{run.model}, {run.name}" for run in runs]
+
+
 def lead_of(run: RunNumbers) -> list[str]:
     """Return the result of a run in a few sentences: the range of what is solved, and what is shown of differences."""
     known = [(mean.value, one.label) for one in run.frameworks if (mean := mean_of(one, JUDGED)).value is not None]
@@ -69,14 +77,14 @@ def _verdict(found: PublishedFinding) -> str:
     return next((name for name in ORDER if found.verdict.startswith(name)), found.verdict)
 
 
-def parts_of(run: RunNumbers, figures: Mapping[str, Plot], *, several: bool = False) -> list[Part]:
-    """Return the sections of a run's page.
+def parts_of(run: RunNumbers, figures: Mapping[str, Plot], *, name: str = "") -> list[Part]:
+    """Return the sections of a run's page: the first three are its result.
 
     Args:
         figures: the run's.
-        several: whether other runs stand on the page, so that its sections name it.
+        name: begins the titles of its sections where other runs stand on the page.
     """
-    prefix = f"{run.name}: " if several else ""
+    prefix = f"{name}: " if name else ""
     found: list[Part] = [
         Table(f"{prefix}The result of each set-up", notes=[one.conclusion for one in run.frameworks]),
         figures["solved"],
@@ -213,6 +221,9 @@ def _spread(framework: PublishedFramework, repeat: int) -> float:
 def _noise_sentence(run: RunNumbers) -> Iterator[str]:
     if run.repeat > 1 and run.frameworks:
         widest = max(_spread(one, run.repeat) for one in run.frameworks)
+        if not widest:
+            yield "The model's noise moves none of these shares: the repeats of each set-up agree."
+            return
         yield (
             f"The model alone moves these shares: between the repeats of one set-up, where only the seed differs, they "
             f"differ by up to {100 * widest:.0f} points."
@@ -252,8 +263,8 @@ def _tasks(run: RunNumbers, prefix: str) -> Table:
         always = sum(bool(values) and min(values) >= 1 for _, values in own)
         never = sum(bool(values) and max(values) == 0 for _, values in own)
         share = f"{sum(trials):g} of {len(trials)}"
-        rows.append((task.query, task.text, str(task.tools), str(task.calls), share, str(always), str(never)))
-    columns = ("task", "text", "tools", "calls", "trials solved", "set-ups: always", "never")
+        rows.append((f"{task.query}: {task.text}", str(task.tools), str(task.calls), share, str(always), str(never)))
+    columns = ("", "tools", "calls", "trials solved", "set-ups: always", "never")
     return Table.of(f"{prefix}Each task", columns, rows)
 
 

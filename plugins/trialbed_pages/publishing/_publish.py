@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from trialbed.errors import UsageError
@@ -12,16 +13,30 @@ from trialbed.report import read_report
 from trialbed.settings import data_dir as default_folder
 from trialbed.settings import model_cache
 from trialbed.store import StoredRun, open_store, require_frameworks
-from trialbed_pages.publishing._folder import write_publication
-from trialbed_pages.publishing._manifest import PublicationManifest, RunSource
+from trialbed_pages.publishing._folder import read_numbers, write_publication
+from trialbed_pages.publishing._manifest import NAME, PublicationManifest, RunSource, check_unchanged, read_manifest
 from trialbed_pages.publishing._numbers import RunNumbers, numbers_of
 from trialbed_pages.publishing._sources import dataset_of, source_of
 from trialbed_pages.report import run_report
 from trialbed_plugins.recordings import cache_there, recording_of, write_cassette
 
 
+@dataclass
+class _Collected:
+    """What is published, as it is put together."""
+
+    about: list[str] = field(default_factory=list)
+    sources: list[RunSource] = field(default_factory=list)
+    numbers: list[RunNumbers] = field(default_factory=list)
+    evidence: dict[str, bytes] = field(default_factory=dict)
+
+    def add(self, name: str, content: bytes) -> None:
+        if self.evidence.setdefault(name, content) != content:
+            raise UsageError(f"two runs have a file {name}, and not the same one; publish them in two folders")
+
+
 def publish(
-    run_ids: Sequence[str],
+    subjects: Sequence[str],
     output: Path,
     *,
     about: Path | None,
@@ -29,34 +44,54 @@ def publish(
     store: str | None,
     data_dir: Path | None,
 ) -> PublicationManifest:
-    """Write the folder of these runs, and return its manifest.
+    """Write the folder of these runs and published folders, and return its manifest.
 
     Raises:
-        UsageError, DataError: a run is not finished, its dataset has changed, or files cannot be read or written.
+        UsageError, DataError: a run is not finished, its dataset has changed, a published file was changed, or files
+            cannot be read or written.
     """
-    words = "" if about is None else read_text(about)
-    paragraphs = tuple(" ".join(part.split()) for part in words.split("\n\n") if part.strip())
-    sources: list[RunSource] = []
-    numbers: list[RunNumbers] = []
-    evidence: dict[str, bytes] = {}
-    with open_store(store) as reader:
-        for run_id in run_ids:
-            run = require_frameworks(reader.run(run_id))
-            _check_finished(run)
-            found = dataset_of(run.config, dataset, data_dir or default_folder())
-            evidence |= {name: read_bytes(path) for name, path in found.files.items()}
-            recording = f"recordings/{run.run_id}.cassette"
-            evidence[recording], answers = _recording(run)
-            source = source_of(run.record, found, recording=recording, answers=answers)
-            for info in run.frameworks:
-                if info.name in source.environments:
-                    evidence[source.environments[info.name]] = "\n".join([*info.packages, ""]).encode()
-            evidence[f"runs/{run.run_id}.html"] = run_report(run, data_dir=data_dir).encode("utf-8", "backslashreplace")
-            numbers.append(
-                numbers_of(read_report(run, found.queries), found.queries, name=run.run_id, model=source.model)
-            )
-            sources.append(source)
-    return write_publication(output, PublicationManifest(about=paragraphs, runs=tuple(sources)), numbers, evidence)
+    found = _Collected()
+    if about is not None:
+        found.about += [" ".join(part.split()) for part in read_text(about).split("\n\n") if part.strip()]
+    for subject in subjects:
+        if (Path(subject) / NAME).is_file():
+            _add_folder(found, Path(subject), about=about is None)
+        else:
+            with open_store(store) as reader:
+                _add_run(found, require_frameworks(reader.run(subject)), dataset, data_dir)
+    names = [source.name for source in found.sources]
+    if len({*names}) < len(names):
+        raise UsageError("the same run is named twice; name each once")
+    manifest = PublicationManifest(about=tuple(found.about), runs=tuple(found.sources))
+    return write_publication(output, manifest, found.numbers, found.evidence)
+
+
+def _add_folder(found: _Collected, folder: Path, *, about: bool) -> None:
+    manifest = read_manifest(folder)
+    check_unchanged(folder, manifest)
+    for name in manifest.kept:
+        found.add(name, read_bytes(folder / name))
+    found.numbers += read_numbers(folder)
+    found.sources += manifest.runs
+    found.about += manifest.about if about else ()
+
+
+def _add_run(found: _Collected, run: StoredRun, file: Path | None, data_dir: Path | None) -> None:
+    _check_finished(run)
+    dataset = dataset_of(run.config, file, data_dir or default_folder())
+    recording = f"recordings/{run.run_id}.cassette"
+    content, answers = _recording(run)
+    source = source_of(run.record, dataset, recording=recording, answers=answers)
+    found.add(recording, content)
+    for name, path in dataset.files.items():
+        found.add(name, read_bytes(path))
+    for info in run.frameworks:
+        if info.name in source.environments:
+            found.add(source.environments[info.name], "\n".join([*info.packages, ""]).encode())
+    found.add(f"runs/{run.run_id}.html", run_report(run, data_dir=data_dir).encode("utf-8", "backslashreplace"))
+    report = read_report(run, dataset.queries)
+    found.numbers.append(numbers_of(report, dataset.queries, name=run.run_id, model=source.model))
+    found.sources.append(source)
 
 
 def _check_finished(run: StoredRun) -> None:

@@ -64,7 +64,9 @@ def dataset_of(config: RunConfig, file: Path | None, data_dir: Path) -> Publishe
         raise DataError(f"{file}: the code of its tools has changed since the run, or parts of that are other objects")
     found = {query.query_id: query for query in dataset.queries()}
     base = file.resolve().parent
-    files = {f"{DATASETS}/{path.resolve().relative_to(base)}": path for path in (file, *dataset.files)}
+    files = {
+        f"{DATASETS}/{path.resolve().relative_to(base)}": path for path in (file, *dataset.files) if path.is_file()
+    }
     return PublishedDataset(
         f"{DATASETS}/{file.name}", {query_id: found[query_id] for query_id in config.query_ids}, files
     )

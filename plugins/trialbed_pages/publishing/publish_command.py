@@ -15,12 +15,13 @@ EPILOG = """\b
 Examples:
   bench publish latest -o results
   bench publish 20261122T090211 20261123T101500 -o results --dataset desk.py --about about.txt
+  bench publish results other-results -o both
   bench reproduce results
 """
 
 
 @click.command("publish", epilog=EPILOG)
-@click.argument("run_ids", metavar="RUN...", nargs=-1, required=True, shell_complete=completes(runs))
+@click.argument("subjects", metavar="RUN|DIR...", nargs=-1, required=True, shell_complete=completes(runs))
 @plain_option("-o", "--output", type=FOLDER, required=True, metavar="DIR", help="Folder to write.")
 @plain_option(
     "--about", type=FILE, metavar="FILE", help="Text that stands first, with an empty line between its paragraphs."
@@ -31,7 +32,7 @@ Examples:
 @store_option
 @data_dir_option
 def command(
-    run_ids: tuple[str, ...],
+    subjects: tuple[str, ...],
     output: Path,
     about: Path | None,
     dataset: Path | None,
@@ -44,14 +45,14 @@ def command(
     recording of each model's answers, the dataset where it is a file, and the digests of all of these. Runs stand on
     one leaderboard where their settings allow it; where not, the page says why.
 
-    bench reproduce makes every number again from such a folder. RUN is an id, the beginning of one, or latest. Give the
-    command in the folder where the runs were made, so that datasets are found; one that has changed since
-    is refused. A folder with published results
-    is replaced, unless one of its files was changed.
+    bench reproduce makes every number again from such a folder. RUN is an id, the beginning of one, or latest; DIR is a
+    folder of published results, whose runs are published again beside the others, unless one of its files was changed.
+    Give the command in the folder where the runs were made, so that datasets are found; one that has changed since is
+    refused. A folder with published results is replaced, unless one of its files was changed.
     """
     from trialbed_pages.publishing._publish import publish
 
-    manifest = publish(run_ids, output, about=about, dataset=dataset, store=store, data_dir=data_dir)
+    manifest = publish(subjects, output, about=about, dataset=dataset, store=store, data_dir=data_dir)
     answers = sum(run.answers for run in manifest.runs)
     click.echo(f"written: {output} ({len(manifest.files) + 1} files, {answers:,} recorded answers)")
     for run in manifest.runs:

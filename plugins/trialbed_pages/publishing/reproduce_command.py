@@ -19,7 +19,7 @@ Examples:
 
 
 @click.command("reproduce", epilog=EPILOG)
-@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("folder", metavar="DIR", type=FOLDER)
 @plain_option(
     "-f",
     "--framework",

@@ -48,6 +48,7 @@ def forge(folder: Path, change: Any) -> None:
 def test_published_numbers_are_made_again_elsewhere_and_a_forged_one_is_found(bench: Bench, tmp_path: Path) -> None:
     chosen = ("-f", "reference", "-f", "reference-messages", "--dataset", "shop.py", "--repeat", 2, "--max-steps", 5)
     bench("run", *chosen, "--model", "scripted:wrong-args")
+    (tmp_path / "__pycache__").mkdir(exist_ok=True)  # as Python leaves it where it writes bytecode
     (tmp_path / "about.txt").write_text("A shop.\n\nOf two\nthings.\n")
     written = bench("publish", "latest", "-o", "out", "--dataset", "shop.py", "--about", "about.txt").out
     assert "recorded answers" in written
@@ -61,6 +62,10 @@ def test_published_numbers_are_made_again_elsewhere_and_a_forged_one_is_found(be
     said = there("reproduce", "out").out
     assert said == "8 trials replayed; every number is the published one; 7 of 7 files are the same\n"
 
+    there("publish", "out", "-o", "again")
+    for path in (elsewhere / "out").rglob("*.*"):
+        assert path.read_bytes() == (elsewhere / "again" / path.relative_to(elsewhere / "out")).read_bytes()
+
     def better(run: Any) -> None:
         run["frameworks"][0]["scores"]["sopr_score"]["value"] = 1.0
 
@@ -70,6 +75,8 @@ def test_published_numbers_are_made_again_elsewhere_and_a_forged_one_is_found(be
         f"{next((elsewhere / 'out/recordings').iterdir()).stem}, frameworks, reference, scores, sopr_score, value: "
         "1.0 → 0.0"
     ]
+    (elsewhere / "again/losses.csv").write_text("none\n")
+    assert "losses.csv was changed" in there("publish", "again", "-o", "third", code=2).err
 
 
 def test_what_cannot_be_published_is_refused_with_the_reason(bench: Bench, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from trialbed_pages.publishing._numbers import (
     PublishedQuery,
     RunNumbers,
 )
-from trialbed_pages.publishing._page import by_repeat, flips, lead_of, losses_of, parts_of, title_of
+from trialbed_pages.publishing._page import by_repeat, flips, lead_of, losses_of, names_of, parts_of, title_of
 
 
 def framework(label: str, **solved: tuple[float, ...]) -> PublishedFramework:
@@ -83,6 +83,13 @@ def test_the_title_says_what_was_compared_and_the_first_sentences_what_came_out(
     assert noise.endswith("they differ by up to 50 points.")
 
 
+def test_runs_are_named_by_their_models_where_that_is_enough() -> None:
+    other = run("second").model_copy(update={"model": "local:large"})
+    assert names_of([run()]) == [""]
+    assert names_of([run(), other]) == ["local:small", "local:large"]
+    assert names_of([run(), run("second")]) == ["local:small, first", "local:small, second"]
+
+
 def test_too_few_tasks_are_said_to_show_nothing() -> None:
     few = run().model_copy(update={"findings": (finding("crewai:native", "too few (120)"),)})
     assert lead_of(few)[1] == ("Against reference, not shown to differ, nor to be equal: too few tasks: crewai:native.")
@@ -123,7 +130,5 @@ def test_runs_that_cannot_be_compared_get_boards_of_their_own_which_say_why() ->
     assert [[one.name for one in group] for group in boards(runs)] == [["first", "second"], ["third"]]
     one, other = board_tables(runs)
     assert [row.cells[1] for row in one.rows] == ["first", "second"] * 2
-    assert other.notes[-1] == "Leaderboard 2 has not run first: its max steps is 3, not the usual one."[:33] + (
-        "its max steps is the usual one, not 3."
-    )
+    assert other.notes[-1] == "Leaderboard 2 has not run first: its max steps is the usual one, not 3."
     assert list(board_tables([run()])) == []

@@ -1,0 +1,32 @@
+"""Our published results: unchanged, with pages as today's code makes them, and numbers that a replay gives again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.bench import bench_in
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
+PUBLISHED = [path.parent for path in sorted(RESULTS.glob("*/published.json"))]
+
+
+@pytest.mark.parametrize("folder", PUBLISHED, ids=lambda folder: folder.name)
+def test_pages_and_figures_are_those_of_the_numbers(folder: Path, tmp_path: Path) -> None:
+    bench_in(tmp_path, {"HOME": str(tmp_path)})("publish", folder, "-o", "again")
+    again = tmp_path / "again"
+    stale = [
+        str(path.relative_to(again))
+        for path in sorted(again.rglob("*"))
+        if path.is_file() and path.read_bytes() != (folder / path.relative_to(again)).read_bytes()
+    ]
+    place = folder.relative_to(RESULTS.parents[1])
+    assert stale == [], f"made by other code: bench publish {place} -o {place}"
+    assert folder.name in (RESULTS / "index.md").read_text()
+
+
+@pytest.mark.slow(60)
+@pytest.mark.parametrize("folder", PUBLISHED, ids=lambda folder: folder.name)
+def test_a_replay_of_the_reference_gives_its_numbers_again(folder: Path, tmp_path: Path) -> None:
+    said = bench_in(tmp_path, {"HOME": str(tmp_path)})("reproduce", folder, "--framework", "reference").out
+    assert "every number is the published one" in said
