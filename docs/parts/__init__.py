@@ -22,6 +22,7 @@ from parts._python import (
 )
 from parts._records import record_fields
 from parts._releases import framework_releases
+from parts._results import published_results
 from parts._runs import checks, document_keys, drivers, error_tree, failure_kinds, mutation_score, policies, systems
 from parts._scores import scores
 from parts._vendors import (
@@ -74,6 +75,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "reading": reading,
     "record-fields": record_fields,
     "run-settings": run_settings,
+    "results": published_results,
     "scores": scores,
     "settings": settings,
     "suites": suites,

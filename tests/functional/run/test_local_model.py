@@ -67,6 +67,7 @@ async def test_the_cache_of_a_prompt_saves_its_tools_and_changes_no_answer() -> 
         again = await ask(model, "Lima")
         anew = await ask(model, "Lima", cache_prompt=False)
         vectors = await embed(model, "Lima", "Lima", "Oslo")
+    assert first["model"] == "local", "recordings would have the path of the weights"
     assert [words(answer) for answer in (again, anew)] == [words(first)] * 2
     counts = [answer["usage"]["prompt_tokens_details"]["cached_tokens"] for answer in (first, again, anew)]
     assert counts[0] == counts[2] == 0

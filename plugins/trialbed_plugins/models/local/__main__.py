@@ -52,6 +52,8 @@ def start(wanted: dict[str, Any]) -> Any:
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = wanted["threads"]
     if wanted["template"] is not None:
         params.chat_template = wanted["template"]
+    # Answers name it so, and not by the path of its weights.
+    params.model_alias = {"local"}
     params.api_keys = [wanted["key"]]
     params.port = 0
     params.ui = False

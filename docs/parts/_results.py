@@ -1,0 +1,19 @@
+"""The published results, each with its title and its first sentences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+RESULTS = Path(__file__).parents[1] / "results"
+
+
+def published_results() -> str:
+    """Every folder of results: what was compared, and what came out."""
+    return "\n\n".join(_result(page) for page in sorted(RESULTS.glob("*/results.md")))
+
+
+def _result(page: Path) -> str:
+    title, *lead = page.read_text(encoding="utf-8").partition("\n## ")[0].strip().split("\n\n")
+    name = page.parent.name
+    links = f"[All figures, tables and sources]({name}/results.md), or [the same as one page]({name}/index.html)."
+    return "\n\n".join([f"## {title.removeprefix('# ')}", *lead, f"`bench reproduce docs/results/{name}`: {links}"])
