@@ -2,13 +2,14 @@
 
 A part stands between ``<!-- generated: NAME -->`` and ``<!-- end -->``; its name is a key of ``parts.PARTS``.
 
-    python docs/generate.py            writes them
+    python docs/generate.py            writes them, and the pages of published results, of their numbers
     python docs/generate.py --check    exits with 1 if any is stale, and names it
 """
 
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -20,6 +21,12 @@ PART = re.compile(r"(<!-- generated: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTA
 
 def main(arguments: list[str], folder: Path = DOCS) -> int:
     """Write or check every page of a folder; the exit code."""
+    if "--check" not in arguments:
+        for published in sorted(folder.glob("results/*/published.json")):
+            place = str(published.parent)
+            subprocess.run(
+                [sys.executable, "-m", "trialbed", "publish", place, "-o", place], check=True, capture_output=True
+            )
     stale = [page for page in sorted(folder.rglob("*.md")) if generated(page.read_text()) != page.read_text()]
     if "--check" in arguments:
         for page in stale:
