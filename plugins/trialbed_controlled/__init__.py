@@ -1,4 +1,4 @@
-"""What controlled profiles share: requests that are the same for all frameworks, and one way to read answers.
+"""The common part of controlled profiles: requests that are the same for all frameworks, and one way to read answers.
 
 The names are loaded when they are first used.
 """

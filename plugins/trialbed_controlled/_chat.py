@@ -199,7 +199,7 @@ def _written(turn: _Turn, told: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def _usage(usage: Mapping[str, int] | None) -> dict[str, int] | None:
-    """The tokens as the client of a framework reads them; 0 for what the endpoint does not count."""
+    """The tokens as the client of a framework reads them; 0 for those that the endpoint does not count."""
     if not usage:
         return None
     prompt, completion = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)

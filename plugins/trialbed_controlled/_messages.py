@@ -39,7 +39,7 @@ def assistant_message(document: Any, problem: str = "") -> dict[str, Any]:
 def _calls(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for call in message.get("tool_calls") or ():
         name, arguments = call["function"]["name"], call["function"].get("arguments")
-        # Some endpoints number their calls; the model gets back what it wrote.
+        # Some endpoints number their calls; the model gets its own words back.
         id_ = _clean(call["id"]) if isinstance(call["id"], str) else call["id"]
         if id_:
             yield {

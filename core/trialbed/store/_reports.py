@@ -41,7 +41,7 @@ class ReportPart:
 
     Attributes:
         version: of the code that made it; another version does not read it.
-        more: what it depends on beside the run and its trials.
+        more: its further sources beside the run and its trials.
     """
 
     name: str

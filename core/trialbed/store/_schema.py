@@ -130,7 +130,7 @@ reports = Table(
     Column("run_id", ForeignKey("runs.run_id", ondelete="CASCADE"), primary_key=True),
     Column("part", String, primary_key=True),
     Column("version", String, nullable=False),  # of what made it
-    Column("source", String(64), nullable=False),  # SHA-256 of what it was made of
+    Column("source", String(64), nullable=False),  # SHA-256 of its sources
     Column("digest", String(64), nullable=False),  # SHA-256 of the body
     Column("body", LargeBinary, nullable=False),  # zlib
     Column("checksum", String(16), nullable=False),  # of all columns but the body

@@ -12,7 +12,7 @@ from trialbed.errors import UsageError
 from trialbed_adapter_lab.releases._index import PublishedRelease
 
 MINOR = "minor"
-"""Of each minor release, the newest alone is measured."""
+"""The newest of each minor release alone is measured."""
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ class PublishedRelease(Record):
 
     @property
     def is_prerelease(self) -> bool:
-        """Whether its version says that it comes before a release."""
+        """Its version says that it comes before a release."""
         return Version(self.version).is_prerelease
 
 

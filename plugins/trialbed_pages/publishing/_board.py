@@ -10,7 +10,7 @@ from trialbed_pages.publishing._figures import TOKENS, interval_text, mean_of
 from trialbed_pages.publishing._numbers import RunNumbers
 
 SEEDS = "seed"
-"""The one setting that may differ: it says which noise, not what was measured."""
+"""The one setting that may differ: it says which noise, and nothing of the subject."""
 
 
 def why_apart(one: RunNumbers, other: RunNumbers) -> str:

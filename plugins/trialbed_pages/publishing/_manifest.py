@@ -21,7 +21,7 @@ NUMBERS = "numbers.json"
 
 
 class RunSource(Record):
-    """Where the numbers of a published run come from.
+    """The origin of the numbers of a published run.
 
     Attributes:
         name: of the run in the folder: its id.
@@ -103,7 +103,7 @@ def changed_files(folder: Path, manifest: PublicationManifest) -> Iterator[str]:
 
 
 def check_unchanged(folder: Path, manifest: PublicationManifest) -> None:
-    """Check that a folder holds what was published.
+    """Check that a folder holds the published files.
 
     Raises:
         DataError: a file was changed, or is missing; names each.

@@ -29,7 +29,7 @@ VERDICTS = {
 
 
 def title_of(runs: Sequence[RunNumbers]) -> str:
-    """Return a title that says what was compared."""
+    """Return a title that names the compared frameworks and models."""
     models = " and ".join(dict.fromkeys(run.model for run in runs))
     names = dict.fromkeys(one.label.split(":")[0].split("==")[0] for run in runs for one in run.frameworks)
     compared = f"{len(names)} agent frameworks" if len(names) > 1 else next(iter(names), "an agent")

@@ -30,7 +30,7 @@ MOST = 20
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What became of published files when they were made again.
+    """The fate of published files that were made again.
 
     Attributes:
         trials: that were replayed.
