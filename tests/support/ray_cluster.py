@@ -7,10 +7,11 @@ the end of input ends all. Nobody else may import Ray: it leaves threads and war
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 SETTINGS = {
@@ -18,8 +19,7 @@ SETTINGS = {
     "RAY_enable_metrics_collection": "0",
     "RAY_enable_worker_prestart": "0",
     "RAY_prestart_worker_first_driver": "0",
-    # On a busy machine, its agents take longer to start than it would wait for them.
-    "RAY_raylet_start_wait_time_s": "240",
+    "RAY_raylet_start_wait_time_s": "90",
 }
 STORE = 80 << 20
 """Bytes of shared memory, the least that Ray takes: no trial needs any."""
@@ -94,12 +94,12 @@ def _serve(number: int) -> None:
 
     def new_cluster() -> Any:
         head = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": STORE}
-        return Cluster(initialize_head=True, head_node_args=head)
+        return Cluster(initialize_head=True, head_node_args=head | _ports())
 
     cluster = _patiently(new_cluster)
 
     def add() -> Any:
-        return _patiently(lambda: cluster.add_node(num_cpus=CPUS, memory=MEMORY, object_store_memory=STORE))
+        return _patiently(lambda: cluster.add_node(num_cpus=CPUS, memory=MEMORY, object_store_memory=STORE, **_ports()))
 
     nodes = [add() for _ in range(number)]
     print(cluster.address, file=out, flush=True)
@@ -112,8 +112,18 @@ def _serve(number: int) -> None:
     cluster.shutdown()
 
 
+def _ports() -> dict[str, int]:
+    """Choose the ports of a node's agents: it would wait fifteen seconds for them to say which they have."""
+    names = ("metrics_agent_port", "dashboard_agent_listen_port", "runtime_env_agent_port")
+    with ExitStack() as stack:
+        sockets = {name: stack.enter_context(socket.socket()) for name in names}
+        for one in sockets.values():
+            one.bind(("", 0))
+        return {name: one.getsockname()[1] for name, one in sockets.items()}
+
+
 def _patiently(start: Callable[[], Any]) -> Any:
-    """Start something, again if need be: on a busy machine, Ray gives up its own agents after fifteen seconds."""
+    """Start something, again if need be: on a busy machine, Ray gives up parts of its own that are slow."""
     for left in reversed(range(STARTS)):
         try:
             return start()
