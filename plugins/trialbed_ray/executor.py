@@ -149,7 +149,7 @@ class RayExecutor(Executor):
         """Run a trial at a place, if possible one where a worker of its framework waits."""
         place = await self._free(spec.key.framework)
         if place is None:
-            return LostTrial("", self.absence or "there is no node")
+            return LostTrial("the cluster", self.absence or "there is no node")
         try:
             answer = await self._link.ask(place.number, "execute", spec.model_dump_json())
         finally:
@@ -164,20 +164,24 @@ class RayExecutor(Executor):
         return Outcome.model_validate_json(answer.result).model_copy(update={"node": place.node})
 
     async def _free(self, framework: str) -> OpenPlace | None:
-        """Take a place, once there is a free one; None where there is none at all."""
+        """Take a place, once there is a free one; None where there has been none at all for long."""
         async with self._changed:
-            while True:
-                usable = [place for place in self._places.values() if place.node in self._accepted]
-                if not usable:
+            while not (free := [place for place in self._usable() if not place.busy]):
+                if self._usable():
+                    await self._changed.wait()
+                    continue
+                try:
+                    async with asyncio.timeout(self.patience):
+                        await self._changed.wait_for(self._usable)
+                except TimeoutError:
                     return None
-                free = [place for place in usable if not place.busy]
-                if free:
-                    break
-                await self._changed.wait()
             place = min(free, key=lambda one: (framework not in one.loaded, len(one.loaded)))
             place.busy = True
             place.loaded.add(framework)
             return place
+
+    def _usable(self) -> list[OpenPlace]:
+        return [place for place in self._places.values() if place.node in self._accepted]
 
     async def _wake(self) -> None:
         async with self._changed:
