@@ -35,10 +35,13 @@ class Node:
     Attributes:
         name: differs from that of any other node; after a node is gone, another may have its name.
         capacity: how many trials it runs at once, as things are now.
+        identity: differs from that of an earlier node of this name, such as the time of its start. Without it, a node
+            that is lost and back before the engine has asked again is taken for the same one, and is not accepted anew.
     """
 
     name: str
     capacity: int
+    identity: str = ""
 
 
 @dataclass(frozen=True)

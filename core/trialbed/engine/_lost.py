@@ -36,10 +36,15 @@ class LostTrials:
         """Node -> how many were lost with it, over all sessions."""
         return dict(self._counts)
 
+    @staticmethod
+    def was_lost(result: TrialResult) -> bool:
+        """Return whether this attempt ended with its node."""
+        return result.outcome.failure is not None and result.outcome.failure.kind == "lost"
+
     async def count(self, result: TrialResult) -> bool:
         """Count a trial, if it was lost, and return whether it runs again."""
         failure = result.outcome.failure
-        if failure is None or failure.kind != "lost":
+        if failure is None or not self.was_lost(result):
             return False
         self._counts[result.outcome.node] += 1
         await asyncio.to_thread(partial(self._store.update_run, self._run_id, lost=self.counts))

@@ -23,6 +23,9 @@ MOST_PACKAGES = 3
 Descriptions = Mapping[str, FrameworkInfo]
 """Label of a framework -> its description."""
 
+Who = tuple[str, str]
+"""Name and identity of a node."""
+
 
 class NodeWatch:
     """Follows the nodes of an executor; one without nodes has any number of places.
@@ -51,12 +54,14 @@ class NodeWatch:
         self._pause = pause
         self._clock = clock or asyncio.get_running_loop().time
         self._infos: Descriptions = {}
-        self._accepted: set[str] = set()
-        self._refused: set[str] = set()
-        self._joining: dict[str, asyncio.Task[None]] = {}
+        self._accepted: set[Who] = set()
+        self._refused: set[Who] = set()
+        self._joining: dict[Who, asyncio.Task[None]] = {}
         self._none_since: float | None = None
         self._slots: Slots | None = None
         self._most = 0
+        self._any_number = False
+        self._complaint = ""
         self.gone = ""
 
     async def describe(self) -> Descriptions:
@@ -68,30 +73,32 @@ class NodeWatch:
             SandboxUnavailable: workers cannot be put into the sandbox.
         """
         if self._executor.nodes() is None:
+            self._any_number = True
             self._infos = await self._describe("")
             return self._infos
-        names = [node.name for node in await self._first()]
-        loop, many = asyncio.get_running_loop(), "1 node" if len(names) == 1 else f"{len(names)} nodes"
+        first = await self._first()
+        loop, many = asyncio.get_running_loop(), "1 node" if len(first) == 1 else f"{len(first)} nodes"
         said = loop.call_later(LONG, self._say, f"starting a worker of each framework on {many}")
         try:
-            found = await asyncio.gather(*map(self._describe, names), return_exceptions=True)
+            found = await asyncio.gather(*(self._describe(node.name) for node in first), return_exceptions=True)
         finally:
             said.cancel()
-        there = {node.name for node in self._executor.nodes() or ()}
-        for name, infos in zip(names, found, strict=True):
+        there = {_who(node) for node in self._executor.nodes() or ()}
+        for node, infos in zip(first, found, strict=True):
             if isinstance(infos, BaseException):
-                if name in there or not isinstance(infos, Exception):
+                if _who(node) in there or not isinstance(infos, Exception):
                     raise infos
                 continue  # it was lost meanwhile, which may be the reason
             self._infos = self._infos or infos
             if difference := self._difference(infos):
-                raise DriverError(f"the nodes {names[0]} and {name} differ: {difference}; install the same on both")
-            self._accept(name)
+                both = f"{first[0].name} and {node.name}"
+                raise DriverError(f"the nodes {both} differ: {difference}; install the same on both")
+            self._accept(node)
         return self._infos or await self.describe()
 
     async def watch(self, slots: Slots) -> None:
         """Keep as many slots as the nodes have places, until cancelled."""
-        if self._executor.nodes() is None:
+        if self._any_number:
             return
         self._slots, self._most = slots, slots.most
         try:
@@ -104,18 +111,35 @@ class NodeWatch:
             await asyncio.gather(*self._joining.values(), return_exceptions=True)
 
     def look(self) -> None:
-        """See which nodes there are."""
-        nodes = self._executor.nodes()
-        if nodes is None or self._slots is None or self.gone:
+        """See which nodes there are; where that cannot be said, all is left as it is until the next look."""
+        if self._slots is None or self.gone:
             return
-        there = {node.name for node in nodes}
+        nodes = self._nodes()
+        if nodes is None:
+            self._wait(self._slots.most)
+        else:
+            self._use(nodes, self._slots)
+
+    def _nodes(self) -> Sequence[Node] | None:
+        """The nodes that are there; None where the executor cannot say."""
+        try:
+            return self._executor.nodes()
+        except Exception as error:  # noqa: BLE001 - foreign code: a look that fails must not be the last
+            text = f"the executor cannot say which nodes there are: {_text(error)}"
+            if text != self._complaint:
+                self._complaint = text
+                self._say(text)
+            return None
+
+    def _use(self, nodes: Sequence[Node], slots: Slots) -> None:
+        there = {_who(node) for node in nodes}
         self._accepted &= there
         self._refused &= there
         for node in nodes:
-            if node.name not in self._accepted | self._refused | self._joining.keys():
-                self._joining[node.name] = asyncio.create_task(self._join(node.name))
-        capacity = sum(node.capacity for node in nodes if node.name in self._accepted)
-        self._slots.most = min(self._most, capacity)
+            if _who(node) not in self._accepted | self._refused | self._joining.keys():
+                self._joining[_who(node)] = asyncio.create_task(self._join(node))
+        capacity = sum(node.capacity for node in nodes if _who(node) in self._accepted)
+        slots.most = min(self._most, capacity)
         self._wait(capacity)
 
     def _wait(self, capacity: int) -> None:
@@ -151,27 +175,30 @@ class NodeWatch:
         found = await asyncio.gather(*(self._executor.describe(label, node) for label in self._frameworks))
         return dict(zip(self._frameworks, found, strict=True))
 
-    async def _join(self, node: str) -> None:
-        problem = ""
+    async def _join(self, node: Node) -> None:
         try:
-            problem = self._difference(await self._describe(node))
+            problem = self._difference(await self._describe(node.name))
         except Exception as error:  # noqa: BLE001 - foreign code: its fault is one of the node
-            problem = str(error) or type(error).__name__
+            problem = _text(error)
         finally:
-            del self._joining[node]
-        if node not in {one.name for one in self._executor.nodes() or ()}:
+            del self._joining[_who(node)]
+        if _who(node) not in {_who(one) for one in self._nodes() or ()}:
             return  # it has left again
+        if not problem:
+            try:
+                self._accept(node)
+            except Exception as error:  # noqa: BLE001 - as above
+                problem = _text(error)
         if problem:
-            self._refused.add(node)
-            self._say(f"the node {node} is not used: {problem}")
+            self._refused.add(_who(node))
+            self._say(f"the node {node.name} is not used: {problem}")
         else:
-            self._accept(node)
-            self._say(f"the node {node} has joined")
+            self._say(f"the node {node.name} has joined")
             self.look()
 
-    def _accept(self, node: str) -> None:
-        self._accepted.add(node)
-        self._executor.accept(node)
+    def _accept(self, node: Node) -> None:
+        self._executor.accept(node.name)
+        self._accepted.add(_who(node))
 
     def _difference(self, infos: Descriptions) -> str:
         """The first difference between the frameworks of a node and those of the run, in words; empty for none."""
@@ -182,6 +209,14 @@ class NodeWatch:
                 if ours != theirs:
                     return f"{label}: {_in_words(name, ours, theirs)}"
         return ""
+
+
+def _who(node: Node) -> Who:
+    return node.name, node.identity
+
+
+def _text(error: Exception) -> str:
+    return str(error) or type(error).__name__
 
 
 def _in_words(name: str, ours: object, theirs: object) -> str:

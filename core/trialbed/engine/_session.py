@@ -364,8 +364,9 @@ class RunSession:
                 self._outage.gone = str(gone)
                 return
             self._outage.note(result)
-            if await self._lost.count(result) and self._nodes is not None:
+            if self._nodes is not None and self._lost.was_lost(result):
                 self._nodes.look()
+            if await self._lost.count(result):
                 # This lane goes on, so that one is there to take it.
                 queue.appendleft((key, attempt + 1))
             await commits.add(result)

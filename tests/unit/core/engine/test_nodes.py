@@ -26,14 +26,22 @@ class Cluster(Executor):
         self.packages: dict[str, tuple[str, ...]] = {}
         self.accepted: list[str] = []
         self.broken: set[str] = set()
+        self.identities: dict[str, str] = {}
+        self.mute = 0
+        self.refusing: set[str] = set()
 
     async def __aexit__(self, *_: Any) -> None:
         """Nothing to end."""
 
     def nodes(self) -> tuple[Node, ...]:
-        return tuple(Node(name, capacity) for name, capacity in self.capacities.items())
+        if self.mute:
+            self.mute -= 1
+            raise ConnectionError("no answer of the head")
+        return tuple(Node(name, room, self.identities.get(name, "")) for name, room in self.capacities.items())
 
     def accept(self, node: str) -> None:
+        if node in self.refusing:
+            raise ConnectionError("it does not answer")
         self.accepted.append(node)
 
     async def describe(self, framework: str, node: str = "") -> FrameworkInfo:
@@ -144,6 +152,37 @@ async def test_nodes_are_waited_for_as_long_as_the_executor_says() -> None:
             await waiting
     assert watch.gone == "no node was left, and none has come within 10 s"
     assert time.said == ["no node is left; one is waited for, at most 10 s"]
+
+
+async def test_a_look_that_fails_is_not_the_last() -> None:
+    cluster, time, slots = Cluster(a=1), Time(), Slots(8)
+    watch = time.watch(cluster)
+    await watch.describe()
+    async with Watched(watch, slots):
+        await until(slots, 1)
+        cluster.mute = 3
+        del cluster.capacities["a"]
+        cluster.refusing = {"b"}
+        cluster.capacities |= {"b": 4, "c": 2}
+        await until(slots, 2)
+    assert time.said == [
+        "the executor cannot say which nodes there are: no answer of the head",
+        "the node b is not used: it does not answer",
+        "the node c has joined",
+    ]
+
+
+async def test_a_node_that_is_back_before_the_next_look_is_accepted_anew() -> None:
+    cluster, time, slots = Cluster(a=1), Time(), Slots(8)
+    cluster.identities["a"] = "started at 9"
+    watch = time.watch(cluster)
+    await watch.describe()
+    async with Watched(watch, slots):
+        await until(slots, 1)
+        cluster.identities["a"] = "started at 10"
+        await until(slots, 0)
+        await until(slots, 1)
+    assert cluster.accepted == ["a", "a"]
 
 
 async def enter(slots: Slots, times: int) -> None:
