@@ -14,7 +14,7 @@ class ReleaseChange(Record):
     """One change; where several subjects change alike, they are one.
 
     Attributes:
-        release: the first in which it is seen. ``after``: the one measured before it.
+        release: the first in which it is seen. ``after``: the one before it in which this was measured.
         before, now: the two values. ``evidence``: the first thing on the wire that differs, where the values do not
             say it; of the first subject.
     """
@@ -63,7 +63,7 @@ def _changes(history: FactHistory, measured: Sequence[str]) -> Iterator[ReleaseC
     for old, new in zip(history.points, history.points[1:], strict=False):
         yield ReleaseChange(
             release=new.release,
-            after=measured[measured.index(new.release) - 1],
+            after=new.after or measured[measured.index(new.release) - 1],
             profile=history.profile,
             part=history.part,
             subjects=history.subjects,
@@ -78,7 +78,7 @@ def _merge(found: Sequence[ReleaseChange]) -> list[ReleaseChange]:
     """Return the changes with those put together that differ in their subject and evidence alone."""
     alike: dict[tuple[str, ...], ReleaseChange] = {}
     for change in found:
-        key = (change.release, change.profile, change.part, change.aspect, change.before, change.now)
+        key = (change.release, change.after, change.profile, change.part, change.aspect, change.before, change.now)
         if key in alike:
             change = alike[key].model_copy(update={"subjects": (*alike[key].subjects, *change.subjects)})
         alike[key] = change

@@ -25,6 +25,9 @@ SHARED = 20
 TIMED = ("… from first to last, s", "calls of one turn")
 """Rows of behaviour that depend on the speed of the machine: times, and how many calls are under way at once."""
 
+NOT_MEASURED = "not measured"
+"""The part of facts that say why another part has none."""
+
 _SECONDS = re.compile(r" after [\d.]{1,20} s$")
 _PLACES = re.compile(r"(?<=127\.0\.0\.1:)\d{1,5}(/t/[\w-]{1,80})?|0x[0-9a-f]{6,16}\b|\b[0-9a-f]{8}-[0-9a-f-]{27}\b")
 """Parts of texts that differ from trial to trial: addresses of trials and of objects, and UUIDs."""
@@ -99,7 +102,7 @@ def _of_figures(one: FrameworkFidelity) -> Iterator[Named]:
             yield ("schemas", schema.name, "offered as"), _offer(schema)
             yield ("schemas", schema.name, "called with"), _call(schema)
     for gap in one.missing:
-        yield ("not measured", gap.part or "everything", ""), _plain(_without_places(gap.reason))
+        yield (NOT_MEASURED, gap.part or "everything", ""), _plain(_without_places(gap.reason))
 
 
 def _of_rows(part: str, rows: Sequence[TableRow]) -> Iterator[Named]:

@@ -11,7 +11,7 @@ from pydantic import Field
 from trialbed.environments import FrameworkSpec
 from trialbed.records import Record, framework_profile
 from trialbed_adapter_lab.releases._choice import Wanted
-from trialbed_adapter_lab.releases._facts import Fact, facts_of, first_difference
+from trialbed_adapter_lab.releases._facts import NOT_MEASURED, Fact, FactKey, facts_of, first_difference
 from trialbed_adapter_lab.releases._folder import ReleaseFolder
 from trialbed_adapter_lab.releases._index import PublishedRelease
 from trialbed_adapter_lab.releases._records import KnownReleases, MeasuredRelease
@@ -52,11 +52,13 @@ class HistoryPoint(Record):
 
     Attributes:
         evidence: the first thing on the wire that differs from the release before; empty where the value says it.
+        after: the last release before it of which the fact is known; empty where that is the one measured before it.
     """
 
     release: str
     value: str
     evidence: str = ""
+    after: str = ""
 
 
 class FactHistory(Record):
@@ -105,7 +107,7 @@ def histories_of(measured: Sequence[MeasuredRelease]) -> tuple[FactHistory, ...]
     keys = dict.fromkeys(key for _, found, _ in facts for key in found)
     alike: dict[tuple[str, str, str, tuple[HistoryPoint, ...]], list[str]] = {}
     for key in keys:
-        points = _points([(release, found.get(key)) for release, found, gaps in facts if key[:2] not in gaps])
+        points = _points([(release, found.get(key), _is_gap(key, gaps)) for release, found, gaps in facts])
         alike.setdefault((key.profile, key.part, key.aspect, points), []).append(key.subject)
     return tuple(
         FactHistory(profile=profile, part=part, subjects=tuple(subjects), aspect=aspect, points=points)
@@ -114,20 +116,33 @@ def histories_of(measured: Sequence[MeasuredRelease]) -> tuple[FactHistory, ...]
 
 
 def _gaps(measured: MeasuredRelease) -> set[tuple[str, str]]:
-    """Return profiles and parts that could not be measured: nothing is known of their facts."""
+    """Return profiles and parts that could not be measured; a profile with an empty part could not be loaded."""
     gaps = {(one.profile or "", gap.part) for one in measured.figures for gap in one.missing}
     return gaps | {(framework_profile(one.framework) or "", "requests") for one in measured.requests if one.reason}
 
 
-def _points(seen: Sequence[tuple[str, Fact | None]]) -> tuple[HistoryPoint, ...]:
+def _is_gap(key: FactKey, gaps: set[tuple[str, str]]) -> bool:
+    """Return whether nothing is known of a fact; that something was not measured is known itself."""
+    return key.part != NOT_MEASURED and not gaps.isdisjoint({key[:2], (key.profile, "")})
+
+
+def _points(seen: Sequence[tuple[str, Fact | None, bool]]) -> tuple[HistoryPoint, ...]:
+    """Return the changes of a fact.
+
+    Args:
+        seen: each release, its fact, and whether nothing is known of it.
+    """
     points: list[HistoryPoint] = []
     last: Fact | None = None
-    for release, fact in seen:
-        if points and _exact(last) == _exact(fact):
-            continue
-        evidence = first_difference(last, fact) if points and last and fact else ""
-        points.append(HistoryPoint(release=release, value=fact.shown if fact else ABSENT, evidence=evidence))
-        last = fact
+    known, before = "", ""
+    for release, fact, gap in seen:
+        if not gap and not (points and _exact(last) == _exact(fact)):
+            evidence = first_difference(last, fact) if points and last and fact else ""
+            value = fact.shown if fact else ABSENT
+            after = known if known != before else ""
+            points.append(HistoryPoint(release=release, value=value, evidence=evidence, after=after))
+            last = fact
+        known, before = known if gap else release, release
     return tuple(points)
 
 

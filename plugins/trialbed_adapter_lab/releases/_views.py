@@ -115,12 +115,12 @@ def _notes(report: ReleasesReport) -> Iterator[str]:
 
 def _tables(report: ReleasesReport, changes: Sequence[ReleaseChange], longest: int) -> Iterator[Table]:
     rows = {row.release: row for row in report.releases}
-    for release in dict.fromkeys(change.release for change in changes):
-        found = [change for change in changes if change.release == release]
+    for release, after in dict.fromkeys((change.release, change.after) for change in changes):
+        found = [change for change in changes if (change.release, change.after) == (release, after)]
         others = rows[release].others
         note = f"Other packages that changed: {_some(others)}." if others else "No other package changed."
         yield Table.of(
-            f"{release}, after {found[0].after}",
+            f"{release}, after {after}",
             ("what", "profile", "before", "now", "first difference"),
             [_row(change, longest) for change in found],
             [note],

@@ -150,6 +150,28 @@ def test_a_part_that_could_not_be_measured_is_one_change_and_not_one_of_each_fac
     ]
 
 
+def test_a_profile_that_cannot_be_loaded_is_one_change_and_not_one_of_each_fact(tmp_path: Path) -> None:
+    gap = measured("1.1", missing=(Missing(part="", reason="no module"),))
+    figures = gap.figures[0].model_copy(update={"errors": None})
+    gap = gap.model_copy(update={"figures": (figures,), "requests": ()})
+    report = kept(tmp_path, measured("1.0", NOT_JSON), gap, measured("1.2", NOT_JSON))
+    assert [(one.release, one.part, one.subjects, one.now) for one in changes_of(report)] == [
+        ("1.1", "not measured", ("everything",), "no module"),
+        ("1.2", "not measured", ("everything",), "(none)"),
+    ]
+
+
+def test_a_change_is_after_the_last_release_in_which_it_was_measured(tmp_path: Path) -> None:
+    gap = measured("1.1", missing=(Missing(part="errors", reason="it fails"),))
+    gap = gap.model_copy(update={"figures": (gap.figures[0].model_copy(update={"errors": None}),)})
+    report = kept(tmp_path, measured("1.0", NOT_JSON), gap, measured("1.2", RAISES, content="other"))
+    afters = {(change.part, change.after) for change in changes_of(report) if change.release == "1.2"}
+    assert afters == {("errors", "1.0"), ("requests", "1.1"), ("not measured", "1.1")}
+    page = markdown(report)
+    assert page.index("## 1.2, after 1.0\n") < page.index("| answer (4) | acme.Bad (1) |")
+    assert "## 1.2, after 1.1\n" in page
+
+
 def test_a_release_that_cannot_be_installed_is_a_row_with_the_reason(tmp_path: Path) -> None:
     report = kept(tmp_path, measured("1.0", NOT_JSON), failed("1.1"), measured("1.2", RAISES))
     assert {change.after for change in changes_of(report)} == {"1.0"}, "neighbours are those that were measured"
