@@ -226,11 +226,13 @@ async def _measure(framework: str, folder: ReleaseFolder, wanted: Wanted, given:
         before = len(choice.chosen) - len(releases)
         click.echo(f"{framework}: {len(choice.chosen)} releases chosen, {before} measured before", err=True)
         if releases:
-            _ask_consent(how, [one.version for one in releases], yes=given["yes"])
+            _ask_consent(how, [one.version for one in releases], yes=given["yes"], narrow=given["narrow"])
         progress = Progress(line=lambda text: click.echo(text, err=True), step=on_step, building=build_progress)
         measured = await measure_releases(how, releases, folder, progress)
         while given["narrow"] and (release := release_between(report_on(folder, wanted.first, wanted.last))):
             between = [one for one in known.published if one.version == release]
+            if not measured:  # and so nobody was asked yet
+                _ask_consent(how, [release], yes=given["yes"], narrow=True)
             measured += await measure_releases(how, between, folder, progress)
     return [one.release for one in measured]
 
@@ -245,10 +247,10 @@ async def _ask_index(how: ReleaseMeasurement, folder: ReleaseFolder) -> KnownRel
     return known
 
 
-def _ask_consent(how: ReleaseMeasurement, releases: Sequence[str], *, yes: bool) -> None:
+def _ask_consent(how: ReleaseMeasurement, releases: Sequence[str], *, yes: bool, narrow: bool) -> None:
     from trialbed.errors import EnvironmentFailed, UsageError
 
-    names = ", ".join(releases)
+    names = ", ".join(releases) + (" and releases between two that differ" if narrow else "")
     if yes:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):

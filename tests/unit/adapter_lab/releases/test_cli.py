@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import tempfile
 from pathlib import Path
 
 import click
@@ -11,8 +13,9 @@ from support.cases import for_each
 from support.released import measured
 
 from trialbed.errors import NothingMeasured, UsageError
+from trialbed_adapter_lab import releases
 from trialbed_adapter_lab.fidelity import PARTS as ALL_PARTS
-from trialbed_adapter_lab.releases import ReleaseFolder
+from trialbed_adapter_lab.releases import KnownReleases, MeasuredRelease, PublishedRelease, ReleaseFolder
 from trialbed_adapter_lab.releases.cli import PARTS, command
 
 
@@ -64,3 +67,65 @@ def test_the_releases_of_a_folder_are_shown_in_every_format(tmp_path: Path, caps
     run(*kept, "--format", "markdown")
     assert "\n## 1.1, after 1.0\n" in capsys.readouterr().out
     assert json.loads((tmp_path / "acme.json").read_text())["framework"] == "acme"
+
+
+class Terminal(io.StringIO):
+    """A terminal on which somebody types."""
+
+    def isatty(self) -> bool:
+        """It is one."""
+        return True
+
+
+@for_each("kept, versions", [(("1.0.0", "1.0.2"), "1.0.1"), (("1.0.0",), "1.0.2")])
+def test_consent_covers_the_releases_that_narrow_adds(kept: tuple[str, ...], versions: str) -> None:
+    """Nothing is built without a question, and the question says that others follow."""
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as name:
+        folder, built = Path(name), _without_building(patch)
+        for version in kept:
+            ReleaseFolder(folder, "langgraph").keep(measured(version, content=version), "")
+        options = ("langgraph", "--most", "2", "--narrow", "--any-kit", "--folder", folder, "--env-dir", folder)
+        patch.setattr("sys.stdin", io.StringIO())
+        with pytest.raises(UsageError, match=f"langgraph {versions} and releases between two that differ: each needs"):
+            run(*options)
+        assert built == []
+        asked = _answer_yes(patch)
+        run(*options)
+        assert sorted(built) == sorted({"1.0.0", "1.0.1", "1.0.2"} - {*kept})
+        assert len(asked) == 1, "once for all"
+
+
+def _without_building(patch: pytest.MonkeyPatch) -> list[str]:
+    """Let releases be measured without environments; return those that were."""
+    built: list[str] = []
+
+    async def known(*_: object) -> KnownReleases:
+        published = tuple(PublishedRelease(version=f"1.0.{number}") for number in range(3))
+        return KnownReleases(package="langgraph", allowed="", published=published)
+
+    async def measure(
+        how: object, wanted: list[PublishedRelease], folder: ReleaseFolder, progress: object
+    ) -> list[MeasuredRelease]:
+        built.extend(one.version for one in wanted)
+        found = [measured(one.version, content=one.version) for one in wanted]
+        for one in found:
+            folder.keep(one, "")
+        return found
+
+    patch.setattr(releases, "known_releases", known)
+    patch.setattr(releases, "measure_releases", measure)
+    return built
+
+
+def _answer_yes(patch: pytest.MonkeyPatch) -> list[str]:
+    """Sit at a terminal and agree; return the questions."""
+    asked: list[str] = []
+
+    def confirm(question: str, **_: object) -> bool:
+        asked.append(question)
+        return True
+
+    patch.setattr("sys.stdin", Terminal())
+    patch.setattr("sys.stderr", Terminal())
+    patch.setattr(click, "confirm", confirm)
+    return asked
