@@ -22,5 +22,5 @@ from ._report import ReleasesReport as ReleasesReport
 from ._report import report_on as report_on
 from ._run import Progress as Progress
 from ._run import measure_releases as measure_releases
-from ._run import open_releases as open_releases
+from ._run import releases_to_measure as releases_to_measure
 from ._supported import known_releases as known_releases

@@ -28,7 +28,7 @@ class Progress:
     building: Callable[[], AbstractContextManager[BuildSteps]]
 
 
-def open_releases(
+def releases_to_measure(
     choice: Choice, folder: ReleaseFolder, kit: str, *, any_kit: bool = False, again: bool = False
 ) -> list[PublishedRelease]:
     """Return the chosen releases that are still to be measured.

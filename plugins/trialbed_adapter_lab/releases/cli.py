@@ -204,8 +204,8 @@ async def _measure(framework: str, folder: ReleaseFolder, wanted: Wanted, given:
         choose,
         kit_digest,
         measure_releases,
-        open_releases,
         release_between,
+        releases_to_measure,
         report_on,
     )
 
@@ -222,7 +222,7 @@ async def _measure(framework: str, folder: ReleaseFolder, wanted: Wanted, given:
     with cancel_on_terminate(), show_steps() as on_step:
         known = await _ask_index(how, folder)
         choice = choose(known.published, SpecifierSet(known.allowed), wanted)
-        releases = open_releases(choice, folder, how.kit, any_kit=given["any_kit"], again=given["again"])
+        releases = releases_to_measure(choice, folder, how.kit, any_kit=given["any_kit"], again=given["again"])
         before = len(choice.chosen) - len(releases)
         click.echo(f"{framework}: {len(choice.chosen)} releases chosen, {before} measured before", err=True)
         if releases:

@@ -29,9 +29,9 @@ from trialbed_adapter_lab.releases import (
     ReleasesReport,
     Wanted,
     changes_of,
-    open_releases,
     read_report,
     release_between,
+    releases_to_measure,
     report_on,
     report_text,
 )
@@ -187,7 +187,7 @@ def test_a_kit_measures_each_release_once(tmp_path: Path) -> None:
     choice = Choice(tuple(PublishedRelease(version=version) for version in ("1.0", "1.1", "1.2", "1.3")))
 
     def still(**options: bool) -> list[str]:
-        return [one.version for one in open_releases(choice, folder, "k1", **options)]
+        return [one.version for one in releases_to_measure(choice, folder, "k1", **options)]
 
     assert still() == ["1.1", "1.2", "1.3"]
     assert still(any_kit=True) == ["1.1", "1.3"]
