@@ -37,6 +37,13 @@ class Agent(BaseAgent):
     def answer(self, query):
         return "words"
 """
+EXECUTOR = """\
+from trialbed_plugins.executors.local import LocalExecutor
+
+
+class Mine(LocalExecutor):
+    option_names = {"partition": "where jobs run"}
+"""
 OF_PLUGINS = {"acme-hello"}
 """Commands that the how-to guide adds."""
 
@@ -98,14 +105,16 @@ def test_commands_parse(subtests: pytest.Subtests, tmp_path: Path, monkeypatch: 
 
 
 def use_plugin_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write the plugins that commands name: those of the page on them, and those that it does not show."""
+    """Write the plugins that commands name: those of the pages on them, and those that these do not show."""
     monkeypatch.setenv("TRIALBED_STATE_DIR", str(folder / "state"))
     monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
     monkeypatch.setattr(sys, "path", [*sys.path])
-    shown = blocks(DOCS / "how-to" / "write-a-plugin.md", "python")
+    pages = [DOCS / "how-to" / name for name in ("write-a-plugin.md", "write-an-executor.md")]
+    shown = [block for page in pages for block in blocks(page, "python")]
     files = {block.split()[1]: block for block in shown if re.match(r"# \w+\.py\n", block)}
     files["judge.py"] += "\n\nclass Mine(Short):\n    pass\n"
     files["agent.py"] = AGENT
+    files["executor.py"] = EXECUTOR
     for name, text in files.items():
         (folder / name).write_text(text)
 
