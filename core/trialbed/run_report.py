@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 from trialbed.contracts import Executor
@@ -169,8 +170,8 @@ class RunReporter:
         if stored.status != "finished":
             return self._read(stored)
         made, report = self._make(stored)
-        with Store.open(self._prepared.options.store) as store:
-            store.keep_report(made)
+        with suppress(TrialbedError), Store.open(self._prepared.options.store) as store:
+            store.keep_report(made)  # one that is not kept is made anew by those who read it
         return report
 
 

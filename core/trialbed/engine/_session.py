@@ -67,7 +67,7 @@ class RunSession:
 
     Args:
         ambient: whether requests without a token belong to the open trial.
-        report: makes the report that is kept with the end of the run.
+        report: makes the report that is kept once the run has ended.
     """
 
     def __init__(
@@ -111,7 +111,9 @@ class RunSession:
         finally:
             self._progress.end()
             self._listeners.end()
-        return await say_when_long(self._progress, "reporting the trials", asyncio.to_thread(self._finish))
+        ended = await asyncio.to_thread(self._finish)
+        await say_when_long(self._progress, "reporting the trials", self._keep_report(ended))
+        return ended
 
     async def _trials(self, executor: Executor | None) -> None:
         keys = trial_keys(self._run.config)
@@ -393,9 +395,18 @@ class RunSession:
         measured = sum(1 for attempt in counted if attempt.status != "not measured")
         status: RunStatus = "finished" if measured == len(trial_keys(self._run.config)) else "incomplete"
         ended = self._run.model_copy(update={"status": status, "overall_time": overall, "lost": self._lost.counts})
-        report = None if self._report is None else self._report(ended)
-        self._store.update_run(self._run.run_id, report, status=status, overall_time=overall, flights="")
+        self._store.update_run(self._run.run_id, status=status, overall_time=overall, flights="")
         return ended
+
+    async def _keep_report(self, ended: Run) -> None:
+        """Keep the report of a run whose end is stored: whatever keeps it from that, its trials are all there."""
+        try:
+            report = None if self._report is None else await asyncio.to_thread(self._report, ended)
+            if report is not None:
+                await asyncio.to_thread(self._store.keep_report, report)
+        except Exception as error:  # noqa: BLE001 - plugins take part in it; the run has ended all the same
+            reason = str(error) or type(error).__name__
+            self._progress.note(f"the figures of run {ended.run_id} are not kept with it: {reason}")
 
     def _overall_time(self) -> float:
         return self._run.overall_time + time.monotonic() - self._began

@@ -95,7 +95,7 @@ def keep_report(connection: Connection, run: Run, made: MadeReport) -> bool:
     """Keep the parts in place of earlier ones, if they are still those of the run; return whether they are.
 
     Args:
-        run: as the store has it now.
+        run: as the store has it now, locked: of two that keep its report, one waits for the other.
     """
     now = trials_version(connection, run.run_id)
     sources = [report_source(connection, run, now, part.more) for part in made.parts]

@@ -79,18 +79,22 @@ class RunChanges(TypedDict, total=False):
 
 def change_run(connection: Connection, run_id: str, changes: RunChanges) -> None:
     """Replace fields of a run that is there."""
-    query = select(runs).where(runs.c.run_id == run_id).with_for_update()
-    run = _require(connection.execute(query).one_or_none(), connection, run_id).model_copy(update=changes)
+    run = lock_run(connection, run_id).model_copy(update=changes)
     connection.execute(update(runs).where(runs.c.run_id == run_id).values(_row(run)))
 
 
 def annotate_run(connection: Connection, run_id: str, annotation: Annotation) -> None:
     """Keep a person's annotation of a trial in place of an earlier one; an empty one removes it."""
-    query = select(runs).where(runs.c.run_id == run_id).with_for_update()
-    run = _require(connection.execute(query).one_or_none(), connection, run_id)
+    run = lock_run(connection, run_id)
     kept = {one.key: one for one in (*run.annotations, annotation)}
     changed = run.model_copy(update={"annotations": tuple(one for one in kept.values() if not one.is_empty)})
     connection.execute(update(runs).where(runs.c.run_id == run_id).values(_row(changed)))
+
+
+def lock_run(connection: Connection, run_id: str) -> Run:
+    """Read the run with this id, and keep others from changing it until the transaction ends."""
+    query = select(runs).where(runs.c.run_id == run_id).with_for_update()
+    return _require(connection.execute(query).one_or_none(), connection, run_id)
 
 
 def read_run(connection: Connection, run_id: str) -> Run:

@@ -32,6 +32,7 @@ from trialbed.store._runs import (
     insert_gold_answer,
     insert_run,
     insert_selections,
+    lock_run,
     read_gold_answers,
     read_run,
     read_runs,
@@ -101,16 +102,10 @@ class Store:
         except IntegrityError as error:
             raise DataError(f"the store already has a run {run.run_id!r}; give the new run another id") from error
 
-    def update_run(self, run_id: str, report: MadeReport | None = None, /, **changes: Unpack[RunChanges]) -> None:
-        """Change the fields that are given, and leave the rest.
-
-        Args:
-            report: of the run as it is with these changes; one that is not is left out.
-        """
+    def update_run(self, run_id: str, **changes: Unpack[RunChanges]) -> None:
+        """Change the fields that are given, and leave the rest."""
         with self._database.write() as connection:
             change_run(connection, run_id, changes)
-            if report is not None:
-                keep_report(connection, read_run(connection, run_id), report)
 
     def keep_report(self, report: MadeReport) -> bool:
         """Keep the report of a run, and return True, unless the run has changed since it was made.
@@ -119,7 +114,7 @@ class Store:
             DataError: there is no such run.
         """
         with self._database.write() as connection:
-            return keep_report(connection, read_run(connection, report.run.run_id), report)
+            return keep_report(connection, lock_run(connection, report.run.run_id), report)
 
     def annotate(self, run_id: str, annotation: Annotation) -> None:
         """Keep a person's annotation of a trial in place of an earlier one; an empty one removes it.

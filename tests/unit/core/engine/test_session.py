@@ -14,8 +14,9 @@ from support.trials import run_config
 from trialbed.engine import NoProgress, RunOptions, _session, config_digest
 from trialbed.engine._background import frozen_heap
 from trialbed.engine._session import RunSession
-from trialbed.records import HelperUse
-from trialbed.store import Store, new_run
+from trialbed.errors import DataError
+from trialbed.records import HelperUse, Run
+from trialbed.store import MadeReport, Store, new_run
 
 
 @pytest.fixture
@@ -63,3 +64,28 @@ async def test_what_helpers_use_is_kept_while_the_session_goes_on(
                     await asyncio.sleep(0)
             keeping.cancel()
             await asyncio.wait([keeping])
+
+
+async def test_a_run_has_ended_whatever_becomes_of_its_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = run_config()
+    run = new_run(config, config_digest(config))
+    prepared: Any = SimpleNamespace(options=RunOptions(), objects=SimpleNamespace(plugins=()))
+    notes: list[str] = []
+    progress = NoProgress()
+    monkeypatch.setattr(progress, "note", notes.append)
+    with Store.open(str(tmp_path / "trials.db")) as store:
+        store.create_run(run)
+
+        def report(ended: Run) -> MadeReport | None:
+            assert store.run(run.run_id).status == ended.status != "running"
+            raise DataError("two plugins disagree")
+
+        async def no_trials(_executor: object) -> None:
+            """All were there before."""
+
+        session = RunSession(prepared, store, run, progress, ambient=False, report=report)
+        monkeypatch.setattr(session, "_trials", no_trials)
+        ended = await session.run(None)
+        stored = store.run(run.run_id)
+    assert (stored.status, stored.overall_time) == (ended.status, ended.overall_time)
+    assert notes == [f"the figures of run {run.run_id} are not kept with it: two plugins disagree"]

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import create_engine, text
 
 from trialbed import open_store
 from trialbed.errors import DataError
 from trialbed.records import Annotation, GoldAnswer, Run, Score, ToolSpec, TrialResult
 from trialbed.store import ReportPart, Store, make_report, report_part, verify_store
+from trialbed.store._reports import keep_report
 
 MakeRun = Callable[..., Run]
 MakeTrial = Callable[..., TrialResult]
@@ -36,7 +39,8 @@ def end(store: Store, location: str) -> None:
         stored = reader.run("r1")
         ended = replace(stored, record=stored.record.model_copy(update={"status": "finished"}))
         report = make_report(ended, lambda: [ReportPart("figures", "7", '{"a": 1}')])
-    store.update_run("r1", report, status="finished", overall_time=3.0)
+    store.update_run("r1", status="finished", overall_time=3.0)
+    assert store.keep_report(report)
 
 
 def kept(location: str, version: str = "7", more: Sequence[str] = ()) -> str | None:
@@ -137,6 +141,35 @@ def test_a_report_of_what_was_changed_meanwhile_is_not_kept(filled: str, make_tr
         assert kept(filled) is None
         assert store.keep_report(make_report(reader.run("r1"), lambda: [ReportPart("figures", "7", "now")]))
     assert kept(filled) == "now"
+
+
+def test_of_two_that_keep_a_report_at_once_one_waits_for_the_other(
+    postgres_url: str, make_run: MakeRun, make_trial: MakeTrial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = create_engine(postgres_url)
+    blocked = text("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+    later: list[Future[bool]] = []
+    with Store.open(postgres_url) as store, Store.open(postgres_url) as other, ThreadPoolExecutor(1) as pool:
+        store.create_run(make_run("r1", status="finished"))
+        store.add_trial("r1", make_trial(1))
+        with open_store(postgres_url) as reader:
+            made = make_report(reader.run("r1"), lambda: [ReportPart("figures", "7", "now")])
+
+        def keep(*arguments: Any) -> bool:
+            kept = keep_report(*arguments)
+            if not later:  # before the first has committed
+                later.append(pool.submit(other.keep_report, made))
+                while not later[0].done():
+                    with server.connect() as connection:
+                        if connection.scalar(blocked):
+                            break
+            return kept
+
+        monkeypatch.setattr("trialbed.store._store.keep_report", keep)
+        assert store.keep_report(made)
+        assert later[0].result()
+    server.dispose()
+    assert kept(postgres_url) == "now"
 
 
 def test_damage_of_a_report_is_named_and_not_read(filled: str, execute: Execute) -> None:
