@@ -14,8 +14,9 @@ from typing import Any, Protocol
 import pluggy
 
 from trialbed.errors import DataError, DriverBroken, UsageError
+from trialbed.installed import offers
 from trialbed.own_thread import OwnLoop
-from trialbed.plugins import foreign_plugins, plugin_manager
+from trialbed.plugins import GROUP, foreign_plugins, plugin_manager
 from trialbed.records import Failure, Run, Score, ScoreDescription, TrialResult
 from trialbed.scoring import SILENT_SECONDS, ScoreContext, ScoringStopped, judge_here
 
@@ -42,10 +43,12 @@ class Listeners:
 
     Attributes:
         elsewhere: where trials are scored that are not to be scored in this process; None scores all here.
+        failed: the plugins that failed to give figures.
     """
 
     def __init__(self, manager: pluggy.PluginManager, objects: Collection[str] = ()) -> None:
         self.elsewhere: Elsewhere | None = None
+        self.failed: set[str] = set()
         self._objects = {name: OwnLoop() for name in objects}
         self._manager = manager
         self._callers: dict[str, list[tuple[str, pluggy.HookCaller]]] = {}
@@ -111,9 +114,13 @@ class Listeners:
         """Return whether any plugin has the hook."""
         return bool(self._each(hook))
 
-    def named(self, hook: str) -> tuple[str, ...]:
-        """Return the names of the plugins that have the hook."""
-        return tuple(name for name, _ in self._each(hook))
+    def releases(self, hook: str) -> tuple[str, ...]:
+        """Return the plugins that have the hook, each with its distribution and version, where it is installed.
+
+        The version of a plugin in a file changes with the file.
+        """
+        known = {offer.name: f"{offer.name} of {offer.distribution} {offer.version}" for offer in offers(GROUP)}
+        return tuple(known.get(name, name) for name, _ in self._each(hook))
 
     def aggregate(self, run: Run, results: Sequence[TrialResult]) -> Mapping[str, Any]:
         """The plugins' additions to a summary; one that a plugin fails to give is logged under its name and left out.
@@ -123,11 +130,25 @@ class Listeners:
         """
         extra: dict[str, Any] = {}
         for plugin, caller in self._each("aggregate_scores"):
-            for key, value in _figures_of(plugin, caller, run, results).items():
+            for key, value in self._figures_of(plugin, caller, run, results).items():
                 if key in extra:
                     raise DataError(f"plugin {plugin!r}: another plugin already gives the summary's key {key!r}")
                 extra[key] = value
         return extra
+
+    def _figures_of(
+        self, plugin: str, caller: pluggy.HookCaller, run: Run, results: Sequence[TrialResult]
+    ) -> Mapping[str, Any]:
+        figures: dict[str, Any] = {}
+        try:
+            for given in caller(run=run, results=results):
+                figures.update(given)
+            json.dumps(figures)
+        except Exception:
+            log.exception("plugin %r failed in aggregate_scores; its figures are left out", plugin)
+            self.failed.add(plugin)
+            return {}
+        return figures
 
     def descriptions(self) -> Mapping[str, ScoreDescription]:
         """The scores that plugins describe, by name; a failure of a plugin is logged under its name."""
@@ -195,18 +216,6 @@ def _checked(score: Any) -> Score:
     if not isinstance(score, Score):
         raise TypeError(f"score_trial must return a list of trialbed.Score, not of {type(score).__name__}")
     return score
-
-
-def _figures_of(plugin: str, caller: pluggy.HookCaller, run: Run, results: Sequence[TrialResult]) -> Mapping[str, Any]:
-    figures: dict[str, Any] = {}
-    try:
-        for given in caller(run=run, results=results):
-            figures.update(given)
-        json.dumps(figures)
-    except Exception:
-        log.exception("plugin %r failed in aggregate_scores; its figures are left out", plugin)
-        return {}
-    return figures
 
 
 def _failed(plugin: str, message: str) -> Score:

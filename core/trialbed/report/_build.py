@@ -232,4 +232,4 @@ def _with_figures_of_plugins(report: Report, listeners: Listeners) -> Report:
         replace(summary, extra=listeners.aggregate(report.run, list(report.trials(summary.framework))))
         for summary in report.frameworks
     )
-    return replace(report, frameworks=tuple(summaries))
+    return replace(report, frameworks=tuple(summaries), failed=frozenset(listeners.failed))

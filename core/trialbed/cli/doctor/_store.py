@@ -13,6 +13,7 @@ from trialbed.settings import data_dir, store_file
 from trialbed.store import StoreReport, open_store, verify_store
 
 REMEDY = "restore a copy of the store; runs that are not named here can still be read"
+REMAKE = "no trial is damaged; DELETE FROM reports in the database has the figures made anew from the trials"
 
 
 def show_store(url_or_path: str | None, *, as_json: bool) -> int:
@@ -23,12 +24,13 @@ def show_store(url_or_path: str | None, *, as_json: bool) -> int:
     """
     place = url_or_path or store_file()
     report = verify_store(place)
+    remedy = REMEDY
     if not report.problems:  # else a trial may be one that cannot be read
-        report = replace(report, problems=tuple(_wrong_reports(place)))
+        report, remedy = replace(report, problems=tuple(_wrong_reports(place))), REMAKE
     if as_json:
         click.echo(json.dumps(asdict(report), indent=2))
     else:
-        _print(report)
+        _print(report, remedy)
     return 1 if report.problems else 0
 
 
@@ -45,14 +47,14 @@ def _wrong_reports(place: str) -> Iterator[str]:
                     yield f"the stored report of run {run.run_id!r} is not what its trials give: {found}"
 
 
-def _print(report: StoreReport) -> None:
+def _print(report: StoreReport, remedy: str) -> None:
     counts = ", ".join(f"{count:,} {name}" for name, count in report.counts.items())
     unused = f"; {report.unused:,} bodies are not in use" if report.unused else ""
     click.echo(f"{_mark(not report.problems)} store: {report.place}: {counts}{unused}")
     for problem in report.problems:
         click.echo(f"{_mark(False)} {problem}")
     if report.problems:
-        click.echo(f"     {REMEDY}")
+        click.echo(f"     {remedy}")
 
 
 def _mark(good: bool) -> str:

@@ -27,7 +27,7 @@ from trialbed.wire.redaction import redact
 FIGURES = "figures"
 """The part of a kept report that has the figures."""
 
-FORMAT = 1
+FORMAT = 2
 """Incremented with a change of what is kept, or of how it is reckoned, within a version of Trialbed."""
 
 KEPT_FROM = 1_000
@@ -71,12 +71,14 @@ def stored_report(run: StoredRun, ask: AskQueries, *, store: str | None = None) 
     text = report_part(require_frameworks(run), FIGURES, _version(), _beside(listeners))
     if text is not None:
         return _read(run, json.loads(text), cache(ask), listeners)
-    if store is None or run.status == "running" or run.version().attempts < KEPT_FROM:
-        return read_report(run, ask())
+    queries = ask()
+    # Without the dataset some figures are not known; those who have it must not read them from the store.
+    if store is None or queries is None or run.status == "running" or run.version().attempts < KEPT_FROM:
+        return read_report(run, queries)
     made: list[Report] = []
 
     def report() -> Report:
-        made.append(read_report(run, ask()))
+        made.append(read_report(run, queries))
         return made[0]
 
     kept = make_report(run, report)
@@ -101,8 +103,11 @@ def make_report(
     """
 
     def parts() -> list[ReportPart]:
+        found = report()
+        if found.failed:  # so that the plugin is asked again by those who read the run
+            return []
         try:
-            text = json.dumps(plain(_kept_figures(report())))
+            text = json.dumps(plain(_kept_figures(found)))
         except (TypeError, ValueError):  # a figure of a plugin that JSON does not hold
             return []
         return [ReportPart(FIGURES, _version(), text, _beside(installed_listeners(plugins)))]
@@ -151,7 +156,7 @@ def _version() -> str:
 
 
 def _beside(listeners: Listeners) -> tuple[str, ...]:
-    return listeners.named("aggregate_scores")
+    return listeners.releases("aggregate_scores")
 
 
 def _kept_figures(report: Report) -> dict[str, Any]:
