@@ -11,10 +11,7 @@ from contextlib import suppress
 
 from trialbed.records import Record
 from trialbed.worker import WORKER_MARK, worker_environment
-from trialbed_ray._messages import TO_ENGINE, Answered, Ask, Cancel, Connect, ToEngine, line_of
-
-LONGEST = 64 * 2**20
-"""Bytes of a message."""
+from trialbed_ray._messages import LONGEST, TO_ENGINE, Answered, Ask, Cancel, Connect, ToEngine, line_of
 
 AGAIN = 2.0
 """Seconds before the bridge is started again."""
@@ -24,6 +21,9 @@ ENDING = 30.0
 
 TAIL = 4096
 """Bytes of its standard error that are kept."""
+
+SHOWN = 300
+"""Characters of an error."""
 
 NOTHING_KNOWN = "the connection to the cluster was lost"
 
@@ -88,10 +88,19 @@ class Link:
             reason = NOTHING_KNOWN
             try:
                 reason = await self._serve()
+            except Exception as error:  # noqa: BLE001 - whatever it is, the next bridge may do better
+                reason = f"the program that speaks with it had to be ended: {type(error).__name__}: {error}"[:SHOWN]
+                await self._kill()
             finally:
                 self._fail()
             self._ended(reason)
             await asyncio.sleep(AGAIN)
+
+    async def _kill(self) -> None:
+        """End a bridge with which nothing can be said any more; its cluster ends the places."""
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
+            await self._process.wait()
 
     async def _serve(self) -> str:
         """Start a bridge and take its messages until it ends; returns its last words."""

@@ -8,6 +8,9 @@ from pydantic import Field, TypeAdapter
 
 from trialbed.records import Record
 
+LONGEST = 128 * 2**20
+"""Bytes of a message. A worker's message of 32 MiB doubles at most, as it is a text in another one."""
+
 
 class PlaceSetup(Record):
     """The settings of a place.

@@ -15,6 +15,7 @@ from ray.exceptions import RayActorError, RayTaskError
 
 from trialbed.records import Record
 from trialbed_ray._messages import (
+    LONGEST,
     TO_BRIDGE,
     Answered,
     Ask,
@@ -29,13 +30,10 @@ from trialbed_ray._messages import (
 from trialbed_ray._place import Place
 
 PAUSES = (0.5, 1.0, 2.0, 5.0, 10.0)
-"""Seconds before a place is made again, after each time in a row that it could not be opened."""
+"""Seconds before a place is made again, after each time in a row that it ended without a trial that it answered."""
 
 LAST = 15.0
 """Seconds in which places must have ended their workers."""
-
-LONGEST = 64 * 2**20
-"""Bytes of a message."""
 
 SHOWN = 300
 """Characters of a reason."""
@@ -54,6 +52,7 @@ class Bridge:
         self._out = out
         self._places: dict[int, Any] = {}
         self._nodes: dict[int, str] = {}
+        self._proven: set[int] = set()
         self._asked: dict[int, asyncio.Task[None]] = {}
         self._last = 0
         options = {"num_cpus": order.cpus, "memory": order.memory, "scheduling_strategy": "SPREAD"}
@@ -77,24 +76,24 @@ class Bridge:
                             ray.kill(self._places[number])
                 case _:
                     raise ValueError(f"a second {message.type}")
-        for task in keeping:
-            task.cancel()
         with suppress(TimeoutError, Exception):
             async with asyncio.timeout(LAST):
                 closing = (_result(place.close.remote()) for place in self._places.values())
                 await asyncio.gather(*closing, return_exceptions=True)
+        # Not earlier: a keeper that ends kills its place.
+        for task in keeping:
+            task.cancel()
 
     async def _keep(self) -> None:
         """Make a place, and another one when it is gone, as often as that happens."""
         failures = 0
         while True:
             self._last += 1
-            number, reason = self._last, ""
-            actor = self._kind.remote(self._order.setup.model_dump_json())
+            number, reason, actor = self._last, "", None
             try:
+                actor = self._kind.remote(self._order.setup.model_dump_json())
                 self._nodes[number] = await _result(actor.open.remote())
                 self._places[number] = actor
-                failures = 0
                 self._say(PlaceOpen(place=number, node=self._nodes[number]))
                 await _result(actor.live.remote())
             except Exception as error:  # noqa: BLE001 - Ray raises many: all mean that it is gone
@@ -103,20 +102,31 @@ class Bridge:
                 self._places.pop(number, None)
                 self._nodes.pop(number, None)
                 # It may only have been out of reach: whatever it does from now on, nobody waits for it.
-                with suppress(Exception):
-                    ray.kill(actor)
+                _kill(actor)
+            if number in self._proven:
+                self._proven.discard(number)
+                failures = 0
             self._say(PlaceGone(place=number, reason=reason or "its node has ended it"))
             await asyncio.sleep(PAUSES[min(failures, len(PAUSES) - 1)])
             failures += 1
 
     async def _ask(self, asked: Ask) -> None:
         try:
-            self._say(await self._answer(asked))
+            answer = await self._answer(asked)
+            self._say(answer)
+            self._note(asked, answer)
         except asyncio.CancelledError:
             self._say(Answered(number=asked.number, lost="it was given up"))
             raise
         finally:
             del self._asked[asked.number]
+
+    def _note(self, asked: Ask, answer: Answered) -> None:
+        """End the place of an answer after which the engine uses it no more, so that another one is made."""
+        if answer.lost or (answer.error and asked.method == "execute"):
+            _kill(self._places.get(asked.place))
+        elif asked.method == "execute":
+            self._proven.add(asked.place)
 
     async def _answer(self, asked: Ask) -> Answered:
         place = self._places.get(asked.place)
@@ -141,6 +151,12 @@ class Bridge:
         view = memoryview(line_of(message))
         while view:
             view = view[os.write(self._out, view) :]
+
+
+def _kill(actor: Any) -> None:
+    if actor is not None:
+        with suppress(Exception):
+            ray.kill(actor)
 
 
 async def _result(reference: Awaitable[Any]) -> Any:

@@ -152,11 +152,13 @@ class RayExecutor(Executor):
             return LostTrial("the cluster", self.absence or "there is no node")
         try:
             answer = await self._link.ask(place.number, "execute", spec.model_dump_json())
+            if (answer.lost or answer.error) and self._places.get(place.number) is place:
+                # Free at once, it would take trial after trial: the bridge ends it too, and makes another one.
+                del self._places[place.number]
         finally:
             place.busy = False
             await asyncio.shield(self._wake())
         if answer.lost:
-            self._places.pop(place.number, None)
             return LostTrial(place.node, answer.lost)
         if answer.error:
             # The local executor raises nothing for a trial: this is the node's, such as a full disk.

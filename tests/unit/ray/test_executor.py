@@ -54,8 +54,10 @@ for line in sys.stdin:
         if query == "be lost":
             say(type="gone", place=asked["place"], reason="out of memory")
             say(**answer, lost="out of memory")
-        elif query == "full disk":
+        elif query == "full disk" or asked["place"] == 1 and query == "full disk there":
             say(**answer, error="OSError", message="no space left")
+        elif query == "garbage":
+            print("no message", flush=True)
         elif query != "wait":
             found = {"started_at": "2026-01-01T00:00:00Z", "wall_time": 1.0, "answer": {"final_answer": "yes"}}
             say(**answer, result=json.dumps(found))
@@ -157,6 +159,27 @@ async def test_the_end_of_the_cluster_costs_trials_a_repetition() -> None:
         assert isinstance(await waiting, LostTrial)
         await until(lambda: sum(node.capacity for node in executor.nodes()) == 4)
         assert isinstance(await executor.execute(spec("good")), Outcome)
+
+
+@pytest.mark.usefixtures("folder")
+async def test_a_place_that_can_run_nothing_is_not_used_again() -> None:
+    async with entered() as executor:
+        assert isinstance(await executor.execute(spec("full disk there")), LostTrial)
+        assert [(node.name, node.capacity) for node in executor.nodes()] == [("node-0", 2), ("node-1", 1)]
+        for _ in range(3):
+            assert isinstance(await executor.execute(spec("full disk there")), Outcome)
+
+
+@pytest.mark.usefixtures("folder")
+async def test_a_message_that_cannot_be_read_costs_a_bridge() -> None:
+    async with entered() as executor:
+        waiting = asyncio.create_task(executor.execute(spec("wait")))
+        await asyncio.sleep(0)
+        async with asyncio.timeout(60):
+            assert isinstance(await executor.execute(spec("garbage")), LostTrial)
+            assert isinstance(await waiting, LostTrial)
+            assert "had to be ended" in executor.absence
+            assert isinstance(await executor.execute(spec("good")), Outcome)
 
 
 async def test_a_cluster_that_is_not_there_is_named_with_the_reason(folder: Path) -> None:

@@ -1,0 +1,145 @@
+"""Ray's driver of a run, with a Ray that is played."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("ray")
+
+from ray.exceptions import RaySystemError, RayTaskError
+
+from trialbed_ray import bridge
+from trialbed_ray._messages import Ask, Connect, PlaceSetup, line_of
+
+
+class Method:
+    """A method of an actor."""
+
+    def __init__(self, call: Callable[..., Any]) -> None:
+        self.remote = lambda *given: asyncio.ensure_future(call(*given))
+
+
+class Actor:
+    """A place on a node."""
+
+    def __init__(self, events: list[str]) -> None:
+        self.events = events
+        self.gone = asyncio.Event()
+        self.open, self.live = Method(self._open), Method(self._live)
+        self.execute, self.close = Method(self._execute), Method(self._close)
+
+    async def _open(self) -> str:
+        return "node"
+
+    async def _live(self) -> None:
+        await self.gone.wait()
+        raise RuntimeError("it was killed")
+
+    async def _execute(self, what: str) -> str:
+        if what == "full disk":
+            raise RayTaskError("execute", "Traceback", OSError("no space left"))
+        if what == "lost result":
+            raise RaySystemError("the result was lost")
+        return "done"
+
+    async def _close(self) -> None:
+        await asyncio.sleep(0.05)
+        self.events.append("closed")
+
+
+class Played:
+    """A Ray, whose first actor cannot be made."""
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+        self.made = 0
+        self.util = SimpleNamespace(get_node_ip_address=lambda: "10.0.0.7")
+
+    def remote(self, **_: Any) -> Callable[[type], Any]:
+        return lambda _: SimpleNamespace(remote=self._make)
+
+    def _make(self, _: str) -> Actor:
+        self.made += 1
+        if self.made == 1:
+            raise RaySystemError("no answer of the head")
+        return Actor(self.events)
+
+    def kill(self, actor: Actor) -> None:
+        self.events.append("killed")
+        actor.gone.set()
+
+
+class Served:
+    """A bridge, and what it says."""
+
+    def __init__(self, reader: asyncio.StreamReader, said: asyncio.StreamReader) -> None:
+        self._reader, self._said = reader, said
+
+    def execute(self, place: int, what: str) -> None:
+        asked = Ask(number=place, place=place, method="execute", argument=what)
+        self._reader.feed_data(line_of(asked))
+
+    async def next(self) -> dict[str, Any]:
+        async with asyncio.timeout(60):
+            found: dict[str, Any] = json.loads(await self._said.readline())
+            return found
+
+
+@asynccontextmanager
+async def served() -> AsyncIterator[Served]:
+    end, out = os.pipe()
+    reader, said = asyncio.StreamReader(), asyncio.StreamReader()
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(said), os.fdopen(end, "rb")
+    )
+    running = asyncio.create_task(
+        bridge.Bridge(Connect(places=1, cpus=1, memory=1, setup=PlaceSetup()), out).run(reader)
+    )
+    try:
+        yield Served(reader, said)
+    finally:
+        reader.feed_eof()
+        async with asyncio.timeout(60):
+            await running
+        transport.close()
+        os.close(out)
+
+
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch) -> Played:
+    found = Played()
+    monkeypatch.setattr(bridge, "ray", found)
+    monkeypatch.setattr(bridge, "PAUSES", (0.0,))
+    return found
+
+
+async def test_a_place_that_cannot_be_used_is_made_again(played: Played) -> None:
+    async with served() as one:
+        assert (await one.next())["type"] == "connected"
+        assert await one.next() == {"type": "gone", "place": 1, "reason": "System error: no answer of the head"}
+        for place, what in ((2, "full disk"), (3, "lost result")):
+            assert await one.next() == {"type": "open", "place": place, "node": "node"}
+            one.execute(place, "work")
+            assert (await one.next())["result"] == "done"
+            one.execute(place, what)
+            answer = await one.next()
+            assert (answer["error"], answer["lost"] != "") == (("OSError", False), ("", True))[place - 2]
+            assert await one.next() == {"type": "gone", "place": place, "reason": "it was killed"}
+        assert (await one.next())["place"] == 4
+    assert played.made == 4
+
+
+async def test_places_end_their_workers_before_they_are_killed(played: Played) -> None:
+    async with served() as one:
+        while (await one.next())["type"] != "open":
+            """Not yet."""
+    await asyncio.sleep(0)
+    assert played.events == ["closed", "killed"]
