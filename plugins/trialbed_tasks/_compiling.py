@@ -24,6 +24,8 @@ class NamedFiles:
     """The files that a file of tasks names, each read once.
 
     Attributes:
+        files: those that no agent may read.
+        sources: those of them that the tasks are made of; data that Python only names are none.
         answers: the source of the answers of files of tools; None for their own.
     """
 
@@ -32,6 +34,7 @@ class NamedFiles:
     answers: str | None = None
     read: dict[Path, PythonFile] = field(default_factory=dict)
     worlds: list[FileWorld] = field(default_factory=list)
+    sources: list[Path] = field(default_factory=list)
 
     def python(self, name: str) -> PythonFile:
         path = self.folder / name
@@ -41,6 +44,7 @@ class NamedFiles:
         if resolved not in self.read:
             self.read[resolved] = read_python(path)
             self.files += self.read[resolved].files
+            self.sources += self.read[resolved].sources
         return self.read[resolved]
 
     def tools(self, given: str | DefinitionForm, located: Located, place: int) -> Iterable[Any]:
@@ -71,7 +75,9 @@ class NamedFiles:
 
     def _add_world(self, path: Path) -> FileWorld:
         found = open_world(path, self.answers)
-        self.files += [file.resolve() for file in found.files]
+        own = [file.resolve() for file in found.files]
+        self.files += own
+        self.sources += own
         self.worlds.append(found)
         return found
 

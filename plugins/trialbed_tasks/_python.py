@@ -30,7 +30,8 @@ class PythonFile:
         tools: functions and classes that ``tool`` marks, in the file's order.
         tasks: the list ``tasks``; empty without one.
         scorers: the functions that ``scorer`` marks.
-        files: the file, those beside it that it imported, and their bytecode and data.
+        sources: the file, and those beside it that it imported.
+        files: these, their bytecode and the data that they name, which no agent may read.
     """
 
     path: Path
@@ -38,7 +39,11 @@ class PythonFile:
     tools: tuple[Callable[..., Any], ...]
     tasks: tuple[Task | Query, ...]
     scorers: dict[str, Scorer]
-    files: tuple[Path, ...]
+    sources: tuple[Path, ...]
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return tuple(dict.fromkeys(part for file in self.sources for part in parts_of(file)))
 
     def function(self, name: str) -> Callable[..., Any]:
         """Return a function of the file.
@@ -59,7 +64,7 @@ def read_python(path: Path) -> PythonFile:
     Raises:
         DataError: it cannot be run, or ``tasks`` is no list of tasks; names the line.
     """
-    module, files = _load(path)
+    module, sources = _load(path)
     _refuse_two_of_a_name(path)
     tasks = getattr(module, "tasks", ())
     if not isinstance(tasks, (list, tuple)):
@@ -70,7 +75,7 @@ def read_python(path: Path) -> PythonFile:
     values = list(dict.fromkeys(value for value in vars(module).values() if _is_hashable(value)))
     tools = tuple(value for value in values if callable(value) and getattr(value, MARK, False) is True)
     scorers = {value.name: value for value in values if isinstance(value, Scorer)}
-    return PythonFile(path, module, tools, tuple(tasks), scorers, files)
+    return PythonFile(path, module, tools, tuple(tasks), scorers, sources)
 
 
 def _refuse_two_of_a_name(path: Path) -> None:
@@ -109,8 +114,7 @@ def _load(path: Path) -> tuple[ModuleType, tuple[Path, ...]]:
         sys.modules.pop(name, None)
         line = own_line(name, error)
         raise DataError(f"{path}: raised {type(error).__name__}: {error}{line}") from error
-    modules = _files(module, path.resolve().parent, {})
-    return module, tuple(dict.fromkeys(part for file in modules for part in parts_of(file)))
+    return module, tuple(dict.fromkeys(_files(module, path.resolve().parent, {})))
 
 
 @contextmanager

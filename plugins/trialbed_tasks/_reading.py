@@ -44,6 +44,7 @@ def _of_python(path: Path, reader: NamedFiles, mcp: Sequence[str]) -> TaskDatase
         tools = [*found.tools, *reader.server_tools(path, mcp)]
         files = [*found.files, *reader.files]
         dataset = TaskDataset(found.tasks, _name(path, None), tools=tools, scorers=found.scorers, files=files)
+        dataset.sources = [*found.sources, *reader.sources]
         dataset.simulator = reader.simulator(dataset.simulator)
         return dataset
 
@@ -77,6 +78,7 @@ def _of_form(located: Located, path: Path, reader: NamedFiles, mcp: Sequence[str
     name = _name(path, form.name)
     try:
         dataset = TaskDataset(tasks, name, tools=tools, scorers=reader.scorers(), files=reader.files)
+        dataset.sources = [path.resolve(), *reader.sources]
     except UsageError:
         for place, task in enumerate(tasks):
             with name_place(located.place(("tasks", place))):

@@ -27,5 +27,5 @@ def test_pages_and_figures_are_those_of_the_numbers(folder: Path, tmp_path: Path
 @pytest.mark.slow(60)
 @pytest.mark.parametrize("folder", PUBLISHED, ids=lambda folder: folder.name)
 def test_a_replay_of_the_reference_gives_its_numbers_again(folder: Path, tmp_path: Path) -> None:
-    said = bench_in(tmp_path, {"HOME": str(tmp_path)})("reproduce", folder, "--framework", "reference").out
+    said = bench_in(tmp_path, {"HOME": str(tmp_path)})("reproduce", folder, "--framework", "reference", "--yes").out
     assert "every number is the published one" in said

@@ -26,7 +26,10 @@ class TaskDataset(Dataset):
 
     Args:
         tools: those that tasks may name, and that those have which name none.
-        files: in which they stand.
+        files: in which they stand, and the data of these: no agent may read them.
+
+    Attributes:
+        sources: the files that the tasks are made of, which may be given to others; empty where they are objects.
 
     Raises:
         UsageError: a task cannot be one; says which.
@@ -47,6 +50,7 @@ class TaskDataset(Dataset):
         self.checks = compiled.checks
         self.scorers = scorers or {}
         self.files = files
+        self.sources: Sequence[Path] = ()
         self._queries = compiled.queries
 
     def check_calls(self) -> None:

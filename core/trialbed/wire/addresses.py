@@ -72,4 +72,5 @@ def short_address(model: str) -> str:
     if url is None:
         return name
     parts = urlsplit(url)
-    return f"{name}@{parts.netloc}{parts.path.removesuffix('/v1')}"
+    host = parts.netloc.rpartition("@")[2]  # without its user and password
+    return f"{name}@{host}{parts.path.removesuffix('/v1')}"

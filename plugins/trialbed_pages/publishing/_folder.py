@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import lzma
+import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from trialbed.errors import UsageError
+from pydantic import TypeAdapter, ValidationError
+
+from trialbed.errors import DataError, UsageError
+from trialbed.files import read_bytes
+from trialbed.settings import secret_values
 from trialbed.views import UNKNOWN, Table, csv_text, escape_markdown, html_parts, markdown, svg_file
 from trialbed_pages.publishing._board import board_tables
 from trialbed_pages.publishing._figures import figures_of
@@ -31,6 +38,9 @@ LOSSES = "losses.csv"
 FIGURES = "figures"
 RESULT = 3
 """Sections of a run that stand before the words about it."""
+
+XZ = b"\xfd7zXZ\x00"
+"""The first bytes of a recording."""
 
 ABOUT = "What this is, and what it can show"
 
@@ -54,9 +64,22 @@ def made_files(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> dic
     return {name: text.encode("utf-8", "backslashreplace") for name, text in found.items()}
 
 
-def read_numbers(folder: Path) -> list[RunNumbers]:
-    """Read the numbers of a folder, whose files are the published ones."""
-    return [RunNumbers.model_validate(one) for one in json.loads((folder / NUMBERS).read_text(encoding="utf-8"))]
+def read_numbers(folder: Path, manifest: PublicationManifest) -> list[RunNumbers]:
+    """Read the numbers of a folder, whose files are the published ones.
+
+    Raises:
+        DataError: they cannot be read, or are of other runs than the manifest's.
+    """
+    path = folder / NUMBERS
+    try:
+        found = TypeAdapter(list[RunNumbers]).validate_json(read_bytes(path))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise DataError(f"{path} is not as `bench publish` writes it: {where}: {first['msg']}") from error
+    if [run.name for run in found] != [run.name for run in manifest.runs]:
+        raise DataError(f"{path} has the numbers of other runs than {NAME}")
+    return found
 
 
 def write_publication(
@@ -64,13 +87,15 @@ def write_publication(
 ) -> PublicationManifest:
     """Write a folder of published results, and return its manifest. Files of an earlier publication are replaced.
 
+    All are written beside them first, so that the earlier ones stay where that fails.
+
     Args:
         manifest: without its files.
         evidence: the files that are not made again, by their names.
 
     Raises:
         DataError: the folder has a publication of which files were changed since.
-        UsageError: it cannot be written.
+        UsageError: it cannot be written, has a file of another origin, or a key would be published.
     """
     earlier = read_manifest(folder) if (folder / NAME).exists() else None
     if earlier is not None:
@@ -82,10 +107,49 @@ def write_publication(
     manifest = manifest.model_copy(
         update={"made": tuple(sorted(made)), "files": dict(sorted((kept | digests).items()))}
     )
-    for name in earlier.files if earlier is not None else ():
-        (folder / name).unlink()
-    write_files(folder, {**evidence, **made, NAME: f"{manifest.model_dump_json(indent=1)}\n".encode()})
+    content = {**evidence, **made, NAME: f"{manifest.model_dump_json(indent=1)}\n".encode()}
+    _check_keys(content)
+    _replace_files(folder, content, () if earlier is None else (NAME, *earlier.files))
     return manifest
+
+
+def _check_keys(files: Mapping[str, bytes]) -> None:
+    """Refuse files that have the value of a key or password of this program's environment."""
+    keys = [value.encode("utf-8", "surrogateescape") for value in secret_values()]
+    for name, content in files.items():
+        if keys and any(key in _readable(content) for key in keys):
+            raise UsageError(
+                f"{name} has the value of a variable that holds a key or a password, and is not published: remove it "
+                "there, and run it again"
+            )
+
+
+def _readable(content: bytes) -> bytes:
+    try:
+        return lzma.decompress(content) if content.startswith(XZ) else content
+    except lzma.LZMAError:
+        return content
+
+
+def _replace_files(folder: Path, files: Mapping[str, bytes], earlier: Collection[str]) -> None:
+    """Write files into a folder in place of earlier ones; the last of them when all others are there."""
+    for name in files:
+        if name not in earlier and os.path.lexists(folder / name):
+            raise UsageError(f"{folder / name} is there, and is not of published results; name another folder")
+        if any((folder / above).is_symlink() for above in Path(name).parents if above != Path()):
+            raise UsageError(f"{folder / name} is in a folder that is a link; name another folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".publish-") as work:
+            write_files(Path(work), files)
+            for name in files:
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (Path(work) / name).replace(folder / name)
+        for name in earlier:
+            if name not in files:
+                (folder / name).unlink()
+    except OSError as error:
+        raise _not_written(folder, error) from error
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
@@ -99,7 +163,11 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(content)
     except OSError as error:
-        raise UsageError(f"{folder}: cannot be written: {error.strerror}; name another folder with --output") from error
+        raise _not_written(folder, error) from error
+
+
+def _not_written(folder: Path, error: OSError) -> UsageError:
+    return UsageError(f"{folder}: cannot be written: {error.strerror}; name another folder with --output")
 
 
 class Section(NamedTuple):

@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError
 from trialbed.errors import DataError
 from trialbed.files import read_bytes
 from trialbed.records import Record
+from trialbed_pages.publishing._replayed import RUN, wrong_source
 
 NAME = "published.json"
 FORMAT = "trialbed publication"
@@ -73,7 +74,7 @@ def read_manifest(folder: Path) -> PublicationManifest:
     """Read the manifest of a folder.
 
     Raises:
-        DataError: there is none, or it cannot be read.
+        DataError: there is none, it cannot be read, or it asks for what no replay does.
     """
     path = folder / NAME
     if not path.is_file():
@@ -89,6 +90,18 @@ def read_manifest(folder: Path) -> PublicationManifest:
     for name in (*found.files, *(run.recording for run in found.runs)):
         if Path(name).is_absolute() or ".." in Path(name).parts:
             raise DataError(f"{path}: {name!r} is not a file of the folder")
+    if NUMBERS not in found.files:
+        raise DataError(f"{path} is not as `bench publish` writes it: it does not have {NUMBERS}")
+    for run in found.runs:
+        if run.recording not in found.files:
+            raise DataError(f"{path}: run {run.name}: {run.recording!r} is not a file of the folder")
+        if not RUN.fullmatch(run.name):
+            raise DataError(f"{path}: {run.name!r:.60} is no run's id")
+        # The arguments of a run that cannot be made again are shown, and given to nothing.
+        if wrong := "" if run.cannot else wrong_source(run.dataset, run.arguments, found.files):
+            raise DataError(f"{path}: run {run.name}: {wrong}")
+    if len({run.name for run in found.runs}) < len(found.runs):
+        raise DataError(f"{path}: two runs have the same name")
     return found
 
 
@@ -98,6 +111,8 @@ def changed_files(folder: Path, manifest: PublicationManifest) -> Iterator[str]:
         path = folder / name
         if not path.is_file():
             yield f"{name} is missing"
+        elif not path.resolve().is_relative_to(folder.resolve()):
+            yield f"{name} is a link to a file outside of the folder"
         elif digest_of(path) != digest:
             yield f"{name} was changed"
 

@@ -11,12 +11,15 @@ from trialbed.report import Report, ScoreMean, Summary, conclusions
 from trialbed.report.comparison import ScoreFinding, difference_text, finding_cells
 from trialbed.scoring import JUDGED
 from trialbed.settings import IdentitySettings
+from trialbed.wire.addresses import split_address
 
 DIGITS = 6
 """Of every number: machines may differ in the last ones of a sum."""
 
-APART = frozenset({"frameworks", "commands", "dataset", "model", "model_name", "base_url", "on_miss", "repeat"})
-"""Settings that are told apart, or that say where the model was."""
+APART = frozenset(
+    {"frameworks", "commands", "dataset", "model", "model_name", "base_url", "judge_base_url", "on_miss", "repeat"}
+)
+"""Settings that are told apart, or that say where a model was."""
 
 PER_TRIAL = ("total_tokens", "model_turns")
 """Figures without a bound that a replay repeats; times are none of them."""
@@ -31,7 +34,7 @@ class PublishedMean(Record):
     n: int = 0
 
 
-class LostCall(Record):
+class PublishedLostCall(Record):
     """A gold call whose result did not reach the answer: where it was lost, and why."""
 
     query: str
@@ -63,7 +66,7 @@ class PublishedFramework(Record):
     completion_tokens: int
     requests: int
     gold_calls: dict[str, int]
-    lost: tuple[LostCall, ...]
+    lost: tuple[PublishedLostCall, ...]
     solved: dict[str, tuple[float, ...]]
 
 
@@ -132,14 +135,16 @@ def numbers_of(report: Report, queries: Mapping[int | str, Query], *, name: str,
     said = {one.framework: str(one) for one in conclusions(report)}
     usual = {item.name: item.default for item in fields(IdentitySettings)}
     settings = {
-        key: value for key, value in config.model_dump(mode="json").items() if key in usual and key not in APART
+        key: _without_addresses(value)
+        for key, value in config.model_dump(mode="json").items()
+        if key in usual and key not in APART
     }
     return RunNumbers(
         name=name,
         model=model,
         dataset=config.test_set,
         dataset_digest=config.dataset_digest,
-        judge=config.judge,
+        judge=split_address(config.judge)[0],
         repeat=config.repeat,
         margin=report.run.margin,
         settings={key: value for key, value in settings.items() if value not in (None, usual[key], [], "")},
@@ -155,6 +160,13 @@ def numbers_of(report: Report, queries: Mapping[int | str, Query], *, name: str,
             for score, found in one.scores.items()
         ),
     )
+
+
+def _without_addresses(value: Any) -> Any:
+    """Return the value of a setting without the endpoints of models, whose addresses may have keys."""
+    if isinstance(value, list):
+        return [_without_addresses(one) for one in value]
+    return split_address(value)[0] if isinstance(value, str) else value
 
 
 def _framework(summary: Summary, conclusion: str) -> PublishedFramework:
@@ -175,9 +187,9 @@ def _framework(summary: Summary, conclusion: str) -> PublishedFramework:
     )
 
 
-def _lost_calls(summary: Summary) -> list[LostCall]:
+def _lost_calls(summary: Summary) -> list[PublishedLostCall]:
     return [
-        LostCall(
+        PublishedLostCall(
             query=str(trial.query_id),
             repeat=trial.repeat,
             call=": ".join(filter(None, call.gold.api.pair)),

@@ -71,7 +71,7 @@ def _add_folder(found: _Collected, folder: Path, *, about: bool) -> None:
     check_unchanged(folder, manifest)
     for name in manifest.kept:
         found.add(name, read_bytes(folder / name))
-    found.numbers += read_numbers(folder)
+    found.numbers += read_numbers(folder, manifest)
     found.sources += manifest.runs
     found.about += manifest.about if about else ()
 

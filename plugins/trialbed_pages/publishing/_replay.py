@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from trialbed.engine import run_queries
-from trialbed.errors import UsageError
+from trialbed.errors import DataError, UsageError
 from trialbed.report import read_report
+from trialbed.settings import is_secret
 from trialbed.store import open_store
 from trialbed_pages.publishing._folder import made_files, read_numbers
 from trialbed_pages.publishing._manifest import PublicationManifest, RunSource
 from trialbed_pages.publishing._numbers import RunNumbers, numbers_of
-from trialbed_pages.publishing._sources import DATASETS
+from trialbed_pages.publishing._replayed import AGAINST, DATASETS, FRAMEWORK
 
 INCOMPLETE = 3
 """The exit code of a run of which trials were not measured, such as those that left the recording."""
 
-FRAMEWORK, AGAINST = "--framework", "--against"
+FOLDERS = ("TRIALBED_DATA_DIR", "TRIALBED_ENV_DIR", "TRIALBED_INDEX_DIR", "TRIALBED_WEIGHTS_DIR")
+"""The variables of Trialbed that a replay keeps: others are settings of the user's own runs."""
 
 MOST = 20
 """Differences of numbers that are named."""
@@ -61,8 +64,59 @@ class ReplayOptions:
     frameworks: tuple[str, ...] = ()
 
 
-def reproduce(folder: Path, manifest: PublicationManifest, how: ReplayOptions) -> Reproduction:
-    """Replay the runs of a folder, and compare what follows with the published files.
+@dataclass(frozen=True)
+class ChosenRun:
+    """A published run that is made again.
+
+    Attributes:
+        numbers: those of the chosen set-ups.
+    """
+
+    source: RunSource
+    numbers: RunNumbers
+
+    def frameworks(self, chosen: Collection[str]) -> list[str]:
+        """Return the set-ups that are replayed, as ``--framework`` takes them."""
+        arguments = [*_of_chosen(self.source.arguments, chosen)]
+        return [value for option, value in zip(arguments[::2], arguments[1::2], strict=True) if option == FRAMEWORK]
+
+
+def chosen_runs(folder: Path, manifest: PublicationManifest, frameworks: Collection[str]) -> list[ChosenRun]:
+    """Return the runs of a folder that have the chosen set-ups; all where none is chosen.
+
+    Args:
+        folder: its files are the published ones.
+
+    Raises:
+        UsageError: a run cannot be made again, or no run has a chosen set-up.
+        DataError: the numbers cannot be read, or are of other set-ups than the manifest's.
+    """
+    runs = [
+        ChosenRun(source, _chosen(numbers, frameworks))
+        for source, numbers in zip(manifest.runs, read_numbers(folder, manifest), strict=True)
+    ]
+    known = {value: None for run in runs for value in run.frameworks(())}
+    for name in frameworks:
+        if name not in known:
+            raise UsageError(f"--framework: no run of {folder} has {name!r}; there are {', '.join(known)}")
+    found = [run for run in runs if not frameworks or run.frameworks(frameworks)]
+    for run in found:
+        if run.source.cannot:
+            raise UsageError(f"run {run.source.name} cannot be made again: {run.source.cannot}")
+        if sorted(one.label for one in run.numbers.frameworks) != sorted(run.frameworks(frameworks)):
+            raise DataError(f"{folder}: run {run.source.name}: the numbers are of other frameworks than the run")
+    return found
+
+
+def code_of(manifest: PublicationManifest) -> list[str]:
+    """Return the files of a folder that a replay runs, or that say what it runs: all of datasets but plain queries."""
+    return [name for name in manifest.files if name.startswith(f"{DATASETS}/") and not name.endswith(".json")]
+
+
+def reproduce(
+    folder: Path, manifest: PublicationManifest, runs: Sequence[ChosenRun], how: ReplayOptions
+) -> Reproduction:
+    """Replay runs of a folder, and compare what follows with the published files.
 
     Of chosen set-ups, the numbers of each alone are compared: files have those of all.
 
@@ -70,15 +124,13 @@ def reproduce(folder: Path, manifest: PublicationManifest, how: ReplayOptions) -
         folder: its files are the published ones.
 
     Raises:
-        UsageError: a run cannot be made again, or its replay cannot be started.
+        UsageError: a replay cannot be started.
     """
-    published = [_chosen(run, how.frameworks) for run in read_numbers(folder)]
+    published = [run.numbers for run in runs]
     made: list[RunNumbers] = []
     missing: list[str] = []
-    for source in manifest.runs:
-        if source.cannot:
-            raise UsageError(f"run {source.name} cannot be made again: {source.cannot}")
-        numbers, left = _replay(folder.resolve(), source, how)
+    for source in (run.source for run in runs):
+        numbers, left = _replay(folder.resolve(), manifest, source, how)
         made.append(_chosen(numbers, how.frameworks))
         missing += left
     evidence = manifest.model_copy(update={"files": manifest.kept, "made": ()})
@@ -102,20 +154,33 @@ def _chosen(run: RunNumbers, frameworks: Collection[str]) -> RunNumbers:
     return run.model_copy(update={"frameworks": tuple(own), "findings": ()})
 
 
-def _replay(folder: Path, source: RunSource, how: ReplayOptions) -> tuple[RunNumbers, list[str]]:
+def _replay(
+    folder: Path, manifest: PublicationManifest, source: RunSource, how: ReplayOptions
+) -> tuple[RunNumbers, list[str]]:
     """Replay a run; returns its numbers, and why trials were not measured."""
     place = how.work / source.name
     place.mkdir(parents=True)
+    # So that none is looked for in the folders above, which have the user's own settings and keys.
+    for name in ("bench.toml", ".env"):
+        (place / name).touch()
     dataset = source.dataset
-    if (folder / dataset).is_file():
-        shutil.copytree(folder / DATASETS, place / DATASETS)
+    if dataset in manifest.files:
+        for name in manifest.files:
+            if name.startswith(f"{DATASETS}/"):
+                (place / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(folder / name, place / name)
         dataset = str(place / dataset)
     store = str(place / "trialbed.db")
-    arguments = list(_of_chosen(source.arguments, how.frameworks))
-    command = [sys.executable, "-m", "trialbed", "run", *arguments, "--dataset", dataset]
+    arguments = [*_of_chosen(source.arguments, how.frameworks)]
+    given = [f"{option}={value}" for option, value in zip(arguments[::2], arguments[1::2], strict=True)]
+    command = [sys.executable, "-m", "trialbed", "run", *given, "--dataset", dataset]
     command += ["--model", f"replay:{folder / source.recording}", "--store", store, "--model-cache", "off", "--yes"]
+    command += ["--data-dir", str(how.data_dir.resolve())]
     command += [] if how.env_dir is None else ["--env-dir", str(how.env_dir.resolve())]
-    ended = subprocess.run(command, cwd=place, stdout=subprocess.DEVNULL, check=False)
+    try:
+        ended = subprocess.run(command, cwd=place, env=_variables(os.environ), stdout=subprocess.DEVNULL, check=False)
+    except OSError as error:
+        raise UsageError(f"run {source.name} cannot be replayed: bench run: {error.strerror}") from error
     if ended.returncode not in (0, INCOMPLETE):
         raise UsageError(
             f"run {source.name} cannot be replayed: bench run ended with {ended.returncode}, as said above"
@@ -134,6 +199,14 @@ def _replay(folder: Path, source: RunSource, how: ReplayOptions) -> tuple[RunNum
         if reason.status == "not measured"
     ]
     return numbers_of(report, queries, name=source.name, model=source.model), lines
+
+
+def _variables(own: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of a replay: no keys, and no settings but those of folders."""
+    kept = {
+        name: value for name, value in own.items() if not is_secret(name, value) and not name.startswith("TRIALBED_")
+    }
+    return kept | {name: str(Path(own[name]).resolve()) for name in FOLDERS if own.get(name)}
 
 
 def _of_chosen(arguments: Sequence[str], frameworks: Collection[str]) -> Iterator[str]:

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trialbed.engine import NO_OBJECTS, open_dataset, run_queries
+from trialbed.engine import NO_OBJECTS, judge_drivers, open_dataset, run_queries
 from trialbed.errors import DataError, UsageError
 from trialbed.records import FrameworkInfo, Query, Run, RunConfig, framework_name
-from trialbed.settings import declared_settings
 from trialbed.wire.addresses import split_address
 from trialbed_pages.publishing._manifest import RunSource
-
-DATASETS = "datasets"
-"""The folder of the files of datasets."""
-
-LEFT_OUT = frozenset({"dataset", "model", "model_name", "base_url", "on_miss", "frameworks"})
-"""Settings whose arguments are the replay's own, or are told apart."""
-
-ASKING = ("judge_model", "selector_model", "embedding_model", "simulator_model")
-"""Settings that name models of helpers, whose answers no recording has."""
+from trialbed_pages.publishing._replayed import (
+    AGAINST,
+    ASKING,
+    DATASETS,
+    FRAMEWORK,
+    HERE,
+    MARGIN,
+    QUERY,
+    replayed_settings,
+    wrong_source,
+)
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def dataset_of(config: RunConfig, file: Path | None, data_dir: Path) -> Publishe
         file: of its tasks, where the run keeps the queries alone, since its tools are functions.
 
     Raises:
-        UsageError: the file is needed, or is of another dataset.
+        UsageError: the file is needed, or is made of files that are not beside or below it.
         DataError: the dataset, or the code of its tools, has changed.
     """
     if file is None:
@@ -63,30 +64,38 @@ def dataset_of(config: RunConfig, file: Path | None, data_dir: Path) -> Publishe
     if NO_OBJECTS.with_dataset(dataset).code_digest() != config.code_digest:
         raise DataError(f"{file}: the code of its tools has changed since the run, or parts of that are other objects")
     found = {query.query_id: query for query in dataset.queries()}
+    files = dict(_sources(file, getattr(dataset, "sources", ())))
+    name = f"{DATASETS}/{file.resolve().name}"
+    return PublishedDataset(name, {query_id: found[query_id] for query_id in config.query_ids}, files)
+
+
+def _sources(file: Path, parts: Sequence[Path]) -> Iterator[tuple[str, Path]]:
+    """Yield the files of a dataset by their names in the folder.
+
+    Data that Python code names, such as a file of keys, are kept from agents, but are not for others to read.
+    """
     base = file.resolve().parent
-    files = {
-        f"{DATASETS}/{path.resolve().relative_to(base)}": path for path in (file, *dataset.files) if path.is_file()
-    }
-    return PublishedDataset(
-        f"{DATASETS}/{file.name}", {query_id: found[query_id] for query_id in config.query_ids}, files
-    )
+    for path in (file.resolve(), *parts):
+        if not path.resolve().is_relative_to(base):
+            raise UsageError(f"{path} is not below {base}, the folder of {file}: put it there, and run it again")
+        yield f"{DATASETS}/{path.resolve().relative_to(base).as_posix()}", path
 
 
 def source_of(run: Run, dataset: PublishedDataset, *, recording: str, answers: int) -> RunSource:
     """Return where the numbers of a run come from."""
-    config = run.config
+    config, arguments = run.config, tuple(_arguments(run))
     return RunSource(
         name=run.run_id,
         began=f"{run.created_at:%Y-%m-%d %H:%M} UTC",
         trialbed=config.trialbed_version,
         model=split_address(config.model)[0],
-        identity=config.model_identity,
+        identity=split_address(config.model_identity)[0],
         dataset=dataset.name,
         recording=recording,
         answers=answers,
-        arguments=tuple(_arguments(run)),
+        arguments=arguments,
         environments={info.name: environment_file(info) for info in run.frameworks if info.lock_digest},
-        cannot=_why_not(config),
+        cannot=_why_not(config) or wrong_source(dataset.name, arguments, dataset.files),
     )
 
 
@@ -98,18 +107,31 @@ def environment_file(info: FrameworkInfo) -> str:
 def _arguments(run: Run) -> Iterator[str]:
     config = run.config
     for framework in config.frameworks:
-        yield from ("--framework", framework)
-    for setting in declared_settings():
-        value = getattr(config, setting.name) if setting.identity and setting.name not in LEFT_OUT else None
-        if value is None or value == setting.default:
-            continue
-        for one in value if setting.repeatable else (value,):
-            yield from (setting.setting.option[-1], f"{one:g}" if isinstance(one, float) else str(one))
-    for query in config.query_ids:
-        yield from ("--query-id", str(query))
-    yield from ("--margin", f"{run.margin:g}")
+        yield from (FRAMEWORK, framework)
+    # Those at their defaults, too: another version may have other defaults.
+    for name, option in replayed_settings().items():
+        value = getattr(config, name)
+        for one in value if isinstance(value, tuple) else (value,):
+            if one is not None:
+                yield from (option, split_address(str(one))[0])
+    for query in _ranges(config.query_ids):
+        yield from (QUERY, query)
+    yield from (MARGIN, str(run.margin))
     if run.against:
-        yield from ("--against", run.against)
+        yield from (AGAINST, run.against)
+
+
+def _ranges(ids: Sequence[int | str]) -> Iterator[str]:
+    """Yield ids, and ranges of neighbours that are numbers: a command has no room for many thousands."""
+    first: int | str | None = None
+    last: int | str | None = None
+    for one in (*ids, None):
+        if type(one) is int and type(last) is int and one == last + 1 and last >= 0:
+            last = one
+            continue
+        if first is not None:
+            yield str(first) if first == last else f"{first}-{last}"
+        first = last = one
 
 
 def _why_not(config: RunConfig) -> str:
@@ -119,4 +141,8 @@ def _why_not(config: RunConfig) -> str:
         return "its frameworks differ in settings; publish a run for each"
     if asking := [name for name in ASKING if getattr(config, name)]:
         return f"helpers asked a model: {', '.join(name.replace('_', ' ') for name in asking)}"
+    if config.judge not in judge_drivers():
+        return f"its judge is a model: {split_address(config.judge)[0]}"
+    if here := [name for name in HERE if getattr(config, name)]:
+        return f"it used programs or files of a machine: {', '.join(name.replace('_', ' ') for name in here)}"
     return ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -15,6 +17,7 @@ Examples:
   bench reproduce docs/results/small-local-model
   bench reproduce results --output again
   bench reproduce results --framework reference
+  bench reproduce results --yes
 """
 
 
@@ -29,6 +32,12 @@ Examples:
     help="Compare the numbers of this set-up alone, and no files; repeatable.",
 )
 @plain_option("-o", "--output", type=FOLDER, metavar="DIR", help="Folder for the files that are made again.")
+@plain_option(
+    "-y",
+    "--yes",
+    is_flag=True,
+    help="Run the folder's Python code and build missing environments without asking.",
+)
 @env_dir_option
 @data_dir_option
 @json_option
@@ -36,6 +45,7 @@ def command(
     folder: Path,
     frameworks: tuple[str, ...],
     output: Path | None,
+    yes: bool,
     env_dir: Path | None,
     data_dir: Path | None,
     as_json: bool,
@@ -44,19 +54,27 @@ def command(
 
     The recorded answers of the model are replayed through the frameworks, without the model and without a key, and
     all that follows from them is compared with the published files, byte for byte. A folder of which a file was
-    changed is refused. The exit code is 1 if anything differs.
+    changed is refused. The exit code is 1 if anything differs, or nothing was replayed.
+
+    Tasks in Python or YAML files are code of the folder, which runs with your rights: read them first if you do not
+    trust its authors. The command asks before, and starts the replay without the keys and settings of your environment.
     """
+    from trialbed.cli.environments import chosen_environments
     from trialbed.files import temporary_folder
     from trialbed.settings import data_dir as default_folder
     from trialbed_pages.publishing._folder import write_files
     from trialbed_pages.publishing._manifest import check_unchanged, read_manifest
-    from trialbed_pages.publishing._replay import ReplayOptions, reproduce
+    from trialbed_pages.publishing._replay import ReplayOptions, chosen_runs, code_of, reproduce
 
     manifest = read_manifest(folder)
     check_unchanged(folder, manifest)
+    runs = chosen_runs(folder, manifest, frameworks)
+    _ask_consent(folder, code_of(manifest), yes=yes)
+    wanted = dict.fromkeys(name for run in runs for name in run.frameworks(frameworks))
+    chosen_environments([*wanted], yes=yes, env_dir=env_dir)
     with temporary_folder() as work:
         how = ReplayOptions(work, data_dir or default_folder(), env_dir, frameworks)
-        found = reproduce(folder, manifest, how)
+        found = reproduce(folder, manifest, runs, how)
     if output is not None:
         write_files(output, found.files)
     if as_json:
@@ -67,8 +85,24 @@ def command(
     else:
         files = "" if frameworks else f"; {len(found.same)} of {len(manifest.made)} files are the same"
         numbers = f"{len(found.differences)} differences" if found.differences else "every number is the published one"
+        numbers = numbers if found.trials or found.differences else "nothing was compared"
         click.echo(f"{found.trials:,} trials replayed; {numbers}{files}")
         for line in (*(f"differs: {name}" for name in found.other), *found.differences):
             click.echo(line)
-    if found.other or found.differences:
+    if found.other or found.differences or not found.trials:
         raise SystemExit(1)
+
+
+def _ask_consent(folder: Path, code: Sequence[str], *, yes: bool) -> None:
+    from trialbed.errors import UsageError
+
+    if yes or not code:
+        return
+    names = ", ".join(code)
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(
+            f"{folder}: {names}: code of this folder would run with your rights, and there is no terminal to ask on: "
+            "read it, and give --yes"
+        )
+    if not click.confirm(f"Run code of {folder} with your rights: {names}?", err=True):
+        raise UsageError(f"{folder}: not replayed")

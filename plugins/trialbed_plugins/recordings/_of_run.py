@@ -55,7 +55,7 @@ def recording_of(run: StoredRun, cache: ModelCache | None = None) -> Recording:
             f"run {run.run_id} has the answers of {len(config.models)} models ({models}), and a recording is of one: "
             "run each model alone, and record that run"
         )
-    identity = config.model_identity or config.model
+    identity = config.model_identity or split_address(config.model)[0]  # an address may have a password
     replies, found.conflicts = keyed(
         identity,
         (reply for trial in run.trials() for reply in _replies(trial, config, found, cache)),

@@ -59,7 +59,7 @@ def test_published_numbers_are_made_again_elsewhere_and_a_forged_one_is_found(be
     (tmp_path / "shop.py").unlink()
     shutil.rmtree(tmp_path / ".trialbed")
     there = bench_in(elsewhere, {"HOME": str(elsewhere)})
-    said = there("reproduce", "out").out
+    said = there("reproduce", "out", "--yes").out
     assert said == "8 trials replayed; every number is the published one; 7 of 7 files are the same\n"
 
     there("publish", "out", "-o", "again")
@@ -70,7 +70,7 @@ def test_published_numbers_are_made_again_elsewhere_and_a_forged_one_is_found(be
         run["frameworks"][0]["scores"]["sopr_score"]["value"] = 1.0
 
     forge(elsewhere / "out", better)
-    ended = there("reproduce", "out", "-f", "reference", "--json", code=1)
+    ended = there("reproduce", "out", "-f", "reference", "--yes", "--json", code=1)
     assert json.loads(ended.out)["differences"] == [
         f"{next((elsewhere / 'out/recordings').iterdir()).stem}, frameworks, reference, scores, sopr_score, value: "
         "1.0 → 0.0"

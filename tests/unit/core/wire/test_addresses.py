@@ -19,6 +19,7 @@ def test_these_are_not(host: str) -> None:
     ("model", "split", "short"),
     [
         ("small", ("small", None), "small"),
+        ("small@https://user:pw@h/v1", ("small", "https://user:pw@h/v1"), "small@h"),
         ("small@http://h:1/v1/", ("small", "http://h:1/v1"), "small@h:1"),
         ("qwen2.5:0.5b@https://h/openai/v1", ("qwen2.5:0.5b", "https://h/openai/v1"), "qwen2.5:0.5b@h/openai"),
         ("claude@20240620", ("claude@20240620", None), "claude@20240620"),

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import lzma
 import re
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from support.cases import for_each
 from unit.pages.publishing.test_page import run
 
-from trialbed.errors import DataError
+from trialbed.errors import DataError, UsageError
 from trialbed_pages.publishing._folder import made_files, read_numbers, write_publication
 from trialbed_pages.publishing._manifest import PublicationManifest, RunSource, check_unchanged, read_manifest
 
+EVIDENCE = {"recordings/first.cassette": b"answers", "datasets/harbour.py": b"tasks = []"}
 HOSTILE = "<script>alert(1)</script>![x](http://evil)"
 
 
@@ -36,7 +39,7 @@ def manifest(**more: object) -> PublicationManifest:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     place = tmp_path / "out"
-    write_publication(place, manifest(), [run()], {"recordings/first.cassette": b"answers"})
+    write_publication(place, manifest(), [run()], EVIDENCE)
     return place
 
 
@@ -44,9 +47,9 @@ def test_pages_and_figures_follow_from_the_numbers_and_the_manifest(folder: Path
     there = read_manifest(folder)
     check_unchanged(folder, there)
     evidence = there.model_copy(update={"files": there.kept, "made": ()})
-    made = made_files(evidence, read_numbers(folder))
+    made = made_files(evidence, read_numbers(folder, there))
     assert {name: (folder / name).read_bytes() for name in there.made} == made
-    assert set(there.kept) == {"recordings/first.cassette"}
+    assert set(there.kept) == {*EVIDENCE}
 
 
 def test_a_changed_or_missing_file_is_refused_by_its_name_and_the_folder_is_not_replaced(folder: Path) -> None:
@@ -64,6 +67,50 @@ def test_a_new_publication_replaces_the_files_of_the_earlier_one_and_leaves_othe
     write_publication(folder, manifest(), [run("second")], {"recordings/second.cassette": b"others"})
     assert sorted(path.name for path in (folder / "recordings").iterdir()) == ["second.cassette"]
     assert (folder / "notes.txt").read_text() == "mine"
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def test_files_of_another_origin_and_folders_that_are_links_are_left_alone(folder: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "docs"
+    mine.mkdir()
+    (mine / "index.html").write_text("mine")
+    with pytest.raises(UsageError, match=r"index.html is there, and is not of published results"):
+        write_publication(mine, manifest(), [run()], EVIDENCE)
+    assert [(path.name, path.read_text()) for path in mine.iterdir()] == [("index.html", "mine")]
+
+    (folder / "figures").rename(tmp_path / "elsewhere")
+    (folder / "figures").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(DataError, match="is a link to a file outside of the folder"):
+        write_publication(folder, manifest(), [run("second")], EVIDENCE)
+    assert len([*(tmp_path / "elsewhere").iterdir()]) == 3
+    (mine / "index.html").unlink()
+    (tmp_path / "empty").mkdir()
+    (mine / "figures").symlink_to(tmp_path / "empty")
+    with pytest.raises(UsageError, match="is in a folder that is a link"):
+        write_publication(mine, manifest(), [run()], EVIDENCE)
+
+
+def test_a_publication_that_cannot_be_written_leaves_the_earlier_one(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, content: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(UsageError, match="No space left"):
+        write_publication(folder, manifest(), [run("second")], EVIDENCE)
+    check_unchanged(folder, read_manifest(folder))
+
+
+def test_the_value_of_a_key_is_not_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_API_KEY", "sk-canary-1234")
+    for name, content in (
+        ("datasets/harbour.py", b"KEY = 'sk-canary-1234'"),
+        ("recordings/first.cassette", lzma.compress(b'{"answer": "sk-canary-1234"}')),
+    ):
+        with pytest.raises(UsageError, match=f"{name} has the value of a variable that holds a key"):
+            write_publication(tmp_path / "out", manifest(), [run()], {**EVIDENCE, name: content})
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_manifest_names_no_file_outside_of_its_folder(folder: Path) -> None:
@@ -72,6 +119,70 @@ def test_a_manifest_names_no_file_outside_of_its_folder(folder: Path) -> None:
     (folder / "published.json").write_text(json.dumps(document))
     with pytest.raises(DataError, match=r"'../secret' is not a file of the folder"):
         read_manifest(folder)
+
+
+def change(folder: Path, **values: object) -> None:
+    """Change the manifest of a folder as somebody does who wants it to be replayed."""
+    document = json.loads((folder / "published.json").read_text())
+    document["runs"][0] |= values
+    (folder / "published.json").write_text(json.dumps(document))
+
+
+@for_each(
+    ("values", "reason"),
+    [
+        ({"name": "/tmp/elsewhere"}, "is no run's id"),
+        ({"name": ".."}, "is no run's id"),
+        ({"recording": "datasets/none"}, "is not a file of the folder"),
+        ({"dataset": "/etc/tasks.py"}, "neither a dataset's name nor a file of the folder"),
+        ({"dataset": "datasets/other.py"}, "neither a dataset's name nor a file of the folder"),
+        ({"dataset": "tasks:evil.py"}, "neither a dataset's name nor a file of the folder"),
+        ({"arguments": ["--framework"]}, "an option has no value"),
+        *(
+            ({"arguments": [option, "x"]}, "is no option of a replay")
+            for option in (
+                *("--output", "-o", "--store", "--executor", "--command", "--server-url", "--plugin", "--mcp"),
+                *("--base-url", "--judge-base-url", "--judge-model", "--selector-model", "--embedding-model"),
+                *("--simulator-model", "--judge-prompts", "--model", "--dataset", "--api-key-env", "--completions"),
+            )
+        ),
+        *(
+            ({"arguments": [option, value]}, "is not what a replay may be asked for")
+            for option, value in (
+                ("--framework", "evil.py:Agent"),
+                ("--framework", "/tmp/evil.py:Agent"),
+                ("--judge", "gpt@https://evil/v1"),
+                ("--judge", "datasets/judge.py:Mine"),
+                ("--judge", "judge.py"),
+                ("--selector", "selector.py:Mine"),
+                ("--catalog", "/home/me/notes"),
+                ("--catalog", "tools.py"),
+                ("--faults", "/etc/passwd"),
+            )
+        ),
+    ],
+)
+def test_a_manifest_asks_for_nothing_but_a_replay(folder: Path, values: dict[str, object], reason: str) -> None:
+    before = (folder / "published.json").read_text()
+    change(folder, **values)
+    with pytest.raises(DataError, match=reason):
+        read_manifest(folder)
+    (folder / "published.json").write_text(before)
+
+
+def test_numbers_are_those_of_the_runs_of_the_manifest(folder: Path) -> None:
+    """Files are named after runs."""
+    there, path = read_manifest(folder), folder / "numbers.json"
+    numbers = json.loads(path.read_text())
+    for content in (
+        json.dumps([numbers[0] | {"name": "../../first"}]),
+        json.dumps(numbers * 2),
+        '[{"name": 1}]',
+        '{"name"',
+    ):
+        path.write_text(content)
+        with pytest.raises(DataError, match=r"numbers.json (has the numbers of other runs|is not as)"):
+            read_numbers(folder, there)
 
 
 class _Links(HTMLParser):

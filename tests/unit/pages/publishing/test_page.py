@@ -8,9 +8,9 @@ from trialbed.views import Table
 from trialbed_pages.publishing._board import board_tables, boards, why_apart
 from trialbed_pages.publishing._figures import figures_of
 from trialbed_pages.publishing._numbers import (
-    LostCall,
     PublishedFinding,
     PublishedFramework,
+    PublishedLostCall,
     PublishedMean,
     PublishedQuery,
     RunNumbers,
@@ -35,7 +35,11 @@ def framework(label: str, **solved: tuple[float, ...]) -> PublishedFramework:
         completion_tokens=100 * len(values),
         requests=2 * len(values),
         gold_calls={"not called": 1, "used": 3},
-        lost=(LostCall(query="a", repeat=1, call="shop: find", stage="not called", reason="the model did not ask"),),
+        lost=(
+            PublishedLostCall(
+                query="a", repeat=1, call="shop: find", stage="not called", reason="the model did not ask"
+            ),
+        ),
         solved=solved,
     )
 

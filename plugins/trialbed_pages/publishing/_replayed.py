@@ -1,0 +1,69 @@
+"""The settings with which a published run is made again, and the check of those that a folder asks for.
+
+A folder may be another's: of what its manifest says, a replay does what ``bench publish`` writes, and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Sequence
+
+from trialbed.settings import declared_settings
+
+DATASETS = "datasets"
+"""The folder of the files of datasets."""
+
+FRAMEWORK, AGAINST, QUERY, MARGIN = "--framework", "--against", "--query-id", "--margin"
+
+ASKING = ("judge_model", "selector_model", "embedding_model", "simulator_model")
+"""Settings that name models of helpers, whose answers no recording has."""
+
+HERE = ("commands", "judge_prompts")
+"""Settings that name programs and folders of the machine on which the run was made."""
+
+LEFT_OUT = frozenset(
+    {"dataset", "model", "model_name", "base_url", "judge_base_url", "on_miss", "frameworks", *ASKING, *HERE}
+)
+"""Settings whose arguments are the replay's own, are told apart, or with which no run is made again."""
+
+RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+DATASET = re.compile(r"[A-Za-z0-9][\w.+-]*(:[\w.+ -]+)?")
+
+PLAIN = {
+    FRAMEWORK: re.compile(r"[A-Za-z0-9][\w-]*(:[\w-]+)?(==[\w.+!-]+)?"),
+    "--selector": re.compile(r"[\w-]+"),
+    "--judge": re.compile(r"[\w.-]+"),
+    "--catalog": re.compile(r"[\w-]+(:[\w+ -]+)?"),
+    "--faults": re.compile(r"\{.*\}", re.DOTALL),
+}
+"""The values of options that may otherwise name a file, Python code in one, or an address."""
+
+
+def replayed_settings() -> dict[str, str]:
+    """Return the settings of a run's identity that a replay gets as arguments: name -> option."""
+    return {
+        item.name: item.setting.option[-1]
+        for item in declared_settings()
+        if item.identity and item.name not in LEFT_OUT
+    }
+
+
+def wrong_source(dataset: str, arguments: Sequence[str], files: Container[str]) -> str:
+    """Return what a replay may not do for a published run; empty if all is as ``bench publish`` writes it.
+
+    Args:
+        files: the names of all files of the folder.
+    """
+    in_folder = dataset.startswith(f"{DATASETS}/") and dataset in files
+    if not in_folder and (not DATASET.fullmatch(dataset) or ".py" in dataset):
+        return f"{dataset!r:.60} is neither a dataset's name nor a file of the folder below {DATASETS}"
+    if len(arguments) % 2:
+        return "an option has no value"
+    known = {FRAMEWORK, AGAINST, QUERY, MARGIN, *replayed_settings().values()}
+    for option, value in zip(arguments[::2], arguments[1::2], strict=True):
+        if option not in known:
+            return f"{option!r:.60} is no option of a replay"
+        form = PLAIN.get(option)
+        if form is not None and (not form.fullmatch(value) or (option != "--faults" and ".py" in value)):
+            return f"{option} {value!r:.60} is not what a replay may be asked for"
+    return ""

@@ -1,0 +1,127 @@
+"""The sources of a published run: settings without keys, and files that may be given to others."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from trialbed.engine import NO_OBJECTS, open_dataset
+from trialbed.errors import UsageError
+from trialbed.records import Run, RunConfig
+from trialbed_pages.publishing._numbers import numbers_of
+from trialbed_pages.publishing._replayed import wrong_source
+from trialbed_pages.publishing._sources import PublishedDataset, dataset_of, source_of
+
+KEY = "canary1234"
+WITH_KEY = f"gpt@https://user:{KEY}@host/v1?api-key={KEY}"
+
+
+def config(**settings: Any) -> RunConfig:
+    return RunConfig(
+        **{
+            "adapter_versions": {},
+            "test_set": "mini",
+            "dataset_digest": "d",
+            "query_ids": (1, 2),
+            "trialbed_version": "0.1.0",
+            **settings,
+        }
+    )
+
+
+def run(**settings: Any) -> Run:
+    return Run(
+        run_id="first",
+        config=config(**settings),
+        config_digest="c",
+        status="finished",
+        created_at=datetime(2026, 11, 26, tzinfo=UTC),
+        environment_digest="e",
+    )
+
+
+def published(record: Run) -> str:
+    """All that is published of a run's settings."""
+    source = source_of(record, PublishedDataset("mini", {}, {}), recording="r", answers=1)
+    report: Any = SimpleNamespace(run=record, frameworks=())
+    numbers = numbers_of(report, {}, name="first", model=source.model)
+    return source.model_dump_json() + numbers.model_dump_json()
+
+
+@pytest.mark.parametrize(
+    "name", ["model", "model_identity", "judge", "judge_model", "selector_model", "embedding_model", "simulator_model"]
+)
+def test_addresses_of_models_are_not_published(name: str) -> None:
+    assert KEY not in published(run(**{name: WITH_KEY}))
+
+
+def test_endpoints_and_programs_are_not_published() -> None:
+    address = WITH_KEY.partition("@")[2]
+    keys = {"base_url": address, "judge_base_url": address, "commands": (f"mine=agent --key {KEY}",)}
+    assert KEY not in published(run(**keys, allowed_models=(WITH_KEY,)))
+
+
+def test_a_run_that_asked_a_model_of_a_helper_or_used_programs_cannot_be_made_again() -> None:
+    for settings in ({"judge": "gpt"}, {"commands": ("mine=agent",)}, {"catalog": ("../tools.yaml",)}):
+        assert source_of(run(**settings), PublishedDataset("mini", {}, {}), recording="r", answers=1).cannot
+
+
+def test_all_settings_are_arguments_and_numbers_keep_their_digits() -> None:
+    record = run(timeout=1234567.5, query_ids=(1, 2, 3, 7, "b", 9, 10), faults=None)
+    source = source_of(record, PublishedDataset("mini", {}, {}), recording="r", answers=1)
+    given = list(zip(source.arguments[::2], source.arguments[1::2], strict=True))
+    assert {("--timeout", "1234567.5"), ("--max-steps", "12"), ("--judge", "rule"), ("--seed", "0")} <= {*given}
+    assert [value for option, value in given if option == "--query-id"] == ["1-3", "7", "b", "9-10"]
+    assert source.cannot == wrong_source(source.dataset, source.arguments, ()) == ""
+
+
+TASKS = """
+import helpers
+from trialbed import Task, tool
+
+@tool
+def price(item: str) -> str:
+    return open(".env").read() + open("keys.json").read()
+
+tasks = [Task("What?", id="one")]
+"""
+
+
+def test_data_that_code_names_are_not_published(tmp_path: Path) -> None:
+    for name, text in {
+        "shop.py": TASKS,
+        "helpers.py": "NAME = 'keys.json'\n",
+        ".env": f"KEY={KEY}",
+        "keys.json": f'"{KEY}"',
+    }.items():
+        (tmp_path / name).write_text(text)
+    file = tmp_path / "shop.py"
+    found = published_dataset(file)
+    assert found.name == "datasets/shop.py"
+    assert found.files == {f"datasets/{name}": tmp_path / name for name in ("shop.py", "helpers.py")}
+
+
+def test_tools_of_a_file_are_published_if_they_are_below_it(tmp_path: Path) -> None:
+    (tmp_path / "desk").mkdir()
+    (tmp_path / "desk" / "tools.py").write_text(TASKS.replace("import helpers\n", ""))
+    inside, outside = tmp_path / "shop.yaml", tmp_path / "desk" / "sub" / "shop.yaml"
+    outside.parent.mkdir()
+    inside.write_text("tools: [desk/tools.py]\ntasks: [{query: What?}]\n")
+    outside.write_text("tools: [../tools.py]\ntasks: [{query: What?}]\n")
+    assert set(published_dataset(inside).files) == {"datasets/shop.yaml", "datasets/desk/tools.py"}
+    with pytest.raises(UsageError, match=r"tools.py is not below .*, the folder of .*shop.yaml"):
+        published_dataset(outside)
+
+
+def published_dataset(file: Path) -> PublishedDataset:
+    dataset = open_dataset(str(file), file.parent)
+    own = config(
+        dataset_digest=dataset.digest(),
+        query_ids=tuple(query.query_id for query in dataset.queries()),
+        code_digest=NO_OBJECTS.with_dataset(dataset).code_digest(),
+    )
+    return dataset_of(own, file, file.parent)
