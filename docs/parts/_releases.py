@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +37,9 @@ def issues() -> list[dict[str, Any]]:
 def _framework(report: ReleasesReport) -> str:
     overview, *changes = report_tables(report)
     parts = [f"## {NAMES.get(report.framework, report.framework)}\n", views.markdown([overview], level=3)]
-    for table in changes:
-        release = table.title.partition(",")[0]
-        parts += [views.markdown([table], level=3), *_lines(report.framework, release)]
+    for release, tables in groupby(changes, key=lambda table: table.title.partition(",")[0]):
+        parts += [views.markdown([table], level=3) for table in tables]
+        parts += _lines(report.framework, release)
     return "\n".join(parts)
 
 
