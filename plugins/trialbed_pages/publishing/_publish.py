@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trialbed.errors import UsageError
@@ -16,7 +16,7 @@ from trialbed.store import StoredRun, open_store, require_frameworks
 from trialbed_pages.publishing._folder import read_numbers, write_publication
 from trialbed_pages.publishing._manifest import NAME, PublicationManifest, RunSource, check_unchanged, read_manifest
 from trialbed_pages.publishing._numbers import RunNumbers, numbers_of
-from trialbed_pages.publishing._sources import dataset_of, source_of
+from trialbed_pages.publishing._sources import dataset_of, public_config, source_of
 from trialbed_pages.report import run_report
 from trialbed_plugins.recordings import cache_there, recording_of, write_cassette
 
@@ -88,7 +88,8 @@ def _add_run(found: _Collected, run: StoredRun, file: Path | None, data_dir: Pat
     for info in run.frameworks:
         if info.name in source.environments:
             found.add(source.environments[info.name], "\n".join([*info.packages, ""]).encode())
-    found.add(f"runs/{run.run_id}.html", run_report(run, data_dir=data_dir).encode("utf-8", "backslashreplace"))
+    shown = replace(run, record=run.record.model_copy(update={"config": public_config(run.config)}))
+    found.add(f"runs/{run.run_id}.html", run_report(shown, data_dir=data_dir).encode("utf-8", "backslashreplace"))
     report = read_report(run, dataset.queries)
     found.numbers.append(numbers_of(report, dataset.queries, name=run.run_id, model=source.model))
     found.sources.append(source)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from trialbed.engine import NO_OBJECTS, judge_drivers, open_dataset, run_queries
 from trialbed.errors import DataError, UsageError
@@ -97,6 +98,31 @@ def source_of(run: Run, dataset: PublishedDataset, *, recording: str, answers: i
         environments={info.name: environment_file(info) for info in run.frameworks if info.lock_digest},
         cannot=_why_not(config) or wrong_source(dataset.name, arguments, dataset.files),
     )
+
+
+def public_config(config: RunConfig) -> RunConfig:
+    """Return a configuration as pages for others show it: without what may have a key."""
+    names = {name: split_address(value)[0] for name in ("model", "judge", *ASKING) if (value := getattr(config, name))}
+    variations = {
+        label: own.model_copy(update={"model": split_address(own.model)[0]}) for label, own in config.variations.items()
+    }
+    commands = tuple(f"{command.partition('=')[0]}=…" for command in config.commands)
+    address = None if config.base_url is None else _host_and_path(config.base_url)
+    allowed = tuple(split_address(model)[0] for model in config.allowed_models)
+    own = {
+        "allowed_models": allowed,
+        "variations": variations,
+        "commands": commands,
+        "base_url": address,
+        "judge_base_url": None,
+    }
+    return config.model_copy(update={**names, **own})
+
+
+def _host_and_path(address: str) -> str:
+    """Return an address without its user, password and parameters."""
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def environment_file(info: FrameworkInfo) -> str:

@@ -130,12 +130,15 @@ def _other_settings(run: StoredRun) -> Iterator[tuple[str, str]]:
     from dataclasses import fields
 
     from trialbed.settings import IdentitySettings
+    from trialbed.wire.addresses import short_address
     from trialbed.wire.redaction import shown_url
 
     for item in fields(IdentitySettings):
         value = getattr(run.config, item.name)
-        if item.name == "base_url" and value is not None:
+        if item.name in ("base_url", "judge_base_url") and value is not None:
             value = shown_url(value)
+        elif isinstance(value, str):
+            value = short_address(value)
         if item.name not in (*TOLD_BY_NAME, "repeat") and value not in (None, (), ""):
             yield item.name.replace("_", " "), str(value)
 

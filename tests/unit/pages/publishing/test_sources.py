@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,10 +12,13 @@ import pytest
 
 from trialbed.engine import NO_OBJECTS, open_dataset
 from trialbed.errors import UsageError
-from trialbed.records import Run, RunConfig
+from trialbed.records import Run, RunConfig, Variation
+from trialbed.store import StoredRun
+from trialbed_pages.publishing import _publish
 from trialbed_pages.publishing._numbers import numbers_of
+from trialbed_pages.publishing._publish import _Collected
 from trialbed_pages.publishing._replayed import wrong_source
-from trialbed_pages.publishing._sources import PublishedDataset, dataset_of, source_of
+from trialbed_pages.publishing._sources import PublishedDataset, dataset_of, public_config, source_of
 
 KEY = "canary1234"
 WITH_KEY = f"gpt@https://user:{KEY}@host/v1?api-key={KEY}"
@@ -49,11 +53,11 @@ def published(record: Run) -> str:
     source = source_of(record, PublishedDataset("mini", {}, {}), recording="r", answers=1)
     report: Any = SimpleNamespace(run=record, frameworks=())
     numbers = numbers_of(report, {}, name="first", model=source.model)
-    return source.model_dump_json() + numbers.model_dump_json()
+    return source.model_dump_json() + numbers.model_dump_json() + public_config(record.config).model_dump_json()
 
 
 @pytest.mark.parametrize(
-    "name", ["model", "model_identity", "judge", "judge_model", "selector_model", "embedding_model", "simulator_model"]
+    "name", ["model", "judge", "judge_model", "selector_model", "embedding_model", "simulator_model"]
 )
 def test_addresses_of_models_are_not_published(name: str) -> None:
     assert KEY not in published(run(**{name: WITH_KEY}))
@@ -63,6 +67,32 @@ def test_endpoints_and_programs_are_not_published() -> None:
     address = WITH_KEY.partition("@")[2]
     keys = {"base_url": address, "judge_base_url": address, "commands": (f"mine=agent --key {KEY}",)}
     assert KEY not in published(run(**keys, allowed_models=(WITH_KEY,)))
+
+
+def test_the_models_of_set_ups_are_shown_without_their_addresses() -> None:
+    own = Variation(framework="reference", model=WITH_KEY)
+    shown = public_config(config(variations={"reference@gpt": own}, base_url=WITH_KEY.partition("@")[2]))
+    assert KEY not in shown.model_dump_json()
+    assert shown.base_url == "https://host/v1"
+
+
+def test_the_page_of_a_run_is_made_without_addresses(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    stored = StoredRun(lambda: nullcontext(), lambda: None, run(model=WITH_KEY, judge=WITH_KEY))  # type: ignore[arg-type, return-value] # nothing reads the store
+    monkeypatch.setattr(_publish, "dataset_of", lambda *_: PublishedDataset("mini", {}, {}))
+    monkeypatch.setattr(_publish, "_recording", lambda _: (b"", 0))
+    monkeypatch.setattr(_publish, "read_report", lambda run, _: SimpleNamespace(run=run.record, frameworks=()))
+    monkeypatch.setattr(_publish, "run_report", lambda run, **_: run.record.model_dump_json())
+    found = _Collected()
+    _publish._add_run(found, stored, None, tmp_path)
+    assert KEY.encode() not in b"".join(found.evidence.values())
+
+
+def test_two_runs_with_files_of_one_name_are_not_published_as_one() -> None:
+    found = _Collected()
+    found.add("datasets/tasks.jsonl", b"one")
+    found.add("datasets/tasks.jsonl", b"one")
+    with pytest.raises(UsageError, match="two runs have a file datasets/tasks"):
+        found.add("datasets/tasks.jsonl", b"two")
 
 
 def test_a_run_that_asked_a_model_of_a_helper_or_used_programs_cannot_be_made_again() -> None:

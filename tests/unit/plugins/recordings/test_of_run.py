@@ -64,6 +64,8 @@ def test_the_seconds_of_a_slow_fault_are_not_the_models() -> None:
     run: Any = SimpleNamespace(run_id="r", config=config, trials=lambda: [trial])
     cassette = recording_of(run).cassette
     assert cassette.model == "m", "it is asked by its name at whatever endpoint"
+    config.model_identity = ""
+    assert recording_of(run).cassette.identity == "m", "an address may have a password"
     durations = [reply.duration for reply in cassette.replies.values()]
     assert sorted(durations) == [2.0, 2.0, 3.0]
 

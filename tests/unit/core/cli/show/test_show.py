@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -27,6 +28,18 @@ def test_a_run_is_shown_on_a_screen(bench: Any, monkeypatch: pytest.MonkeyPatch)
     assert "compared with reference" not in shown
     assert re.search(rf"^run +{NEW}: finished", shown, re.MULTILINE)
     assert shown.splitlines()[-1].endswith(f": bench show {NEW} --full")
+
+
+def test_addresses_of_models_are_shown_without_passwords() -> None:
+    from trialbed.cli.show._run import _other_settings
+    from trialbed.settings import RunSettings
+
+    judge = "https://user:pw@host/v1?api-key=canary"
+    config = RunSettings(judge_model=f"gpt@{judge}", judge_base_url="https://user:pw@host/v1", simulator_model="small")
+    run: Any = SimpleNamespace(config=config)
+    shown = dict(_other_settings(run))
+    assert (shown["judge model"], shown["simulator model"]) == ("gpt@host", "small")
+    assert shown["judge base url"] == "https://host/v1"
 
 
 @pytest.mark.parametrize("option", ["--full", "--legend"])
