@@ -34,7 +34,7 @@ PLAIN = {
     "--selector": re.compile(r"[\w-]+"),
     "--judge": re.compile(r"[\w.-]+"),
     "--catalog": re.compile(r"[\w-]+(:[\w+ -]+)?"),
-    "--faults": re.compile(r"\{.*\}", re.DOTALL),
+    "--faults": re.compile(r"\A\{.*\}", re.DOTALL),
 }
 """The values of options that may otherwise name a file, Python code in one, or an address."""
 
