@@ -17,6 +17,9 @@ INTERVAL = 0.5
 SAME = ("version", "adapter", "adapter_version", "python", "lock_digest", "sandbox", "packages")
 """The fields of a framework's description that must be equal on all nodes."""
 
+MEASURED = ("version", "adapter", "adapter_version", "python", "lock_digest")
+"""Those that must be what earlier sessions of the run measured, wherever that was; the sandbox may change."""
+
 MOST_PACKAGES = 3
 """Packages that are named of those that differ."""
 
@@ -33,6 +36,7 @@ class NodeWatch:
     Args:
         frameworks: labels of those that run there.
         say: is given a line where a node is not used.
+        earlier: what earlier sessions of the run measured with the same code of the adapters, here or on nodes.
         pause: sleeps. clock: seconds.
 
     Attributes:
@@ -45,6 +49,7 @@ class NodeWatch:
         frameworks: Sequence[str],
         say: Callable[[str], None],
         *,
+        earlier: Descriptions | None = None,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] | None = None,
     ) -> None:
@@ -53,6 +58,7 @@ class NodeWatch:
         self._say = say
         self._pause = pause
         self._clock = clock or asyncio.get_running_loop().time
+        self._earlier = earlier or {}
         self._infos: Descriptions = {}
         self._accepted: set[Who] = set()
         self._refused: set[Who] = set()
@@ -89,6 +95,9 @@ class NodeWatch:
                 if _who(node) in there or not isinstance(infos, Exception):
                     raise infos
                 continue  # it was lost meanwhile, which may be the reason
+            if difference := self._difference_to_earlier(infos):
+                advice = "make the node the same, or start a new run with --fresh"
+                raise DriverError(f"the node {node.name} is not what the run began with: {difference}; {advice}")
             self._infos = self._infos or infos
             if difference := self._difference(infos):
                 both = f"{first[0].name} and {node.name}"
@@ -209,6 +218,27 @@ class NodeWatch:
                 if ours != theirs:
                     return f"{label}: {_in_words(name, ours, theirs)}"
         return ""
+
+    def _difference_to_earlier(self, infos: Descriptions) -> str:
+        """The first difference to what earlier sessions measured; a package that only one of both has is none."""
+        for label, info in infos.items():
+            other = self._earlier.get(label)
+            if other is None:
+                continue
+            for name in MEASURED:
+                ours, theirs = getattr(other, name), getattr(info, name)
+                if ours != theirs:
+                    return f"{label}: {_in_words(name, ours, theirs)}"
+            before, now = _versions(other.packages), _versions(info.packages)
+            changed = [name for name in before.keys() & now.keys() if before[name] != now[name]]
+            if changed:
+                both = ([f"{name}=={versions[name]}" for name in changed] for versions in (before, now))
+                return f"{label}: {_in_words('packages', *map(tuple, both))}"
+        return ""
+
+
+def _versions(packages: Sequence[str]) -> dict[str, str]:
+    return {name: version for name, _, version in (package.partition("==") for package in packages)}
 
 
 def _who(node: Node) -> Who:

@@ -48,7 +48,7 @@ from trialbed.records import (
     spent_as,
 )
 from trialbed.scoring_process import ScoringProcesses
-from trialbed.store import Commits, MadeReport, RunChanges, Store, counted_attempts
+from trialbed.store import AttemptSummary, Commits, MadeReport, RunChanges, Store, counted_attempts
 from trialbed.wire.addresses import split_address
 
 ReportRun = Callable[[Run], MadeReport | None]
@@ -60,6 +60,11 @@ HELPERS_KEPT = 5.0
 
 def _owe(control: ControlClient, budget: Budget, usage: Usage, cost: float | None) -> None:
     control.owe(budget.helpers_part(usage, cost))
+
+
+def _by_todays_code(attempt: AttemptSummary, digests: Mapping[str, str]) -> bool:
+    """Return whether an attempt was measured with the code that adapters have now."""
+    return attempt.status != "not measured" and attempt.adapter_digest == digests.get(attempt.key.framework, "")
 
 
 class RunSession:
@@ -93,6 +98,7 @@ class RunSession:
         self._slots = prepared.options.concurrency
         self._unmeasured: dict[TrialKey, int] = {}
         self._nodes: NodeWatch | None = None
+        self._earlier: dict[str, FrameworkInfo] = {}
         self._lost = LostTrials(store, run.run_id, run.lost, progress.note)
         self._began = time.monotonic()
 
@@ -125,6 +131,8 @@ class RunSession:
             return
         measured = {attempt.key.framework for attempt in attempts if attempt.status != "not measured"}
         config, variable = self._run.config, self._prepared.options.api_key_env
+        same = {attempt.key.framework for attempt in attempts if _by_todays_code(attempt, config.adapter_digests)}
+        self._earlier = {info.name: info for info in self._run.frameworks if info.name in same}
         self._outage = Outage(measured=bool(measured), key_variable=variable, models=config.models)
         self._check_budget()
         answered = {config.of(framework).model for framework in measured}
@@ -191,7 +199,7 @@ class RunSession:
         calls = CallbackServer(objects, self._run.config.limits.timeout)
         slots = Slots(self._at_once(models))
         apart = tuple(label for label in self._own_labels(executors) if executors[label] is workers)
-        self._nodes = nodes = NodeWatch(workers, apart, self._progress.note)
+        self._nodes = nodes = NodeWatch(workers, apart, self._progress.note, earlier=self._earlier)
         async with live, workers, helpers, calls, meanwhile(self._describe(executors, nodes)) as described:
             open_selector = partial(prepared_selector, options, helpers, own=objects.selector)
             tools = await say_when_long(

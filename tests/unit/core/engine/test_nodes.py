@@ -67,8 +67,10 @@ class Time:
         self.now += 1.0
         await asyncio.sleep(0)
 
-    def watch(self, cluster: Executor) -> NodeWatch:
-        return NodeWatch(cluster, ("f",), self.said.append, pause=self.pause, clock=lambda: self.now)
+    def watch(self, cluster: Executor, earlier: FrameworkInfo | None = None) -> NodeWatch:
+        before = {} if earlier is None else {"f": earlier}
+        say, clock = self.said.append, lambda: self.now
+        return NodeWatch(cluster, ("f",), say, earlier=before, pause=self.pause, clock=clock)
 
 
 class Watched:
@@ -137,6 +139,18 @@ async def test_a_run_does_not_begin_on_nodes_that_differ() -> None:
     with pytest.raises(NothingMeasured, match="there is no node, and none has come within 10 s"):
         await time.watch(Cluster()).describe()
     assert time.said == ["there is no node yet; one is waited for, at most 10 s"]
+
+
+async def test_a_run_goes_on_with_what_it_began_with() -> None:
+    cluster, time = Cluster(a=1), Time()
+    began = await cluster.describe("f")
+    here = began.model_copy(update={"packages": ("openai==1", "pytest==9"), "sandbox": ("seccomp",)})
+    assert "f" in await time.watch(cluster, here).describe(), "a sandbox, or a package more, changes no measurement"
+    text = "the node a is not what the run began with: f: "
+    with pytest.raises(DriverError, match=f"{text}version 0 here, 1 there"):
+        await time.watch(cluster, began.model_copy(update={"version": "0"})).describe()
+    with pytest.raises(DriverError, match=f"{text}packages openai==0 here, openai==1 there"):
+        await time.watch(cluster, began.model_copy(update={"packages": ("openai==0",)})).describe()
 
 
 async def test_nodes_are_waited_for_as_long_as_the_executor_says() -> None:
