@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from trialbed.environments import EnvironmentStore, locked_environment
 from trialbed.errors import TrialbedError, UsageError
@@ -41,9 +41,16 @@ def run_job(order: str) -> str:
     """Carry out an order, and return what came of it; both are JSON.
 
     Raises:
+        UsageError: it is no order; says what is wrong, and nothing of what it holds.
         TrialbedError: it cannot be carried out here; says why.
     """
-    return asyncio.run(_run(JobOrder.model_validate_json(order)))
+    try:
+        read = JobOrder.model_validate_json(order)
+    except ValidationError as error:
+        found = error.errors(include_input=False, include_url=False, include_context=False)
+        wrong = "; ".join(": ".join((*map(str, one["loc"]), one["msg"])) for one in found)
+        raise UsageError(f"standard input is no order: {wrong}") from None
+    return asyncio.run(_run(read))
 
 
 async def _run(order: JobOrder) -> str:
@@ -66,10 +73,7 @@ async def _environments(order: JobOrder) -> dict[str, Environment]:
 
 def main() -> int:
     """Carry out the order of standard input."""
-    try:
-        sys.stdout.write(run_job(sys.stdin.read()) + "\n")
-    except ValueError as error:
-        raise UsageError(f"standard input is no order: {error}") from error
+    sys.stdout.write(run_job(sys.stdin.read()) + "\n")
     return 0
 
 
