@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import os
-from collections.abc import AsyncIterator, Callable
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-pytest.importorskip("ray")
-
-from ray.exceptions import RaySystemError, RayTaskError
-
-from trialbed_ray import bridge
 from trialbed_ray._messages import Ask, Connect, PlaceSetup, line_of
+
+
+class RayTaskError(Exception):
+    """What a method of an actor raised."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
 
 
 class Method:
@@ -45,9 +50,9 @@ class Actor:
 
     async def _execute(self, what: str) -> str:
         if what == "full disk":
-            raise RayTaskError("execute", "Traceback", OSError("no space left"))
+            raise RayTaskError(OSError("no space left"))
         if what == "lost result":
-            raise RaySystemError("the result was lost")
+            raise RuntimeError("the result was lost")
         return "done"
 
     async def _close(self) -> None:
@@ -61,6 +66,7 @@ class Played:
     def __init__(self) -> None:
         self.events: list[str] = []
         self.made = 0
+        self.bridge: Callable[[int], Any]
         self.util = SimpleNamespace(get_node_ip_address=lambda: "10.0.0.7")
 
     def remote(self, **_: Any) -> Callable[[type], Any]:
@@ -69,7 +75,7 @@ class Played:
     def _make(self, _: str) -> Actor:
         self.made += 1
         if self.made == 1:
-            raise RaySystemError("no answer of the head")
+            raise RuntimeError("no answer of the head")
         return Actor(self.events)
 
     def kill(self, actor: Actor) -> None:
@@ -94,15 +100,13 @@ class Served:
 
 
 @asynccontextmanager
-async def served() -> AsyncIterator[Served]:
+async def served(played: Played) -> AsyncIterator[Served]:
     end, out = os.pipe()
     reader, said = asyncio.StreamReader(), asyncio.StreamReader()
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(said), os.fdopen(end, "rb")
     )
-    running = asyncio.create_task(
-        bridge.Bridge(Connect(places=1, cpus=1, memory=1, setup=PlaceSetup()), out).run(reader)
-    )
+    running = asyncio.create_task(played.bridge(out).run(reader))
     try:
         yield Served(reader, said)
     finally:
@@ -114,17 +118,25 @@ async def served() -> AsyncIterator[Served]:
 
 
 @pytest.fixture
-def played(monkeypatch: pytest.MonkeyPatch) -> Played:
+def played(monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
     found = Played()
-    monkeypatch.setattr(bridge, "ray", found)
-    monkeypatch.setattr(bridge, "PAUSES", (0.0,))
-    return found
+    errors = SimpleNamespace(RayTaskError=RayTaskError, RayActorError=type("RayActorError", (Exception,), {}))
+    # Ray itself leaves threads and warnings behind, and is not installed everywhere.
+    monkeypatch.setitem(sys.modules, "ray", found)
+    monkeypatch.setitem(sys.modules, "ray.exceptions", errors)
+    monkeypatch.delitem(sys.modules, "trialbed_ray.bridge", raising=False)
+    module = importlib.import_module("trialbed_ray.bridge")
+    monkeypatch.setattr(module, "PAUSES", (0.0,))
+    order = Connect(places=1, cpus=1, memory=1, setup=PlaceSetup())
+    found.bridge = lambda out: module.Bridge(order, out)
+    yield found
+    del sys.modules["trialbed_ray.bridge"]
 
 
 async def test_a_place_that_cannot_be_used_is_made_again(played: Played) -> None:
-    async with served() as one:
+    async with served(played) as one:
         assert (await one.next())["type"] == "connected"
-        assert await one.next() == {"type": "gone", "place": 1, "reason": "System error: no answer of the head"}
+        assert await one.next() == {"type": "gone", "place": 1, "reason": "no answer of the head"}
         for place, what in ((2, "full disk"), (3, "lost result")):
             assert await one.next() == {"type": "open", "place": place, "node": "node"}
             one.execute(place, "work")
@@ -138,7 +150,7 @@ async def test_a_place_that_cannot_be_used_is_made_again(played: Played) -> None
 
 
 async def test_places_end_their_workers_before_they_are_killed(played: Played) -> None:
-    async with served() as one:
+    async with served(played) as one:
         while (await one.next())["type"] != "open":
             """Not yet."""
     await asyncio.sleep(0)
