@@ -261,13 +261,19 @@ async def nodes_have_names_and_room(subject: PluginSubject) -> None:
     hint="Run trials on nodes that accept() was called for, and say in Outcome.node which one it was.",
 )
 async def trials_run_on_accepted_nodes(subject: PluginSubject) -> None:
-    """Trials run on the one node that is accepted, and say so."""
+    """Trials run on the one node that is accepted, and say so, also where there are more than it has room for."""
     async with _enter(subject, ()) as executor:
-        first, *others = await _with_nodes(executor)
-        await executor.describe(AGENT, first)
-        executor.accept(first)
-        ran = [(await _run(executor, "good")).node for _ in range(1 + len(others))]
-        expect({*ran} == {first}, f"trials on {first} alone, as Outcome.node says", ran)
+        # Not the first, which one that asks for no leave would take.
+        *_, last = await _with_nodes(executor)
+        await executor.describe(AGENT, last)
+        executor.accept(last)
+        room = sum(node.capacity for node in executor.nodes() or () if node.name == last)
+        trials = (_execute(executor, "good", seconds=SECONDS) for _ in range(room + 1))
+        # The engine asks for no more than there is room for, so that one may be refused.
+        ran = [found.node for found in await asyncio.gather(*trials) if isinstance(found, Outcome)]
+        expect(
+            {*ran} == {last} and len(ran) >= room, f"{room} trials or more on {last} alone, as Outcome.node says", ran
+        )
 
 
 @must(

@@ -70,6 +70,15 @@ class RunsAnywhere(NodesExecutor):
         self.accepted = {*self.capacities}
 
 
+class AsksForNoLeave(NodesExecutor):
+    """Takes the first free place, whatever is accepted."""
+
+    async def execute(self, spec: Any) -> Any:
+        free = [name for name, room in self.capacities.items() if room > self._busy[name]]
+        self.accepted = {(free or [*self.capacities])[0]}
+        return await super().execute(spec)
+
+
 class SaysNoNode(NodesExecutor):
     async def execute(self, spec: Any) -> Any:
         outcome = await super().execute(spec)
@@ -119,6 +128,7 @@ def test_an_executor_of_nodes_conforms() -> None:
         (TakesAnyOption, "unknown_options_are_refused"),
         (OneName, "nodes_have_names_and_room"),
         (RunsAnywhere, "trials_run_on_accepted_nodes"),
+        (AsksForNoLeave, "trials_run_on_accepted_nodes"),
         (SaysNoNode, "trials_run_on_accepted_nodes"),
         (BlamesTheFramework, "a_lost_node_costs_a_trial_nothing"),
         (KeepsLostNodes, "a_lost_node_costs_a_trial_nothing"),
