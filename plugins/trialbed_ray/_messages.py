@@ -19,12 +19,14 @@ class PlaceSetup(Record):
         locks: label of a framework -> the lock of its own environment, which is built where it is needed.
         sandbox: of the workers; empty for none. ``hidden``: paths that no worker may see, where they exist.
         options: of the local executor.
+        host: of the engine, which no proxy is asked for; empty for the bridge's own.
     """
 
     locks: dict[str, str] = Field(default={}, repr=False)
     sandbox: str = ""
     hidden: tuple[str, ...] = ()
     options: dict[str, str] = Field(default={})
+    host: str = ""
 
 
 class Connect(Record):

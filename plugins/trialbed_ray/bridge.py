@@ -48,6 +48,9 @@ class Bridge:
     """
 
     def __init__(self, order: Connect, out: int) -> None:
+        self._host = ray.util.get_node_ip_address()
+        host = order.setup.host or self._host
+        self._setup = order.setup.model_copy(update={"host": host}).model_dump_json()
         self._order = order
         self._out = out
         self._places: dict[int, Any] = {}
@@ -60,7 +63,7 @@ class Bridge:
 
     async def run(self, reader: asyncio.StreamReader) -> None:
         """Serve until the input ends."""
-        self._say(Connected(host=ray.util.get_node_ip_address()))
+        self._say(Connected(host=self._host))
         keeping = [asyncio.create_task(self._keep()) for _ in range(self._order.places)]
         while line := await reader.readline():
             message = TO_BRIDGE.validate_json(line)
@@ -91,7 +94,7 @@ class Bridge:
             self._last += 1
             number, reason, actor = self._last, "", None
             try:
-                actor = self._kind.remote(self._order.setup.model_dump_json())
+                actor = self._kind.remote(self._setup)
                 self._nodes[number] = await _result(actor.open.remote())
                 self._places[number] = actor
                 self._say(PlaceOpen(place=number, node=self._nodes[number]))

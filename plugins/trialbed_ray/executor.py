@@ -197,6 +197,7 @@ class RayExecutor(Executor):
             sandbox=sandbox.mode if sandbox else "",
             hidden=tuple(map(str, sandbox.hidden)) if sandbox else (),
             options={} if memory is None else {"memory": memory},
+            host=self.options.get("host", ""),
         )
         return Connect(
             address=self.options.get("address", ""),
