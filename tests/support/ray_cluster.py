@@ -29,6 +29,9 @@ MEMORY = 2 << 30
 
 CPUS = 2
 
+NODE_KEY = "sk-canary-of-the-nodes"
+"""A key in the environment in which nodes are started."""
+
 STARTS = 5
 """Times that a node is started until it is up."""
 
@@ -77,7 +80,7 @@ def ray_cluster(nodes: int) -> Iterator[RayCluster]:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        env={**variables, **SETTINGS},
+        env={**variables, **SETTINGS, "OPENAI_API_KEY": NODE_KEY},
     ) as process:
         try:
             yield RayCluster(process)

@@ -23,7 +23,7 @@ from typing import Any
 import psutil
 import pytest
 from support.bench import bench_in, own_environment
-from support.ray_cluster import RayCluster, ray_cluster
+from support.ray_cluster import NODE_KEY, RayCluster, ray_cluster
 
 from trialbed.engine import NoProgress, RunOptions
 from trialbed.records import TrialResult
@@ -134,6 +134,7 @@ def test_no_key_is_on_any_node_and_sandboxes_hold_there(cluster: RayCluster, tmp
     command += ["--sandbox", "process", "--json", *options(cluster)]
     variables = own_environment(OPENAI_API_KEY=KEY)
     seen: set[str] = set()
+    in_workers: set[str] = set()
     with subprocess.Popen(
         command, cwd=tmp_path, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -141,7 +142,9 @@ def test_no_key_is_on_any_node_and_sandboxes_hold_there(cluster: RayCluster, tmp
         def watch(is_over: Callable[[], bool]) -> None:
             while not is_over():
                 for one in _of_nodes(cluster, process.pid):
-                    seen.update(_texts(one))
+                    seen.update(texts := _texts(one))
+                    if any("trialbed.worker" in text for text in texts):
+                        in_workers.update(texts)
                 time.sleep(0.2)
 
         over = threading.Event()
@@ -155,6 +158,9 @@ def test_no_key_is_on_any_node_and_sandboxes_hold_there(cluster: RayCluster, tmp
     assert any("trialbed.worker" in text for text in seen)
     assert any("trialbed_ray.bridge" in text for text in seen)
     assert not [text for text in seen if KEY in text]
+    assert any(NODE_KEY in text for text in seen), "a key that the nodes have"
+    assert in_workers
+    assert not [text for text in in_workers if NODE_KEY in text]
     (document,) = json.loads(out)
     assert document["metadata"]["sandbox_mechanisms"] != []
 
