@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from trialbed_tasks._imports import syntax_of
+
 LONGEST = 200
 """Characters of a path in a text."""
 
@@ -21,7 +23,7 @@ def parts_of(file: Path) -> Iterator[Path]:
     yield file.parent / BYTECODE
     texts = {
         node.value
-        for node in ast.walk(ast.parse(file.read_bytes()))
+        for node in ast.walk(syntax_of(file))
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and 0 < len(node.value) <= LONGEST
     }
     for folder in dict.fromkeys((file.parent, Path.cwd())):

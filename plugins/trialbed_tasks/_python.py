@@ -19,6 +19,7 @@ from trialbed.scoring import Scorer
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.tasks import MARK, Task
 from trialbed.tracebacks import own_line
+from trialbed_tasks._imports import with_imports
 from trialbed_tasks._parts import parts_of
 
 
@@ -30,7 +31,7 @@ class PythonFile:
         tools: functions and classes that ``tool`` marks, in the file's order.
         tasks: the list ``tasks``; empty without one.
         scorers: the functions that ``scorer`` marks.
-        sources: the file, and those beside it that it imported.
+        sources: the file, and those beside it that it imports.
         files: these, their bytecode and the data that they name, which no agent may read.
     """
 
@@ -114,7 +115,8 @@ def _load(path: Path) -> tuple[ModuleType, tuple[Path, ...]]:
         sys.modules.pop(name, None)
         line = own_line(name, error)
         raise DataError(f"{path}: raised {type(error).__name__}: {error}{line}") from error
-    return module, tuple(dict.fromkeys(_files(module, path.resolve().parent, {})))
+    folder = path.resolve().parent
+    return module, with_imports(_files(module, folder, {}), folder)
 
 
 @contextmanager

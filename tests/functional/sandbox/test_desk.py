@@ -19,7 +19,7 @@ import json
 import os
 from pathlib import Path
 
-import stock
+from stock import LEFT
 from trialbed import Expect, Task, call, tool
 
 ORDERS = json.loads(Path(__file__).with_name("orders.json").read_text())
@@ -28,7 +28,7 @@ ORDERS = json.loads(Path(__file__).with_name("orders.json").read_text())
 @tool
 def find_order(id: int) -> dict:
     \"\"\"Find an order.\"\"\"
-    return {{"price": ORDERS[str(id)], "stock": stock.LEFT, "process": os.getpid()}}
+    return {{"price": ORDERS[str(id)], "stock": LEFT, "process": os.getpid()}}
 
 
 tasks = [Task("What was order 7?", tools=[find_order], expect=Expect(["{SECRET}"], calls=[call("find_order", id=7)]))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import py_compile
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -405,3 +406,44 @@ def test_what_a_file_knows_is_its_own_with_its_bytecode_and_the_data_that_it_nam
     assert [str(file.relative_to(tmp_path)) for file in files] == [
         *("desk.py", "__pycache__", "data", "prices.csv", "stockroom.py", "data/orders.json")
     ]
+
+
+def names_of(desk: Path) -> list[str]:
+    return [str(file.relative_to(desk.parent)) for file in read_python(desk).files if file.name != "__pycache__"]
+
+
+def test_what_a_file_imports_is_its_own_however_and_whenever_it_does(folder: Path) -> None:
+    modules = {
+        "values.py": "from shelf.gold import ANSWERS\nfrom trialbed import Task\n",
+        "shelf/__init__.py": "",
+        "shelf/gold.py": "from .deep import ANSWERS\nfrom . import near\n",
+        "shelf/deep.py": "ANSWERS = {1: 'a'}\n",
+        "shelf/near.py": "NUMBER = 3\n",
+        "later.py": "import faulty_later\n",
+        "faulty_later.py": "(",
+        "other.py": "",
+        "agent.py": "",
+    }
+    for name, text in modules.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        write(folder, text, name)
+    text = """
+from values import ANSWERS
+
+def tool():
+    import json, later, trialbed.tasks, gone
+    from ... import above
+    return later
+
+tasks = []
+"""
+    assert sorted(names_of(write(folder, text, "imports.py"))) == [
+        *("faulty_later.py", "imports.py", "later.py"),
+        *("shelf/__init__.py", "shelf/deep.py", "shelf/gold.py", "shelf/near.py", "values.py"),
+    ]
+
+
+def test_a_compiled_module_beside_a_file_is_its_own(folder: Path) -> None:
+    py_compile.compile(str(write(folder, "LEFT = 3\n", "compiled.py")), str(folder / "compiled.pyc"))
+    (folder / "compiled.py").unlink()
+    assert names_of(write(folder, "import compiled\ntasks = []\n", "uses.py")) == ["uses.py", "compiled.pyc"]
