@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,11 +14,21 @@ LONGEST = 200
 
 BYTECODE = "__pycache__"
 
+MACHINE = (
+    *map(
+        Path, ("/bin", "/dev", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/sys", "/usr/bin", "/usr/lib", "/usr/lib64")
+    ),
+    *map(Path, ("/usr/libexec", "/usr/local/bin", "/usr/local/lib", "/usr/sbin", "/usr/share")),
+    *(Path(prefix).resolve() / name for prefix in (sys.prefix, sys.base_prefix) for name in ("bin", "lib")),
+)
+"""Folders of programs, which agents need as well."""
+
 
 def parts_of(file: Path) -> Iterator[Path]:
     """Yield a file, its bytecode, and the data that it names by paths relative to it or to the current folder.
 
-    Data are files that are not Python, and folders without any: an agent may be in one.
+    Data are files that are not Python, wherever they are, and folders below these two without any: an agent may be in
+    one.
     """
     yield file
     yield file.parent / BYTECODE
@@ -29,8 +40,15 @@ def parts_of(file: Path) -> Iterator[Path]:
     for folder in dict.fromkeys((file.parent, Path.cwd())):
         for text in sorted(texts):
             path = folder / text
-            if _is_data(path) and (found := path.resolve()).is_relative_to(folder.resolve()) and found != folder:
+            if _is_data(path) and _may_be_hidden(found := path.resolve(), folder.resolve()):
                 yield found
+
+
+def _may_be_hidden(found: Path, folder: Path) -> bool:
+    """Whether data are those of the file: ``".."`` and ``"/tmp"`` name folders that hold much else."""
+    if found.is_relative_to(folder):
+        return found != folder
+    return found.is_file() and not any(found.is_relative_to(place) for place in MACHINE)
 
 
 def _is_data(path: Path) -> bool:

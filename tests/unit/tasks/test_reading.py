@@ -447,3 +447,25 @@ def test_a_compiled_module_beside_a_file_is_its_own(folder: Path) -> None:
     py_compile.compile(str(write(folder, "LEFT = 3\n", "compiled.py")), str(folder / "compiled.pyc"))
     (folder / "compiled.py").unlink()
     assert names_of(write(folder, "import compiled\ntasks = []\n", "uses.py")) == ["uses.py", "compiled.pyc"]
+
+
+def test_data_that_a_file_names_are_its_own_wherever_they_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("evals/desk.py", "data/orders.json", "data/prices.csv", "agent/main.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    desk = tmp_path / "evals" / "desk.py"
+    texts = [
+        "../data/orders.json",
+        str(tmp_path / "data" / "prices.csv"),
+        "../data",
+        "../agent/main.py",
+        "..",
+        "/bin/sh",
+    ]
+    desk.write_text("\n".join(f"print({text!r})" for text in texts))
+    for folder in (tmp_path / "evals", tmp_path):
+        monkeypatch.chdir(folder)
+        files = read_python(desk).files
+        assert {str(file.relative_to(tmp_path)) for file in files} == {
+            *("evals/desk.py", "evals/__pycache__", "data/orders.json", "data/prices.csv")
+        }
