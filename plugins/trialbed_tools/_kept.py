@@ -13,7 +13,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 from trialbed.errors import DataError, UsageError
 from trialbed.files import read_lines
-from trialbed.wire.redaction import Redaction
+from trialbed.settings import secret_values
+from trialbed.wire.redaction import Redaction, redaction_of
 from trialbed_tools.located import name_place, read_json_line
 
 Call = tuple[str, dict[str, Any]]
@@ -81,10 +82,14 @@ class KeptAnswers:
             answer = CallAnswer(*self.redaction.value(list(answer)))
         except RecursionError:
             raise UnkeptAnswer("it is nested too deeply") from None
-        fields: dict[str, Any] = {"tool": name, "arguments": arguments}
+        fields: dict[str, Any] = {"arguments": arguments}
         if after:
             fields["after"] = _digest(after)
-        line = _line(fields | ({"error": answer.error} if answer.error else {"response": answer.response}))
+        fields |= {"error": answer.error} if answer.error else {"response": answer.response}
+        line = _line({"tool": name} | fields)
+        # A line with a key would make the file unreadable. Numbers are not masked; the tool's name is no answer.
+        if self.redaction.finds(_line(fields).decode()) or _keys().finds(line.decode()):
+            raise UnkeptAnswer("a key of this program's variables stands in it, or in its call")
         with self._writing:
             key = _key(name, arguments, _digest(after))
             try:
@@ -146,10 +151,15 @@ class KeptAnswers:
                 raise DataError(f"unknown key {unknown[0]!r:.60}; an answer has {', '.join(KEYS)}")
             if ("response" in value) == bool(error) or not isinstance(after, str):
                 raise DataError("an answer has a response or an error, and after is a text, where it is there")
-            if self.redaction.finds(text):
+            # Only keys: any text may be the value of another variable, on another machine.
+            if _keys().finds(text):
                 raise DataError("a key of this program's variables stands in the file; remove the line, and the key")
             key = _key(value["tool"], arguments, after)
         self._found.setdefault(key, CallAnswer(value.get("response", ""), error))
+
+
+def _keys() -> Redaction:
+    return redaction_of(secret_values())
 
 
 def _line(fields: dict[str, Any]) -> bytes:

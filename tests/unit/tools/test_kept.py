@@ -13,7 +13,7 @@ from support.cases import for_each
 from trialbed.contracts import ApiRefused
 from trialbed.errors import DataError, UsageError
 from trialbed.wire.redaction import Redaction
-from trialbed_tools._kept import CallAnswer, KeptAnswers
+from trialbed_tools._kept import CallAnswer, KeptAnswers, UnkeptAnswer
 from trialbed_tools._live import LiveTools, ToolsUnreachable, TrialCalls
 from trialbed_tools._rpc import read_message
 
@@ -36,11 +36,14 @@ from trialbed_tools._rpc import read_message
         ('{"tool": "a", "arguments": {}, "error": null}', "shop.answers.jsonl:1: an answer has a tool"),
     ],
 )
-def test_a_fault_of_kept_answers_is_named_with_its_line(tmp_path: Path, text: str, says: str) -> None:
+def test_a_fault_of_kept_answers_is_named_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, says: str
+) -> None:
+    monkeypatch.setenv("SHOP_API_KEY", "sk-01234567")
     path = tmp_path / "shop.answers.jsonl"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(DataError) as raised:
-        KeptAnswers(path, Redaction(("sk-01234567",))).find(("a", {}), ())
+        KeptAnswers(path, Redaction(())).find(("a", {}), ())
     assert "sk-0" not in str(raised.value)
     assert says in str(raised.value)
 
@@ -49,6 +52,26 @@ def test_answers_that_cannot_be_kept_are_said_so(tmp_path: Path) -> None:
     kept = KeptAnswers(tmp_path / "no" / "shop.answers.jsonl", Redaction(()))
     with pytest.raises(UsageError, match="the answer cannot be kept"):
         kept.add(("a", {}), (), CallAnswer("b"))
+
+
+def test_an_answer_with_a_key_leaves_the_file_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_API_KEY", "12345678")
+    path = tmp_path / "shop.answers.jsonl"
+    kept = KeptAnswers(path, Redaction(("12345678", "production", "87654321")))
+    for call, answer in [
+        (("get", {"id": 12345678}), "a"),
+        (("get_12345678", {}), "a"),
+        (("get", {}), {"id": 12345678}),
+        (("get", {"id": 87654321}), "a"),
+    ]:
+        with pytest.raises(UnkeptAnswer, match="a key of this program's variables stands in it"):
+            kept.add(call, (), CallAnswer(answer))
+    # The value of a variable that is no key may be the word for anything.
+    kept.add(("production_status", {"of": "production"}), (), CallAnswer("in production"))
+    assert kept.find(("production_status", {"of": "production"}), ()) == CallAnswer("in [redacted]")
+    with path.open("a", encoding="utf-8") as file:
+        file.write('{"tool": "a", "arguments": {}, "response": "production"}\n')
+    assert KeptAnswers(path, kept.redaction).find(("a", {}), ()) == CallAnswer("production")
 
 
 def answers(folder: Path) -> KeptAnswers:
