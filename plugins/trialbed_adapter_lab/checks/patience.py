@@ -105,7 +105,7 @@ async def tool_that_takes_too_long(harness: Harness) -> None:
 )
 async def twenty_calls_overlap(harness: Harness) -> None:
     """Twenty calls of one turn run at the same time."""
-    barrier = Barrier(20, timeout=1.0)
+    barrier = Barrier(20)
     words = [str(number) for number in range(20)]
     await converse(harness, asks_echo(*words), calls=echoes(*words), tools=[tool(behave=barrier.tool())])
     expect(barrier.all_arrived, "twenty calls under way at once", "some began only after others had ended")
@@ -183,7 +183,7 @@ async def _outlast(
 ) -> TrialRecord:
     """Run a trial whose latch opens only after this much time has passed, or not at all."""
     running = asyncio.create_task(trial.run())
-    reached = asyncio.create_task(latch.reached.wait(10.0))
+    reached = asyncio.create_task(latch.reached.wait(LONG))
     try:
         await asyncio.wait({running, reached}, return_when=asyncio.FIRST_COMPLETED)
         if not latch.reached.is_set():

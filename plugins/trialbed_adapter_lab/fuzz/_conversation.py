@@ -13,8 +13,12 @@ from trialbed_adapter_lab.harness import INVARIANTS
 TOOLS = ("Echo_text", "Failing_text", "Given_text", "Slow_text")
 """Return the arguments; an error; the conversation's own result; the arguments after a while."""
 
-SLOW = 20.0
-"""Seconds that ``Slow_text`` takes."""
+MOST_CALLS = 4
+"""Calls of a drawn turn."""
+
+SLOW = 10.0
+"""Seconds that ``Slow_text`` takes. Calls side by side put the same clock forward, each by as much: all calls of a turn
+together take less than a tool may."""
 
 TIMEOUT = 120.0
 """Seconds that a trial may take beside those that the model and its tools take."""

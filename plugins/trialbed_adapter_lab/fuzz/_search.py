@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trialbed.errors import TrialbedError, UsageError
-from trialbed_adapter_lab.fuzz._conversation import LONG, TOOLS, Conversation, DrawnCall, DrawnTurn
+from trialbed_adapter_lab.fuzz._conversation import LONG, MOST_CALLS, TOOLS, Conversation, DrawnCall, DrawnTurn
 
 Play = Callable[[Conversation], tuple[str, str]]
 """Plays a conversation; returns the broken invariant and the breach in words, both empty if there is none."""
@@ -148,7 +148,7 @@ def _turns(texts: Any) -> Any:
     calls = st.builds(DrawnCall, name=st.sampled_from(NAMES), arguments=arguments)
     return st.builds(
         DrawnTurn,
-        calls=st.lists(calls, min_size=1, max_size=4).map(tuple),
+        calls=st.lists(calls, min_size=1, max_size=MOST_CALLS).map(tuple),
         text=st.none() | texts.filter(bool),
         usage=st.sampled_from([{"prompt_tokens": 5, "completion_tokens": 1, "total_tokens": 6}, DETAILS]),
         finish_reason=st.sampled_from(["", "stop", "length"]),

@@ -12,11 +12,14 @@ from pathlib import Path
 import pytest
 from support.mutants import MUTANTS, Mutant
 from support.mutants._causes import names_cause
-from support.mutants._score import hurried, judge_named
+from support.mutants._score import SHORT, hurried, judge_named
 
 import trialbed_adapter_lab
 from trialbed_adapter_lab import CHECKS, Check, check_adapter
 from trialbed_adapter_lab.breadth import breadth, tried_defects
+from trialbed_adapter_lab.checks import limits
+from trialbed_adapter_lab.conformance import must
+from trialbed_adapter_lab.harness import Harness
 
 FAILED, NAMED = 0.95, 0.85
 """The least shares of mutants for which a check fails, and whose cause the first failure names."""
@@ -97,5 +100,24 @@ def test_the_whole_kit_reports_a_sample_as_it_is_recorded(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    verdict = judge_named(name)
-    assert (verdict.first, {*verdict.failed}) == (RECORD[name].first, {*RECORD[name].failed})
+    recorded = RECORD[name]
+    verdict = judge_named(name, {*recorded.failed, *recorded.found})
+    assert (verdict.first, {*verdict.failed}) == (recorded.first, {*recorded.failed})
+
+
+def test_only_checks_that_are_to_fail_wait_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    patience = {}
+
+    async def doomed(_: Harness) -> None:
+        """It fails."""
+        patience["doomed"] = limits.PROMPT
+
+    async def sound(_: Harness) -> None:
+        """It passes."""
+        patience["sound"] = limits.PROMPT
+
+    checks = [must(reason="Because.", hint="Do it.")(run) for run in (doomed, sound)]
+    monkeypatch.setattr("support.mutants._score.CHECKS", checks)
+    judge_named(MUTANTS[0].__name__, {"doomed"})
+    assert patience == {"doomed": SHORT, "sound": limits.PROMPT}
+    assert limits.PROMPT > SHORT

@@ -15,7 +15,9 @@ from support.mutants import MUTANTS
 
 from trialbed.contracts import BaseAgent
 from trialbed.errors import NothingMeasured
+from trialbed.tools import TOOL_TIMEOUT
 from trialbed_adapter_lab.fuzz import Conversation, DrawnCall, DrawnTurn, play_lines, search
+from trialbed_adapter_lab.fuzz._conversation import MOST_CALLS, SLOW
 from trialbed_plugins.frameworks.reference import ReferenceAgent
 
 
@@ -45,6 +47,12 @@ def test_the_reference_loop_breaks_nothing() -> None:
         settings={"temperature": 0.35, "seed": 7},
     )
     assert [*played(ReferenceAgent, Conversation(), hard)] == [("", ""), ("", "")]
+
+
+def test_slow_calls_side_by_side_are_no_breach() -> None:
+    slow = Conversation(turns=(DrawnTurn(calls=(DrawnCall(name="Slow_text"),) * MOST_CALLS),))
+    assert [*played(ReferenceAgent, *[slow] * 8)] == [("", "")] * 8
+    assert MOST_CALLS * SLOW < TOOL_TIMEOUT
 
 
 def test_what_a_mutant_does_in_long_trials_is_seen() -> None:
