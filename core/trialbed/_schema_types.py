@@ -23,6 +23,7 @@ DEEPEST = 10
 MOST = 1_000
 """Schemas of one tool that are read; what lies beyond may be anything."""
 
+SURROGATES = re.compile("[\ud800-\udfff]")
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9]+")
 
 
@@ -68,7 +69,9 @@ class SchemaTypes:
         for key in ("anyOf", "oneOf", "allOf"):
             parts = schema.get(key)
             if isinstance(parts, list) and parts and (key != "allOf" or len(parts) == 1):
-                return _union(self.type_of(part, name) for part in parts)
+                alternatives = _union(self.type_of(part, name) for part in parts)
+                if alternatives is not Any:  # otherwise they add nothing to the type beside them
+                    return alternatives
         kinds = schema.get("type", "object" if "properties" in schema else None)
         kinds = kinds if isinstance(kinds, list) and kinds else [kinds]
         return _union(self._of_kind(kind, schema, name) for kind in kinds)
@@ -77,7 +80,8 @@ class SchemaTypes:
         if kind == "array":
             inner = self.type_of(schema.get("items"), name)
             return list if inner is Any else list[inner]  # type: ignore[valid-type] # made of a schema
-        if kind == "object" and isinstance(properties := schema.get("properties"), Mapping) and properties:
+        properties = schema.get("properties")
+        if kind == "object" and isinstance(properties, Mapping) and properties and all(map(_is_literal, properties)):
             return self._record(schema, properties, name)
         if kind == "object" and isinstance(values := schema.get("additionalProperties"), Mapping):
             inner = self.type_of(values, name)
@@ -124,7 +128,8 @@ def _union(types: Iterator[Any]) -> Any:
 
 
 def _is_literal(value: Any) -> bool:
-    return value is None or isinstance(value, str | int)
+    """Whether a ``Literal`` can have a value: half an emoji ends pydantic's."""
+    return value is None or isinstance(value, int) or (isinstance(value, str) and not SURROGATES.search(value))
 
 
 def _title(name: str) -> str:

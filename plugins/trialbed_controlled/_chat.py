@@ -136,8 +136,11 @@ class ControlledChat:
 
     def claim(self, name: str, arguments: Mapping[str, Any] | None, response: str) -> ClaimedCall | None:
         """A call that a framework reports, as the model wrote it; None if it cannot have been made."""
-        wanted = _object(str((arguments or {}).get("text", "[]")))
-        if name not in self._tools or wanted is None:
+        given = arguments or {}
+        wanted = _object(str(given.get("text", "[]")))
+        call = self._calls().get(str(given.get("call")))
+        # A framework may have repaired the name: the call was not made if the model's own is no tool's.
+        if name not in self._tools or (call and call.name not in self._tools) or wanted is None:
             return None
         return ClaimedCall(name=name, api=self._tools[name].api, arguments=wanted, response=response)
 
@@ -157,9 +160,13 @@ class ControlledChat:
         text = "" if self.was_cut_off else text
         return Answer(final_answer=text, calls=calls, finish=finish_of(text), usage=usage, model_turns=turns)
 
+    def _calls(self) -> dict[str, _Call]:
+        """All calls by the ids that the framework has for them."""
+        return {key: call for turn in self._turns for key, call in turn.calls.items()}
+
     def _call(self, arguments: Mapping[str, Any]) -> tuple[_Call, dict[str, Any] | None]:
         """The call, and its arguments; None where they are not an object, which is then its result."""
-        call = next(turn.calls[arguments["call"]] for turn in self._turns if arguments["call"] in turn.calls)
+        call = self._calls()[arguments["call"]]
         wanted = _object(call.text)
         if call.name not in self._tools:
             call.result = f"Error: there is no tool {call.name!r}"

@@ -259,7 +259,10 @@ def _any_value(value: Any, place: str) -> Any:
 
 def _integer(value: Any, place: str) -> int:
     """Return an integer, which OTLP's JSON has as text."""
+    text = str(int(value) if isinstance(value, float) and value.is_integer() else value)
     try:
-        return int(str(value)[:MOST_DIGITS])
+        if len(text) > MOST_DIGITS:
+            raise ValueError(text)
+        return int(text)
     except ValueError:
-        raise DataError(f"{place}: must be an integer, not {str(value)[:MOST_DIGITS]!r}") from None
+        raise DataError(f"{place}: must be an integer, not {text[:MOST_DIGITS]!r}") from None

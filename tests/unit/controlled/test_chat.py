@@ -82,6 +82,12 @@ def test_arguments_that_are_no_text_are_read(chat: ControlledChat, text: Any, ar
     assert (claim.api, claim.arguments, claim.response) == (API, arguments, "r")
 
 
+async def test_a_call_whose_name_the_framework_repairs_is_not_claimed(chat: ControlledChat) -> None:
+    (call,) = sealed(chat.reply(completion(None, ("get it", WRITTEN, "a"))))
+    assert await chat.make(call) == "Error: there is no tool 'get it'"
+    assert chat.claim("get-it", call, "Error: there is no tool 'get it'") is None
+
+
 async def test_a_call_that_is_not_made_has_the_frameworks_words(chat: ControlledChat) -> None:
     reply = chat.reply(completion(None, ("nobody", "{}", "a"), ("nobody", "{}", "b"), ("nobody", "{}", "c")))
     one, other, _ = sealed(reply)

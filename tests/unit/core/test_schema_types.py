@@ -113,6 +113,35 @@ def test_references_are_followed_and_what_contains_itself_ends() -> None:
     }
 
 
+def test_alternatives_that_say_nothing_of_types_leave_the_type_beside_them() -> None:
+    either = {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}
+    schemas: dict[str, Any] = {
+        "person": {"type": "object", "properties": {"a": {"type": "string"}}, **either},
+        "key": {"type": "string", "oneOf": [{"format": "uuid"}, {"format": "email"}]},
+        "free": either,
+    }
+    made = inferred({"properties": schemas, "required": sorted(schemas)})
+    found = {name: plain(schema, made["$defs"]) for name, schema in made["properties"].items()}
+    assert (found["person"]["properties"], found["key"], found["free"]) == (
+        {"a": {"type": "string"}},
+        {"type": "string"},
+        {},
+    )
+
+
+def test_half_an_emoji_is_in_no_type() -> None:
+    half = "a\ud800"
+    schemas: dict[str, Any] = {
+        "choice": {"type": "string", "enum": [half, "b"]},
+        "constant": {"const": half},
+        "entry": {"type": "object", "properties": {half: {"type": "integer"}}},
+        "described": {"type": "object", "properties": {"a": {"description": half}}, "description": half},
+    }
+    made = inferred({"properties": schemas, "required": sorted(schemas)})
+    found = {name: plain(schema, made["$defs"]) for name, schema in made["properties"].items()}
+    assert (found["choice"], found["constant"], found["entry"]) == ({"type": "string"}, {}, {"type": "object"})
+
+
 def test_a_schema_that_multiplies_is_read_in_bounds() -> None:
     levels = {f"l{n}": {"type": "array", "items": {"anyOf": [{"$ref": f"#/$defs/l{n + 1}"}] * 8}} for n in range(40)}
     function = a_tool({"$defs": levels, "properties": {"all": {"$ref": "#/$defs/l0"}}}).as_function()

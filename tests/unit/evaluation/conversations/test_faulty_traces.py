@@ -98,6 +98,8 @@ OPENTELEMETRY = [
     (exported(span([{"key": 3, "value": {}}])), "attributes[0]: must be an object with key and value"),
     (valued(None), "attributes[0].value: must be an object such as {'stringValue'"),
     (valued({"intValue": "x"}), "attributes[0].value.intValue: must be an integer, not 'x'"),
+    (valued({"intValue": "1" * 40}), f"attributes[0].value.intValue: must be an integer, not '{'1' * 30}'"),
+    (valued({"intValue": 1.5}), "attributes[0].value.intValue: must be an integer, not '1.5'"),
     (valued({"arrayValue": 3}), "attributes[0].value.arrayValue: must be an object with values"),
     (valued({"arrayValue": {"values": 3}}), "attributes[0].value.arrayValue.values: must be a list"),
     (valued({"kvlistValue": {"values": [3]}}), "attributes[0].value[0]: must be an object with key and value"),

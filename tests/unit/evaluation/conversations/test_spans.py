@@ -10,6 +10,7 @@ import pytest
 from support.conversations import EXPORT, RUN, only, written
 
 from trialbed_evaluation.conversations import ToolCall
+from trialbed_evaluation.conversations._spans import read_export
 from trialbed_evaluation.metrics import ScoringOptions, lacking
 
 
@@ -63,3 +64,10 @@ def test_calls_without_recorded_arguments_are_compared_by_name_only(tmp_path: Pa
     known = replace(sample, reference=(ToolCall("weather", {"city": "Rome"}),))
     assert lacking("tool_call_f1", known, ScoringOptions()) == "the arguments of its calls are not recorded"
     assert lacking("tool_call_f1", replace(sample, reference=(ToolCall("weather", None),)), ScoringOptions()) == ""
+
+
+def test_a_whole_number_may_be_written_as_a_float() -> None:
+    attribute = {"key": "n", "value": {"intValue": 12.0}}
+    spans = [{"traceId": "t", "spanId": "s", "attributes": [attribute]}]
+    (span,) = read_export({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}, "f.json")
+    assert (span.attributes["n"], type(span.attributes["n"])) == (12, int)
