@@ -3,20 +3,53 @@
 from __future__ import annotations
 
 import inspect
-from functools import lru_cache
+from collections.abc import Callable
 from typing import Any
+
+KEPT = "__trialbed_kept__"
+"""The attribute of a function with what was made of it."""
 
 
 def source_of(thing: Any) -> str:
     """Return the source of a function, a class, or an object's class; its name where there is none."""
     named = thing if hasattr(thing, "__qualname__") else type(thing)
-    return _source_of_function(named) if inspect.isfunction(named) else _source_of(named)
+    if not inspect.isfunction(named):
+        return _source_of(named)
+    # The first one: later, other lines may stand in the place of a function.
+    source: str = kept_with(named, "source", (named.__code__,), _source_of)
+    return source
 
 
-@lru_cache(maxsize=256)
-def _source_of_function(function: Any) -> str:
-    """Return what was read when it was first asked for: later, other lines may stand in the place of a function."""
-    return _source_of(function)
+class _Kept(dict[str, Any]):
+    """What was made of a function; programs that copy the function into another process leave it out."""
+
+    def __reduce__(self) -> tuple[type[_Kept], tuple[()]]:
+        return _Kept, ()
+
+
+def kept_with(function: Any, name: str, made_of: tuple[Any, ...], make: Callable[[Any], Any]) -> Any:
+    """Return what is made of a function, which keeps it until it changes, so that it ends with the function.
+
+    Args:
+        name: of what is made.
+        made_of: the parts of the function of which it is made.
+    """
+    kept = vars(function).get(KEPT, {})
+    of_function, before, made = kept.get(name, (None, (), None))
+    # Wrappers may have a copy of what stands in the function that they wrap.
+    if of_function is not function or not _are_same(before, made_of):
+        made = make(function)
+        vars(function)[KEPT] = _Kept({**kept, name: (function, made_of, made)})
+    return made
+
+
+def _are_same(before: Any, now: Any) -> bool:
+    """Return whether these are the same objects: equal ones, as 1 and True, may differ, and some cannot be compared."""
+    if isinstance(now, dict) and isinstance(before, dict):
+        return list(before) == list(now) and all(before[key] is now[key] for key in now)
+    if isinstance(now, tuple) and isinstance(before, tuple):
+        return len(before) == len(now) and all(map(_are_same, before, now))
+    return before is now
 
 
 def _source_of(named: Any) -> str:

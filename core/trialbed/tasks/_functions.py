@@ -7,7 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol, cast
 
 from pydantic import TypeAdapter, ValidationError
@@ -18,7 +18,7 @@ from pydantic_core import ArgsKwargs, to_jsonable_python
 from trialbed.contracts import ApiRefused
 from trialbed.errors import UsageError
 from trialbed.records import Api, Json, Parameter
-from trialbed.sources import source_of
+from trialbed.sources import kept_with, source_of
 
 FUNCTIONS = "functions"
 """The category of Apis that are functions. The category of methods is the name of their class."""
@@ -189,10 +189,19 @@ def function_tools(given: Callable[..., Any]) -> Iterator[tuple[Api, ToolBody]]:
             yield _api(body, given.__qualname__), body
 
 
-@lru_cache(maxsize=256)
 def _function_tool(function: Callable[..., Any]) -> tuple[Api, ToolBody]:
-    """Return the tool of a function that is hashed by its identity: the tests of an agent take the same ones."""
-    return _new_function_tool(function)
+    """Return the tool of a function, the same one until the function changes: the tests of an agent take it often."""
+    if hasattr(function, "__wrapped__"):  # its signature is that of the other one, which may change as well
+        return _new_function_tool(function)
+    found: tuple[Api, ToolBody] = kept_with(function, "tool", _made_of(function), _new_function_tool)
+    return found
+
+
+def _made_of(function: Any) -> tuple[Any, ...]:
+    return (
+        *(function.__code__, function.__doc__, function.__name__, function.__qualname__, function.__defaults__),
+        *(dict(function.__kwdefaults__ or {}), dict(function.__annotations__), vars(function).get("__signature__")),
+    )
 
 
 def _new_function_tool(function: Callable[..., Any]) -> tuple[Api, ToolBody]:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import gc
+import inspect
+import weakref
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
@@ -156,3 +160,45 @@ def test_what_becomes_of_one_schema_of_a_function_does_not_reach_the_next() -> N
     assert second.json_schema is not None
     assert "place" in second.json_schema["properties"]
     assert again == body
+
+
+def test_a_function_that_changes_is_another_tool() -> None:
+    def look(number: int = 3) -> None:
+        """First words."""
+
+    (first, _), (again, _) = *function_tools(look), *function_tools(look)
+    assert first == again
+    look.__doc__ = "Second words."
+    look.__annotations__["number"] = str
+    look.__defaults__ = ("a",)
+    ((second, _),) = function_tools(look)
+    assert (first.description, second.description) == ("First words.", "Second words.")
+    assert second.json_schema is not None
+    assert second.json_schema["properties"]["number"] == {"default": "a", "type": "string"}
+
+    @functools.wraps(look)
+    def wrapper(*given: Any, **named: Any) -> None:
+        """Third words."""
+
+    wrapper.__doc__ = "Third words."
+    assert [api.description for api, _ in function_tools(wrapper)] == ["Third words."]
+    assert [body.function for _, body in function_tools(wrapper)] == [wrapper]
+
+
+def test_a_tool_ends_with_its_function() -> None:
+    class Table:
+        """What a tool holds."""
+
+    def made(table: Table) -> Callable[..., Any]:
+        def look(number: int) -> str:
+            return f"{number} {table}"
+
+        return look
+
+    look = made(Table())
+    held = weakref.ref(inspect.getclosurevars(look).nonlocals["table"])
+    ((_, body),) = function_tools(look)
+    assert "def look" in body.source()
+    del look, body
+    gc.collect()
+    assert held() is None
