@@ -469,3 +469,13 @@ def test_data_that_a_file_names_are_its_own_wherever_they_lie(tmp_path: Path, mo
         assert {str(file.relative_to(tmp_path)) for file in files} == {
             *("evals/desk.py", "evals/__pycache__", "data/orders.json", "data/prices.csv")
         }
+
+
+def test_a_folder_with_python_further_below_stays_in_reach_without_the_data_beside_it(tmp_path: Path) -> None:
+    for name in ("src/agent/main.py", "data/orders.json", "data/scripts/load.py", "data/more/prices.csv"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    (tmp_path / "data" / "scripts" / "up").symlink_to(tmp_path / "data")
+    desk = tmp_path / "desk.py"
+    desk.write_text("print('src', 'data', '/', 'data/scripts/up')")
+    assert names_of(desk) == ["desk.py", "data/more", "data/orders.json"]

@@ -117,5 +117,5 @@ def _check_hidden(sandbox: Sandbox, interpreter: Interpreter) -> None:
         if inside is not None:
             raise UsageError(
                 f"--sandbox {sandbox.mode}: workers must not see {path}, but need {inside}, which is in it; "
-                "name another folder with --output, --data-dir or --store"
+                "name another folder with --output, --data-dir or --store, or in the file of tasks that names it"
             )
