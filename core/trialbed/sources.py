@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 KEPT = "__trialbed_kept__"
-"""The attribute of a function with what was made of it."""
+"""The attribute of a function in which results made of it are kept."""
 
 
 def source_of(thing: Any) -> str:
@@ -21,22 +21,22 @@ def source_of(thing: Any) -> str:
 
 
 class _Kept(dict[str, Any]):
-    """What was made of a function; programs that copy the function into another process leave it out."""
+    """Results made of a function; programs that copy the function into another process leave it out."""
 
     def __reduce__(self) -> tuple[type[_Kept], tuple[()]]:
         return _Kept, ()
 
 
 def kept_with(function: Any, name: str, made_of: tuple[Any, ...], make: Callable[[Any], Any]) -> Any:
-    """Return what is made of a function, which keeps it until it changes, so that it ends with the function.
+    """Return a result made of a function, which keeps it until it changes, so that both end together.
 
     Args:
-        name: of what is made.
-        made_of: the parts of the function of which it is made.
+        name: of the result.
+        made_of: the parts of the function that the result depends on.
     """
     kept = vars(function).get(KEPT, {})
     of_function, before, made = kept.get(name, (None, (), None))
-    # Wrappers may have a copy of what stands in the function that they wrap.
+    # Wrappers may have a copy of the attributes of the function that they wrap.
     if of_function is not function or not _are_same(before, made_of):
         made = make(function)
         vars(function)[KEPT] = _Kept({**kept, name: (function, made_of, made)})

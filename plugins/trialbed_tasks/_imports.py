@@ -22,7 +22,7 @@ def syntax_of(file: Path) -> ast.Module:
 def with_imports(files: Iterable[Path], folder: Path) -> tuple[Path, ...]:
     """Return files, and those below a folder that their imports name, and so on.
 
-    Modules do not show what was imported from them where that is a plain value, nor what a function will import.
+    Modules do not show where a plain value was imported from, nor the later imports of a function.
     """
     found = dict.fromkeys(files)
     waiting = list(found)
