@@ -49,7 +49,7 @@ class SchemaTypes:
         """Return the type of the values that a schema allows; ``Any`` where types cannot tell.
 
         Args:
-            name: of what has the schema; types are called after it.
+            name: of the parameter or property; types are called after it.
         """
         self._left -= 1
         if not isinstance(schema, Mapping) or self._left < 0 or len(self._open) > DEEPEST:
