@@ -203,6 +203,7 @@ def _paths() -> Iterator[tuple[str, Document]]:
         yield f"{prefix}/v1/embeddings", {"post": _ask(prefix, "EmbeddingRequest", "OpenAIError")}
         yield f"{prefix}/v1/models", {"get": _models(prefix)}
     yield "/t/{trial}/mcp", {"post": _mcp()}
+    yield "/t/{trial}/waited", {"get": _waited()}
     yield (
         "/control/endpoint",
         {"get": _operation("The state of the models' endpoint", {200: _schema("EndpointStatus")})},
@@ -305,6 +306,12 @@ def _mcp() -> Document:
     return _operation(
         "A trial's tools over the Model Context Protocol", answers, body=_body("JsonRpc", example), prefix="/t/{trial}"
     )
+
+
+def _waited() -> Document:
+    seconds = {"type": "object", "properties": {"waited": {"type": "number"}}, "required": ["waited"]}
+    answers: dict[int | str, Document] = {200: {**seconds, "example": {"waited": 0.5}}, 404: _schema("Refused")}
+    return _operation("The seconds for which a trial waited for repeated requests", answers, prefix="/t/{trial}")
 
 
 def _operation(

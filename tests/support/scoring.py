@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,6 +13,7 @@ from trialbed.records import (
     ApiCall,
     ApiRef,
     ClaimedCall,
+    Failure,
     GoldCall,
     ModelCall,
     Prices,
@@ -23,10 +25,20 @@ from trialbed.records import (
     Usage,
     WireLog,
 )
+from trialbed.report.attribution import AttributedCall
 from trialbed.scoring import ScoreContext
 from trialbed_plugins.scorers import score_trial
 
 NOON = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Attributed:
+    """A trial, and what became of its gold calls."""
+
+    query_id: int
+    failure: Failure | None
+    gold_calls: Sequence[AttributedCall] | None
 
 
 class Says(Judge):

@@ -103,7 +103,7 @@ async def test_whatever_fits_the_document_or_nearly_does_is_answered_without_a_f
     client = await serve()
     await client.post("/control/trials", json=registration())
     seen = await asyncio.to_thread(_explore, str(client.base_url))
-    assert len(seen) == 30
+    assert len(seen) == 31
     assert max(status for statuses in seen.values() for status in statuses) < 500
     assert (await client.get("/healthz")).status_code == 200
 

@@ -1,26 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.cases import for_each
-from support.scoring import gold_call
+from support.scoring import Attributed, gold_call
 
-from trialbed.records import Failure
 from trialbed.report.attribution import STAGES, USED, AttributedCall, percentages, waterfall
 
 GOLD = gold_call("a")
 calls = st.lists(st.sampled_from([None, *STAGES]).map(lambda stage: AttributedCall(GOLD, stage)), max_size=50)
-
-
-@dataclass(frozen=True)
-class Attributed:
-    query_id: int
-    failure: Failure | None
-    gold_calls: Sequence[AttributedCall] | None
 
 
 @given(calls)
