@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from parts._commands import adopting, commands, run_settings, settings
+from parts._commands import adopting, command_overview, commands, run_settings, settings
 from parts._metrics import argument_rules, conversation_formats, conversation_names, metric_names
 from parts._notebook import notebook
+from parts._pages import all_pages
 from parts._python import (
     api_objects,
     benchmark,
@@ -41,6 +42,7 @@ __all__ = ["PARTS"]
 
 PARTS: dict[str, Callable[[], str]] = {
     "adopting": adopting,
+    "all-pages": all_pages,
     "api-objects": api_objects,
     "argument-rules": argument_rules,
     "benchmark": benchmark,
@@ -50,6 +52,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "wire-names": wire_names,
     "checks": checks,
     "mutation-score": mutation_score,
+    "command-overview": command_overview,
     "commands": commands,
     "contracts": contract_classes,
     "conversation-formats": conversation_formats,

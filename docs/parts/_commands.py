@@ -9,12 +9,24 @@ import click
 
 from parts._markdown import escaped, markdown, table
 from trialbed.cli import cli
-from trialbed.cli._group import COMMANDS
+from trialbed.cli._group import COMMANDS, SECTIONS
 from trialbed.cli.sections import SectionedCommand
 from trialbed.drivers import list_drivers
 from trialbed.settings import declared_settings
 
 DEFAULT = re.compile(r" \[default: (.+)\]$")
+
+
+def command_overview() -> str:
+    """Every command with its purpose, in the order of ``bench --help``."""
+    context = click.Context(cli)
+    found = {name: cli.get_command(context, name) for names in SECTIONS.values() for name in names}
+    rows = [
+        (f"`bench {name}`", escaped(command.get_short_help_str(limit=200).rstrip(".")))
+        for name, command in found.items()
+        if command is not None
+    ]
+    return table(("command", "purpose"), rows)
 
 
 def commands() -> str:

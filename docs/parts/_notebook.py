@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-NOTEBOOK = Path(__file__).parents[1] / "how-to" / "analyse-in-a-notebook.ipynb"
+NOTEBOOK = Path(__file__).parents[1] / "how-to" / "look-at-a-run.ipynb"
 
 
 def notebook() -> str:
@@ -19,7 +20,7 @@ def notebook() -> str:
 def _cell(cell: dict[str, Any]) -> Iterator[str]:
     source = "".join(cell["source"])
     if cell["cell_type"] == "markdown":
-        yield source
+        yield re.sub("^#", "###", source)  # below the page's own heading
         return
     yield f"```python\n{source}\n```"
     for output in cell["outputs"]:

@@ -10,7 +10,7 @@ def scores() -> str:
     """Every built-in score in a line."""
     rows = [
         (
-            f"[`{score.name}`](scores/{score.name}.md)",
+            f"[`{score.name}`](#{score.name})",
             escaped(score.meaning),
             "0 … 1" if score.bounded else f"0 … ({score.unit})",
             "0" if score.bounded and score.quality else "left out",

@@ -25,6 +25,7 @@ from trialbed.cli import cli, main
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+PLUGINS = DOCS / "how-to" / "write-a-plugin.md"
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")])
 COMMAND = re.compile(r"(?:^|[\s;&])(?:[A-Z_]+=\S+ )?bench ((?:[^`#|>&;]|\\\n)+)")
 AGENT = """\
@@ -52,6 +53,12 @@ def blocks(page: Path, language: str) -> list[str]:
     """The examples of a page in a language."""
     text = page.read_text(encoding="utf-8")
     return re.findall(rf"^ *```{language}\n(.*?)^ *```", text, re.MULTILINE | re.DOTALL)
+
+
+def shown_file(page: Path, name: str) -> str:
+    """The example of a page that begins with the name of its file."""
+    (found,) = [block for block in blocks(page, "python") if block.startswith(f"# {name}\n")]
+    return found
 
 
 def commands() -> Iterator[tuple[str, str]]:
@@ -109,7 +116,7 @@ def use_plugin_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRIALBED_STATE_DIR", str(folder / "state"))
     monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
     monkeypatch.setattr(sys, "path", [*sys.path])
-    pages = [DOCS / "how-to" / name for name in ("write-a-plugin.md", "write-an-executor.md")]
+    pages = [PLUGINS, DOCS / "how-to" / "write-an-executor.md"]
     shown = [block for page in pages for block in blocks(page, "python")]
     files = {block.split()[1]: block for block in shown if re.match(r"# \w+\.py\n", block)}
     files["judge.py"] += "\n\nclass Mine(Short):\n    pass\n"
@@ -228,7 +235,7 @@ def test_the_scripted_models_of_the_guide_answer(tmp_path: Path) -> None:
 
 
 def test_the_dataset_of_the_guide_runs_and_is_solved(tmp_path: Path) -> None:
-    (tmp_path / "parcels.json").write_text(blocks(DOCS / "how-to" / "write-a-dataset.md", "json")[0])
+    (tmp_path / "parcels.json").write_text(blocks(DOCS / "how-to" / "write-tasks.md", "json")[0])
     printed = bench(tmp_path, "run", "--dataset", "parcels.json", "--json")
     (document,) = json.loads(printed)
     assert document["metadata"]["test_set"] == "parcels"
@@ -256,10 +263,9 @@ def install(folder: Path, module: str, group: str, entry: str, source: str) -> N
 
 
 def test_the_scorer_of_the_guide_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = DOCS / "how-to" / "write-a-scorer.md"
-    assert 'acme = "acme_scores"' in blocks(page, "toml")[0]
-    assert 'acme-hello = "acme_hello:command"' in blocks(page, "toml")[1]
-    scorer, hello = blocks(page, "python")[0], blocks(page, "python")[-1]
+    assert 'acme = "acme_scores"' in blocks(PLUGINS, "toml")[0]
+    assert 'acme-hello = "acme_hello:command"' in blocks(PLUGINS, "toml")[-1]
+    scorer, hello = shown_file(PLUGINS, "src/acme_scores.py"), shown_file(PLUGINS, "src/acme_hello.py")
     install(tmp_path, "acme_scores", "trialbed.plugins", "acme = acme_scores", scorer)
     install(tmp_path, "acme_hello", "trialbed.commands", "acme-hello = acme_hello:command", hello)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
@@ -271,14 +277,13 @@ def test_the_scorer_of_the_guide_scores(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_the_selector_of_the_guide_selects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = DOCS / "how-to" / "write-a-selector.md"
-    assert 'shortest = "acme_selector:ShortestFirst"' in blocks(page, "toml")[0]
+    assert 'shortest = "acme_selector:ShortestFirst"' in blocks(PLUGINS, "toml")[1]
     install(
         tmp_path,
         "acme_selector",
         "trialbed.selectors",
         "shortest = acme_selector:ShortestFirst",
-        blocks(page, "python")[0],
+        shown_file(PLUGINS, "src/acme_selector.py"),
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
     command = ("run", "--selector", "shortest", "--max-tools", "20", "--limit", "2", "--json")

@@ -24,7 +24,7 @@ from trialbed_verify.verification.results import vocabulary
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 GUIDE = DOCS / "how-to" / "verify-vendors.md"
-VENDOR = DOCS / "how-to" / "write-a-vendor.md"
+VENDOR = DOCS / "how-to" / "write-a-plugin.md"
 REFERENCE = (DOCS / "reference" / "verification.md").read_text(encoding="utf-8")
 CASES = 24
 
@@ -154,8 +154,9 @@ def test_every_word_is_described(title: str, words: Any) -> None:
 
 
 def test_the_vendor_of_the_guide_is_a_driver(tmp_path: Path) -> None:
-    code, project, config = blocks(VENDOR, "python")[0], blocks(VENDOR, "toml")[0], blocks(VENDOR, "yaml")[0]
-    assert 'acme = "acme_vendor:AcmeVendor"' in project
+    (code,) = [block for block in blocks(VENDOR, "python") if block.startswith("# src/acme_vendor.py\n")]
+    (config,) = blocks(VENDOR, "yaml")
+    assert 'acme = "acme_vendor:AcmeVendor"' in "\n".join(blocks(VENDOR, "toml"))
     site = tmp_path / "site"
     metadata = site / "acme_vendor-1.0.dist-info"
     metadata.mkdir(parents=True)

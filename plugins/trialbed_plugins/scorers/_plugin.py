@@ -33,7 +33,7 @@ SCORERS = (
 )
 
 CATALOG = tuple(score for scorer in SCORERS for score in scorer.scores)
-"""The built-in scores, in the order of documents and tables; ``docs/reference/scores/`` has a page of each."""
+"""The built-in scores, in the order of documents and tables; ``docs/reference/scores.md`` describes each."""
 
 
 @hookimpl

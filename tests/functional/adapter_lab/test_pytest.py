@@ -207,7 +207,8 @@ def test_the_environment_is_given_back(run, monkeypatch):
 
 
 def test_the_examples_of_the_guide_run_as_they_stand(run):
-    guide = (Path(__file__).parents[3] / "docs" / "how-to" / "prove-an-adapter.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "write-an-adapter.md").read_text(encoding="utf-8")
+    guide = page.split("## Prove it in its tests")[1]
     conformance, tests, latch = re.findall(r"^```python\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
     source = "\n".join([tests, latch, conformance]).replace('"acme"', '"reference"')
     result = run(source, *some("plain_answer", "reported_to_the_model", "endpoints_words", "under_way"))
