@@ -67,6 +67,11 @@ class Link:
         else:
             self._process.stdin.write(line_of(message))
 
+    def restart(self) -> None:
+        """End the bridge by force; another one is started."""
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
+
     async def close(self) -> None:
         """End the bridge, which ends all places."""
         process = self._process

@@ -24,6 +24,12 @@ MEMORY = 1 << 30
 PATIENCE = 120.0
 """Seconds that a cluster, or a node of it, is waited for."""
 
+RENEWALS = (20.0, 60.0, 180.0)
+"""Seconds without any place, after there were some, before the cluster is connected with anew; the last one repeats.
+
+A driver whose head was replaced takes the new one for its own, which knows nothing of it.
+"""
+
 
 @dataclass
 class OpenPlace:
@@ -85,6 +91,8 @@ class RayExecutor(Executor):
         self._changed = asyncio.Condition()
         self._connected = asyncio.Event()
         self._tasks: set[asyncio.Task[object]] = set()
+        self._renewed = 0
+        self._renewal: asyncio.TimerHandle | None = None
         self._link = Link(self._order(), self._take, self._disconnect)
         try:
             async with asyncio.timeout(self.patience):
@@ -101,6 +109,7 @@ class RayExecutor(Executor):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End the actors and their workers."""
+        self._expect_places(there=True)
         await self._link.close()
         for task in self._tasks:
             task.cancel()
@@ -154,7 +163,7 @@ class RayExecutor(Executor):
             answer = await self._link.ask(place.number, "execute", spec.model_dump_json())
             if (answer.lost or answer.error) and self._places.get(place.number) is place:
                 # Free at once, it would take trial after trial: the bridge ends it too, and makes another one.
-                del self._places[place.number]
+                self._remove(place.number)
         finally:
             place.busy = False
             await asyncio.shield(self._wake())
@@ -214,18 +223,39 @@ class RayExecutor(Executor):
                 self._connected.set()
             case PlaceOpen(place=number, node=node):
                 self._places[number] = OpenPlace(number, node)
+                self._renewed = 0
+                self._expect_places(there=True)
                 if self._server_url:
                     self._start(self._link.ask(number, "connect", self._server_url))
                 self._start(self._wake())
             case PlaceGone(place=number, reason=reason):
-                self._places.pop(number, None)
+                self._remove(number)
                 self.absence = reason
                 self._start(self._wake())
             case _:
                 raise ValueError(f"the bridge sent {message.type}")
 
+    def _remove(self, number: int) -> None:
+        if self._places.pop(number, None) and not self._places:
+            self._expect_places(there=False)
+
+    def _expect_places(self, *, there: bool) -> None:
+        """Connect anew if the last place is gone and none comes; not where there has been none yet."""
+        if self._renewal is not None:
+            self._renewal.cancel()
+            self._renewal = None
+        if not there:
+            seconds = RENEWALS[min(self._renewed, len(RENEWALS) - 1)]
+            self._renewal = asyncio.get_running_loop().call_later(seconds, self._renew)
+
+    def _renew(self) -> None:
+        self._renewed += 1
+        self._link.restart()
+        self._expect_places(there=False)
+
     def _disconnect(self, reason: str) -> None:
-        self._places.clear()
+        for number in [*self._places]:
+            self._remove(number)
         self.absence = reason
         self._start(self._wake())
 

@@ -17,6 +17,7 @@ from trialbed.contracts import LostTrial, Sandbox
 from trialbed.errors import DriverNotFound, NothingMeasured, UsageError
 from trialbed.records import Environment, Limits, ModelEndpoint, Outcome, TrialKey, TrialSpec
 from trialbed_ray import _link
+from trialbed_ray import executor as executor_module
 from trialbed_ray.executor import RayExecutor
 
 BRIDGE = """
@@ -94,7 +95,7 @@ async def entered(**attributes: Any) -> AsyncIterator[RayExecutor]:
     for name, value in attributes.items():
         setattr(executor, name, value)
     async with executor:
-        await until(lambda: len(executor.nodes()) == 2)
+        await until(lambda: len(executor.nodes()) == min(2, executor.concurrency))
         for node in executor.nodes():
             executor.accept(node.name)
         yield executor
@@ -180,6 +181,17 @@ async def test_a_message_that_cannot_be_read_costs_a_bridge() -> None:
             assert isinstance(await waiting, LostTrial)
             assert "had to be ended" in executor.absence
             assert isinstance(await executor.execute(spec("good")), Outcome)
+
+
+async def test_a_cluster_that_gives_no_places_any_more_is_connected_with_anew(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executor_module, "RENEWALS", (0.05, 3600.0))
+    async with entered(concurrency=1) as executor:
+        assert isinstance(await executor.execute(spec("be lost")), LostTrial)
+        await until(lambda: len(executor.nodes()) == 1)
+        assert isinstance(await executor.execute(spec("good")), Outcome)
+    assert len((folder / "orders").read_text(encoding="utf-8").splitlines()) == 2
 
 
 async def test_a_cluster_that_is_not_there_is_named_with_the_reason(folder: Path) -> None:
