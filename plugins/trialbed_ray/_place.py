@@ -15,7 +15,7 @@ from trialbed.worker import waited_at, worker_environment
 from trialbed_plugins.executors.local import LocalExecutor
 from trialbed_ray._messages import PlaceSetup
 
-MOST_IDLE = 2
+MOST_IDLE = 6
 """Idle workers of a place: trials go to one whose worker has their framework, so that few are needed."""
 
 OWN = ("RAY_", "TRIALBED_ENV_DIR", "TRIALBED_MEMORY_LIMIT", "TRIALBED_WORKER_TRIALS")
