@@ -10,8 +10,8 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from trialbed.records import Record
-from trialbed.worker import WORKER_MARK, worker_environment
-from trialbed_ray._messages import LONGEST, TO_ENGINE, Answered, Ask, Cancel, Connect, ToEngine, line_of
+from trialbed.worker import WORKER_MARK, message_line, worker_environment
+from trialbed_ray._messages import LONGEST, TO_ENGINE, Answered, Ask, Cancel, Connect, ToEngine
 
 AGAIN = 2.0
 """Seconds before the bridge is started again."""
@@ -65,7 +65,7 @@ class Link:
         if self._process is None or self._process.stdin is None or self._process.stdin.is_closing():
             self._fail()
         else:
-            self._process.stdin.write(line_of(message))
+            self._process.stdin.write(message_line(message))
 
     def restart(self) -> None:
         """End the bridge by force; another one is started."""

@@ -19,14 +19,12 @@ class PlaceSetup(Record):
         locks: label of a framework -> the lock of its own environment, which is built where it is needed.
         sandbox: of the workers; empty for none. ``hidden``: paths that no worker may see, where they exist.
         options: of the local executor.
-        host: of the engine, which no proxy is asked for; empty for the bridge's own.
     """
 
     locks: dict[str, str] = Field(default={}, repr=False)
     sandbox: str = ""
     hidden: tuple[str, ...] = ()
     options: dict[str, str] = Field(default={})
-    host: str = ""
 
 
 class Connect(Record):
@@ -74,6 +72,13 @@ class Lose(Record):
     node: str
 
 
+class Shun(Record):
+    """End a place, and make none on its node any more."""
+
+    type: Literal["shun"] = "shun"
+    place: int
+
+
 class Connected(Record):
     """There is a cluster; ``host`` is this machine's address in it."""
 
@@ -113,13 +118,8 @@ class Answered(Record):
     lost: str = ""
 
 
-ToBridge = Connect | Ask | Cancel | Lose
+ToBridge = Connect | Ask | Cancel | Lose | Shun
 ToEngine = Connected | PlaceOpen | PlaceGone | Answered
 
 TO_BRIDGE: TypeAdapter[ToBridge] = TypeAdapter(Annotated[ToBridge, Field(discriminator="type")])
 TO_ENGINE: TypeAdapter[ToEngine] = TypeAdapter(Annotated[ToEngine, Field(discriminator="type")])
-
-
-def line_of(message: Record) -> bytes:
-    """Return a message as it is written."""
-    return message.model_dump_json().encode() + b"\n"

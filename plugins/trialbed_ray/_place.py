@@ -35,19 +35,17 @@ class Place:
         self._executor: LocalExecutor | None = None
 
     async def open(self) -> str:
-        """Become usable, and return the name of the node."""
+        """Become usable, and return the address and the id of the node."""
         import ray
 
         _drop_secrets()
-        _reach_without_proxy(self._setup.host)
         self._executor = LocalExecutor(most_idle=MOST_IDLE)
         self._executor.options = dict(self._setup.options)
         if self._setup.sandbox:
             hidden = tuple(path for path in map(Path, self._setup.hidden) if path.exists())
             self._executor.sandbox = Sandbox(self._setup.sandbox, hidden)
         await self._executor.__aenter__()
-        context = ray.get_runtime_context()
-        return f"{ray.util.get_node_ip_address()}/{context.get_node_id()[:6]}"
+        return f"{ray.util.get_node_ip_address()}/{ray.get_runtime_context().get_node_id()}"
 
     async def live(self) -> None:
         """Never return: who waits for this learns of the actor's end."""
@@ -87,13 +85,6 @@ class Place:
         async with self._building[framework]:
             store = EnvironmentStore(env_dir())
             self._own.environments[framework] = await locked_environment(framework, lock, store)
-
-
-def _reach_without_proxy(host: str) -> None:
-    """Have workers ask the server itself where the node has a proxy, which is to see no trial's token."""
-    for name in ("NO_PROXY", "no_proxy"):
-        if any(other.lower().endswith("_proxy") for other in os.environ):
-            os.environ[name] = ",".join(filter(None, (os.environ.get(name, ""), host)))
 
 
 def _drop_secrets() -> None:

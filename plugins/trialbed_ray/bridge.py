@@ -14,6 +14,7 @@ import ray
 from ray.exceptions import RayActorError, RayTaskError
 
 from trialbed.records import Record
+from trialbed.worker import message_line
 from trialbed_ray._messages import (
     LONGEST,
     TO_BRIDGE,
@@ -25,7 +26,7 @@ from trialbed_ray._messages import (
     Lose,
     PlaceGone,
     PlaceOpen,
-    line_of,
+    Shun,
 )
 from trialbed_ray._place import Place
 
@@ -38,6 +39,9 @@ LAST = 15.0
 SHOWN = 300
 """Characters of a reason."""
 
+NODE_ID = "ray.io/node-id"
+"""The label that Ray gives each node."""
+
 
 class Bridge:
     """Keeps as many places as there shall be, and passes on what they are asked.
@@ -49,12 +53,13 @@ class Bridge:
 
     def __init__(self, order: Connect, out: int) -> None:
         self._host = ray.util.get_node_ip_address()
-        host = order.setup.host or self._host
-        self._setup = order.setup.model_copy(update={"host": host}).model_dump_json()
+        self._setup = order.setup.model_dump_json()
         self._order = order
         self._out = out
         self._places: dict[int, Any] = {}
         self._nodes: dict[int, str] = {}
+        self._ids: dict[str, str] = {}
+        self._shunned: set[str] = set()
         self._proven: set[int] = set()
         self._asked: dict[int, asyncio.Task[None]] = {}
         self._last = 0
@@ -77,6 +82,10 @@ class Bridge:
                     for number, node in self._nodes.items():
                         if node == message.node:
                             ray.kill(self._places[number])
+                case Shun(place=number):
+                    if number in self._places:
+                        self._shunned.add(self._ids[self._nodes[number]])
+                        _kill(self._places[number])
                 case _:
                     raise ValueError(f"a second {message.type}")
         with suppress(TimeoutError, Exception):
@@ -94,8 +103,8 @@ class Bridge:
             self._last += 1
             number, reason, actor = self._last, "", None
             try:
-                actor = self._kind.remote(self._setup)
-                self._nodes[number] = await _result(actor.open.remote())
+                actor = self._kind.options(**self._elsewhere()).remote(self._setup)
+                self._nodes[number] = self._named(await _result(actor.open.remote()))
                 self._places[number] = actor
                 self._say(PlaceOpen(place=number, node=self._nodes[number]))
                 await _result(actor.live.remote())
@@ -112,6 +121,17 @@ class Bridge:
             self._say(PlaceGone(place=number, reason=reason or "its node has ended it"))
             await asyncio.sleep(PAUSES[min(failures, len(PAUSES) - 1)])
             failures += 1
+
+    def _elsewhere(self) -> dict[str, Any]:
+        """Options of an actor that is on none of the nodes that are shunned."""
+        return {"label_selector": {NODE_ID: f"!in({','.join(sorted(self._shunned))})"}} if self._shunned else {}
+
+    def _named(self, node: str) -> str:
+        """Return the name of a node, which is short enough for people to read."""
+        address, _, number = node.partition("/")
+        name = f"{address}/{number[:6]}"
+        self._ids[name] = number
+        return name
 
     async def _ask(self, asked: Ask) -> None:
         try:
@@ -151,7 +171,7 @@ class Bridge:
             return Answered(number=asked.number, lost=_reason(error))
 
     def _say(self, message: Record) -> None:
-        view = memoryview(line_of(message))
+        view = memoryview(message_line(message))
         while view:
             view = view[os.write(self._out, view) :]
 

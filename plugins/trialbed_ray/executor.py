@@ -16,7 +16,7 @@ from trialbed.errors import DriverBroken, NothingMeasured, SettingsError, Trialb
 from trialbed.records import FrameworkInfo, Outcome, TrialSpec
 from trialbed_plugins.executors.local import memory_limit
 from trialbed_ray._link import Link
-from trialbed_ray._messages import Answered, Connect, Connected, Lose, PlaceGone, PlaceOpen, PlaceSetup, ToEngine
+from trialbed_ray._messages import Answered, Connect, Connected, Lose, PlaceGone, PlaceOpen, PlaceSetup, Shun, ToEngine
 
 MEMORY = 1 << 30
 """Bytes that Ray reserves for a trial."""
@@ -59,7 +59,7 @@ class RayExecutor(Executor):
     sandboxes = ("none", "process")
     option_names: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
-            "address": "of the cluster, HOST:PORT; that of RAY_ADDRESS, or of the cluster on this machine, otherwise",
+            "address": "of the cluster, HOST:PORT, as --ray-address; otherwise that of RAY_ADDRESS, or of the one here",
             "cpus": "processors that Ray reserves for each trial at once; 1 by default",
             "memory": "memory that Ray reserves for each trial at once, and the most that its worker may hold, such as "
             "2G; by default Ray reserves 1G, and the limit is that of the local executor",
@@ -100,7 +100,7 @@ class RayExecutor(Executor):
         except BaseException as error:
             await self._link.close()
             if isinstance(error, TimeoutError):
-                advice = "start one with `ray start --head`, or name it with --executor-option address=HOST:PORT"
+                advice = "start one with `ray start --head`, or name it with --ray-address HOST:PORT"
                 raise NothingMeasured(f"--executor ray: {self.absence or 'no cluster answers'}; {advice}") from error
             raise
         return self
@@ -136,6 +136,17 @@ class RayExecutor(Executor):
         self._accepted.add(node)
         self._start(self._wake())
 
+    def refuse(self, node: str) -> None:
+        """Run no more trials there: each of its actors ends with its trial, and Ray is asked for others elsewhere."""
+        self._accepted.discard(node)
+        for place in [*self._places.values()]:
+            if place.node == node and not place.busy:
+                self._shun(place)
+
+    def _shun(self, place: OpenPlace) -> None:
+        self._remove(place.number)
+        self._link.send(Shun(place=place.number))
+
     async def lose(self, node: str) -> None:
         """End the actors of a node."""
         self._link.send(Lose(node=node))
@@ -166,6 +177,8 @@ class RayExecutor(Executor):
                 self._remove(place.number)
         finally:
             place.busy = False
+            if place.number in self._places and place.node not in self._accepted:
+                self._shun(place)
             await asyncio.shield(self._wake())
         if answer.lost:
             return LostTrial(place.node, answer.lost)
@@ -206,7 +219,6 @@ class RayExecutor(Executor):
             sandbox=sandbox.mode if sandbox else "",
             hidden=tuple(map(str, sandbox.hidden)) if sandbox else (),
             options={} if memory is None else {"memory": memory},
-            host=self.options.get("host", ""),
         )
         return Connect(
             address=self.options.get("address", ""),

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import sys
 from pathlib import Path
 
 import pytest
 from support.bench import bench_in
 
+from trialbed.contracts import LostTrial
+from trialbed.errors import DriverBroken, NothingMeasured, UsageError
+from trialbed.records import Limits, ModelEndpoint, TrialKey, TrialSpec
+
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "write-an-executor.md"
+SPEC = TrialSpec.at(
+    "http://10.0.0.7:1/t/token",
+    ModelEndpoint(base_url="", api_key="none", model="none"),
+    key=TrialKey(framework="reference", query_id=1),
+    query="",
+    system_prompt="",
+    tools=(),
+    limits=Limits(),
+)
 KUBECTL = f"""\
 #!{sys.executable}
 import os, sys
@@ -19,7 +33,8 @@ order = sys.stdin.read()
 seen = os.path.exists("lost")
 if '"trial":{{' in order and not seen:
     open("lost", "w").close()
-    sys.exit("pod was evicted")
+    sys.stderr.write("pod default/trialbed terminated (OOMKilled)")
+    sys.exit(137)
 program = sys.argv[sys.argv.index("--") + 2:]
 reading, writing = os.pipe()
 os.write(writing, order.encode())
@@ -64,6 +79,30 @@ class AutoExecutor:
 """
 
 
+def write_executors(folder: Path, kubectl: str) -> None:
+    for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL):
+        (folder / block.split()[1]).write_text(block, encoding="utf-8")
+    (folder / "bin").mkdir()
+    (folder / "bin" / "kubectl").write_text(kubectl, encoding="utf-8")
+    (folder / "bin" / "kubectl").chmod(0o755)
+
+
+async def test_a_job_that_refuses_its_trial_is_no_lost_pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_executors(tmp_path, '#!/bin/sh\necho "no such framework" >&2\nexit $(cat status)\n')
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.chdir(tmp_path)
+    executor = runpy.run_path("kubernetes.py")["KubernetesExecutor"]()
+    executor.options = {"image": "i", "host": "10.0.0.7"}
+    executor.connect("http://10.0.0.7:1")
+    for status in (1, 137, 143):
+        (tmp_path / "status").write_text(str(status), encoding="utf-8")
+        assert await executor.execute(SPEC) == LostTrial("a pod", "no such framework")
+    for refusal in (UsageError, NothingMeasured):
+        (tmp_path / "status").write_text(str(refusal.exit_code), encoding="utf-8")
+        with pytest.raises(DriverBroken, match="a pod cannot carry out the trial: no such framework"):
+            await executor.execute(SPEC)
+
+
 @pytest.mark.slow(20)
 @pytest.mark.parametrize(
     ("name", "options", "node"),
@@ -75,12 +114,8 @@ class AutoExecutor:
 def test_an_executor_of_the_guide_runs_trials_and_loses_one(
     name: str, options: tuple[str, ...], node: str, tmp_path: Path
 ) -> None:
-    for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL):
-        (tmp_path / block.split()[1]).write_text(block, encoding="utf-8")
+    write_executors(tmp_path, KUBECTL)
     (tmp_path / "submitit.py").write_text(SUBMITIT, encoding="utf-8")
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "kubectl").write_text(KUBECTL, encoding="utf-8")
-    (tmp_path / "bin" / "kubectl").chmod(0o755)
     path = os.pathsep.join((str(tmp_path / "bin"), os.environ["PATH"]))
     bench = bench_in(tmp_path, {**os.environ, "PATH": path})
     given = [part for option in options for part in ("--executor-option", option)]

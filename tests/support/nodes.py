@@ -67,6 +67,10 @@ class NodesExecutor(Executor):
         """Run trials there."""
         self.accepted.add(node)
 
+    def refuse(self, node: str) -> None:
+        """Run no more trials there."""
+        self.accepted.discard(node)
+
     async def lose(self, node: str) -> None:
         """End a node."""
         self.end(node)

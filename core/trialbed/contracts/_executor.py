@@ -165,6 +165,13 @@ class Executor(ABC):
     def accept(self, node: str) -> None:  # noqa: B027 - most have no nodes
         """Let trials run on a node; until then it runs none."""
 
+    def refuse(self, node: str) -> None:  # noqa: B027 - most have no nodes
+        """Let no further trial run on a node that was accepted; those that run there end as they do.
+
+        The engine does so where a node loses one trial after the other while there are other nodes. It may accept a
+        node of this name again once ``nodes`` has been without it.
+        """
+
     async def time_waited(self, trial: str) -> float:
         """Seconds by which the deadline of a trial is later; 0 where they are not known."""
         if self.waited is None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 from functools import partial
 
 from trialbed.records import TrialKey, TrialResult
@@ -61,10 +62,28 @@ class LostTrials:
         """Return whether this attempt was lost, and the trial has begun anew."""
         return (result.key, result.attempt) in self._again
 
-    def in_words(self) -> str:
-        """Say how many trials were lost; nothing where none was."""
-        count = sum(self._counts.values())
-        if not count:
-            return ""
-        trials = "1 trial was lost with its node" if count == 1 else f"{count} trials were lost with their nodes"
-        return f"{trials}: {', '.join(f'{node} {number}' for node, number in sorted(self._counts.items()))}"
+
+class LostInARow:
+    """Counts the trials that a node has lost since it ran one to its end.
+
+    Those that are lost at the same time are one loss, as they have one cause; so are the losses of one trial, which may
+    be the cause itself.
+    """
+
+    def __init__(self) -> None:
+        self._keys: defaultdict[str, set[TrialKey]] = defaultdict(set)
+        self._last: dict[str, datetime] = {}
+
+    def count(self, result: TrialResult) -> int:
+        """Count a trial, and return how many its node has lost in a row."""
+        outcome = result.outcome
+        if not LostTrials.was_lost(result):
+            self.forget(outcome.node)
+        elif outcome.node not in self._last or outcome.started_at >= self._last[outcome.node]:
+            self._keys[outcome.node].add(result.key)
+            self._last[outcome.node] = outcome.started_at + timedelta(seconds=outcome.wall_time)
+        return len(self._keys[outcome.node])
+
+    def forget(self, node: str) -> None:
+        """Begin to count anew."""
+        self._keys.pop(node, None)

@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from trialbed.contracts import Executor, Node
+from trialbed.engine._lost import LostInARow
 from trialbed.engine._progress import LONG
 from trialbed.engine._slots import Slots
 from trialbed.errors import DriverError, NothingMeasured
-from trialbed.records import FrameworkInfo
+from trialbed.records import FrameworkInfo, TrialResult
 
 INTERVAL = 0.5
 """Seconds between two looks at the nodes."""
@@ -19,6 +20,9 @@ SAME = ("version", "adapter", "adapter_version", "python", "lock_digest", "sandb
 
 MEASURED = ("version", "adapter", "adapter_version", "python", "lock_digest")
 """Those that must be what earlier sessions of the run measured, wherever that was; the sandbox may change."""
+
+IN_A_ROW = 3
+"""Trials that a node loses one after the other until it gets no further one, where there are other nodes."""
 
 MOST_PACKAGES = 3
 """Packages that are named of those that differ."""
@@ -37,6 +41,7 @@ class NodeWatch:
         frameworks: labels of those that run there.
         say: is given a line where a node is not used.
         earlier: what earlier sessions of the run measured with the same code of the adapters, here or on nodes.
+        moved: whether that was on nodes, so that an executor without nodes, too, is compared with it.
         pause: sleeps. clock: seconds.
 
     Attributes:
@@ -50,6 +55,7 @@ class NodeWatch:
         say: Callable[[str], None],
         *,
         earlier: Descriptions | None = None,
+        moved: bool = False,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] | None = None,
     ) -> None:
@@ -59,6 +65,7 @@ class NodeWatch:
         self._pause = pause
         self._clock = clock or asyncio.get_running_loop().time
         self._earlier = earlier or {}
+        self._moved = moved
         self._infos: Descriptions = {}
         self._accepted: set[Who] = set()
         self._refused: set[Who] = set()
@@ -67,6 +74,7 @@ class NodeWatch:
         self._slots: Slots | None = None
         self._most = 0
         self._any_number = False
+        self._in_a_row = LostInARow()
         self._complaint = ""
         self.gone = ""
 
@@ -81,6 +89,8 @@ class NodeWatch:
         if self._executor.nodes() is None:
             self._any_number = True
             self._infos = await self._describe("")
+            if self._moved:
+                self._compare_with_earlier("this machine", self._infos)
             return self._infos
         first = await self._first()
         loop, many = asyncio.get_running_loop(), "1 node" if len(first) == 1 else f"{len(first)} nodes"
@@ -95,9 +105,7 @@ class NodeWatch:
                 if _who(node) in there or not isinstance(infos, Exception):
                     raise infos
                 continue  # it was lost meanwhile, which may be the reason
-            if difference := self._difference_to_earlier(infos):
-                advice = "make the node the same, or start a new run with --fresh"
-                raise DriverError(f"the node {node.name} is not what the run began with: {difference}; {advice}")
+            self._compare_with_earlier(f"the node {node.name}", infos)
             self._infos = self._infos or infos
             if difference := self._difference(infos):
                 both = f"{first[0].name} and {node.name}"
@@ -118,6 +126,27 @@ class NodeWatch:
             for task in self._joining.values():
                 task.cancel()
             await asyncio.gather(*self._joining.values(), return_exceptions=True)
+
+    @property
+    def are_there(self) -> bool:
+        """Whether trials run on nodes."""
+        return not self._any_number
+
+    def note(self, result: TrialResult) -> None:
+        """Look at the nodes if a trial was lost, and give one that loses trial after trial no further one."""
+        node, count = result.outcome.node, self._in_a_row.count(result)
+        if not count:
+            return
+        self.look()
+        own = {who for who in self._accepted if who[0] == node}
+        if count < IN_A_ROW or not own or own == self._accepted:
+            return
+        self._executor.refuse(node)
+        self._in_a_row.forget(node)
+        self._accepted -= own
+        self._refused |= own
+        self._say(f"the node {node} gets no more trials: it has lost {count} in a row")
+        self.look()
 
     def look(self) -> None:
         """See which nodes there are; where that cannot be said, all is left as it is until the next look."""
@@ -218,6 +247,11 @@ class NodeWatch:
                 if ours != theirs:
                     return f"{label}: {_in_words(name, ours, theirs)}"
         return ""
+
+    def _compare_with_earlier(self, where: str, infos: Descriptions) -> None:
+        if difference := self._difference_to_earlier(infos):
+            advice = "make it the same, or start a new run with --fresh"
+            raise DriverError(f"{where} is not what the run began with: {difference}; {advice}")
 
     def _difference_to_earlier(self, infos: Descriptions) -> str:
         """The first difference to what earlier sessions measured; a package that only one of both has is none."""

@@ -239,14 +239,18 @@ def run_sandbox(settings: RunSettings, files: Iterable[Path] = ()) -> Sandbox | 
     return Sandbox(settings.sandbox, tuple(dict.fromkeys([*hidden, *_hidden_paths(settings)])))
 
 
-def executor_options(given: Iterable[str]) -> dict[str, str]:
-    """Read ``NAME=VALUE``, once for each name.
+def executor_options(settings: RunSettings) -> dict[str, str]:
+    """Read ``NAME=VALUE``, once for each name; the address of a Ray cluster has an option of its own.
 
     Raises:
-        UsageError: one has another form.
+        UsageError: one has another form, or is for another executor.
     """
     found: dict[str, str] = {}
-    for text in given:
+    if settings.ray_address is not None:
+        if settings.executor != "ray":
+            raise UsageError(f"--ray-address is for --executor ray, and this is --executor {settings.executor}")
+        found["address"] = settings.ray_address
+    for text in settings.executor_options:
         name, equals, value = text.partition("=")
         if not (name and equals):
             raise UsageError(f"--executor-option {text!r} is not an option: write NAME=VALUE")
@@ -262,7 +266,7 @@ def check_executor(settings: RunSettings, executor: type[Executor]) -> None:
     Raises:
         UsageError: it does not, or they cannot.
     """
-    executor.check_options(executor_options(settings.executor_options))
+    executor.check_options(executor_options(settings))
     if (
         executor.remote
         and settings.server_url is not None

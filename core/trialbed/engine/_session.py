@@ -49,6 +49,7 @@ from trialbed.records import (
 )
 from trialbed.scoring_process import ScoringProcesses
 from trialbed.store import AttemptSummary, Commits, MadeReport, RunChanges, Store, counted_attempts
+from trialbed.views import lost_line
 from trialbed.wire.addresses import split_address
 
 ReportRun = Callable[[Run], MadeReport | None]
@@ -144,7 +145,7 @@ class RunSession:
                 await self._lanes(runner, todo)
                 await self._attempt_again(runner)
         self._outage.check()
-        if told := self._lost.in_words():
+        if told := lost_line(self._lost.counts):
             self._progress.note(told)
         if self._outage.gone:
             self._progress.note(f"{self._outage.gone}; the same command goes on with what is left")
@@ -199,7 +200,9 @@ class RunSession:
         calls = CallbackServer(objects, self._run.config.limits.timeout)
         slots = Slots(self._at_once(models))
         apart = tuple(label for label in self._own_labels(executors) if executors[label] is workers)
-        self._nodes = nodes = NodeWatch(workers, apart, self._progress.note, earlier=self._earlier)
+        self._nodes = nodes = NodeWatch(
+            workers, apart, self._progress.note, earlier=self._earlier, moved=self._run.on_nodes
+        )
         async with live, workers, helpers, calls, meanwhile(self._describe(executors, nodes)) as described:
             open_selector = partial(prepared_selector, options, helpers, own=objects.selector)
             tools = await say_when_long(
@@ -348,6 +351,7 @@ class RunSession:
             frameworks=frameworks,
             server_url=server_url,
             judge=dict(judge),
+            on_nodes=self._run.on_nodes or (self._nodes is not None and self._nodes.are_there),
             # Scorers that are objects of this program are known here alone.
             scores={**self._run.scores, **self._listeners.descriptions()},
         )
@@ -374,8 +378,8 @@ class RunSession:
                 self._outage.gone = str(gone)
                 return
             self._outage.note(result)
-            if self._nodes is not None and self._lost.was_lost(result):
-                self._nodes.look()
+            if self._nodes is not None:
+                self._nodes.note(result)
             if await self._lost.count(result):
                 # This lane goes on, so that one is there to take it.
                 queue.appendleft((key, attempt + 1))

@@ -184,8 +184,11 @@ class TrialRunner:
         executor = self.executors[spec.key.framework]
         if framework != spec.key.framework:
             spec = spec.model_copy(update={"key": spec.key.model_copy(update={"framework": framework})})
+        began, started = datetime.now(UTC), time.perf_counter()
         found = await executor.execute(spec)
-        return found.outcome() if isinstance(found, LostTrial) else found
+        if not isinstance(found, LostTrial):
+            return found
+        return found.outcome().model_copy(update={"started_at": began, "wall_time": time.perf_counter() - started})
 
     async def _close(self, trial: str) -> tuple[WireLog, NothingMeasured | None]:
         """Close a trial and return the server's log; an empty one and the reason where it is lost."""

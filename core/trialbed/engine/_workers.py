@@ -18,7 +18,7 @@ def worker_executor(prepared: Prepared, given: Executor | None = None) -> Execut
     """
     options = prepared.options
     executor = given or cast("Executor", load_driver("executors", options.executor)(environments=options.environments))
-    executor.options = executor_options(options.executor_options)
+    executor.options = executor_options(options)
     executor.concurrency = options.concurrency
     executor.sandbox = run_sandbox(options, prepared.dataset.files)
     executor.commands = dict(prepared.commands)

@@ -194,6 +194,7 @@ class Run(Record):
             where the subjects are frameworks.
         annotations: the words of people on its trials, at most one for each.
         lost: node -> how many trials were lost with it, over all sessions, each of which ran again.
+        on_nodes: whether trials of it ran on nodes of an executor.
     """
 
     run_id: str
@@ -219,6 +220,7 @@ class Run(Record):
     endpoints: tuple[EndpointInfo, ...] = ()
     annotations: tuple[Annotation, ...] = ()
     lost: dict[str, int] = Field(default={})
+    on_nodes: bool = False
 
     def prices_of(self, framework: str) -> Prices | None:
         """The prices of the model of a framework's trials; None where they are not known."""

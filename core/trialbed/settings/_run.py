@@ -242,6 +242,14 @@ class RunSettings(IdentitySettings):
             metavar="NAME=VALUE",
         ),
     ] = ()
+    ray_address: Annotated[
+        str | None,
+        Setting(
+            ("--ray-address",),
+            "Head of the cluster of --executor ray. [default: that of RAY_ADDRESS, or on this machine]",
+            metavar="HOST:PORT",
+        ),
+    ] = None
     store: Annotated[
         str, Setting(("--store",), "Where trials are kept. [default: .trialbed/trialbed.db]", metavar="FILE|URL")
     ] = field(default_factory=store_file)

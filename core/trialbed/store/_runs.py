@@ -75,6 +75,7 @@ class RunChanges(TypedDict, total=False):
     helpers: tuple[HelperUse, ...]
     endpoints: tuple[EndpointInfo, ...]
     lost: dict[str, int]
+    on_nodes: bool
 
 
 def change_run(connection: Connection, run_id: str, changes: RunChanges) -> None:

@@ -15,6 +15,7 @@ from ._figures import number as number
 from ._figures import printable as printable
 from ._figures import printable_lines as printable_lines
 from ._helpers import helper_line as helper_line
+from ._helpers import lost_line as lost_line
 from ._html import Plot as Plot
 from ._html import html_page as html_page
 from ._html import html_parts as html_parts

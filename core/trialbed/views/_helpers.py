@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from trialbed.records import HelperUse
 from trialbed.views._figures import compact
 
@@ -14,6 +16,19 @@ def helper_line(use: HelperUse) -> str:
     if use.cached:
         parts.append(f"{_number(use.cached, 'reply', 'replies')} from the cache")
     return f"{use.role} {use.model}: {', '.join(parts)}"
+
+
+def lost_line(lost: Mapping[str, int]) -> str:
+    """Say how many trials were lost with which node, by the numbers of each; nothing where none was."""
+    count = sum(lost.values())
+    if not count:
+        return ""
+    trials = (
+        "1 trial was lost with its node, and ran"
+        if count == 1
+        else f"{count:,} trials were lost with their nodes, and ran"
+    )
+    return f"{trials} again: {', '.join(f'{node} {number:,}' for node, number in sorted(lost.items()))}"
 
 
 def _number(count: int, one: str, more: str = "") -> str:

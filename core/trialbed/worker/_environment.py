@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from trialbed.settings import is_secret
 from trialbed.worker._messages import CommandSpec
+from trialbed.worker._proxies import LOOPBACK, without_proxy
 
 WORKER_MARK = "TRIALBED_WORKER"
 """The variable that marks a worker and all that it starts, so that stray processes are found."""
@@ -35,8 +36,6 @@ OWN_PREFIX = "TRIALBED_"
 
 PLACES = ("PWD", "OLDPWD")
 """Variables that name the folder where ``bench`` was started, and where its store usually is."""
-
-LOOPBACK = "127.0.0.1,localhost,::1"
 
 
 def worker_command(framework: str, python: str | None = None, command: CommandSpec | None = None) -> list[str]:
@@ -68,8 +67,7 @@ def worker_environment(
     kept = {name: value for name, value in variables.items() if not _is_unwanted(name, value)}
     kept |= OPT_OUTS
     kept |= {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1", WORKER_MARK: mark}
-    if _may_have_proxies(kept):
-        kept |= {name: _with_loopback(kept.get(name, "")) for name in ("NO_PROXY", "no_proxy")}
+    kept |= without_proxy(kept, LOOPBACK)
     if own_packages:
         for name in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"):
             kept.pop(name, None)
@@ -80,15 +78,3 @@ def worker_environment(
 
 def _is_unwanted(name: str, value: str) -> bool:
     return name.upper().startswith((*VENDOR_PREFIXES, OWN_PREFIX)) or name in PLACES or is_secret(name, value)
-
-
-def _may_have_proxies(variables: Mapping[str, str]) -> bool:
-    """Return whether HTTP clients may find a proxy: elsewhere than on Linux, the system may name one too.
-
-    Hosts without a proxy are not named for nothing: a client of httpx takes half as long again to be made then.
-    """
-    return sys.platform != "linux" or any(name.lower().endswith("_proxy") for name in variables)
-
-
-def _with_loopback(hosts: str) -> str:
-    return f"{hosts},{LOOPBACK}" if hosts else LOOPBACK

@@ -22,6 +22,7 @@ from trialbed.tracebacks import own_line
 from trialbed.wire._httpx import httpx
 from trialbed.worker._channel import Channel
 from trialbed.worker._messages import Begin, ClockSwitch, Done, Failed, Hello, Ready, Started
+from trialbed.worker._proxies import ask_directly
 from trialbed.worker._state import ProcessState
 from trialbed.worker._supervisor import SUPERVISED
 from trialbed.worker._trial import WorkerTrial, failure_of
@@ -147,6 +148,7 @@ def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent]) -> i
         channel.send(Started(nonce=nonce, trial=spec.trial))
         if not SUPERVISED:
             faulthandler.dump_traceback_later(spec.limits.timeout + LAST_RESORT, exit=True)
+        ask_directly(spec.server_url)
         client = client or httpx.AsyncClient(timeout=TOOL_TIMEOUT, verify=tls_for(spec.server_url))
         trial = WorkerTrial(spec, channel.owner_only, partial(_tell_time, channel, nonce, spec.trial))
         outcome = _run_trial(runner, trial, agent_class, client, blocking)

@@ -277,6 +277,25 @@ async def trials_run_on_accepted_nodes(subject: PluginSubject) -> None:
 
 
 @must(
+    reason="A node that loses one trial after the other would use up the attempts of all.",
+    hint="Begin no trial on nodes that refuse() was called for; let those end that run there.",
+)
+async def refused_nodes_run_no_further_trials(subject: PluginSubject) -> None:
+    """After a node is refused, trials run on the others."""
+    async with _enter(subject) as executor:
+        names = await _with_nodes(executor)
+        if len(names) == 1:
+            raise NotChecked("it has one node")
+        room = {node.name: node.capacity for node in executor.nodes() or ()}
+        # One that does not care would take the node with most room.
+        refused = max(names, key=lambda name: room[name])
+        executor.refuse(refused)
+        trials = (_execute(executor, "good", seconds=SECONDS) for _ in range(2))
+        ran = {found.node for found in await asyncio.gather(*trials) if isinstance(found, Outcome)}
+        expect(bool(ran) and refused not in ran, f"trials on other nodes than {refused}, as Outcome.node says", ran)
+
+
+@must(
     reason="A lost node is no fault of the framework: its trials run again as new ones, with nothing counted twice.",
     hint="Return LostTrial with the node's name, after nodes() has less of it.",
 )
@@ -329,5 +348,6 @@ CHECKS = (
     unknown_options_are_refused,
     nodes_have_names_and_room,
     trials_run_on_accepted_nodes,
+    refused_nodes_run_no_further_trials,
     a_lost_node_costs_a_trial_nothing,
 )

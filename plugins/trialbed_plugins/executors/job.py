@@ -1,13 +1,15 @@
 """One order of an executor elsewhere, carried out on this machine: a trial, or the description of a framework.
 
 ``python -m trialbed_plugins.executors.job`` reads an order as JSON from standard input, and writes its result to
-standard output: an ``Outcome`` or a ``FrameworkInfo``.
+standard output: an ``Outcome`` or a ``FrameworkInfo``. Where it cannot carry an order out, it says why on standard
+error and ends with 2 or 3. Any other end is not its own doing: an agent's failure is an ``Outcome``.
 """
 
 from __future__ import annotations
 
 import asyncio
 import sys
+import traceback
 
 from pydantic import Field, ValidationError
 
@@ -72,14 +74,17 @@ async def _environments(order: JobOrder) -> dict[str, Environment]:
 
 
 def main() -> int:
-    """Carry out the order of standard input."""
-    sys.stdout.write(run_job(sys.stdin.read()) + "\n")
+    """Carry out the order of standard input, and return the exit status."""
+    try:
+        sys.stdout.write(run_job(sys.stdin.read()) + "\n")
+    except TrialbedError as problem:
+        sys.stderr.write(f"{problem}\n")
+        return problem.exit_code
+    except Exception:  # noqa: BLE001 - Python ends with 1, as programs do that start others
+        traceback.print_exc()
+        return TrialbedError.exit_code
     return 0
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except TrialbedError as problem:
-        sys.stderr.write(f"{problem}\n")
-        sys.exit(problem.exit_code)
+    sys.exit(main())

@@ -18,7 +18,7 @@ from trialbed.report import (
     reason_lines,
 )
 from trialbed.scoring import JUDGED, judge_note
-from trialbed.views import compact, counts, estimate, helper_line
+from trialbed.views import compact, counts, estimate, helper_line, lost_line
 from trialbed_plugins.reporters._columns import Column, telling_names
 
 PLAIN = ("prompt_tokens", "completion_tokens", "total_tokens", "wall_time", "model_time", "tool_time")
@@ -36,6 +36,8 @@ def run_notes(columns: Sequence[Column]) -> Iterator[str]:
     shown = telling_names(columns)
     summaries = [column.summary for column in columns]
     yield from _on_incomplete(summaries, shown)
+    if lost := lost_line(summaries[0].run.lost):
+        yield f"{lost}."
     if shown:
         yield f"[low, high]: {LEVEL:.0%} interval. Times and tokens: mean / median, or the median."
     if "cost" in shown:

@@ -79,6 +79,10 @@ class AsksForNoLeave(NodesExecutor):
         return await super().execute(spec)
 
 
+class UsesRefusedNodes(NodesExecutor):
+    def refuse(self, node: str) -> None: ...
+
+
 class SaysNoNode(NodesExecutor):
     async def execute(self, spec: Any) -> Any:
         outcome = await super().execute(spec)
@@ -129,6 +133,7 @@ def test_an_executor_of_nodes_conforms() -> None:
         (OneName, "nodes_have_names_and_room"),
         (RunsAnywhere, "trials_run_on_accepted_nodes"),
         (AsksForNoLeave, "trials_run_on_accepted_nodes"),
+        (UsesRefusedNodes, "refused_nodes_run_no_further_trials"),
         (SaysNoNode, "trials_run_on_accepted_nodes"),
         (BlamesTheFramework, "a_lost_node_costs_a_trial_nothing"),
         (KeepsLostNodes, "a_lost_node_costs_a_trial_nothing"),

@@ -1,6 +1,7 @@
 """Runs on two nodes of Ray: the same documents as on one machine, and every trial once, whichever nodes are killed.
 
-``TRIALBED_RAY_KILLS`` is the number of nodes that are killed, each at a random moment of a run; two if it is not set.
+``TRIALBED_RAY_KILLS`` is the number of nodes that are killed, each at a random moment of the run; two if it is not set.
+The store of the run on nodes is PostgreSQL, and that of the one on one machine is SQLite.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 from support.bench import bench_in, own_environment
+from support.differences import differences
 from support.ray_cluster import NODE_KEY, RayCluster, ray_cluster
 
 from trialbed.engine import NoProgress, RunOptions
@@ -30,15 +32,10 @@ from trialbed.records import TrialResult
 from trialbed.run_report import run_and_report
 from trialbed.store import Store
 
-pytestmark = pytest.mark.slow(150)
+pytestmark = pytest.mark.slow(100)
 
 KILLS = int(os.environ.get("TRIALBED_RAY_KILLS", "2"))
 KEY = "sk-canary-of-the-engine"
-TIMES = ("time", "timestamp", "rate", "duration")
-"""Parts of the names of keys whose values are times, or follow from some."""
-
-CHANCE = {"cached", "cached_calls", "first", "first_trials", "run_id", "server_url", "started_at", "trial"}
-"""Keys whose values differ from run to run on one machine, too: tokens, and the order of trials."""
 
 
 @pytest.fixture(scope="module")
@@ -49,94 +46,23 @@ def cluster() -> Iterator[RayCluster]:
         yield found
 
 
-def options(cluster: RayCluster, *others: str) -> list[str]:
-    given = (f"address={cluster.address}", "memory=512M", *others)
-    return ["--executor", "ray", *(part for option in given for part in ("--executor-option", option))]
-
-
-def differences(one: Any, other: Any, place: str = "") -> Iterator[str]:
-    """The places in which two documents differ, but for times."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        for key in one.keys() | other.keys():
-            if key not in CHANCE and not any(name in key for name in TIMES):
-                yield from differences(one.get(key), other.get(key), f"{place}.{key}")
-    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        for number, (left, right) in enumerate(zip(one, other, strict=True)):
-            yield from differences(left, right, f"{place}[{number}]")
-    elif one != other:
-        yield f"{place}: {one!r:.100} and {other!r:.100}"
-
-
-def test_documents_are_those_of_one_machine_but_for_times(cluster: RayCluster, tmp_path: Path) -> None:
-    bench = bench_in(tmp_path, own_environment())
-    run = ("run", "-f", "reference", "-f", "reference-messages", "--limit", "3", "-j", "3", "--json")
-    found = bench(*run, "--store", "here.db").documents
-    there = bench(*run, "--store", "there.db", *options(cluster)).documents
-    assert [*differences(there, found)] == []
-
-
-class Killer(NoProgress):
-    """Kills a node once so many trials have ended, and starts another one."""
-
-    def __init__(self, cluster: RayCluster, after: int) -> None:
-        self.said: list[str] = []
-        self._cluster = cluster
-        self._left = after
-        self.thread: threading.Thread | None = None
-
-    def note(self, text: str) -> None:
-        self.said.append(text)
-
-    def advance(self, result: TrialResult) -> None:
-        self._left -= 1
-        if self._left == 0:
-            self.thread = threading.Thread(target=self._replace)
-            self.thread.start()
-
-    def _replace(self) -> None:
-        self._cluster.kill()
-        self._cluster.add()
-
-
-@pytest.mark.parametrize("number", range(KILLS))
-def test_every_trial_is_measured_once_whichever_node_is_killed(
-    number: int, cluster: RayCluster, tmp_path: Path
+def test_documents_are_those_of_one_machine_and_no_key_is_on_any_node(
+    cluster: RayCluster, tmp_path: Path, postgres_url: str
 ) -> None:
-    asked = RunOptions(
-        frameworks=("reference",),
-        model="scripted:gold",
-        limit=6,
-        repeat=5,
-        concurrency=4,
-        executor="ray",
-        executor_options=(f"address={cluster.address}", "memory=512M"),
-        store=str(tmp_path / "trialbed.db"),
-        output=tmp_path / "results",
-        response_cache=tmp_path / "responses.db",
-    )
-    killer = Killer(cluster, random.randint(1, 26))
-    report = asyncio.run(run_and_report(asked, progress=killer))
-    assert killer.thread is not None, "no node was killed"
-    killer.thread.join()
-    with Store.open(asked.store) as store:
-        attempts = store.attempts(report.run.run_id)
-    measured = Counter(attempt.key for attempt in attempts if attempt.status == "answered")
-    assert report.run.status == "finished", killer.said
-    assert (len(measured), set(measured.values())) == (30, {1})
-    lost = [attempt for attempt in attempts if attempt.outcome.failure is not None]
-    assert {attempt.outcome.failure.kind for attempt in lost if attempt.outcome.failure} <= {"lost"}
-    assert sum(report.run.lost.values()) == len(lost)
-    assert len({attempt.trial for attempt in attempts}) == len(attempts), "each under a token of its own"
-
-
-def test_no_key_is_on_any_node_and_sandboxes_hold_there(cluster: RayCluster, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "trialbed", "run", "-f", "reference", "--limit", "6", "--repeat", "3"]
-    command += ["--sandbox", "process", "--json", *options(cluster)]
-    variables = own_environment(OPENAI_API_KEY=KEY)
+    run = ("run", "-f", "reference", "-f", "reference-messages", "--limit", "3", "-j", "2", "--json")
+    run += ("--sandbox", "process")
+    here = bench_in(tmp_path, own_environment())(*run, "--store", "here.db").documents
+    command = [sys.executable, "-m", "trialbed", *run, "--store", postgres_url, "--executor", "ray"]
+    command += ["--ray-address", cluster.address, "--executor-option", "memory=512M"]
     seen: set[str] = set()
     in_workers: set[str] = set()
     with subprocess.Popen(
-        command, cwd=tmp_path, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=tmp_path,
+        env=own_environment(OPENAI_API_KEY=KEY),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
 
         def watch(is_over: Callable[[], bool]) -> None:
@@ -154,15 +80,74 @@ def test_no_key_is_on_any_node_and_sandboxes_hold_there(cluster: RayCluster, tmp
         over.set()
         watching.join()
     assert process.returncode == 0, errors
+    there = json.loads(out)
+    assert [*differences(there, here)] == []
+    assert all(document["metadata"]["sandbox_mechanisms"] != [] for document in there)
     assert any("ray::Place" in text for text in seen), "the actors were looked at"
-    assert any("trialbed.worker" in text for text in seen)
     assert any("trialbed_ray.bridge" in text for text in seen)
     assert not [text for text in seen if KEY in text]
     assert any(NODE_KEY in text for text in seen), "a key that the nodes have"
     assert in_workers
     assert not [text for text in in_workers if NODE_KEY in text]
-    (document,) = json.loads(out)
-    assert document["metadata"]["sandbox_mechanisms"] != []
+
+
+class Killer(NoProgress):
+    """Kills a node at each of these numbers of trials that have ended, and starts another one."""
+
+    def __init__(self, cluster: RayCluster, moments: Collection[int]) -> None:
+        self.said: list[str] = []
+        self.killed = 0
+        self._cluster = cluster
+        self._moments = moments
+        self._ended = 0
+        self._adding = ThreadPoolExecutor(1)
+        self._added: Future[None] | None = None
+
+    def note(self, text: str) -> None:
+        self.said.append(text)
+
+    def advance(self, result: TrialResult) -> None:
+        self._ended += 1
+        if self._ended in self._moments:
+            self.wait()  # one node is left
+            self._cluster.kill()
+            self.killed += 1
+            self._added = self._adding.submit(self._cluster.add)
+
+    def wait(self) -> None:
+        if self._added is not None:
+            self._added.result()
+
+
+def test_every_trial_is_measured_once_whichever_nodes_are_killed(cluster: RayCluster, tmp_path: Path) -> None:
+    repeat = 5 * max(1, KILLS // 2)
+    asked = RunOptions(
+        frameworks=("reference",),
+        model="scripted:gold",
+        limit=6,
+        repeat=repeat,
+        concurrency=2,
+        executor="ray",
+        executor_options=("memory=512M",),
+        ray_address=cluster.address,
+        store=str(tmp_path / "trialbed.db"),
+        output=tmp_path / "results",
+        response_cache=tmp_path / "responses.db",
+    )
+    trials = 6 * repeat
+    killer = Killer(cluster, random.sample(range(1, trials - 3), KILLS))
+    report = asyncio.run(run_and_report(asked, progress=killer))
+    killer.wait()
+    assert killer.killed == KILLS
+    with Store.open(asked.store) as store:
+        attempts = store.attempts(report.run.run_id)
+    measured = Counter(attempt.key for attempt in attempts if attempt.status == "answered")
+    assert report.run.status == "finished", killer.said
+    assert (len(measured), set(measured.values())) == (trials, {1})
+    lost = [attempt for attempt in attempts if attempt.outcome.failure is not None]
+    assert {attempt.outcome.failure.kind for attempt in lost if attempt.outcome.failure} <= {"lost"}
+    assert sum(report.run.lost.values()) == len(lost)
+    assert len({attempt.trial for attempt in attempts}) == len(attempts), "each under a token of its own"
 
 
 def _of_nodes(cluster: RayCluster, engine: int) -> Iterator[psutil.Process]:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import random
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.differences import differences
 from support.nodes import NodesExecutor
 from support.warm import warm_programs
 
+from trialbed.contracts import Executor
 from trialbed.engine import NoProgress, RunOptions
 from trialbed.records import TrialKey
 from trialbed.report import Report, legacy_documents
 from trialbed.run_report import run_and_report
 from trialbed.store import Store
+from trialbed_plugins.executors.local import LocalExecutor
 
 TRIALS = 12
 
@@ -36,14 +41,14 @@ def quick_start() -> Iterator[None]:
         yield
 
 
-def run(folder: Path, executor: NodesExecutor) -> tuple[Report, list[str]]:
+def run(folder: Path, executor: Executor, store: str = "", repeat: int = 3) -> tuple[Report, list[str]]:
     options = RunOptions(
         frameworks=("reference",),
         model="scripted:gold",
         limit=4,
-        repeat=3,
+        repeat=repeat,
         concurrency=4,
-        store=str(folder / "trialbed.db"),
+        store=store or str(folder / "trialbed.db"),
         output=folder / "results",
         response_cache=folder / "responses.db",
     )
@@ -74,6 +79,37 @@ def test_trials_of_a_lost_node_run_again_on_others_and_on_those_that_join(tmp_pa
     assert executor.ran["north"] > 0, "the node that joined is used"
     assert "west was lost: its plug was pulled; its trials run again" in said
     assert not report.frameworks[0].incomplete
+
+
+def test_every_trial_is_measured_once_whichever_nodes_are_lost(tmp_path: Path) -> None:
+    """Twenty nodes are lost, each at a random moment, and another one joins each time."""
+    repeat = 15
+    moments = random.sample(range(1, 4 * repeat), 20)
+
+    def begin(executor: NodesExecutor, number: int) -> None:
+        if number in moments:
+            executor.end(random.choice([*executor.capacities]))
+            executor.capacities[f"node-{number}"] = 2
+
+    report, said = run(tmp_path, NodesExecutor(on_begin=begin), repeat=repeat)
+    while report.run.status != "finished":  # a trial that is lost five times is left for the next session
+        moments.clear()
+        report, said = run(tmp_path, NodesExecutor(), repeat=repeat)
+    found = measured(tmp_path, report)
+    assert sum(report.run.lost.values()) > 0, said
+    assert (len(found), set(found.values())) == (4 * repeat, {1})
+
+
+def test_documents_of_nodes_are_those_of_one_machine_on_either_store(tmp_path: Path, postgres_url: str) -> None:
+    found = []
+    for executor, store in ((LocalExecutor(), ""), (NodesExecutor(), postgres_url)):
+        folder = tmp_path / executor.__class__.__name__
+        report, _ = run(folder, executor, store)
+        found.append(legacy_documents(report))
+        (written,) = (folder / "results" / "tools").glob("*.json")
+        found.append([json.loads(written.read_text(encoding="utf-8"))])
+    here, *others = found
+    assert [[*differences(one, here)] for one in others] == [[], [], []]
 
 
 def test_a_run_without_nodes_ends_and_the_same_command_goes_on(tmp_path: Path) -> None:

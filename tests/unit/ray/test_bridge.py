@@ -14,7 +14,9 @@ from typing import Any
 
 import pytest
 
-from trialbed_ray._messages import Ask, Connect, PlaceSetup, line_of
+from trialbed.records import Record
+from trialbed.worker import message_line
+from trialbed_ray._messages import Ask, Connect, PlaceSetup, Shun
 
 
 class RayTaskError(Exception):
@@ -42,7 +44,7 @@ class Actor:
         self.execute, self.close = Method(self._execute), Method(self._close)
 
     async def _open(self) -> str:
-        return "node"
+        return "10.0.0.8/4711aaffee"
 
     async def _live(self) -> None:
         await self.gone.wait()
@@ -66,14 +68,19 @@ class Played:
     def __init__(self) -> None:
         self.events: list[str] = []
         self.made = 0
+        self.asked: list[dict[str, Any]] = []
         self.bridge: Callable[[int], Any]
         self.util = SimpleNamespace(get_node_ip_address=lambda: "10.0.0.7")
 
     def remote(self, **_: Any) -> Callable[[type], Any]:
-        return lambda _: SimpleNamespace(remote=self._make)
+        return lambda _: SimpleNamespace(options=self._options)
+
+    def _options(self, **given: Any) -> Any:
+        self.asked.append(given)
+        return SimpleNamespace(remote=self._make)
 
     def _make(self, setup: str) -> Actor:
-        assert json.loads(setup)["host"] == "10.0.0.7", "workers ask no proxy for it"
+        assert json.loads(setup)["locks"] == {}
         self.made += 1
         if self.made == 1:
             raise RuntimeError("no answer of the head")
@@ -91,8 +98,10 @@ class Served:
         self._reader, self._said = reader, said
 
     def execute(self, place: int, what: str) -> None:
-        asked = Ask(number=place, place=place, method="execute", argument=what)
-        self._reader.feed_data(line_of(asked))
+        self.send(Ask(number=place, place=place, method="execute", argument=what))
+
+    def send(self, message: Record) -> None:
+        self._reader.feed_data(message_line(message))
 
     async def next(self) -> dict[str, Any]:
         async with asyncio.timeout(60):
@@ -139,7 +148,7 @@ async def test_a_place_that_cannot_be_used_is_made_again(played: Played) -> None
         assert (await one.next())["type"] == "connected"
         assert await one.next() == {"type": "gone", "place": 1, "reason": "no answer of the head"}
         for place, what in ((2, "full disk"), (3, "lost result")):
-            assert await one.next() == {"type": "open", "place": place, "node": "node"}
+            assert await one.next() == {"type": "open", "place": place, "node": "10.0.0.8/4711aa"}
             one.execute(place, "work")
             assert (await one.next())["result"] == "done"
             one.execute(place, what)
@@ -148,6 +157,18 @@ async def test_a_place_that_cannot_be_used_is_made_again(played: Played) -> None
             assert await one.next() == {"type": "gone", "place": place, "reason": "it was killed"}
         assert (await one.next())["place"] == 4
     assert played.made == 4
+
+
+async def test_a_node_that_is_shunned_gets_no_places(played: Played) -> None:
+    async with served(played) as one:
+        while (found := await one.next())["type"] != "open":
+            """Not yet."""
+        one.send(Shun(place=found["place"]))
+        one.send(Shun(place=99))
+        assert (await one.next())["type"] == "gone"
+        assert (await one.next())["type"] == "open"
+    assert played.asked[-1] == {"label_selector": {"ray.io/node-id": "!in(4711aaffee)"}}
+    assert played.asked[0] == {}
 
 
 async def test_places_end_their_workers_before_they_are_killed(played: Played) -> None:

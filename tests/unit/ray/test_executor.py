@@ -34,6 +34,9 @@ for place in range(1, order["places"] + 1):
     say(type="open", place=place, node=f"node-{place % 2}")
 for line in sys.stdin:
     asked = json.loads(line)
+    if asked["type"] == "shun":
+        with open("shunned", "a") as file:
+            file.write(f"{asked['place']}\\n")
     if asked["type"] == "lose":
         for place in (1, 3):
             say(type="gone", place=place, reason="its plug was pulled")
@@ -148,6 +151,23 @@ async def test_a_lost_place_costs_its_trial_and_no_other() -> None:
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def test_a_node_that_is_refused_gives_up_its_places_as_their_trials_end(folder: Path) -> None:
+    async with entered() as executor:
+        waiting = [asyncio.create_task(executor.execute(spec("wait"))) for _ in range(3)]
+        await asyncio.sleep(0)
+        executor.refuse("node-1")
+        assert [(node.name, node.capacity) for node in executor.nodes()] == [("node-0", 2), ("node-1", 2)]
+        assert isinstance(await executor.execute(spec("good")), Outcome)
+        waiting[0].cancel()
+        await asyncio.gather(waiting[0], return_exceptions=True)
+        assert [(node.name, node.capacity) for node in executor.nodes()] == [("node-0", 2), ("node-1", 1)]
+        await until(lambda: (folder / "shunned").exists())
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+    assert (folder / "shunned").read_text(encoding="utf-8").split() == ["1", "3"]
 
 
 @pytest.mark.usefixtures("folder")

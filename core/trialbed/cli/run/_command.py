@@ -63,6 +63,7 @@ SECTIONS = {
         "sandbox",
         "executor",
         "executor_options",
+        "ray_address",
         "env_dir",
         "yes",
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -42,8 +43,17 @@ def test_a_wrong_option_is_refused_before_anything_is_started(
 
 
 def test_options_are_read_once() -> None:
-    assert executor_options(["memory=1G", "label=a=b"]) == {"memory": "1G", "label": "a=b"}
+    assert executor_options(RunOptions(executor_options=("memory=1G", "label=a=b"))) == {"memory": "1G", "label": "a=b"}
     check_executor(RunOptions(executor_options=("memory=512M", "worker-trials=3")), LocalExecutor)
+
+
+def test_the_address_of_a_ray_cluster_has_an_option_of_its_own() -> None:
+    there = RunOptions(executor="ray", ray_address="head:6379", executor_options=("cpus=2",))
+    assert executor_options(there) == {"address": "head:6379", "cpus": "2"}
+    with pytest.raises(UsageError, match="address is given twice"):
+        executor_options(replace(there, executor_options=("address=here",)))
+    with pytest.raises(UsageError, match="--ray-address is for --executor ray, and this is --executor local"):
+        check_executor(RunOptions(ray_address="head:6379"), LocalExecutor)
 
 
 def test_a_server_that_only_this_machine_reaches_is_refused_for_workers_elsewhere() -> None:

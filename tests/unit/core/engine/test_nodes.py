@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -12,7 +13,8 @@ from trialbed.contracts import Executor, Node
 from trialbed.engine._nodes import NodeWatch
 from trialbed.engine._slots import Slots
 from trialbed.errors import DriverError, NothingMeasured
-from trialbed.records import FrameworkInfo
+from trialbed.records import Failure, FrameworkInfo, Outcome, TrialKey, TrialResult, WireLog
+from trialbed.wire_log import compute_timing
 
 
 class Cluster(Executor):
@@ -29,6 +31,7 @@ class Cluster(Executor):
         self.identities: dict[str, str] = {}
         self.mute = 0
         self.refusing: set[str] = set()
+        self.refused: list[str] = []
 
     async def __aexit__(self, *_: Any) -> None:
         """Nothing to end."""
@@ -43,6 +46,9 @@ class Cluster(Executor):
         if node in self.refusing:
             raise ConnectionError("it does not answer")
         self.accepted.append(node)
+
+    def refuse(self, node: str) -> None:
+        self.refused.append(node)
 
     async def describe(self, framework: str, node: str = "") -> FrameworkInfo:
         if node in self.broken:
@@ -67,10 +73,10 @@ class Time:
         self.now += 1.0
         await asyncio.sleep(0)
 
-    def watch(self, cluster: Executor, earlier: FrameworkInfo | None = None) -> NodeWatch:
+    def watch(self, cluster: Executor, earlier: FrameworkInfo | None = None, *, moved: bool = False) -> NodeWatch:
         before = {} if earlier is None else {"f": earlier}
         say, clock = self.said.append, lambda: self.now
-        return NodeWatch(cluster, ("f",), say, earlier=before, pause=self.pause, clock=clock)
+        return NodeWatch(cluster, ("f",), say, earlier=before, moved=moved, pause=self.pause, clock=clock)
 
 
 class Watched:
@@ -151,6 +157,59 @@ async def test_a_run_goes_on_with_what_it_began_with() -> None:
         await time.watch(cluster, began.model_copy(update={"version": "0"})).describe()
     with pytest.raises(DriverError, match=f"{text}packages openai==0 here, openai==1 there"):
         await time.watch(cluster, began.model_copy(update={"packages": ("openai==0",)})).describe()
+
+
+class Here(Cluster):
+    """One machine."""
+
+    def nodes(self) -> Any:
+        return None
+
+
+async def test_a_run_that_leaves_its_nodes_goes_on_with_what_they_measured() -> None:
+    here, time = Here(), Time()
+    there = (await here.describe("f")).model_copy(update={"packages": ("openai==0", "pytest==9")})
+    assert await time.watch(here, there).describe(), "it has never been elsewhere: the adapter's digest says enough"
+    with pytest.raises(DriverError, match="this machine is not what the run began with: f: packages openai==0 here"):
+        await time.watch(here, there, moved=True).describe()
+    assert await time.watch(here, await here.describe("f"), moved=True).describe()
+
+
+async def test_a_node_that_loses_one_trial_after_the_other_gets_no_more() -> None:
+    cluster, time, slots = Cluster(a=2, b=1), Time(), Slots(8)
+    watch = time.watch(cluster)
+    await watch.describe()
+    async with Watched(watch, slots):
+        await until(slots, 3)
+        for second in (1, 2, 3):
+            watch.note(ended("b", 1, second))  # it may be the trial
+            watch.note(ended("a", second, second))
+        watch.note(ended("b", 2, 3))
+        watch.note(ended("b", 3, 4, lost=False))
+        watch.note(ended("b", 4, 5))
+        watch.note(ended("b", 5, 5, began=4))  # at the same time: both have one cause
+        watch.note(ended("b", 6, 6))
+        assert (cluster.refused, slots.most) == (["a"], 1)
+        for second in (7, 8, 9):
+            watch.note(ended("b", second, second))
+        assert slots.most == 1, "the last one is not refused: it is better than none"
+        del cluster.capacities["a"]
+        watch.look()
+        cluster.capacities["a"] = 2
+        await until(slots, 3)
+    assert time.said == ["the node a gets no more trials: it has lost 3 in a row", "the node a has joined"]
+
+
+def ended(node: str, query: int, second: float, *, began: float | None = None, lost: bool = True) -> TrialResult:
+    """A trial that took until this second."""
+    failure = Failure(kind="lost", message="its plug was pulled") if lost else None
+    started, took = (second - 0.1, 0.1) if began is None else (began, second - began)
+    start = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=started)
+    outcome = Outcome(started_at=start, wall_time=took, failure=failure, node=node)
+    wire = WireLog(trial="t", opened_at=start)
+    timing = compute_timing(took, wire)
+    key = TrialKey(framework="f", query_id=query)
+    return TrialResult(trial="t", key=key, seed=1, outcome=outcome, wire=wire, timing=timing, selected_tools=())
 
 
 async def test_nodes_are_waited_for_as_long_as_the_executor_says() -> None:

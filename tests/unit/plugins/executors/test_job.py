@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import traceback
+from unittest.mock import Mock
 
 import pytest
 
@@ -25,3 +27,13 @@ def test_an_error_of_the_work_is_no_bad_order(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(job, "_run", fails)
     with pytest.raises(ValueError, match="the build"):
         job.run_job('{"framework": "f"}')
+
+
+def test_a_job_that_cannot_work_ends_otherwise_than_what_started_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for error, status, said in ((UsageError("no order"), 2, "no order\n"), (OSError("full disk"), 3, "full disk")):
+        monkeypatch.setattr(job, "run_job", Mock(side_effect=error))
+        monkeypatch.setattr("sys.stdin", io.StringIO("{}"))
+        assert job.main() == status
+        assert said in capsys.readouterr().err
