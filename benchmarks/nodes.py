@@ -1,0 +1,127 @@
+"""Runs on two nodes of a Ray cluster on this machine: processor time per further trial, and many frameworks at once.
+
+Each round runs the reference loop with ``--executor local`` and with ``--executor ray``, few trials and many, in turns.
+The difference over the trials by which they differ is the cost of a further trial; the rest is what a run costs once.
+Counted is the processor time of the command and of all that it starts, also on the nodes. That of the cluster's own
+programs, which never rest, is measured while nothing runs, and left out.
+
+``--frameworks`` is another measurement: 60 trials of each framework over both nodes, one of which is killed in between.
+Every trial must be measured once. ``--store`` may name a PostgreSQL database.
+
+    python benchmarks/nodes.py [--rounds 5] [--trials 360]
+    python benchmarks/nodes.py --frameworks langgraph,crewai,agno [--store URL]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import psutil
+
+from trialbed.store import Store
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from support.ray_cluster import RayCluster, ray_cluster
+
+FEW = 60
+QUERIES = 12
+IDLE = 10.0
+"""Seconds in which the cluster's own use of processors is measured."""
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--trials", type=int, default=360, help="how many more a long run has than a short one")
+    parser.add_argument("--frameworks", help="names, with commas between")
+    parser.add_argument("--store", help="of the run of --frameworks")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, ray_cluster(2) as cluster:
+        if arguments.frameworks:
+            run_frameworks(cluster, Path(folder), arguments.frameworks.split(","), arguments.store)
+        else:
+            compare(cluster, Path(folder), arguments.rounds, arguments.trials)
+
+
+def compare(cluster: RayCluster, folder: Path, rounds: int, further: int) -> None:
+    """Print the cost of a trial and of a run on both executors, and the ratio of the former."""
+    ratios = []
+    for _ in range(rounds):
+        costs = []
+        for executor in ("local", "ray"):
+            few, many = (measure(cluster, folder, executor, trials) for trials in (FEW, FEW + further))
+            costs.append((many - few) / further)
+            print(f"{executor}: {1000 * costs[-1]:.1f} ms a trial, {few - FEW * costs[-1]:.1f} s a run", flush=True)
+        ratios.append(costs[1] / costs[0])
+    print(f"ray / local, a further trial: {statistics.median(ratios):.2f} [{min(ratios):.2f}-{max(ratios):.2f}]")
+
+
+def measure(cluster: RayCluster, folder: Path, executor: str, trials: int) -> float:
+    """The seconds of a processor that a run takes."""
+    command = ["-f", "reference", "-j", "2", "--limit", str(QUERIES), "--repeat", str(trials // QUERIES), "--fresh"]
+    if executor == "local":
+        before = of_children()
+        bench(folder, *command)
+        return of_children() - before
+    idle, since = of_cluster(cluster), time.monotonic()
+    time.sleep(IDLE)
+    rate = (of_cluster(cluster) - idle) / (time.monotonic() - since)
+    before, began = of_cluster(cluster) + of_children(), time.monotonic()
+    bench(folder, *command, *on_nodes(cluster))
+    return of_cluster(cluster) + of_children() - before - rate * (time.monotonic() - began)
+
+
+def of_children() -> float:
+    """The processor time of commands that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def of_cluster(cluster: RayCluster) -> float:
+    """The processor time of the processes of a cluster, and of those that they have waited for."""
+    root = psutil.Process(cluster.pid)
+    return sum(sum(one.cpu_times()[:4]) for one in (root, *root.children(recursive=True)))
+
+
+def on_nodes(cluster: RayCluster) -> list[str]:
+    """The options of a run on the cluster."""
+    return ["--executor", "ray", "--ray-address", cluster.address, "--executor-option", "memory=512M"]
+
+
+def bench(folder: Path, *arguments: str) -> str:
+    """Run the command, and return its standard output."""
+    command = [sys.executable, "-m", "trialbed", "run", *arguments, "--yes", "--json"]
+    return subprocess.run(command, cwd=folder, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def run_frameworks(cluster: RayCluster, folder: Path, names: list[str], url: str | None) -> None:
+    """Run all frameworks, kill a node meanwhile, and see that each trial is measured once."""
+    store = url or str(folder / "trials.db")
+    command = [part for name in names for part in ("-f", name)] + ["-j", "4", "--repeat", "5", "--store", store]
+    killing = threading.Timer(60.0, lambda: (cluster.kill(), cluster.add()))
+    killing.start()
+    began = time.monotonic()
+    documents = json.loads(bench(folder, *command, "--limit", str(QUERIES), *on_nodes(cluster)))
+    killing.cancel()
+    metadata = documents[0]["metadata"]
+    with Store.open(store) as opened:
+        attempts = opened.attempts(metadata["run_id"])
+    measured = Counter(attempt.key for attempt in attempts if attempt.status == "answered")
+    nodes = Counter(attempt.outcome.node for attempt in attempts if attempt.status == "answered")
+    print(f"{len(measured)} of {60 * len(names)} trials answered in {time.monotonic() - began:.0f} s")
+    print(f"by node: {dict(nodes)}; lost: {metadata.get('lost_trials', {})}; twice: {max(measured.values()) > 1}")
+
+
+if __name__ == "__main__":
+    main()
