@@ -82,8 +82,7 @@ def mutation_score() -> str:
     shares = (
         f"For {len(failed)} of {len(defects)} a check fails ({len(failed) / len(defects):.1%}), and the first failure "
         f"names the cause of {named} ({named / len(defects):.1%}). {found} more are reported by findings alone, which "
-        f"are no failures, and {len(defects) - len(failed) - found} are not reported. "
-        f"{sum(one.whole for one in defects)} were tried with the whole kit."
+        f"are no failures, and {len(defects) - len(failed) - found} are not reported."
     )
     rows = [
         (
@@ -91,11 +90,10 @@ def mutation_score() -> str:
             _first(defect),
             "yes" if defect.named else "**no**",
             str(max(0, len(defect.failed) + len(defect.found) - 1)),
-            "yes" if defect.whole else "",
         )
         for defect in defects
     ]
-    return f"{shares}\n\n" + table(("defect", "reported first", "names the cause", "further checks", "whole kit"), rows)
+    return f"{shares}\n\n" + table(("defect", "reported first", "names the cause", "further checks"), rows)
 
 
 def _first(defect: TriedDefect) -> str:

@@ -21,7 +21,6 @@ class TriedDefect(Record):
         failed: the checks that fail, in the order in which a report shows them.
         found: those that report a finding.
         named: whether the first of them names the cause.
-        whole: whether the whole kit was run on it; otherwise the checks of its themes, and those on invariants.
     """
 
     name: str
@@ -29,7 +28,6 @@ class TriedDefect(Record):
     failed: tuple[str, ...] = ()
     found: tuple[str, ...] = ()
     named: bool = False
-    whole: bool = False
 
     @property
     def first(self) -> str:

@@ -28,7 +28,7 @@ def main() -> None:
 
 def record(rows: dict[str, dict[str, Any]], verdict: Verdict) -> None:
     """Put the verdict of the whole kit on a mutant into the record."""
-    rows[verdict.name] = {"failed": verdict.failed, "found": verdict.found, "whole": True}
+    rows[verdict.name] = {"failed": verdict.failed, "found": verdict.found}
     write(rows)
 
 
@@ -41,7 +41,7 @@ def write(rows: dict[str, dict[str, Any]]) -> None:
         failed, found = (_in_order(row[kind], counts) for kind in ("failed", "found"))
         named = names_cause(mutant.__name__, next(iter((*failed, *found)), ""))
         own = {"name": mutant.__name__, "cause": mutant.cause, "failed": failed, "found": found, "named": named}
-        written.append(json.dumps(own | {"whole": row.get("whole", False)}, ensure_ascii=False))
+        written.append(json.dumps(own, ensure_ascii=False))
     RECORD.write_text("[\n" + ",\n".join(written) + "\n]\n", encoding="utf-8")
 
 
