@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
+from trialbed.catalogs import queries_by_id
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
 from trialbed.engine import (
@@ -80,7 +81,7 @@ async def _judge_again(prepared: Prepared, ended: Run, progress: RunProgress) ->
 async def _judge_once(prepared: Prepared, run_id: str, judge: str, progress: RunProgress) -> str | None:
     """Have a further judge grade the answers; returns why it may not."""
     options = replace(prepared.options, judge=judge)
-    queries = {query.query_id: query for query in prepared.queries}
+    queries = queries_by_id(prepared.queries)
     with Store.open(options.store) as store:
         stored = await asyncio.to_thread(store.find_run, run_id)
         refusal = await asyncio.to_thread(judge_refusal, options.budget, options, store, stored)
@@ -140,7 +141,7 @@ class RunReporter:
         options = self._prepared.options
         return read_report(
             stored,
-            {query.query_id: query for query in self._prepared.queries},
+            queries_by_id(self._prepared.queries),
             against=options.against,
             margin=options.margin,
             allow_incomplete=options.allow_incomplete,

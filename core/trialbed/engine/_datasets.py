@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from trialbed.catalogs import ApiCatalog, open_documents
+from trialbed.catalogs import ApiCatalog, open_documents, queries_by_id
 from trialbed.contracts import Dataset, DatasetDriver
 from trialbed.drivers import broken_message, driver_info, list_drivers, load_driver
 from trialbed.errors import DataError, DriverBroken, TrialbedError, UsageError
@@ -83,7 +83,7 @@ def _close_files(spec: str) -> str:
     return f"; did you mean {path.parent / close}?" if close else ""
 
 
-def run_queries(config: RunConfig, data_dir: Path) -> dict[int | str, Query]:
+def run_queries(config: RunConfig, data_dir: Path) -> Mapping[int | str, Query]:
     """Read the queries of a run from its dataset.
 
     Raises:
@@ -93,11 +93,10 @@ def run_queries(config: RunConfig, data_dir: Path) -> dict[int | str, Query]:
     dataset = open_dataset(config.dataset, data_dir)
     if dataset.digest() != config.dataset_digest:
         raise DataError(f"the dataset {config.dataset} has changed since the run: its digest is another")
-    found = {query.query_id: query for query in dataset.queries()}
-    return {query_id: found[query_id] for query_id in config.query_ids}
+    return queries_by_id(dataset.queries(), config.query_ids)
 
 
-def known_queries(config: RunConfig, data_dir: Path) -> dict[int | str, Query] | None:
+def known_queries(config: RunConfig, data_dir: Path) -> Mapping[int | str, Query] | None:
     """Read the queries of a run; None where its dataset is out of reach or has changed, as all else is in the store."""
     try:
         return run_queries(config, data_dir)

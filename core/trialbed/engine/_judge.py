@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from trialbed.catalogs import expecting_queries
 from trialbed.contracts import Judge
 from trialbed.drivers import list_drivers, load_driver
 from trialbed.engine._control import ControlClient
@@ -72,7 +73,7 @@ def check_criteria(queries: Sequence[Query], settings: RunSettings, own: Judge |
     Raises:
         UsageError: nobody can; says how a model is named.
     """
-    query = next((one for one in queries if one.expected is not None and one.expected.all_criteria), None)
+    query = next((one for one in expecting_queries(queries) if one.expected and one.expected.all_criteria), None)
     if query is None:
         return
     name, model = ("", None) if own is not None else judge_choice(settings)

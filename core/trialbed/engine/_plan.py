@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
+from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from typing import Any, overload
 
 from trialbed.agent_programs import AgentCommand
-from trialbed.catalogs import ApiCatalog
+from trialbed.catalogs import ApiCatalog, ids_of
 from trialbed.contracts import Dataset, ModelInfo
 from trialbed.engine._model_cache import CacheChoice
 from trialbed.engine._options import NO_OBJECTS, RunObjects, RunOptions
@@ -78,7 +80,7 @@ class Prepared:
 
     options: RunOptions
     dataset: Dataset
-    queries: tuple[Query, ...]
+    queries: Sequence[Query]
     config: RunConfig
     commands: Mapping[str, AgentCommand] = field(default_factory=dict)
     catalog: ApiCatalog | None = None
@@ -145,7 +147,7 @@ def run_config(
         dataset_digest=dataset.digest(),
         catalog_digest=None if catalog is None else catalog.digest,
         catalog_apis=None if catalog is None else len(catalog),
-        query_ids=tuple(query.query_id for query in queries),
+        query_ids=ids_of(queries),
         trialbed_version=version,
         code_digest=objects.code_digest(),
         model_identity=model.identity,
@@ -192,22 +194,71 @@ def trial_keys(config: RunConfig) -> list[TrialKey]:
     lasts changes for all of them. They take turns at being first: the first to call an Api waits for its
     answer to be made, the others find it in the cache.
     """
-    return [
-        TrialKey(framework=framework, query_id=query_id, repeat=repeat)
-        for repeat in range(config.repeat)
-        for number, query_id in enumerate(config.query_ids)
-        for framework in _rotate(config.frameworks, number + repeat)
-    ]
+    return [trial_key(config, number) for number in range(count_trials(config))]
 
 
-def _rotate(items: Sequence[str], by: int) -> Sequence[str]:
-    start = by % len(items)
-    return (*items[start:], *items[:start])
+def count_trials(config: RunConfig) -> int:
+    """Return how many trials a run has."""
+    return config.repeat * len(config.query_ids) * len(config.frameworks)
 
 
-def by_id(queries: Sequence[Query]) -> Mapping[int | str, Query]:
-    """The queries under their ids."""
-    return {query.query_id: query for query in queries}
+def trial_key(config: RunConfig, number: int) -> TrialKey:
+    """The trial of a run at this place among ``trial_keys``."""
+    own, every = len(config.frameworks), len(config.query_ids)
+    place, turn = divmod(number, own)
+    repeat, query = divmod(place, every)
+    framework = config.frameworks[(query + repeat + turn) % own]
+    return TrialKey(framework=framework, query_id=config.query_ids[query], repeat=repeat)
+
+
+class DueTrials(Sequence[tuple[TrialKey, int]]):
+    """Trials that are due, each with the number of its next attempt; they are made when they are looked at."""
+
+    def __init__(self, config: RunConfig, numbers: Sequence[int], attempts: Mapping[int, int]) -> None:
+        self._config = config
+        self._numbers = numbers
+        self._attempts = attempts
+
+    @overload
+    def __getitem__(self, place: int) -> tuple[TrialKey, int]: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> DueTrials: ...
+
+    def __getitem__(self, place: int | slice) -> Any:
+        """The trial at a place, or those of a part."""
+        if isinstance(place, slice):
+            return DueTrials(self._config, self._numbers[place], self._attempts)
+        number = self._numbers[place]
+        return trial_key(self._config, number), self._attempts.get(number, 0)
+
+    def __len__(self) -> int:
+        """Their number."""
+        return len(self._numbers)
+
+
+class TrialQueue:
+    """Trials that wait for a lane, in order, and those that go before them; each is made when it is taken."""
+
+    def __init__(self, due: Sequence[tuple[TrialKey, int]]) -> None:
+        self._due = due
+        self._taken = 0
+        self._before: list[tuple[TrialKey, int]] = []
+
+    def __len__(self) -> int:
+        """The number of those that wait."""
+        return len(self._before) + len(self._due) - self._taken
+
+    def popleft(self) -> tuple[TrialKey, int]:
+        """Take the first one."""
+        if self._before:
+            return self._before.pop()
+        self._taken += 1
+        return self._due[self._taken - 1]
+
+    def appendleft(self, trial: tuple[TrialKey, int]) -> None:
+        """Have one go before all others."""
+        self._before.append(trial)
 
 
 LAST = "last"
@@ -251,14 +302,12 @@ def remarks(store: Store, prepared: Prepared) -> Iterator[str]:
             yield f"{changed} changed since run {run.run_id} began: a new run is started"
             return
         if run.config != config and why_not_extended(run.config, config) is None:
-            kept, total = len(store.finished_keys(run.run_id)), len(trial_keys(config))
+            kept, total = len(store.finished_keys(run.run_id)), count_trials(config)
             yield f"run {run.run_id} has {kept} of these {total} trials; with --extend it is continued instead"
             return
 
 
-def trials_to_run(
-    config: RunConfig, attempts: Iterable[AttemptSummary], options: RunOptions
-) -> list[tuple[TrialKey, int]]:
+def trials_to_run(config: RunConfig, attempts: Iterable[AttemptSummary], options: RunOptions) -> DueTrials:
     """The trials that are due, in the order in which they run, each with the number of its next attempt.
 
     Those are due that were never measured. With ``retry_failed`` also those that failed, unless one was answered by
@@ -267,11 +316,17 @@ def trials_to_run(
     of_trial: dict[TrialKey, list[AttemptSummary]] = defaultdict(list)
     for attempt in attempts:
         of_trial[attempt.key].append(attempt)
-    return [
-        (key, max((attempt.attempt for attempt in of_trial[key]), default=-1) + 1)
-        for key in trial_keys(config)
-        if _is_due(of_trial[key], options, config.adapter_digests.get(key.framework, ""))
-    ]
+    if not of_trial:
+        return DueTrials(config, range(count_trials(config)), {})
+    numbers, next_attempts = array("Q"), {}
+    for number in range(count_trials(config)):
+        key = trial_key(config, number)
+        own = of_trial.get(key, ())
+        if _is_due(own, options, config.adapter_digests.get(key.framework, "")):
+            numbers.append(number)
+            if own:
+                next_attempts[number] = max(attempt.attempt for attempt in own) + 1
+    return DueTrials(config, numbers, next_attempts)
 
 
 def _is_due(own: Sequence[AttemptSummary], options: RunOptions, adapter_digest: str) -> bool:

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from trialbed.catalogs import StoredQueries, ids_of, pick_queries
 from trialbed.contracts import Dataset
 from trialbed.errors import UsageError
 from trialbed.records import Query
@@ -25,7 +26,7 @@ def choose_queries(
     query_ids: Sequence[str],
     categories: Sequence[str] = (),
     shuffle: int | None = None,
-) -> tuple[Query, ...]:
+) -> Sequence[Query]:
     """The queries of a run, in the dataset's order or at random.
 
     Args:
@@ -37,25 +38,28 @@ def choose_queries(
     Raises:
         UsageError: a query or a category is not in the dataset, or nothing is left.
     """
-    queries = list(dataset.queries())
+    queries = dataset.queries()
     if query_ids:
         chosen = [_matcher(wanted, queries, dataset.test_set) for wanted in query_ids]
-        queries = [query for query in queries if any(matches(str(query.query_id)) for matches in chosen)]
+        ids = map(str, ids_of(queries))
+        queries = pick_queries(queries, [place for place, own in enumerate(ids) if any(one(own) for one in chosen)])
     if categories:
         wanted = _check_categories(categories, queries, dataset.test_set)
-        queries = [query for query in queries if wanted & set(map(str.casefold, _categories(query)))]
+        places = (place for place, query in enumerate(queries) if wanted & set(map(str.casefold, _categories(query))))
+        queries = pick_queries(queries, list(places))
     if shuffle is not None:
-        queries.sort(key=lambda query: hashlib.sha256(json.dumps([shuffle, query.query_id]).encode()).digest())
-    found = tuple(queries[:limit])
+        drawn = [hashlib.sha256(json.dumps([shuffle, own]).encode()).digest() for own in ids_of(queries)]
+        queries = pick_queries(queries, sorted(range(len(drawn)), key=drawn.__getitem__))
+    found = queries[:limit]
     if not found:
         raise UsageError(f"{dataset.test_set} has no queries to run")
-    return found
+    return found if isinstance(found, StoredQueries) else tuple(found)
 
 
 def absent_ends(dataset: Dataset, query_ids: Sequence[str]) -> Iterator[str]:
     """Yield a line for each range of ids of which an end is no query: a dataset may begin later, and end sooner."""
     ranges = [(wanted, ends) for wanted in query_ids if (ends := RANGE.fullmatch(wanted)) is not None]
-    ids = {str(query.query_id) for query in dataset.queries()} if ranges else set()
+    ids = set(map(str, ids_of(dataset.queries()))) if ranges else set()
     for wanted, ends in ranges:
         absent = [end for end in ends.groups() if str(int(end)) not in ids]
         if absent and wanted not in ids:
@@ -64,7 +68,7 @@ def absent_ends(dataset: Dataset, query_ids: Sequence[str]) -> Iterator[str]:
 
 def _matcher(wanted: str, queries: Sequence[Query], test_set: str) -> Callable[[str], bool]:
     """Return whether a query's id is the one that is wanted, or lies in the range."""
-    ids = [str(query.query_id) for query in queries]
+    ids = [*map(str, ids_of(queries))]
     if wanted in ids:
         return lambda query_id: query_id == wanted
     ends = RANGE.fullmatch(wanted)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from trialbed.catalogs import ids_of, pick_queries
 from trialbed.contracts import ModelInfo
 from trialbed.engine._options import RunOptions
 from trialbed.engine._plan import trial_seed
@@ -17,12 +18,12 @@ SHOWN = 10
 class Recorded(NamedTuple):
     """The queries of a run, and a sentence on those that its models have no answers for; empty where they have all."""
 
-    queries: tuple[Query, ...]
+    queries: Sequence[Query]
     note: str = ""
 
 
 def recorded_queries(
-    options: RunOptions, queries: tuple[Query, ...], models: Mapping[str, ModelInfo], *, own: bool = False
+    options: RunOptions, queries: Sequence[Query], models: Mapping[str, ModelInfo], *, own: bool = False
 ) -> Recorded:
     """Leave out queries that a recorded model has no answers for, where the user has not chosen queries.
 
@@ -32,7 +33,10 @@ def recorded_queries(
         own: whether the dataset is an object of the calling program, which has chosen its tasks.
     """
     recorded = {name: info.answers_seed for name, info in models.items() if info.answers_seed is not None}
-    known = tuple(query for query in queries if _is_known(query, options, [*recorded.values()]))
+    if not recorded:
+        return Recorded(queries)
+    answers, ids = [*recorded.values()], ids_of(queries)
+    known = pick_queries(queries, [place for place, own in enumerate(ids) if _is_known(own, options, answers)])
     if not known or len(known) == len(queries):
         return Recorded(queries)
     names, total = " and ".join(recorded), len(queries)
@@ -44,12 +48,12 @@ def recorded_queries(
     return Recorded(known, f"{note}; --limit {total} runs all")
 
 
-def _is_known(query: Query, options: RunOptions, recorded: Sequence[Callable[[int], bool]]) -> bool:
-    keys = [TrialKey(framework="", query_id=query.query_id, repeat=repeat) for repeat in range(options.repeat)]
+def _is_known(query_id: int | str, options: RunOptions, recorded: Sequence[Callable[[int], bool]]) -> bool:
+    keys = [TrialKey(framework="", query_id=query_id, repeat=repeat) for repeat in range(options.repeat)]
     seeds = [trial_seed(options.seed, key) for key in keys]
     return all(any(map(answers, seeds)) for answers in recorded)
 
 
 def _ids(queries: Sequence[Query]) -> str:
-    shown = ", ".join(str(query.query_id) for query in queries[:SHOWN])
+    shown = ", ".join(map(str, ids_of(queries[:SHOWN])))
     return f"{shown}, …" if len(queries) > SHOWN else shown

@@ -14,6 +14,7 @@ from trialbed.catalogs import ApiCatalog
 from trialbed.contracts import Dataset, Executor
 from trialbed.drivers import load_driver
 from trialbed.engine._datasets import open_catalog, open_dataset
+from trialbed.engine._end import ReportRun
 from trialbed.engine._judge import check_criteria
 from trialbed.engine._live import LiveExecutor
 from trialbed.engine._model_cache import choose_cache
@@ -32,7 +33,7 @@ from trialbed.engine._prices import check_prices, prices_of
 from trialbed.engine._progress import NoProgress, RunProgress
 from trialbed.engine._queries import absent_ends, choose_queries
 from trialbed.engine._recorded import recorded_queries
-from trialbed.engine._session import ReportRun, RunSession
+from trialbed.engine._session import RunSession
 from trialbed.engine._tools import selector_driver
 from trialbed.engine._variations import with_endpoints, with_factors
 from trialbed.errors import DataError, UsageError

@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 
+from trialbed.catalogs import expecting_queries, queries_by_id
 from trialbed.contracts import Executor, OpenedModel
 from trialbed.engine._background import frozen_heap, meanwhile
 from trialbed.engine._callbacks import CallbackServer
 from trialbed.engine._control import ControlClient
+from trialbed.engine._end import ReportRun, RunEnd
 from trialbed.engine._failures import EndpointWatch, Outage
 from trialbed.engine._flights import FlightWatch, ModelFlight, describe_flights
 from trialbed.engine._gold import GoldCalls
 from trialbed.engine._helpers import HelperModels
 from trialbed.engine._idle import idle_settings
 from trialbed.engine._judge import judge_of, judge_order, judge_report
+from trialbed.engine._lanes import Lanes
 from trialbed.engine._live import LiveExecutor
 from trialbed.engine._lost import LostTrials
 from trialbed.engine._models import run_model
 from trialbed.engine._nodes import NodeWatch
-from trialbed.engine._plan import Prepared, by_id, trial_keys, trials_to_run
+from trialbed.engine._plan import Prepared, count_trials, trials_to_run
 from trialbed.engine._progress import RunProgress, say_when_long
 from trialbed.engine._server import server
-from trialbed.engine._slots import NoNodeLeft, Slots
+from trialbed.engine._slots import Slots
 from trialbed.engine._spent import check_priced, run_budget, shares_text, used_part
 from trialbed.engine._tools import prepared_selector, select_tools
 from trialbed.engine._trial import TrialRunner
@@ -40,20 +41,15 @@ from trialbed.records import (
     HelperUse,
     Json,
     Run,
-    RunStatus,
-    TrialKey,
     TrialResult,
     Usage,
     added_uses,
     spent_as,
 )
 from trialbed.scoring_process import ScoringProcesses
-from trialbed.store import AttemptSummary, Commits, MadeReport, RunChanges, Store, counted_attempts
+from trialbed.store import AttemptSummary, RunChanges, Store
 from trialbed.views import lost_line
 from trialbed.wire.addresses import split_address
-
-ReportRun = Callable[[Run], MadeReport | None]
-"""Makes the report of a run whose trials have ended; None for none that is kept."""
 
 HELPERS_KEPT = 5.0
 """Seconds after which the use of helpers is kept again."""
@@ -93,15 +89,11 @@ class RunSession:
         self._simulated: list[HelperUse] = []
         self._progress = progress
         self._ambient = ambient
-        self._report = report
         self._listeners = installed_listeners(prepared.objects.plugins)
         self._outage = Outage(measured=False, key_variable=prepared.options.api_key_env)
-        self._slots = prepared.options.concurrency
-        self._unmeasured: dict[TrialKey, int] = {}
-        self._nodes: NodeWatch | None = None
         self._earlier: dict[str, FrameworkInfo] = {}
         self._lost = LostTrials(store, run.run_id, run.lost, progress.note)
-        self._began = time.monotonic()
+        self._end = RunEnd(store, run, progress, report)
 
     async def run(self, executor: Executor | None) -> Run:
         """Run every trial that was not measured yet.
@@ -113,17 +105,14 @@ class RunSession:
             await self._trials(executor)
         except BaseException as error:
             void = isinstance(error, NothingMeasured) and not self._outage.measured
-            await asyncio.shield(asyncio.to_thread(self._end_early, void=void))
+            await self._end.cut_short(void=void)
             raise
         finally:
             self._progress.end()
             self._listeners.end()
-        ended = await asyncio.to_thread(self._finish)
-        await say_when_long(self._progress, "reporting the trials", self._keep_report(ended))
-        return ended
+        return await self._end.reached(self._run, self._lost)
 
     async def _trials(self, executor: Executor | None) -> None:
-        keys = trial_keys(self._run.config)
         attempts = await asyncio.to_thread(self._store.attempt_summaries, self._run.run_id)
         todo = trials_to_run(self._run.config, attempts, self._prepared.options)
         if not todo:
@@ -137,13 +126,12 @@ class RunSession:
         self._outage = Outage(measured=bool(measured), key_variable=variable, models=config.models)
         self._check_budget()
         answered = {config.of(framework).model for framework in measured}
-        async with self._models(answered) as models, self._runner(executor, models) as runner:
-            self._slots = self._at_once(models)
+        async with self._models(answered) as models, self._runner(executor, models) as (runner, nodes):
             self._listeners.notify("run_started", run=self._run)
-            self._progress.begin(self._run, total=len(keys), done=len(keys) - len(todo))
+            total = count_trials(self._run.config)
+            self._progress.begin(self._run, total=total, done=total - len(todo))
             with frozen_heap():
-                await self._lanes(runner, todo)
-                await self._attempt_again(runner)
+                await self._lanes(models, nodes).run(runner, todo)
         self._outage.check()
         if told := lost_line(self._lost.counts):
             self._progress.note(told)
@@ -153,12 +141,21 @@ class RunSession:
             shares = await asyncio.to_thread(shares_text, self._prepared.options.budget or "", self._store, self._run)
             self._progress.note(f"{self._outage.spent}{shares}; the same command with a larger --budget goes on")
 
-    async def _attempt_again(self, runner: TrialRunner) -> None:
-        """Give the trials that were not measured a second attempt, now that the others have ended."""
-        again, self._unmeasured = self._unmeasured, {}
-        if again and self._outage.measured and not self._outage.over:
-            self._progress.again(len(again))
-            await self._lanes(runner, list(again.items()))
+    def _lanes(self, models: Mapping[str, OpenedModel], nodes: NodeWatch) -> Lanes:
+        return Lanes(
+            self._store,
+            self._run.run_id,
+            slots=self._at_once(models),
+            ambient=self._ambient,
+            outage=self._outage,
+            lost=self._lost,
+            nodes=nodes,
+            progress=self._progress,
+            ended=self._note_ended,
+        )
+
+    def _note_ended(self, result: TrialResult) -> None:
+        self._listeners.notify("trial_finished", run=self._run, result=result)
 
     @asynccontextmanager
     async def _models(self, answered: Collection[str]) -> AsyncIterator[dict[str, OpenedModel]]:
@@ -187,7 +184,9 @@ class RunSession:
         return idle_settings(options, {name for driver in drivers for name in driver.settings}, at_endpoint=at_endpoint)
 
     @asynccontextmanager
-    async def _runner(self, given: Executor | None, models: Mapping[str, OpenedModel]) -> AsyncIterator[TrialRunner]:
+    async def _runner(
+        self, given: Executor | None, models: Mapping[str, OpenedModel]
+    ) -> AsyncIterator[tuple[TrialRunner, NodeWatch]]:
         prepared, options, objects = self._prepared, self._prepared.options, self._prepared.objects
         live = LiveExecutor(objects.agents)
         workers = self._workers(given)
@@ -200,15 +199,14 @@ class RunSession:
         calls = CallbackServer(objects, self._run.config.limits.timeout)
         slots = Slots(self._at_once(models))
         apart = tuple(label for label in self._own_labels(executors) if executors[label] is workers)
-        self._nodes = nodes = NodeWatch(
-            workers, apart, self._progress.note, earlier=self._earlier, moved=self._run.on_nodes
-        )
+        nodes = NodeWatch(workers, apart, self._progress.note, earlier=self._earlier, moved=self._run.on_nodes)
+        queries = queries_by_id(prepared.queries)
         async with live, workers, helpers, calls, meanwhile(self._describe(executors, nodes)) as described:
             open_selector = partial(prepared_selector, options, helpers, own=objects.selector)
             tools = await say_when_long(
                 self._progress,
-                f"choosing the tools of {len(prepared.queries):,} queries",
-                select_tools(self._run, prepared.apis, prepared.queries, self._store, open_selector),
+                "choosing the tools of the first queries",
+                select_tools(self._run, prepared.apis, queries, self._store, open_selector),
             )
             budget = await self._budget(models, helpers)
             async with (
@@ -228,15 +226,16 @@ class RunSession:
                 for executor in (live, workers):
                     executor.waited = control.time_waited
                     executor.connect(control.url)
-                criteria = any(one.expected is not None and one.expected.all_criteria for one in prepared.queries)
+                expecting = expecting_queries(prepared.queries)
+                criteria = any(one.expected is not None and one.expected.all_criteria for one in expecting)
                 report = judge_report(judge, options, own=objects.judge is not None, criteria=criteria)
-                await self._note(await described, control.url, report)
+                await self._note(await described, control.url, report, on_nodes=nodes.are_there)
                 await self._make_gold_calls(control)
                 watch = EndpointWatch(control.endpoint, self._progress.note)
                 self._listeners.elsewhere = scoring
                 runner = TrialRunner(
                     run=self._run,
-                    queries=by_id(prepared.queries),
+                    queries=queries,
                     tools=tools,
                     simulator=prepared.simulator,
                     control=control,
@@ -251,6 +250,7 @@ class RunSession:
                     ambient=self._ambient,
                     processes=scoring,
                     checks=objects.checks,
+                    holding=tools.held,
                 )
                 flights = FlightWatch(runner.working, control.flights, self._note_flights)
                 if budget is not None:
@@ -263,7 +263,7 @@ class RunSession:
                         meanwhile(kept),
                         meanwhile(nodes.watch(slots)),
                     ):
-                        yield runner
+                        yield runner, nodes
                 finally:
                     await self._note_helpers(helpers, control)
 
@@ -346,79 +346,16 @@ class RunSession:
         own |= {name: await executors[name].describe(name) for name in self._own_labels(executors) if name not in own}
         return tuple(own[config.plain_label(label)].model_copy(update={"name": label}) for label in executors)
 
-    async def _note(self, frameworks: tuple[FrameworkInfo, ...], server_url: str, judge: Mapping[str, Json]) -> None:
+    async def _note(
+        self, frameworks: tuple[FrameworkInfo, ...], server_url: str, judge: Mapping[str, Json], *, on_nodes: bool
+    ) -> None:
         found = RunChanges(
             frameworks=frameworks,
             server_url=server_url,
             judge=dict(judge),
-            on_nodes=self._run.on_nodes or (self._nodes is not None and self._nodes.are_there),
+            on_nodes=self._run.on_nodes or on_nodes,
             # Scorers that are objects of this program are known here alone.
             scores={**self._run.scores, **self._listeners.descriptions()},
         )
         self._run = self._run.model_copy(update=dict(found))
         await asyncio.to_thread(partial(self._store.update_run, self._run.run_id, **found))
-
-    async def _lanes(self, runner: TrialRunner, todo: Sequence[tuple[TrialKey, int]]) -> None:
-        queue = deque(todo)
-        # Twice as many lanes as slots: while one lane's agent works, another opens, scores or commits its trial.
-        # Ambient trials are open one at a time, so for them there is nothing to overlap.
-        lanes = self._slots * (1 if self._ambient else 2)
-        commits = Commits(self._store, self._run.run_id, self._note_committed)
-        async with commits.open(), asyncio.TaskGroup() as group:
-            for _ in range(lanes):
-                group.create_task(self._lane(runner, queue, commits))
-
-    async def _lane(self, runner: TrialRunner, queue: deque[tuple[TrialKey, int]], commits: Commits) -> None:
-        while queue and not self._outage.over:
-            key, attempt = queue.popleft()
-            try:
-                result = await runner(key, attempt)
-            except NoNodeLeft as gone:
-                queue.appendleft((key, attempt))
-                self._outage.gone = str(gone)
-                return
-            self._outage.note(result)
-            if self._nodes is not None:
-                self._nodes.note(result)
-            if await self._lost.count(result):
-                # This lane goes on, so that one is there to take it.
-                queue.appendleft((key, attempt + 1))
-            await commits.add(result)
-
-    def _note_committed(self, result: TrialResult) -> None:
-        failure = result.outcome.failure
-        # An answer that was not recorded is not there at a second attempt either; a lost trial has its own attempts.
-        if result.status == "not measured" and (failure is None or failure.kind not in ("replay", "lost")):
-            self._unmeasured[result.key] = result.attempt + 1
-        self._listeners.notify("trial_finished", run=self._run, result=result)
-        if not self._lost.runs_again(result):
-            self._progress.advance(result)
-
-    def _end_early(self, *, void: bool) -> None:
-        run_id = self._run.run_id
-        if self._store.attempt_summaries(run_id) and not void:
-            self._store.update_run(run_id, status="interrupted", overall_time=self._overall_time(), flights="")
-        else:
-            self._store.discard_run(run_id)
-
-    def _finish(self) -> Run:
-        overall = self._overall_time()
-        counted = counted_attempts(self._store.attempt_summaries(self._run.run_id))
-        measured = sum(1 for attempt in counted if attempt.status != "not measured")
-        status: RunStatus = "finished" if measured == len(trial_keys(self._run.config)) else "incomplete"
-        ended = self._run.model_copy(update={"status": status, "overall_time": overall, "lost": self._lost.counts})
-        self._store.update_run(self._run.run_id, status=status, overall_time=overall, flights="")
-        return ended
-
-    async def _keep_report(self, ended: Run) -> None:
-        """Keep the report of a run whose end is stored: whatever keeps it from that, its trials are all there."""
-        try:
-            report = None if self._report is None else await asyncio.to_thread(self._report, ended)
-            if report is not None:
-                await asyncio.to_thread(self._store.keep_report, report)
-        except Exception as error:  # noqa: BLE001 - plugins take part in it; the run has ended all the same
-            reason = str(error) or type(error).__name__
-            self._progress.note(f"the figures of run {ended.run_id} are not kept with it: {reason}")
-
-    def _overall_time(self) -> float:
-        return self._run.overall_time + time.monotonic() - self._began

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from trialbed.catalogs import queries_by_id
 from trialbed.contracts import Executor, OpenedModel
 from trialbed.engine._callbacks import CallbackServer
 from trialbed.engine._control import ControlClient
@@ -21,7 +22,7 @@ from trialbed.engine._judge import judge_of
 from trialbed.engine._live import LiveExecutor
 from trialbed.engine._models import run_model
 from trialbed.engine._options import NO_OBJECTS, RunObjects, RunOptions, run_sandbox
-from trialbed.engine._plan import Prepared, by_id, config_digest, trial_keys
+from trialbed.engine._plan import Prepared, config_digest, trial_keys
 from trialbed.engine._run import prepare
 from trialbed.engine._server import server, server_start
 from trialbed.engine._shared_server import CAN_SHARE, shared_server
@@ -123,7 +124,7 @@ class SingleTrials:
             async with judge_of(helpers, control, own=objects.judge) as judge:
                 runner = TrialRunner(
                     run=run,
-                    queries=by_id(prepared.queries),
+                    queries=queries_by_id(prepared.queries),
                     tools={None: {query.query_id: tools}},
                     simulator=prepared.simulator,
                     control=control,

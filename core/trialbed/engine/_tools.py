@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import cast
+from typing import Any, cast
 
 from trialbed.contracts import SelectionFactory, ToolSelector
 from trialbed.drivers import load_driver
 from trialbed.engine._helpers import HelperModels
 from trialbed.engine._models import with_endpoint
+from trialbed.engine._offers import OfferedTools
 from trialbed.errors import UsageError
 from trialbed.records import (
     Api,
@@ -70,26 +70,29 @@ def standing_selector(settings: RunSettings, apis: Sequence[Api]) -> Iterator[To
         helpers.close()
 
 
-AT_ONCE = 500
-"""Queries whose tools are kept in one transaction."""
-
 OpenSelector = Callable[[Sequence[Api]], ToolSelector]
 """Makes a selector and has it learn a catalog."""
 
-Offers = Mapping[int | None, Mapping[int | str, tuple[ToolSpec, ...]]]
-"""The most tools that are offered, None for as many as the run says -> query -> those that are offered."""
-
 
 async def select_tools(
-    run: Run, apis: Callable[[], Sequence[Api]], queries: Sequence[Query], store: Store, open_selector: OpenSelector
-) -> Offers:
-    """Return the tools of a run for each query: the stored ones, else those that the run's selector chooses now.
+    run: Run,
+    apis: Callable[[], Sequence[Api]],
+    queries: Mapping[int | str, Query],
+    store: Store,
+    open_selector: OpenSelector,
+) -> OfferedTools:
+    """Return the tools of a run: the stored ones, else those that the run's selector chooses, part by part.
+
+    Those of the first queries are chosen at once, so that a selector which cannot choose is known before any trial.
 
     Args:
         apis: gives the catalog.
         open_selector: makes the selector when it has something to choose.
     """
-    return await asyncio.to_thread(_select, run, apis, queries, store, open_selector)
+    chooser = _Chooser(run, apis, queries, store, open_selector)
+    found = OfferedTools(chooser, run.config.query_ids)
+    await found.read(0)
+    return found
 
 
 def select_for(query: Query, apis: Sequence[Api], open_selector: OpenSelector, max_tools: int) -> tuple[ToolSpec, ...]:
@@ -100,26 +103,52 @@ def select_for(query: Query, apis: Sequence[Api], open_selector: OpenSelector, m
     return tools
 
 
-def _select(
-    run: Run, apis: Callable[[], Sequence[Api]], queries: Sequence[Query], store: Store, open_selector: OpenSelector
-) -> Offers:
-    run_id, config = run.run_id, run.config
-    limits = dict.fromkeys(map(config.own_limit, config.frameworks))
-    ids = [query.query_id for query in queries]
-    found = {most: store.selections(run_id, ids, most) for most in limits}
-    missing = {most: [query for query in queries if query.query_id not in own] for most, own in found.items()}
-    if any(missing.values()):
-        catalog = apis()
-        selector = open_selector(catalog)
-        stage = cast("SelectionFactory", load_driver("components", "selection").open_selection)(catalog)
-        for most, left in missing.items():
-            for first in range(0, len(left), AT_ONCE):
-                chosen: dict[int | str, tuple[ToolSpec, ...]] = {}
-                try:
-                    for query in left[first : first + AT_ONCE]:
-                        chosen[query.query_id] = stage.tools(query, selector, max_tools=most or config.max_tools)
-                finally:  # a choice may have cost money
-                    store.add_selections(run_id, config.selector, chosen, most)
+class _Chooser:
+    """Chooses the tools of queries, with one selector for all of them."""
+
+    def __init__(
+        self,
+        run: Run,
+        apis: Callable[[], Sequence[Api]],
+        queries: Mapping[int | str, Query],
+        store: Store,
+        open_selector: OpenSelector,
+    ) -> None:
+        self._run = run
+        self._apis = apis
+        self._queries = queries
+        self._store = store
+        self._open = open_selector
+        self._opened: tuple[ToolSelector, Any] | None = None
+
+    def __call__(self, ids: Sequence[int | str]) -> dict[int | None, dict[int | str, tuple[ToolSpec, ...]]]:
+        """The tools of queries: the stored ones, else those that are chosen now."""
+        config = self._run.config
+        found: dict[int | None, dict[int | str, tuple[ToolSpec, ...]]] = {}
+        for most in dict.fromkeys(map(config.own_limit, config.frameworks)):
+            own = self._store.selections(self._run.run_id, ids, most)
+            missing = [query_id for query_id in ids if query_id not in own]
+            if missing:
+                self._choose(missing, most)
                 # Another process may have been faster: its selections count.
-                found[most] |= store.selections(run_id, list(chosen), most)
-    return {most: {query_id: own[query_id] for query_id in ids} for most, own in found.items()}
+                own |= self._store.selections(self._run.run_id, missing, most)
+            found[most] = {query_id: own[query_id] for query_id in ids}
+        return found
+
+    def _choose(self, ids: Sequence[int | str], most: int | None) -> None:
+        config = self._run.config
+        selector, stage = self._selector()
+        chosen: dict[int | str, tuple[ToolSpec, ...]] = {}
+        try:
+            for query_id in ids:
+                chosen[query_id] = stage.tools(self._queries[query_id], selector, max_tools=most or config.max_tools)
+        finally:  # a choice may have cost money
+            self._store.add_selections(self._run.run_id, config.selector, chosen, most)
+
+    def _selector(self) -> tuple[ToolSelector, Any]:
+        if self._opened is None:
+            catalog = self._apis()
+            opened = self._open(catalog)
+            stage = cast("SelectionFactory", load_driver("components", "selection").open_selection)(catalog)
+            self._opened = opened, stage
+        return self._opened

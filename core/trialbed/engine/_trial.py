@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -16,10 +17,10 @@ from trialbed.engine._callbacks import CallbackServer
 from trialbed.engine._control import ControlClient
 from trialbed.engine._failures import classify
 from trialbed.engine._gold import gold_script
+from trialbed.engine._offers import Offers
 from trialbed.engine._options import NO_OBJECTS
 from trialbed.engine._plan import new_trial_token, trial_seed
 from trialbed.engine._slots import Slots
-from trialbed.engine._tools import Offers
 from trialbed.errors import NothingMeasured
 from trialbed.integrity import integrity_findings, outside_clock, with_outside_time
 from trialbed.listeners import Listeners
@@ -28,6 +29,7 @@ from trialbed.records import (
     Answer,
     ApiCall,
     Failure,
+    FaultPlan,
     IntegrityFinding,
     ModelCall,
     ModelEndpoint,
@@ -62,6 +64,13 @@ DUMMY_KEY = "trialbed"
 """The key that agents get: the gateway takes any, the real one stays with the server."""
 
 
+Setup = tuple[int | str, str, int | None]
+"""The query, the model and the number of tools: what trials share a part of their registration by."""
+
+MOST_SHARED = 2_000
+"""Shared parts of registrations that are kept."""
+
+
 @dataclass(frozen=True)
 class TrialRunner:
     """Runs the trials of one run, one call each.
@@ -77,6 +86,7 @@ class TrialRunner:
         working: token -> key of the trials whose agents work now.
         checks: name -> a function that looks at the trials of the queries that name it.
         shares: whether trials of a query and a model are set up alike; the server is sent what they share once.
+        holding: has the tools of a query at hand while a trial of it lasts.
     """
 
     run: Run
@@ -97,6 +107,7 @@ class TrialRunner:
     working: dict[str, TrialKey] = field(default_factory=dict)
     checks: Mapping[str, Check] = field(default_factory=dict)
     shares: bool = True
+    holding: Callable[[int | str], AbstractAsyncContextManager[None]] = lambda _: nullcontext()
 
     async def __call__(self, key: TrialKey, attempt: int = 0) -> TrialResult:
         """Run, observe, classify and score one attempt of a trial.
@@ -104,6 +115,10 @@ class TrialRunner:
         Raises:
             NoNodeLeft: there is no node for it; it has not begun.
         """
+        async with self.holding(key.query_id):
+            return await self._run(key, attempt)
+
+    async def _run(self, key: TrialKey, attempt: int) -> TrialResult:
         spec, outcome, wire, outside = await self._execute(self._spec(key))
         earlier: tuple[Outcome, ...] = ()
         if self.executors[key.framework].reuses_workers and may_be_the_workers_fault(outcome, wire):
@@ -224,8 +239,9 @@ class TrialRunner:
         # Faults are drawn from this: it is equal for every framework.
         fault_key = json.dumps([spec.key.query_id, spec.key.repeat])
         own = {"trial": spec.trial, "seed": spec.endpoint.seed, "fault_key": fault_key}
-        *setup, finish_tool = self._setup(spec.key)
-        return self._registrations[tuple(setup)].model_copy(update={**own, "finish_tool": finish_tool})
+        label, config = spec.key.framework, self.run.config
+        setup = spec.key.query_id, config.of(label).model, config.own_limit(label)
+        return self._shared_part(setup).model_copy(update={**own, "finish_tool": self._finish_tool(label)})
 
     def _tools(self, key: TrialKey) -> tuple[ToolSpec, ...]:
         return self.tools[self.run.config.own_limit(key.framework)][key.query_id]
@@ -239,36 +255,52 @@ class TrialRunner:
         labels = (framework, self.run.config.plain_label(framework))
         return next((info.finish_tool for info in self.run.frameworks if info.name in labels), "")
 
+    def _shared_part(self, setup: Setup) -> TrialRegistration:
+        """The part of a registration that all trials of a query, a model and a number of tools share."""
+        found = self._registrations.get(setup)
+        if found is None:
+            if len(self._registrations) >= MOST_SHARED:
+                self._registrations.clear()
+            found = self._registrations[setup] = self._make_shared_part(setup)
+        return found
+
+    def _make_shared_part(self, setup: Setup) -> TrialRegistration:
+        query_id, name, most = setup
+        config, query, tools = self.run.config, self.queries[query_id], self.tools[most][query_id]
+        model = self.models[name]
+        return TrialRegistration(
+            trial="",
+            model=model.model,
+            model_name=self._told[name],
+            allowed_models=config.allowed_models,
+            base_url=model.base_url,
+            tools=tools,
+            apis=query.apis,
+            script=gold_script(query, tools),
+            simulator=self.simulator,
+            called_back=self.callbacks.apis(query),
+            callback_url=self.callbacks.url,
+            state=query.initial_state,
+            ambient=self.ambient,
+            limits=config.limits,
+            max_trial_tokens=config.max_trial_tokens,
+            faults=self._faults,
+            cached_as=self.cached_as.get(name, ""),
+        )
+
     @cached_property
-    def _registrations(self) -> Mapping[tuple[object, ...], TrialRegistration]:
-        """For each query, model and number of tools, the part that all of their trials share."""
+    def _registrations(self) -> dict[Setup, TrialRegistration]:
+        return {}
+
+    @cached_property
+    def _told(self) -> Mapping[str, str]:
         config = self.run.config
-        told = {own.model: own.told_model for own in map(config.of, config.frameworks)}
-        faults = None if config.faults is None else read_fault_plan(config.faults)
-        return {
-            (query_id, name, most): TrialRegistration(
-                trial="",
-                model=model.model,
-                model_name=told[name],
-                allowed_models=config.allowed_models,
-                base_url=model.base_url,
-                tools=tools,
-                apis=self.queries[query_id].apis,
-                script=gold_script(self.queries[query_id], tools),
-                simulator=self.simulator,
-                called_back=self.callbacks.apis(self.queries[query_id]),
-                callback_url=self.callbacks.url,
-                state=self.queries[query_id].initial_state,
-                ambient=self.ambient,
-                limits=config.limits,
-                max_trial_tokens=config.max_trial_tokens,
-                faults=faults,
-                cached_as=self.cached_as.get(name, ""),
-            )
-            for most, offered in self.tools.items()
-            for query_id, tools in offered.items()
-            for name, model in self.models.items()
-        }
+        return {own.model: own.told_model for own in map(config.of, config.frameworks)}
+
+    @cached_property
+    def _faults(self) -> FaultPlan | None:
+        text = self.run.config.faults
+        return None if text is None else read_fault_plan(text)
 
     @cached_property
     def _redaction(self) -> Redaction:

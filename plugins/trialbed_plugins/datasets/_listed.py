@@ -43,13 +43,18 @@ class ListedDataset(Dataset):
         return unique_apis(api for query in self._queries for api in query.apis)
 
 
+def is_name(text: str) -> bool:
+    """Return whether a text can be the name of a dataset."""
+    return re.fullmatch(NAME_PATTERN, text) is not None
+
+
 def check_name(path: Path) -> str:
     """The name of the dataset in a file that has none of its own: the file's, without suffix.
 
     Raises:
         DataError: the file's name cannot be a dataset's.
     """
-    if not re.match(NAME_PATTERN, path.stem):
+    if not is_name(path.stem):
         raise DataError(f"{path}: the name of the file must match {NAME_PATTERN}, since results are named after it")
     return path.stem
 
@@ -70,10 +75,22 @@ def check_queries(path: Path, queries: Iterable[Query]) -> None:
     """
     seen: set[str] = set()
     for query in queries:
-        if str(query.query_id) in seen:
-            raise DataError(f"{path}: query {query.query_id!r}: query_id occurs twice; identifiers must be unique")
-        seen.add(str(query.query_id))
-        _check_apis(path, query)
+        check_query(path, query, seen)
+
+
+def check_query(path: Path, query: Query, seen: set[str]) -> None:
+    """Check one query as ``check_queries`` does.
+
+    Args:
+        seen: the ids of those before it, to which its own is added.
+
+    Raises:
+        DataError: as ``check_queries`` says.
+    """
+    if str(query.query_id) in seen:
+        raise DataError(f"{path}: query {query.query_id!r}: query_id occurs twice; identifiers must be unique")
+    seen.add(str(query.query_id))
+    _check_apis(path, query)
 
 
 def _check_apis(path: Path, query: Query) -> None:

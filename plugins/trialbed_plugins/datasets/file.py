@@ -9,15 +9,24 @@ from typing import ClassVar
 from trialbed.contracts import Dataset, DatasetDriver
 from trialbed.errors import UsageError
 from trialbed.files import read_text
+from trialbed.settings import index_dir
+from trialbed_plugins.datasets._indexed import open_indexed
 from trialbed_plugins.datasets._listed import QUERY_FILE, ListedDataset, check_name, check_queries
 from trialbed_plugins.datasets._reading import validate
 from trialbed_plugins.datasets.stabletoolbench import read_queries
+
+LARGE = 4 * 2**20
+"""Bytes from which on the queries of a file stay in it."""
+
+INDEXES = "queries"
+"""The folder of their indexes, beside those of catalogs."""
 
 
 def open_file(path: Path | str) -> Dataset:
     """The dataset in a file: a list of queries as StableToolBench writes them, or Trialbed's own form.
 
-    The own form is ``{"name": …, "queries": [Query…]}``. A list is named for its file.
+    The own form is ``{"name": …, "queries": [Query…]}``. A list is named for its file. Of a large file in the own form,
+    each query is read when it is looked at.
 
     Raises:
         UsageError: there is no such file.
@@ -26,6 +35,11 @@ def open_file(path: Path | str) -> Dataset:
     path = Path(path)
     if not path.is_file():
         raise UsageError(f"{path}: there is no such file; a dataset is given by name or by the path of a JSON file")
+    if path.stat().st_size >= LARGE:
+        # A fault is found by reading the whole, which names its place.
+        found = open_indexed(path, index_dir() / INDEXES)
+        if found is not None:
+            return found
     text = read_text(path)
     if text.lstrip().startswith("["):
         name = check_name(path)

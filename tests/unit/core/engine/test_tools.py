@@ -71,5 +71,5 @@ async def test_choices_that_were_made_before_one_fails_are_kept(tmp_path: Path) 
     with Store.open(str(tmp_path / "store.db")) as store:
         store.create_run(run)
         with pytest.raises(RuntimeError, match="gone"):
-            await select_tools(run, lambda: [API], queries, store, lambda _: Failing())
+            await select_tools(run, lambda: [API], {one.query_id: one for one in queries}, store, lambda _: Failing())
         assert sorted(store.selections("r", [1, 2, 3])) == [1, 2]

@@ -1,0 +1,103 @@
+"""The tools of a run for each query, chosen and read for a part of the queries at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from trialbed.records import ToolSpec
+
+QueryId = int | str
+
+
+class QueryTools(Protocol):
+    """The tools that queries are offered."""
+
+    def __getitem__(self, query_id: QueryId, /) -> tuple[ToolSpec, ...]:
+        """Those of a query."""
+
+
+class Offers(Protocol):
+    """The tools that queries are offered, by the most that are; None for as many as the run says."""
+
+    def __getitem__(self, most: int | None, /) -> QueryTools:
+        """Those of columns with this number."""
+
+
+Part = dict[int | None, dict[QueryId, tuple[ToolSpec, ...]]]
+
+ChoosePart = Callable[[Sequence[QueryId]], Part]
+"""Returns the tools of queries, of which none are left out: the stored ones, else those that are chosen now."""
+
+AT_ONCE = 500
+"""Queries whose tools are chosen and read together, and kept in one transaction."""
+
+KEPT = 2
+"""Parts that stay although no trial is about them."""
+
+
+class OfferedTools:
+    """The tools of a run, in parts that are read when a trial of their queries begins, and let go when all have ended.
+
+    Args:
+        choose: blocks; it is called in a thread, once at a time.
+        query_ids: in the order in which trials begin.
+    """
+
+    def __init__(self, choose: ChoosePart, query_ids: Sequence[QueryId]) -> None:
+        self._choose = choose
+        self._ids = query_ids
+        self._places = {query_id: place for place, query_id in enumerate(query_ids)}
+        self._parts: dict[int, Part] = {}
+        self._held: Counter[int] = Counter()
+        self._reading = asyncio.Lock()
+
+    def __getitem__(self, most: int | None) -> QueryTools:
+        """The tools of columns with this number of them; only those of queries that are held."""
+        return _Column(self, most)
+
+    def of(self, most: int | None, query_id: QueryId) -> tuple[ToolSpec, ...]:
+        """The tools of a query that is held."""
+        return self._parts[self._part_of(query_id)][most][query_id]
+
+    @asynccontextmanager
+    async def held(self, query_id: QueryId) -> AsyncIterator[None]:
+        """Have the tools of a query at hand while the body runs."""
+        number = self._part_of(query_id)
+        self._held[number] += 1
+        try:
+            await self.read(number)
+            yield
+        finally:
+            self._held[number] -= 1
+            self._let_go()
+
+    async def read(self, number: int) -> None:
+        """Read a part of the queries, unless it is at hand."""
+        if number in self._parts:
+            return
+        async with self._reading:
+            if number not in self._parts:
+                own = self._ids[number * AT_ONCE : (number + 1) * AT_ONCE]
+                self._parts[number] = await asyncio.to_thread(self._choose, own)
+
+    def _part_of(self, query_id: QueryId) -> int:
+        return self._places[query_id] // AT_ONCE
+
+    def _let_go(self) -> None:
+        idle = [number for number in self._parts if not self._held[number]]
+        for number in idle[:-KEPT]:
+            del self._parts[number]
+
+
+@dataclass(frozen=True)
+class _Column:
+    tools: OfferedTools
+    most: int | None
+
+    def __getitem__(self, query_id: QueryId) -> tuple[ToolSpec, ...]:
+        return self.tools.of(self.most, query_id)

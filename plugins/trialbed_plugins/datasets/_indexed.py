@@ -1,0 +1,161 @@
+"""Large files in Trialbed's own form: an index says where each query lies, so that it is read when it is due."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from array import array
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast
+
+from trialbed.catalogs import StoredQueries
+from trialbed.contracts import Dataset
+from trialbed.errors import DataError
+from trialbed.files import make_private_folder, replace_file
+from trialbed.records import Api, ApiRef, Query
+from trialbed_plugins.datasets._listed import check_query, is_name, unique_apis
+from trialbed_plugins.datasets._scanning import each_query
+
+log = logging.getLogger("trialbed.datasets")
+
+VERSION = 1
+"""The version of the form of an index, and of the reading of files: with another, it is made anew."""
+
+QueryId = int | str
+
+
+class IndexedDataset(Dataset):
+    """A dataset whose queries stay in their file.
+
+    Args:
+        path: the file.
+        index: what ``index_file`` found in it.
+
+    Raises:
+        LookupError, TypeError, ValueError: the index is damaged.
+    """
+
+    def __init__(self, path: Path, index: dict[str, Any]) -> None:
+        self.name = self.test_set = str(index["name"])
+        self._path = path
+        self._digest = str(index["digest"])
+        self._starts, self._ends = array("Q", index["starts"]), array("Q", index["ends"])
+        self._ids: Sequence[QueryId] = index["ids"]
+        self._first: Sequence[int] = index["first"]
+        self._queries = StoredQueries(self._read, self._ids, index["expecting"])
+        if not len(self._ids) == len(self._starts) == len(self._ends):
+            raise ValueError("its columns are not equally long")
+
+    def queries(self) -> Sequence[Query]:
+        """All queries, in the file's order, each read when it is looked at."""
+        return self._queries
+
+    def apis(self) -> Sequence[Api]:
+        """The Apis on offer in any query, as their first query describes them."""
+        return self._apis
+
+    def digest(self) -> str:
+        """As that of any dataset; the queries are not read for it."""
+        return self._digest
+
+    @cached_property
+    def _apis(self) -> tuple[Api, ...]:
+        return unique_apis(api for query in self._queries.at(self._first) for api in query.apis)
+
+    def _read(self, place: int) -> Query:
+        start, end = self._starts[place], self._ends[place]
+        try:
+            with self._path.open("rb") as file:
+                file.seek(start)
+                query = Query.model_validate_json(file.read(end - start))
+        except OSError as error:
+            raise DataError(f"{self._path}: cannot be read: {error.strerror or error}") from error
+        except ValueError as error:
+            raise DataError(self._changed) from error
+        if query.query_id != self._ids[place]:
+            raise DataError(self._changed)
+        return query
+
+    @property
+    def _changed(self) -> str:
+        return f"{self._path}: has changed since it was opened; start the command again"
+
+
+def open_indexed(path: Path, folder: Path) -> IndexedDataset | None:
+    """The dataset in a file, by its index; None for a file that is not in Trialbed's own form, or has a fault.
+
+    Args:
+        folder: where indexes are kept, each under the digest of its file.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with path.open("rb") as file:
+        place = folder / f"{hashlib.file_digest(file, 'sha256').hexdigest()}-{VERSION}.json"
+    with suppress(OSError, ValueError, LookupError, TypeError):
+        return IndexedDataset(path, json.loads(place.read_bytes()))
+    try:
+        index = index_file(path)
+    except (DataError, ValueError, RecursionError) as fault:
+        log.debug("%s: is read as a whole: %s", path, fault)
+        return None
+    try:
+        make_private_folder(folder)
+        replace_file(place, json.dumps(index, separators=(",", ":")).encode())
+    except OSError as error:  # it is made again next time
+        log.debug("%s: the index cannot be kept: %s", place, error)
+    return IndexedDataset(path, index)
+
+
+def index_file(path: Path) -> dict[str, Any]:
+    """Read a file once, a part at a time, and return where its queries are, with the digest of the dataset.
+
+    Raises:
+        DataError, ValueError, RecursionError: it has a fault, or another form.
+    """
+    scanned = _Scanned(path)
+    digest = scanned.digest()
+    if not is_name(scanned.name):
+        raise ValueError("its name cannot be that of a dataset")
+    return {"digest": digest, "name": scanned.name, **scanned.columns}
+
+
+class _Scanned(Dataset):
+    """The queries of a file, which are read once: what is noted of each is in ``columns`` then."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.columns: dict[str, list[Any]] = {"ids": [], "starts": [], "ends": [], "first": [], "expecting": []}
+
+    def queries(self) -> Sequence[Query]:
+        """All queries, one after the other."""
+        return cast("Sequence[Query]", self._each())  # a digest looks at each once
+
+    def apis(self) -> Sequence[Api]:
+        """None: nobody asks."""
+        return ()
+
+    def _each(self) -> Iterator[Query]:
+        ids: set[str] = set()
+        seen: set[ApiRef] = set()
+        with self._path.open("rb") as file:
+            for found in each_query(file):
+                if isinstance(found, str):
+                    self.name = self.test_set = found
+                    continue
+                query = Query.model_validate_json(found.text)
+                check_query(self._path, query, ids)
+                place = len(self.columns["ids"])
+                if query.expected is not None:
+                    self.columns["expecting"].append(place)
+                refs = {api.ref for api in query.apis}
+                if not refs <= seen:
+                    self.columns["first"].append(place)
+                    seen |= refs
+                for name, value in (("ids", query.query_id), ("starts", found.start), ("ends", found.end)):
+                    self.columns[name].append(value)
+                yield query

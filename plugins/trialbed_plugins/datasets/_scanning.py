@@ -1,0 +1,132 @@
+"""Finds the queries in a file of Trialbed's own form, ``{"name": …, "queries": […]}``, with a part of it in memory."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple
+
+PART = 2**20
+"""Bytes that are read at once; more for a query that is larger."""
+
+BLANK = " \t\r\n"
+
+
+class FoundQuery(NamedTuple):
+    """A query in a file.
+
+    Attributes:
+        start, end: its first byte, and the one behind its last.
+        text: these bytes.
+    """
+
+    start: int
+    end: int
+    text: bytes
+
+
+def each_query(file: BinaryIO) -> Iterator[FoundQuery | str]:
+    """Yield the dataset's name, and its queries in order.
+
+    Raises:
+        ValueError: the file has another form, or is not JSON.
+        RecursionError: a query is nested too deeply.
+    """
+    window = _Window(file)
+    window.expect("{")
+    missing = {"name", "queries"}
+    while missing:
+        key = json.loads(window.value().text)
+        if key not in missing:
+            raise ValueError(f"the key {key!r:.40} is unknown, or occurs twice")
+        missing.remove(key)
+        window.expect(":")
+        if key == "name":
+            yield _name(window.value())
+        else:
+            yield from _queries(window)
+        window.expect("," if missing else "}")
+    if window.next():
+        raise ValueError("something follows the last brace")
+
+
+def _name(found: FoundQuery) -> str:
+    if not found.text.startswith(b'"'):
+        raise ValueError("the name is no text")
+    return str(json.loads(found.text))
+
+
+def _queries(window: _Window) -> Iterator[FoundQuery]:
+    window.expect("[")
+    if window.next() == "]":
+        window.expect("]")
+        return
+    while True:
+        if window.next() != "{":
+            raise ValueError("a query is no object")
+        yield window.value()
+        if window.next() == "]":
+            window.expect("]")
+            return
+        window.expect(",")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError("a number is out of range")
+    return value
+
+
+class _Window:
+    """The part of a file that is looked at: each character is a byte, and only texts have others than ASCII's."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._text = ""
+        self._place = 0
+        self._before = 0
+        self._read = json.JSONDecoder(parse_float=_finite, parse_constant=_finite).raw_decode
+
+    def next(self) -> str:
+        """The next character that is not blank; empty at the end."""
+        while True:
+            while self._place < len(self._text):
+                character = self._text[self._place]
+                if character not in BLANK:
+                    return character
+                self._place += 1
+            if not self._more(PART):
+                return ""
+
+    def expect(self, character: str) -> None:
+        """Pass this character."""
+        if self.next() != character:
+            raise ValueError(f"byte {self._before + self._place}: {character} is expected")
+        self._place += 1
+
+    def value(self) -> FoundQuery:
+        """Pass a text or an object: values whose end can be seen."""
+        if self.next() not in ('"', "{"):
+            raise ValueError(f"byte {self._before + self._place}: a text or an object is expected")
+        size = PART
+        while True:
+            try:
+                _, end = self._read(self._text, self._place)
+            except ValueError:
+                if not self._more(size):
+                    raise
+                size *= 2
+                continue
+            found = self._text[self._place : end].encode("latin-1")
+            start, self._place = self._before + self._place, end
+            return FoundQuery(start, start + len(found), found)
+
+    def _more(self, size: int) -> bool:
+        """Read on, and let go of all that was passed; return whether there was more."""
+        part = self._file.read(size)
+        self._text = self._text[self._place :] + part.decode("latin-1")
+        self._before += self._place
+        self._place = 0
+        return bool(part)

@@ -1,0 +1,68 @@
+"""The tools of a long run: read part by part, and let go when their trials have ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from trialbed.engine._offers import AT_ONCE, KEPT, OfferedTools, Part
+from trialbed.records import ApiRef, ToolSpec
+
+API = ApiRef(category="C", tool_name="T", api_name="a")
+
+
+def tool(query_id: int | str) -> ToolSpec:
+    return ToolSpec(name=f"of_{query_id}", description="", parameters={}, api=API)
+
+
+class Chooser:
+    def __init__(self) -> None:
+        self.asked: list[int | str] = []
+
+    def __call__(self, ids: Sequence[int | str]) -> Part:
+        self.asked.append(ids[0])
+        return {None: {query_id: (tool(query_id),) for query_id in ids}}
+
+
+async def test_parts_are_read_once_while_trials_are_about_them() -> None:
+    chooser = Chooser()
+    tools = OfferedTools(chooser, range(5 * AT_ONCE))
+
+    async def trial(query_id: int) -> None:
+        async with tools.held(query_id):
+            await asyncio.sleep(0)
+            assert tools[None][query_id] == (tool(query_id),)
+
+    await asyncio.gather(*(trial(query_id) for query_id in range(AT_ONCE + 10)))
+    assert chooser.asked == [0, AT_ONCE]
+
+
+async def test_a_long_trial_keeps_its_tools_and_ended_ones_do_not() -> None:
+    chooser = Chooser()
+    tools = OfferedTools(chooser, range(8 * AT_ONCE))
+    async with tools.held(3):
+        for part in range(1, 8):
+            async with tools.held(part * AT_ONCE):
+                pass
+        assert tools[None][3] == (tool(3),)
+        assert len(tools._parts) <= KEPT + 2
+    with pytest.raises(KeyError):
+        tools.of(None, 3 * AT_ONCE)
+
+
+async def test_a_choice_that_fails_is_made_again_for_the_next_trial() -> None:
+    chooser, fails = Chooser(), [True]
+
+    def choose(ids: Sequence[int | str]) -> Part:
+        if fails.pop() if fails else False:
+            raise RuntimeError("the endpoint is gone")
+        return chooser(ids)
+
+    tools = OfferedTools(choose, range(3))
+    with pytest.raises(RuntimeError, match="gone"):
+        async with tools.held(1):
+            pass
+    async with tools.held(1):
+        assert tools[None][1] == (tool(1),)

@@ -1,0 +1,163 @@
+"""Large files of queries, which are not kept in memory."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.cases import for_each
+
+from trialbed.catalogs import StoredQueries, expecting_queries, ids_of, pick_queries, queries_by_id
+from trialbed.contracts import Dataset
+from trialbed.errors import DataError
+from trialbed.records import Query
+from trialbed_plugins.datasets import _scanning, file
+from trialbed_plugins.datasets._scanning import each_query
+from trialbed_plugins.datasets.file import open_file
+
+
+def content(number: int) -> dict[str, Any]:
+    apis = [{"category": "C", "tool_name": f"tool_{one}", "api_name": "get"} for one in (number % 3, 3)]
+    expected = {"most_calls": 2} if number == 4 else None
+    query_id = number if number % 2 else f"q{number}"
+    return {"query_id": query_id, "text": f"Größe {number}? 1e5", "apis": apis, "expected": expected}
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TRIALBED_INDEX_DIR", str(tmp_path / "indexes"))
+    path = tmp_path / "file.json"
+    queries = [content(number) for number in range(9)]
+    path.write_text(json.dumps({"queries": queries, "name": "Name"}, ensure_ascii=False, indent=1), "utf-8")
+    return path
+
+
+def opened(path: Path, monkeypatch: pytest.MonkeyPatch, large: int) -> Dataset:
+    monkeypatch.setattr(file, "LARGE", large)
+    return open_file(path)
+
+
+def test_a_large_file_is_the_dataset_that_a_small_one_is(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = opened(path, monkeypatch, 2**40)
+    for large in (opened(path, monkeypatch, 0), opened(path, monkeypatch, 0)):  # by an index that is made, and kept
+        assert isinstance(large.queries(), StoredQueries)
+        assert (large.name, large.test_set, large.digest()) == (small.name, small.test_set, small.digest())
+        assert tuple(large.queries()) == tuple(small.queries())
+        assert large.apis() == small.apis()
+
+
+def test_another_file_in_its_place_is_indexed_anew(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = opened(path, monkeypatch, 0)
+    path.write_text(path.read_text("utf-8").replace("Größe", "Maß"), "utf-8")
+    after = opened(path, monkeypatch, 0)
+    assert after.digest() != before.digest()
+    assert after.queries()[8].text == "Maß 8? 1e5"
+    with pytest.raises(DataError, match=r"file\.json: has changed since it was opened"):
+        list(before.queries())
+
+
+def test_a_damaged_index_is_made_anew(path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    before = tuple(opened(path, monkeypatch, 0).queries())
+    (index,) = (tmp_path / "indexes").rglob("*.json")
+    for text in ("{", "{}", index.read_text().replace("[", "[1,", 1)):
+        index.write_text(text)
+        assert tuple(opened(path, monkeypatch, 0).queries()) == before
+
+
+@for_each(
+    ("before", "after"),
+    [
+        ('"query_id": 3', '"query_id": 1'),
+        ('"most_calls": 2', '"most_seconds": 1e999'),
+        ('"most_calls": 2', '"most": 2'),
+        ('"name": "Name"', '"name": "/"'),
+        ('"apis": [', '"apis": [,'),
+        ('"name": "Name"', '"name": "Name", "x": 1'),
+    ],
+)
+def test_a_fault_of_a_large_file_is_named_as_that_of_a_small_one(
+    path: Path, monkeypatch: pytest.MonkeyPatch, before: str, after: str
+) -> None:
+    whole = path.read_text("utf-8")
+    assert before in whole
+    path.write_text(whole.replace(before, after, 1), "utf-8")
+    messages = []
+    for large in (0, 2**40):
+        with pytest.raises(DataError) as error:
+            opened(path, monkeypatch, large)
+        messages.append(str(error.value))
+    path.write_text(whole, "utf-8")
+    assert messages[0] == messages[1]
+
+
+def places(text: bytes) -> list[Any]:
+    return [found if isinstance(found, str) else json.loads(found.text) for found in each_query(io.BytesIO(text))]
+
+
+@given(
+    st.lists(st.dictionaries(st.text(), st.recursive(st.integers() | st.text(), st.lists, max_leaves=5)), max_size=4),
+    st.integers(1, 40),
+    st.booleans(),
+)
+def test_queries_are_found_wherever_the_parts_end_in_which_a_file_is_read(
+    queries: Sequence[Any], part: int, ascii_only: bool
+) -> None:
+    text = json.dumps({"name": "n", "queries": queries}, ensure_ascii=ascii_only).encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_scanning, "PART", part)
+        assert places(text) == ["n", *queries]
+
+
+@for_each(
+    "text",
+    [
+        "",
+        "[]",
+        '{"name": "n"}',
+        '{"name": 1, "queries": []}',
+        '{"name": {}, "queries": []}',
+        '{"name": "n", "queries": [1]}',
+        '{"name": "n", "queries": [{}',
+        '{"name": "n", "queries": [{}]',
+        '{"name": "n", "queries": [{},]}',
+        '{"name": "n", "queries": [{"a": NaN}]}',
+        '{"name": "n", "queries": []} x',
+        '{"name": "n", "queries": [], "more": 1}',
+        '{"name": "n", "queries": [{"a": ' + "[" * 200_000,
+    ],
+)
+def test_another_form_is_refused(text: str) -> None:
+    with pytest.raises((ValueError, RecursionError)):
+        places(text.encode())
+
+
+def test_queries_are_read_when_they_are_looked_at(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = opened(path, monkeypatch, 0).queries()
+    assert isinstance(every, StoredQueries)
+    read: list[int] = []
+
+    def count(place: int) -> Query:
+        read.append(place)
+        return every[place]
+
+    queries = StoredQueries(count, every.ids, [4])
+    chosen = pick_queries(queries, [7, 4, 1])[:2]
+    assert ids_of(chosen) == (7, "q4")
+    by_id = queries_by_id(queries, ["q4", 7])
+    assert (list(by_id), len(by_id), 3 in by_id, 7 in by_id) == (["q4", 7], 2, False, True)
+    assert read == []
+    assert [query.query_id for query in expecting_queries(chosen)] == ["q4"]
+    assert by_id[7].query_id == by_id[7].query_id == 7
+    assert read == [4, 7]
+
+
+def test_a_query_that_is_missing_is_an_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for large in (0, 2**40):
+        with pytest.raises(KeyError):
+            queries_by_id(opened(path, monkeypatch, large).queries(), [1, 3, 99])
