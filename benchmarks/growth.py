@@ -1,0 +1,337 @@
+"""Measures how CPU time and memory of runs, and of commands that read them, grow with the number of trials.
+
+    python benchmarks/growth.py read [--trials 1000,10000,100000] [--store URL]
+    python benchmarks/growth.py run [--trials 1000,5000] [--concurrency 4]
+
+``read`` fills a store with trials that ``bench run`` has recorded here: it runs 100, and adds each of them again under
+other queries, with their texts changed, by the store's public methods. So rows, bodies and reports are what the engine
+writes, but no agent ran for most of them; ``--bare`` leaves requests and calls out, which no reading command looks at.
+Then it keeps the run's report as the end of a run does, and measures commands and pages, each in a process of its own.
+``run`` runs the trials: ``reference`` with the scripted model, which is as fast as an agent can be.
+
+CPU times are user and system, memory is the most that a process had. Both mean something on a machine that is busy with
+other work. Figures are added to ``growth.json``, of which the tables of ``docs/explanation/scale.md`` are made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from trialbed.records import TrialResult
+from trialbed.store import Store, new_run_id, open_store
+
+FIGURES = Path(__file__).with_name("growth.json")
+RECORDED = 50
+"""Queries that are run to have trials to copy."""
+
+FRAMEWORKS = ("reference", "langgraph")
+APIS = 6
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def query(number: int) -> dict[str, Any]:
+    parameters = [{"name": name, "type": "STRING", "description": f"the {name}"} for name in ("place", "unit")]
+    apis = [
+        {
+            "category": "Generated",
+            "tool_name": f"tool_{one}",
+            "api_name": f"get_{one}",
+            "description": f"Returns thing {one} of a place, as it was last measured there.",
+            "required_parameters": parameters[:1],
+            "optional_parameters": parameters[1:],
+        }
+        for one in range(APIS)
+    ]
+    calls = [
+        {
+            "api": {name: apis[one][name] for name in ("category", "tool_name", "api_name")},
+            "arguments": {"place": f"place {number}"},
+        }
+        for one in (0, 1)
+    ]
+    text = f"Tell me thing 0 and thing 1 of place {number}."
+    return {"query_id": number, "text": text, "apis": apis, "gold_calls": calls}
+
+
+def write_dataset(path: Path, queries: int) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        file.write('{"name": "growth", "queries": [\n')
+        for number in range(queries):
+            file.write(f"{',' if number else ''}{json.dumps(query(number))}\n")
+        file.write("]}\n")
+
+
+def copied(result: TrialResult, number: int, *, bare: bool = False) -> TrialResult:
+    """The trial as one on another query, with the query's texts in its bodies, or without requests and calls."""
+    before = re.compile(rf"\bplace {result.key.query_id}\b")
+
+    def text(value: str) -> str:
+        return before.sub(f"place {number}", value)
+
+    wire, answer, token = result.wire, result.outcome.answer, f"{result.trial[:12]}-{number}"
+    if bare:
+        wire = wire.model_copy(update={"model_calls": (), "api_calls": ()})
+    models = [
+        call.model_copy(update={"request": text(call.request), "response": text(call.response)})
+        for call in wire.model_calls
+    ]
+    apis = [call.model_copy(update={"arguments": {"place": f"place {number}"}}) for call in wire.api_calls]
+    if answer is not None:
+        answer = answer.model_copy(update={"final_answer": text(answer.final_answer)})
+    return result.model_copy(
+        update={
+            "key": result.key.model_copy(update={"query_id": number}),
+            "trial": token,
+            "outcome": result.outcome.model_copy(update={"answer": answer}),
+            "wire": wire.model_copy(update={"model_calls": tuple(models), "api_calls": tuple(apis), "trial": token}),
+        }
+    )
+
+
+def fill(source: str, target: str, trials: int, dataset: Path, *, bare: bool) -> None:
+    """Write a run of that many trials: those of the latest run of another store, again and again."""
+    with open_store(source) as reader:
+        run = reader.run("latest")
+        known = {(result.key.framework, result.key.query_id): result for result in run.each_result()}
+        tools = {query_id: run.tools(query_id) for query_id in run.config.query_ids}
+        record = run.record
+    queries = range(trials // len(record.config.frameworks))
+    of = dict(zip(queries, (list(tools)[number % len(tools)] for number in queries), strict=True))
+    config = record.config.model_copy(update={"query_ids": tuple(queries), "dataset": str(dataset)})
+    new = record.model_copy(
+        update={"run_id": new_run_id(), "config": config, "config_digest": str(trials), "status": "finished"}
+    )
+    with Store.open(target) as store:
+        store.create_run(new)
+        for part in parts(queries, 500):
+            store.add_selections(new.run_id, config.selector, {number: tools[of[number]] for number in part})
+        every = ((number, name) for number in queries for name in config.frameworks)
+        for batch in parts(every, 64):
+            store.add_trials(new.run_id, [copied(known[name, of[number]], number, bare=bare) for number, name in batch])
+
+
+def parts(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    left = iter(items)
+    while part := list(islice(left, size)):
+        yield part
+
+
+KEEP = """
+import sys
+from trialbed.report import read_report
+from trialbed.report.kept import make_report
+from trialbed.store import Store, open_store
+with open_store(sys.argv[1]) as reader:
+    run = reader.run("latest")
+    made = make_report(run, lambda: read_report(run))
+with Store.open(sys.argv[1]) as store:
+    assert store.keep_report(made)
+"""
+"""The report of a run, as its end makes and keeps it."""
+
+PAGES = """
+import sys
+from pathlib import Path
+from fastapi.testclient import TestClient
+from trialbed_pages import create_app
+client = TestClient(create_app(sys.argv[1], Path(".")))
+for _ in range(int(sys.argv[3])):
+    client.get(sys.argv[2]).raise_for_status()
+"""
+
+
+def measured(command: Sequence[str], folder: Path) -> dict[str, float]:
+    """The CPU seconds and the MiB of a program."""
+    began = time.perf_counter()
+    child = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    text = child.stderr.read() if child.stderr else b""
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise SystemExit(f"{command}: {text.decode()}")
+    return {
+        "cpu": round(used.ru_utime + used.ru_stime, 3),
+        "mib": round(used.ru_maxrss / 1024, 1),
+        "wall": round(time.perf_counter() - began, 3),
+    }
+
+
+def read(
+    trials: int, url: str | None, folder: Path, source: str, *, bare: bool
+) -> Iterator[tuple[str, dict[str, float]]]:
+    """Measure one size; each figure is given as soon as it is known, as a large size takes long."""
+    store = url or str(folder / f"{trials}.db")
+    python, bench = [sys.executable, "-c"], [sys.executable, "-m", "trialbed"]
+    began = time.process_time()
+    fill(source, store, trials, folder / "growth.json", bare=bare)
+    filled = time.process_time() - began
+    yield "a trial copied and stored" + ", bare" * bare, {"cpu": round(filled / trials, 6), "mib": 0.0}
+    with open_store(store) as reader:
+        run = reader.run("latest").run_id
+    yield "end of a run: its report", measured([*python, KEEP, store], folder)
+    for name, command in {
+        "bench --version": ["--version"],
+        "bench runs": ["runs", "--store", store],
+        "bench show RUN": ["show", run, "--store", store],
+        "bench show RUN TRIAL": ["show", run, "reference/7", "--store", store],
+        "bench plan RUN": ["plan", run, "--store", store],
+        "bench compare RUN/A RUN/B": ["compare", *(f"{run}/{name}" for name in FRAMEWORKS), "--store", store],
+        "bench export": ["export", run, "--output", os.devnull, "--store", store],
+    }.items():
+        yield name, measured([*bench, *command], folder)
+    for name, page in {
+        "list of runs": "/",
+        "page of a run": f"/runs/{run}",
+        "differences": f"/runs/{run}/differences",
+    }.items():
+        cold, warm = (measured([*python, PAGES, store, page, times], folder) for times in ("1", "11"))
+        yield f"bench view: {name}", cold
+        again = max(0.0, (warm["cpu"] - cold["cpu"]) / 10)
+        yield f"bench view: {name}, again", {"cpu": round(again, 4), "mib": warm["mib"]}
+
+
+def kind_of(command: str) -> str:
+    for part, kind in (("trialbed_server", "server"), ("trialbed.worker", "worker"), ("scoring", "scoring")):
+        if part in command:
+            return kind
+    return "other"
+
+
+def family(root: int) -> Iterator[int]:
+    yield root
+    for task in Path(f"/proc/{root}/task").glob("*/children"):
+        for child in task.read_text().split():
+            yield from family(int(child))
+
+
+def sample(root: int, found: dict[int, dict[str, Any]]) -> None:
+    for pid in family(root):
+        try:
+            command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            status, stat = Path(f"/proc/{pid}/status").read_text(), Path(f"/proc/{pid}/stat").read_text()
+        except OSError:
+            continue
+        peak = re.search(r"VmHWM:\s+(\d+)", status)
+        times = stat.rpartition(")")[2].split()
+        if peak:
+            used = (int(times[11]) + int(times[12])) / TICKS
+            kind = "engine" if pid == root else kind_of(command)
+            found[pid] = {"kind": kind, "mib": int(peak[1]) / 1024, "cpu": used}
+
+
+def run(trials: int, concurrency: int, folder: Path) -> dict[str, Any]:
+    """Run that many trials, and look at every process while they last."""
+    write_dataset(folder / "growth.json", trials)
+    place = folder / f"run-{trials}-{concurrency}"
+    options = [
+        "--dataset",
+        str(folder / "growth.json"),
+        "-f",
+        "reference",
+        "-m",
+        "scripted:gold",
+        "-j",
+        str(concurrency),
+    ]
+    began = time.perf_counter()
+    command = [sys.executable, "-m", "trialbed", "run", *options, "--store", str(place / "t.db"), "-o", str(place)]
+    with (folder / "log").open("wb") as log:
+        child = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
+        found: dict[int, dict[str, Any]] = {}
+        first = None
+        while child.poll() is None:
+            sample(child.pid, found)
+            if first is None and b"[1/" in (folder / "log").read_bytes()[:20_000]:
+                first = {
+                    "wall": time.perf_counter() - began,
+                    "mib": found[child.pid]["mib"],
+                    "cpu": found[child.pid]["cpu"],
+                }
+            time.sleep(0.25)
+    if child.returncode:
+        raise SystemExit((folder / "log").read_text()[-2000:])
+    every: dict[str, Any] = {}
+    for one in found.values():
+        own = every.setdefault(one["kind"], {"cpu": 0.0, "mib": 0.0, "processes": 0})
+        own["cpu"] = round(own["cpu"] + one["cpu"], 2)
+        own["mib"] = round(max(own["mib"], one["mib"]), 1)
+        own["processes"] += 1
+    total = sum(one["cpu"] for one in every.values())
+    return {
+        **every,
+        "all": {"cpu": round(total, 2), "per trial": round(1000 * total / trials, 2)},
+        "first trial": first,
+    }
+
+
+def save(part: str, key: str, value: dict[str, Any]) -> None:
+    """Add figures to those of a part and a size."""
+    known = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
+    about = {
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "python": platform.python_version(),
+        "processors": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1),
+    }
+    known.setdefault(part, {}).setdefault(key, {}).update({"about": about, **value})
+    FIGURES.write_text(json.dumps(known, indent=1) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=("read", "run"))
+    parser.add_argument("--trials", default="1000,10000")
+    parser.add_argument("--concurrency", default="4")
+    parser.add_argument("--store", help="a database's URL instead of files, for `read` of one size")
+    parser.add_argument("--bare", action="store_true", help="leave requests and calls out of the copies")
+    given = parser.parse_args()
+    sizes = [int(size) for size in given.trials.split(",")]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if given.what == "read":
+            write_dataset(folder / "recorded.json", RECORDED)
+            source = str(folder / "recorded.db")
+            command = [
+                sys.executable,
+                "-m",
+                "trialbed",
+                "run",
+                "--dataset",
+                str(folder / "recorded.json"),
+                "--store",
+                source,
+            ]
+            frameworks = [part for label in FRAMEWORKS for part in ("-f", label)]
+            subprocess.run(
+                [*command, *frameworks, "-m", "scripted:gold", "-j", "2"],
+                cwd=folder,
+                check=True,
+                stdout=subprocess.DEVNULL,
+            )
+            for trials in sizes:
+                for name, found in read(trials, given.store, folder, source, bare=given.bare):
+                    print(f"{trials:>8,} {name:<30} {found}", flush=True)
+                    save("postgresql" if given.store else "sqlite", str(trials), {name: found})
+        else:
+            for trials in sizes:
+                for concurrency in map(int, given.concurrency.split(",")):
+                    found = run(trials, concurrency, folder)
+                    print(trials, concurrency, json.dumps(found))
+                    save("run", f"{trials} at {concurrency}", found)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""The figures of ``benchmarks/growth.py`` as tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from parts._markdown import table
+
+FIGURES = Path(__file__).parents[2] / "benchmarks" / "growth.json"
+
+
+def _known(part: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(FIGURES.read_text()).get(part, {})
+    return found
+
+
+def _about(found: dict[str, Any]) -> str:
+    dates = sorted({each["about"]["date"] for each in found.values()})
+    loads = [each["about"]["load"] for each in found.values()]
+    about = next(iter(found.values()))["about"]
+    return (
+        f"Measured on {' and '.join(dates)} by `benchmarks/growth.py`, Python {about['python']}, "
+        f"{about['processors']} processors, under a load of {max(loads):g}: CPU times and memory say something, "
+        "wall times do not."
+    )
+
+
+def growth_of_reading() -> str:
+    found = _known("sqlite")
+    sizes = sorted(map(int, found))
+    names = dict.fromkeys(name for size in sizes for name in found[str(size)])
+    rows = [_row(name, [found[str(size)].get(name) for size in sizes]) for name in names if name.startswith(SHOWN)]
+    titles = ("", *(f"{size:,} trials" for size in sizes), *(["last to first"] if len(sizes) > 1 else []))
+    return f"{table(titles, rows)}\n\n{_about(found)}"
+
+
+SHOWN = ("bench ", "end of a run")
+"""What the names of rows begin with."""
+
+
+def _row(name: str, cells: list[dict[str, float] | None]) -> tuple[str, ...]:
+    texts = (f"{one['cpu']:.2f} s, {one['mib']:.0f} MiB" if one else "-" for one in cells)
+    if len(cells) == 1:
+        return name, *texts
+    first, last = cells[0], cells[-1]
+    return name, *texts, f"{last['cpu'] / first['cpu']:.2f}" if first and last else "-"
+
+
+def gateway_costs() -> str:
+    found = _known("streaming")["gateway"]
+    about, token, request = found["about"], found["token"], found["request"]
+    rows = [
+        ("a streamed token that is passed on, where tokens arrive close together", f"{token:.0f} µs"),
+        ("a request to an endpoint, with the opening and closing of a trial of its own", f"{request:.1f} ms"),
+        (
+            "so a trial of three requests of 200 tokens, if each costs as much",
+            f"{3 * (request + 0.2 * token):.0f} ms",
+        ),
+        ("and so one server process on one processor", f"about {1000 / (3 * (request + 0.2 * token)):.0f} trials/s"),
+    ]
+    note = (
+        f"Measured on {about['date']} by `benchmarks/streaming.py`, Python {about['python']}, load {about['load']:g}."
+    )
+    return f"{table(('', 'CPU of the server'), rows)}\n\n{note}"
