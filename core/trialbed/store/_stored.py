@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -34,7 +35,7 @@ from trialbed.store._reports import MadeReport, ReportPart, read_part, trials_ve
 from trialbed.store._rows import encode_id
 from trialbed.store._runs import read_gold_answers, read_selections
 from trialbed.store._stored_trial import StoredTrial
-from trialbed.store._trials import each_result, read_trials, read_wire
+from trialbed.store._trials import each_result, read_trials, read_wire, results_of
 
 COLUMNS = "columns"
 """The part of a report that has the columns of the trials."""
@@ -128,6 +129,22 @@ class StoredRun:
         """Yield the records of ``results``, read a part at a time: a large run need not fit into memory."""
         with self._read() as connection:
             yield from each_result(connection, self.run_id)
+
+    def each_counted(self) -> Iterator[TrialResult]:
+        """Yield the trials that count, whole, framework by framework in the order of queries and repeats.
+
+        They are read a part at a time, as those of ``each_result``.
+        """
+        queries = {query_id: place for place, query_id in enumerate(self.config.query_ids)}
+        frameworks = {framework: place for place, framework in enumerate(self.config.frameworks)}
+        ordered = sorted(
+            (frameworks[trial.key.framework], queries[trial.key.query_id], trial.key.repeat, trial.row)
+            for trial in self.columns().trials
+        )
+        rows = array("q", (row for *_, row in ordered))
+        del ordered, queries
+        with self._read() as connection:
+            yield from results_of(connection, rows)
 
     def trials(
         self,

@@ -116,13 +116,18 @@ def read_results(connection: Connection, run_id: str, framework: str | None) -> 
 def each_result(connection: Connection, run_id: str, framework: str | None = None) -> Iterator[TrialResult]:
     """Yield the records of ``read_results``, read in parts: those that the caller lets go do not stay in memory."""
     every = _select_trials(run_id, {} if framework is None else {"framework": framework})
-    row_ids = connection.scalars(every.with_only_columns(trials.c.id)).all()
+    return results_of(connection, connection.scalars(every.with_only_columns(trials.c.id)).all())
+
+
+def results_of(connection: Connection, row_ids: Sequence[int]) -> Iterator[TrialResult]:
+    """Yield the attempts of some rows in the order of these, read in parts; rows that are gone are left out."""
     for first in range(0, len(row_ids), IN_ONE):
         own = row_ids[first : first + IN_ONE]
-        chosen = every.where(trials.c.id.between(own[0], own[-1]))
+        chosen = select(trials).where(trials.c.id.in_(own))
         rows, found = _read(connection, chosen)
         model_calls, api_calls = _read_calls(connection, rows, chosen)
-        for row in rows:
+        by_id = {row.id: row for row in rows}
+        for row in filter(None, map(by_id.get, own)):
             yield _result(row, found[row.id], model_calls[row.id], api_calls[row.id])
 
 

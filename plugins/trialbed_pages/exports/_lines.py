@@ -1,27 +1,12 @@
-"""The trials of a run one after the other, and as lines of JSON."""
+"""The trials of a run as lines of JSON."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trialbed.records import Query, TrialResult
+from trialbed.records import Query
 from trialbed.store import StoredRun
-
-
-def each_trial(run: StoredRun) -> Iterator[TrialResult]:
-    """Yield the trials that count, whole, in the order of the queries: one at a time, as wire logs may be large."""
-    queries = {query_id: place for place, query_id in enumerate(run.config.query_ids)}
-    frameworks = {framework: place for place, framework in enumerate(run.config.frameworks)}
-    left = deque(
-        sorted(
-            run.trials(),
-            key=lambda trial: (frameworks[trial.key.framework], queries[trial.key.query_id], trial.key.repeat),
-        )
-    )
-    while left:
-        yield left.popleft().result
 
 
 def trial_lines(run: StoredRun, queries: Mapping[int | str, Query] | None = None) -> Iterator[dict[str, Any]]:
@@ -39,7 +24,7 @@ def trial_lines(run: StoredRun, queries: Mapping[int | str, Query] | None = None
         "judge": config.judge,
     }
     annotations = run.annotations
-    for result in each_trial(run):
+    for result in run.each_counted():
         query = (queries or {}).get(result.key.query_id)
         annotation = annotations.get((result.key.framework, result.key.query_id, result.key.repeat))
         yield {

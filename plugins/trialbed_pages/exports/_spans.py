@@ -10,7 +10,6 @@ from typing import Any
 from trialbed.records import Annotation, ApiCall, ModelCall, TrialResult
 from trialbed.store import StoredRun
 from trialbed.wire import ModelMessage, ModelRequest, recorded_answer, recorded_request
-from trialbed_pages.exports._lines import each_trial
 
 INTERNAL, CLIENT = 1, 3
 """Kinds of spans in OTLP."""
@@ -33,7 +32,7 @@ def trial_spans(run: StoredRun) -> Iterator[dict[str, Any]]:
     resource = {"attributes": _attributes({"service.name": "trialbed", "trialbed.run.id": run.run_id})}
     scope = {"name": "trialbed", "version": run.config.trialbed_version}
     annotations = run.annotations
-    for result in each_trial(run):
+    for result in run.each_counted():
         key = result.key.framework, result.key.query_id, result.key.repeat
         spans = list(_spans(run, result, annotations.get(key)))
         yield {"resourceSpans": [{"resource": resource, "scopeSpans": [{"scope": scope, "spans": spans}]}]}
