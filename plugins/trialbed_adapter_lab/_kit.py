@@ -22,8 +22,9 @@ from trialbed_adapter_lab.conformance import (
     ConformanceReport,
     Level,
     Outcome,
+    not_tried,
 )
-from trialbed_adapter_lab.errors import CheckFailed
+from trialbed_adapter_lab.errors import CheckFailed, NotTried
 from trialbed_adapter_lab.harness import (
     BLOCKED,
     Harness,
@@ -128,6 +129,8 @@ class Kit:
                 self._runner.run(self._run(check))
         except CheckFailed as failed:
             return "failed", str(failed), failed.cause
+        except NotTried as reason:
+            return "skipped", not_tried(reason), not_tried(reason)
         except LoopBlocked as blocked:
             return "failed", _describe_block(blocked), "the event loop is blocked"
         except Exception as error:  # noqa: BLE001 - any error of a check is reported with it

@@ -27,13 +27,13 @@ properties of a framework. For an adapter that it does not bind, a check is a ``
 
 LEVELS: tuple[Level, ...] = get_args(Level)
 
-Outcome = Literal["passed", "failed", "finding", "declared", "outdated", "error"]
-"""The outcome of a check: ``finding``: a ``may`` saw something else than the check has it, ``declared`` failed as the
-adapter's deviations say it would, ``outdated`` passed although they say it would fail (or names a check that does not
-exist), ``error`` could not be completed."""
+Outcome = Literal["passed", "failed", "skipped", "finding", "declared", "outdated", "error"]
+"""The outcome of a check: ``skipped`` cannot be tried on the adapter, ``finding``: a ``may`` saw something else than
+the check has it, ``declared`` failed as the adapter's deviations say it would, ``outdated`` passed although they say it
+would fail (or names a check that does not exist), ``error`` could not be completed."""
 
 PROBLEMS: tuple[Outcome, ...] = ("failed", "outdated", "error")
-MARKS = {"passed": "✓", "failed": "✗", "finding": "·", "declared": "-", "outdated": "✗", "error": "!"}
+MARKS = {"passed": "✓", "failed": "✗", "skipped": "○", "finding": "·", "declared": "-", "outdated": "✗", "error": "!"}
 """Outcome -> the character before it in text."""
 
 FAILS = "the trial fails"
@@ -44,6 +44,12 @@ FAILS_EARLY = f"{FAILS} before it asks the model"
 
 ASKED_ON = "the model is asked again after its answer"
 """The cause of what fails because the adapter, or its framework, does not end with the model's answer."""
+
+
+def not_tried(reason: object) -> str:
+    """Return the message of a check that was skipped."""
+    return f"not tried: {reason}"
+
 
 Procedure = Callable[["Harness"], Awaitable[None]]
 """Runs trials on a harness; raises ``CheckFailed`` if the adapter fails the check."""
@@ -101,7 +107,8 @@ class CheckResult(Record):
 
     Attributes:
         level: of the check for this adapter.
-        message: the expectation and the observation, of a failure also the reason and a hint; empty if it passed.
+        message: the expectation and the observation, of a failure also the reason and a hint; why the check was
+            skipped; empty if it passed.
         cause: common to all checks that fail for it, in words; empty if it is not known.
         seconds: wall time.
     """
@@ -173,7 +180,7 @@ class ConformanceReport(Record):
         return " · ".join([f"{self.framework} {self.version}", *levels])
 
     def _badge(self, level: Level) -> str:
-        words: Iterable[Outcome] = ("finding", "declared", "outdated", "error")
+        words: Iterable[Outcome] = ("skipped", "finding", "declared", "outdated", "error")
         counts = [(self.count(level, word), word) for word in words]
         apart = [f"{count} {word}{'s' * (word == 'finding' and count > 1)}" for count, word in counts if count]
         return f"{level} {self.count(level, 'passed')}/{self.count(level)}" + (

@@ -1,4 +1,4 @@
-"""The errors of the lab: an adapter fails a check, or a figure could not be observed."""
+"""The errors of the lab: an adapter fails a check, or something could not be tried or observed."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ class CheckFailed(AssertionError):
     def __init__(self, message: str, cause: str = "") -> None:
         super().__init__(message)
         self.cause = cause
+
+
+class NotTried(Exception):
+    """A check cannot say anything about this adapter or plugin; the text says why."""
 
 
 class NotMeasured(Exception):

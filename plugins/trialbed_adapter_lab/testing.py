@@ -33,7 +33,7 @@ class AdapterConformance:
     """One test per check. Subclass it, and name the adapter: one class for each of its profiles.
 
     A declared deviation is an expected failure, one that is no longer true a failure. A finding is skipped, with what
-    was seen.
+    was seen, and so is a check that cannot be tried.
 
     Class attributes:
         framework: the name of its entry point; or
@@ -58,8 +58,8 @@ class AdapterConformance:
             pytest.xfail(_first_line(finding))
         if not finding.ok:
             pytest.fail(finding.message, pytrace=False)
-        if finding.outcome == "finding":
-            pytest.skip(f"finding: {_first_line(finding)}")
+        if finding.outcome in ("finding", "skipped"):
+            pytest.skip(f"{finding.outcome}: {_first_line(finding)}")
 
     def test_declarations_name_checks(self, request: pytest.FixtureRequest) -> None:
         """Every deviation that names a check names one that exists."""

@@ -15,12 +15,15 @@ from pydantic import ValidationError
 from trialbed.errors import NothingMeasured, UsageError
 from trialbed.worker import WORKER_MARK, worker_environment
 from trialbed_adapter_lab import CHECKS, LEVELS, CheckResult, ConformanceReport, Level
-from trialbed_adapter_lab.conformance import MARKS, PROBLEMS
+from trialbed_adapter_lab.conformance import MARKS, PROBLEMS, Outcome
 
 if TYPE_CHECKING:
     from trialbed.records import Environment
 
 USAGE = 2
+
+QUIET: tuple[Outcome, ...] = ("skipped", "finding", "declared")
+"""Outcomes beside passed that are no failure, in the order in which they are shown."""
 
 BLOCKS = 3
 """Causes of failures that are shown in full."""
@@ -31,7 +34,7 @@ LINES = 18
 NAMED = 12
 """Checks that a list names."""
 
-COLOURS = {"passed": "green", "finding": "cyan", "declared": "yellow"}
+COLOURS = {"passed": "green", "skipped": "cyan", "finding": "cyan", "declared": "yellow"}
 
 
 def choose(names: Sequence[str], level: Level, profile: str | None) -> None:
@@ -93,12 +96,13 @@ def show_report(report: ConformanceReport) -> None:
     Results of one cause are shown once, and of many failures the most specific, which most others follow from.
     """
     problems = report.by_cause(*PROBLEMS)
-    for group in [*report.by_cause("finding"), *report.by_cause("declared"), *problems[:BLOCKS]]:
+    others = [group for outcome in QUIET for group in report.by_cause(outcome)]
+    for group in [*others, *problems[:BLOCKS]]:
         _show(*group)
-    others = [finding.check for group in problems[BLOCKS:] for finding in group]
-    if others:
-        click.echo(f"{len(others)} more failed, which may well follow from these; --check NAME shows one:")
-        click.echo(f"{_list(others)}\n")
+    rest = [finding.check for group in problems[BLOCKS:] for finding in group]
+    if rest:
+        click.echo(f"{len(rest)} more failed, which may well follow from these; --check NAME shows one:")
+        click.echo(f"{_list(rest)}\n")
     if report.dialects:
         click.echo(f"the model was asked in: {', '.join(report.dialects)}")
     click.echo(click.style(report.badge, fg="green" if report.ok else "red"))

@@ -22,10 +22,6 @@ SHOWN = 300
 """Characters of a value that a message shows."""
 
 
-class NotChecked(Exception):
-    """A check cannot say anything about this plugin; the text says why."""
-
-
 @dataclass(frozen=True)
 class PluginSubject:
     """The plugin that is checked.

@@ -13,7 +13,8 @@ from trialbed.drivers import list_drivers
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Api, Query
 from trialbed.settings import data_dir
-from trialbed_adapter_lab.plugin_kit._check import NotChecked, PluginSubject, expect, expect_kind, may, must
+from trialbed_adapter_lab.errors import NotTried
+from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect, expect_kind, may, must
 
 UNKNOWN = "no-such-test-set"
 SHOWN = 3
@@ -32,11 +33,11 @@ async def _open(subject: PluginSubject) -> Dataset:
             found = await subject.call(f"the dataset {test_set}", driver.open, test_set, folder, allowed=(UsageError,))
         except UsageError as error:
             if subject.part:
-                raise NotChecked(str(error)) from error
+                raise NotTried(str(error)) from error
             continue
         expect_kind("what open returns", found, Dataset)
         return cast("Dataset", found)
-    raise NotChecked("it has no test set here; name one: NAME:TEST_SET")
+    raise NotTried("it has no test set here; name one: NAME:TEST_SET")
 
 
 async def _parts(subject: PluginSubject) -> tuple[Dataset, Sequence[Query], Sequence[Api]]:

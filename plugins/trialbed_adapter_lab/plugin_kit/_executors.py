@@ -17,9 +17,9 @@ from trialbed.engine import new_trial_token
 from trialbed.errors import DriverError, UsageError
 from trialbed.files import temporary_folder
 from trialbed.records import FrameworkInfo, Limits, Outcome, TrialKey, TrialSpec
-from trialbed_adapter_lab.errors import CheckFailed
+from trialbed_adapter_lab.errors import CheckFailed, NotTried
 from trialbed_adapter_lab.hostile import install_hostile_adapter
-from trialbed_adapter_lab.plugin_kit._check import NotChecked, PluginSubject, expect, expect_kind, must
+from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect, expect_kind, must
 from trialbed_adapter_lab.plugin_kit._samples import ENDPOINT
 
 AGENT = "hostile"
@@ -67,11 +67,11 @@ async def _with_nodes(executor: Executor) -> tuple[str, ...]:
     """Return the names of its nodes.
 
     Raises:
-        NotChecked: it has none.
+        NotTried: it has none.
     """
     found = await _nodes(executor)
     if not found:
-        raise NotChecked("it has no nodes")
+        raise NotTried("it has no nodes")
     return found
 
 
@@ -312,7 +312,7 @@ async def a_lost_node_costs_a_trial_nothing(subject: PluginSubject) -> None:
         try:
             await executor.lose(name)
         except NotImplementedError:
-            raise NotChecked("it has no lose(), which ends a node") from None
+            raise NotTried("it has no lose(), which ends a node") from None
         else:
             done, _ = await asyncio.wait(trials, timeout=SECONDS / 2, return_when=asyncio.FIRST_COMPLETED)
             expect(bool(done), "an end of a trial whose node is lost", "none")

@@ -9,8 +9,8 @@ from typing import Any, cast
 from trialbed.contracts import STATUS_VALUES, Candidate, Judge, Preference, Verdict
 from trialbed.errors import JudgeError, ModelFailed
 from trialbed.scoring import ScoreContext
-from trialbed_adapter_lab.errors import CheckFailed
-from trialbed_adapter_lab.plugin_kit._check import NotChecked, PluginSubject, expect, expect_kind, may, must, show
+from trialbed_adapter_lab.errors import CheckFailed, NotTried
+from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect, expect_kind, may, must, show
 from trialbed_adapter_lab.plugin_kit._samples import ENDPOINT, model_that_says, sample_trials
 
 CLOSE = 1e-9
@@ -38,7 +38,7 @@ async def _verdict(subject: PluginSubject, judge: Judge, label: str, context: Sc
 
 async def _verdicts(subject: PluginSubject, votes: int = 1) -> list[tuple[str, Verdict]]:
     if subject.thing.needs_model:
-        raise NotChecked("it asks a model, whose replies only it can read")
+        raise NotTried("it asks a model, whose replies only it can read")
     judge = _make(subject, votes)
     found = [(label, await _verdict(subject, judge, label, context)) for label, context in sample_trials().items()]
     return [(label, verdict) for label, verdict in found if verdict is not None]
@@ -109,7 +109,7 @@ async def there_are_as_many_votes_as_asked_for(subject: PluginSubject) -> None:
 async def unreadable_replies_are_judge_errors(subject: PluginSubject) -> None:
     """It gives a verdict or raises JudgeError where its model fails, or replies with anything at all."""
     if not subject.thing.needs_model:
-        raise NotChecked("it asks no model")
+        raise NotTried("it asks no model")
 
     def fail() -> str:
         raise ModelFailed("the sample model is out of reach")
@@ -149,7 +149,7 @@ async def an_empty_answer_is_not_solved(subject: PluginSubject) -> None:
 async def preferences_are_preferences(subject: PluginSubject) -> None:
     """It prefers one of two answers with a Preference, or raises JudgeError."""
     if subject.thing.needs_model:
-        raise NotChecked("it asks a model, whose replies only it can read")
+        raise NotTried("it asks a model, whose replies only it can read")
     trials = [*sample_trials().values()]
     first, second = (Candidate(answer=trial.answer, wire=trial.wire) for trial in (trials[0], trials[2]))
     what: Any = "a preference, or a JudgeError"

@@ -7,10 +7,10 @@ import time
 import traceback
 from collections.abc import Callable, Collection, Mapping
 
-from trialbed_adapter_lab.conformance import CheckResult, ConformanceReport, Outcome
-from trialbed_adapter_lab.errors import CheckFailed
+from trialbed_adapter_lab.conformance import CheckResult, ConformanceReport, Outcome, not_tried
+from trialbed_adapter_lab.errors import CheckFailed, NotTried
 from trialbed_adapter_lab.plugin_kit import _datasets, _executors, _judges, _models, _scorers, _selectors, _simulators
-from trialbed_adapter_lab.plugin_kit._check import NotChecked, PluginCheck, PluginSubject
+from trialbed_adapter_lab.plugin_kit._check import PluginCheck, PluginSubject
 
 PLUGIN_CHECKS: Mapping[str, tuple[PluginCheck, ...]] = {
     "plugins": _scorers.CHECKS,
@@ -36,9 +36,6 @@ KINDS: Mapping[str, str] = {
 
 FITS = "fits_its_contract"
 """The check that all others need: it can be loaded, has every method of its contract, with its parameters."""
-
-
-UNCHECKED = "not checked: "
 
 
 def check_plugin(
@@ -78,7 +75,7 @@ def misfit_report(name: str, message: str) -> ConformanceReport:
 def _run(check: PluginCheck, subject: PluginSubject) -> CheckResult:
     begun = time.perf_counter()
     outcome, message = _outcome(check, subject)
-    cause = message if message.startswith(UNCHECKED) else ""
+    cause = message if outcome == "skipped" else ""
     seconds = round(time.perf_counter() - begun, 3)
     return CheckResult(
         check=check.name, level=check.level, outcome=outcome, message=message, cause=cause, seconds=seconds
@@ -92,8 +89,8 @@ def _outcome(check: PluginCheck, subject: PluginSubject) -> tuple[Outcome, str]:
         if check.level == "may":
             return "finding", str(failed)
         return "failed", f"{failed}\nwhy: {check.reason}\nhint: {check.hint}"
-    except NotChecked as reason:
-        return "finding", f"{UNCHECKED}{reason}"
+    except NotTried as reason:
+        return "skipped", not_tried(reason)
     except Exception as error:  # noqa: BLE001 - any error of a check is reported with it
         return "error", "".join(traceback.format_exception(error))
     return "passed", ""

@@ -20,8 +20,8 @@ from trialbed.errors import TrialbedError, UsageError
 from trialbed.records import TrialRegistration
 from trialbed.settings import RunSettings
 from trialbed.wire.dialects import CHAT, dialect
-from trialbed_adapter_lab.errors import CheckFailed
-from trialbed_adapter_lab.plugin_kit._check import NotChecked, PluginSubject, expect, expect_kind, may, must, show
+from trialbed_adapter_lab.errors import CheckFailed, NotTried
+from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect, expect_kind, may, must, show
 from trialbed_adapter_lab.plugin_kit._samples import sample_queries
 
 MOST = 20
@@ -49,7 +49,7 @@ async def _one(subject: PluginSubject) -> tuple[ModelDriver, str, ModelInfo]:
     driver = _make(subject)
     for name in await _names(subject, driver):
         return driver, name, await subject.call(f"a description of {name}", driver.describe, name, RunSettings())
-    raise NotChecked("it lists no model here; name one: SCHEME:NAME")
+    raise NotTried("it lists no model here; name one: SCHEME:NAME")
 
 
 @must(reason="A driver of an older contract would be called wrongly.", hint=f'State contract = "{MODEL_CONTRACT}".')
@@ -115,7 +115,7 @@ class _Trial:
 async def _trial(subject: PluginSubject) -> _Trial:
     driver, name, info = await _one(subject)
     if info.at_endpoint:
-        raise NotChecked("its models are at the endpoint of a run")
+        raise NotTried("its models are at the endpoint of a run")
     what = f"{name} open, in a trial, and closed"
     found: _Trial = await subject.call(what, lambda: _try(driver, name, info), seconds=STARTS)
     return found
@@ -170,7 +170,7 @@ async def it_is_as_deterministic_as_it_says(subject: PluginSubject) -> None:
     """A model that is said to be deterministic gives two equal trials equal answers."""
     first, again = await _trial(subject), await _trial(subject)
     if first.model is None or not first.info.deterministic:
-        raise NotChecked("it does not say that it is deterministic, or answers at an endpoint")
+        raise NotTried("it does not say that it is deterministic, or answers at an endpoint")
     texts = [
         None if reply is None else (reply.answer.content, repr(reply.answer.calls))
         for reply in (first.reply, again.reply)

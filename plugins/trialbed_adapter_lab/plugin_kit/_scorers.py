@@ -13,8 +13,8 @@ from trialbed.installed import offers
 from trialbed.plugins import GROUP, described_scores, empty_manager, register
 from trialbed.records import Score, ScoreDescription
 from trialbed.scoring import ScoreContext
-from trialbed_adapter_lab.errors import CheckFailed
-from trialbed_adapter_lab.plugin_kit._check import NotChecked, PluginSubject, expect, expect_kind, may, must, show
+from trialbed_adapter_lab.errors import CheckFailed, NotTried
+from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect, expect_kind, may, must, show
 from trialbed_adapter_lab.plugin_kit._samples import sample_trials
 
 
@@ -27,7 +27,7 @@ def _hooks(subject: PluginSubject) -> Any:
 async def _scores(subject: PluginSubject, label: str, context: ScoreContext) -> list[Score]:
     hook = _hooks(subject).hook.score_trial
     if not hook.get_hookimpls():
-        raise NotChecked("it scores no trials")
+        raise NotTried("it scores no trials")
 
     async def score() -> list[Any]:
         given = [await one if inspect.isawaitable(one) else one for one in hook(context=context)]
@@ -157,7 +157,7 @@ async def figures_over_trials_are_json(subject: PluginSubject) -> None:
     """The figures over all trials of a framework are JSON, also without any trial."""
     hook = _hooks(subject).hook.aggregate_scores
     if not hook.get_hookimpls():
-        raise NotChecked("it adds no figures over trials")
+        raise NotTried("it adds no figures over trials")
     given = await subject.call("figures over no trials", lambda: hook(run=None, results=[]))
     for figures in given:
         expect_kind("the figures", figures, dict)

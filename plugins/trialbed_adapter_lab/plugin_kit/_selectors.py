@@ -9,7 +9,8 @@ from trialbed.catalogs import ApiCatalog
 from trialbed.contracts import ToolSelector
 from trialbed.errors import UsageError
 from trialbed.records import Api, ApiRef, Query
-from trialbed_adapter_lab.plugin_kit._check import NotChecked, PluginSubject, expect, expect_kind, may, must, show
+from trialbed_adapter_lab.errors import NotTried
+from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect, expect_kind, may, must, show
 from trialbed_adapter_lab.plugin_kit._samples import STRANGE, model_that_says, sample_dataset, sample_queries
 
 REPLY = "[1, 2]"
@@ -26,7 +27,7 @@ async def _prepare(subject: PluginSubject, apis: Sequence[Api] | None = None) ->
     try:
         await subject.call("prepare to learn the catalog", selector.prepare, catalog, allowed=(UsageError,))
     except UsageError as missing:
-        raise NotChecked(str(missing)) from missing
+        raise NotTried(str(missing)) from missing
     return selector
 
 

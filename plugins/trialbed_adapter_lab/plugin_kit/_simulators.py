@@ -11,8 +11,8 @@ from trialbed.contracts import ApiRefused, Simulation, Simulator, World
 from trialbed.errors import SimulationError
 from trialbed.own_thread import StuckCode
 from trialbed.records import Api, Json
-from trialbed_adapter_lab.errors import CheckFailed
-from trialbed_adapter_lab.plugin_kit._check import NotChecked, PluginSubject, expect, expect_kind, must, show
+from trialbed_adapter_lab.errors import CheckFailed, NotTried
+from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect, expect_kind, must, show
 from trialbed_adapter_lab.plugin_kit._samples import STRANGE, model_that_says, sample_queries
 
 WRONG: tuple[dict[str, Json], ...] = (
@@ -180,7 +180,7 @@ async def worlds_share_nothing(subject: PluginSubject) -> None:
     simulator = _make(subject)
     world = await subject.call("a world, or None", simulator.world)
     if world is None:
-        raise NotChecked("its Apis change nothing")
+        raise NotTried("its Apis change nothing")
     expect_kind("the world", world, World)
     other = await subject.call("a second world", simulator.world)
     begins = await subject.call("the world's state", world.state)

@@ -23,13 +23,14 @@ def test_the_badge_counts_by_level():
     found = report(
         ("must", "passed"),
         ("must", "failed"),
+        ("must", "skipped"),
         ("should", "passed"),
         ("should", "declared"),
         ("should", "outdated"),
         ("may", "finding"),
         ("may", "finding"),
     )
-    assert found.badge == "acme 1.2 · must 1/2 · should 1/3 (1 declared, 1 outdated) · may 0/2 (2 findings)"
+    assert found.badge == "acme 1.2 · must 1/3 (1 skipped) · should 1/3 (1 declared, 1 outdated) · may 0/2 (2 findings)"
 
 
 def test_levels_that_were_not_checked_are_left_out():
@@ -40,6 +41,7 @@ def test_levels_that_were_not_checked_are_left_out():
     ("level", "outcome", "right"),
     [
         ("must", "passed", True),
+        ("must", "skipped", True),
         ("must", "failed", False),
         ("should", "failed", False),
         ("should", "declared", True),

@@ -5,10 +5,17 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from support.mutants._mutant import Mutant
 
-from trialbed_adapter_lab import check_adapter
-from trialbed_adapter_lab.checks.patience import slow_model, twenty_calls_overlap
+from trialbed import Answer, BaseAgent
+from trialbed_adapter_lab import Check, check_adapter
+from trialbed_adapter_lab.checks.patience import (
+    slow_model,
+    slow_tool_beside_quick_ones,
+    tool_that_takes_too_long,
+    twenty_calls_overlap,
+)
 from trialbed_adapter_lab.harness import PassingLoop
 
 
@@ -31,6 +38,26 @@ class CallsOneLate(Mutant):
         if arguments == {"text": "19"}:
             await asyncio.sleep(1.2)
         return await super().on_tool(tool, arguments)
+
+
+class AnswersInAThread(BaseAgent):
+    """It asks nothing, in a thread."""
+
+    contract = "3"
+
+    @classmethod
+    def framework_version(cls) -> str:
+        return "1"
+
+    def answer(self, query: str) -> Answer:
+        return Answer(final_answer=query)
+
+
+@pytest.mark.parametrize("check", [slow_model, slow_tool_beside_quick_ones, tool_that_takes_too_long])
+def test_time_that_does_not_pass_in_a_thread_is_not_tried(check: Check) -> None:
+    (found,) = check_adapter(AnswersInAThread, [check], profile="controlled").findings
+    assert found.outcome == "skipped"
+    assert found.message == "not tried: answer() runs in a thread, whose clock cannot be put forward"
 
 
 def test_a_first_request_that_comes_late_is_waited_for() -> None:
