@@ -128,7 +128,7 @@ def _union(types: Iterator[Any]) -> Any:
 
 
 def _is_literal(value: Any) -> bool:
-    """Whether a ``Literal`` can have a value: half an emoji ends pydantic's."""
+    """Return whether a ``Literal`` can have a value: half an emoji ends pydantic's."""
     return value is None or isinstance(value, int) or (isinstance(value, str) and not SURROGATES.search(value))
 
 

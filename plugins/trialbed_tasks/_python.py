@@ -94,7 +94,7 @@ def _refuse_two_of_a_name(path: Path) -> None:
 
 
 def _is_mark(decorator: ast.expr) -> bool:
-    """Whether a decorator is ``tool``, by its name or as an attribute of a module."""
+    """Return whether a decorator is ``tool``, by its name or as an attribute of a module."""
     return getattr(decorator, "id", getattr(decorator, "attr", None)) == "tool"
 
 

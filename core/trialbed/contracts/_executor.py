@@ -46,7 +46,7 @@ class Node:
 
 @dataclass(frozen=True)
 class LostTrial:
-    """In place of an outcome: the node is gone, and nobody knows how the trial would have ended.
+    """In place of an outcome: the node is gone, and how the trial would have ended cannot be known.
 
     The engine runs it again as a new trial, under a new token. It is neither a failure of the framework nor a sign that
     the server or the model's endpoint is out.

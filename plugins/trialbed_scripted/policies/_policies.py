@@ -222,7 +222,7 @@ def answer_with_evidence(messages: Sequence[ModelMessage]) -> str:
 
 
 def _is_error(text: str) -> bool:
-    """Whether a result is a failure of an Api, or a framework's own, which some write as an object."""
+    """Return whether a result is a failure of an Api, or a framework's own, which some write as an object."""
     try:
         value = json.loads(text) if text.startswith("{") else None
     except (ValueError, RecursionError):

@@ -39,7 +39,7 @@ def answers(events: Sequence[Event]) -> list[Event]:
 
 
 def ends_without_event(events: Sequence[Event]) -> bool:
-    """Whether the last message has no event: ADK makes none of an empty one without a finish reason."""
+    """Return whether the last message has no event: ADK makes none of an empty one without a finish reason."""
     return not events or bool(events[-1].get_function_responses())
 
 

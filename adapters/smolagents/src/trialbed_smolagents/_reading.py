@@ -34,7 +34,7 @@ def claimed_usage(steps: Sequence[ActionStep]) -> Usage | None:
 
 
 def takes(tool: Tool, arguments: Any) -> bool:
-    """Whether smolagents calls a tool with these arguments."""
+    """Return whether smolagents calls a tool with these arguments."""
     try:
         validate_tool_arguments(tool, arguments)
     except (ValueError, TypeError, LookupError):
