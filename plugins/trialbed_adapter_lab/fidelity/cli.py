@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +12,20 @@ from trialbed.cli.completion import completes, drivers, frameworks
 from trialbed.cli.environments import env_dir_option, yes_option
 from trialbed.cli.options import FILE, json_option, option
 from trialbed.cli.setting_options import setting_option
+from trialbed_adapter_lab.report_command import (
+    choose_parts,
+    format_option,
+    output_option,
+    part_option,
+    print_report,
+    show_steps,
+    write_file,
+)
 
 if TYPE_CHECKING:
     from trialbed_adapter_lab.fidelity import FidelityOptions, FidelityReport
 
 PARTS = ("schemas", "prompt", "behaviour", "errors", "many", "load")
-FORMATS = ("table", "markdown", "json")
 
 EPILOG = """\b
 Examples:
@@ -45,13 +51,7 @@ Examples:
     shell_complete=completes(frameworks),
 )
 @setting_option("profiles")
-@option(
-    "--part",
-    "parts",
-    type=click.Choice(PARTS),
-    multiple=True,
-    help="Measure only this part; repeatable. [default: all parts]",
-)
+@part_option(PARTS, "Measure only this part; repeatable. [default: all parts]")
 @option("--tools", type=click.IntRange(min=4), default=20, help="Tools offered per trial, except in schemas and many.")
 @option(
     "--many", type=click.IntRange(min=2), multiple=True, default=(120, 1000), help="Tool count of many; repeatable."
@@ -82,21 +82,8 @@ Examples:
     help="Where workers run; load runs on this machine.",
     shell_complete=completes(drivers("executors")),
 )
-@option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    default="table",
-    envvar=None,
-    help="Format of what is printed; --json is --format json.",
-)
-@option(
-    "-o",
-    "--output",
-    envvar=None,
-    type=FILE,
-    help="Write the figures to this file, as JSON.",
-)
+@format_option
+@output_option("Write the figures to this file, as JSON.")
 @option(
     "--markdown",
     envvar=None,
@@ -124,7 +111,7 @@ def command(source: Path | None, form: str, as_json: bool, **given: Any) -> int:
     markdown, output = given.pop("markdown"), given.pop("output")
     report, interrupted = (_read(source, given["parts"]), False) if source else _run_measurement(given)
     if output is not None:
-        _write(output, _text(report))
+        write_file(output, _text(report))
     if interrupted:
         _print(report, "json" if as_json else form)
         raise click.Abort
@@ -169,20 +156,8 @@ def _options(given: dict[str, Any]) -> FidelityOptions:
     built = chosen_environments([name for name in asked if name != "reference"], yes=yes, env_dir=env_dir)
     labels = expand_profiles(asked, given.pop("profiles"), built)
     environments = {label: built[framework] for label, framework in labels.items() if framework in built}
-    parts = tuple(part for part in PARTS if not given["parts"] or part in given["parts"])
+    parts = choose_parts(PARTS, given["parts"])
     return FidelityOptions(**{**given, "frameworks": tuple(labels), "parts": parts, "environments": environments})
-
-
-@contextmanager
-def show_steps() -> Iterator[Callable[[str], None]]:
-    """Show steps on standard error: one changing line on a terminal, a line each elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda text: click.echo(text, err=True)
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("") as status:
-        yield status.update
 
 
 def _read(path: Path, parts: Sequence[str]) -> FidelityReport:
@@ -205,33 +180,16 @@ def _text(report: FidelityReport) -> str:
 
 
 def _print(report: FidelityReport, form: str) -> None:
-    if form == "json":
-        click.echo(report.model_dump_json(indent=2))
-    elif form == "markdown":
-        from trialbed_adapter_lab.fidelity.views import markdown
+    from trialbed_adapter_lab.fidelity.views import markdown, write_table
 
-        click.echo(markdown(report), nl=False)
-    else:
-        from trialbed_adapter_lab.fidelity.views import write_table
-
-        write_table(report, sys.stdout)
+    print_report(report, form, markdown=markdown, write_table=write_table)
 
 
 def _write_markdown(path: Path, report: FidelityReport) -> None:
     from trialbed_adapter_lab.fidelity.views import place_report
 
     page = path.read_text(encoding="utf-8") if path.exists() else ""
-    _write(path, place_report(page, report))
-
-
-def _write(path: Path, text: str) -> None:
-    from trialbed.errors import UsageError
-
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
-    click.echo(f"written: {path}", err=True)
+    write_file(path, place_report(page, report), "--markdown")
 
 
 def _exit_code(report: FidelityReport) -> int:

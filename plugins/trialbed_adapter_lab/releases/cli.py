@@ -11,15 +11,23 @@ import click
 
 from trialbed.cli.completion import completes, frameworks
 from trialbed.cli.environments import env_dir_option, yes_option
-from trialbed.cli.options import FILE, FOLDER, json_option, option
+from trialbed.cli.options import FOLDER, json_option, option
 from trialbed.cli.setting_options import setting_option
+from trialbed_adapter_lab.report_command import (
+    choose_parts,
+    format_option,
+    output_option,
+    part_option,
+    print_report,
+    show_steps,
+    write_file,
+)
 
 if TYPE_CHECKING:
     from trialbed_adapter_lab.fidelity import Part
     from trialbed_adapter_lab.releases import KnownReleases, ReleaseFolder, ReleaseMeasurement, ReleasesReport, Wanted
 
 PARTS: tuple[Part, ...] = ("schemas", "prompt", "behaviour", "errors")
-FORMATS = ("table", "markdown", "json")
 
 EPILOG = """\b
 Examples:
@@ -96,13 +104,7 @@ class ReleaseVersion(click.ParamType[str]):
 @option("--again", is_flag=True, envvar=None, help="Measure releases again that were measured.")
 @option("--any-kit", is_flag=True, envvar=None, help="Do not measure again where another state of the kit did.")
 @setting_option("profiles")
-@option(
-    "--part",
-    "parts",
-    type=click.Choice(PARTS),
-    multiple=True,
-    help="Measure only this part of bench fidelity; repeatable. [default: all of these]",
-)
+@part_option(PARTS, "Measure only this part of bench fidelity; repeatable. [default: all of these]")
 @option("--adapter", envvar=None, default="", metavar="REQUIREMENT", help="Installs the adapter, if it is elsewhere.")
 @option(
     "--folder", type=FOLDER, default=Path("releases"), envvar=None, help="Where releases are kept, with their locks."
@@ -114,15 +116,8 @@ class ReleaseVersion(click.ParamType[str]):
     envvar=None,
     help="Exit with 1 if a release changes something that was measured now.",
 )
-@option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    default="table",
-    envvar=None,
-    help="Format of what is printed; --json is --format json.",
-)
-@option("-o", "--output", envvar=None, type=FILE, help="Write the report to this file, as JSON.")
+@format_option
+@output_option("Write the report to this file, as JSON.")
 @yes_option
 @env_dir_option
 @json_option
@@ -197,7 +192,6 @@ async def _measure(framework: str, folder: ReleaseFolder, wanted: Wanted, given:
     from trialbed.cli._build_progress import build_progress
     from trialbed.cli.environments import environment_store
     from trialbed.cli.signals import cancel_on_terminate
-    from trialbed_adapter_lab.fidelity.cli import show_steps
     from trialbed_adapter_lab.releases import (
         Progress,
         ReleaseMeasurement,
@@ -209,7 +203,7 @@ async def _measure(framework: str, folder: ReleaseFolder, wanted: Wanted, given:
         report_on,
     )
 
-    parts: tuple[Part, ...] = tuple(part for part in PARTS if not given["parts"] or part in given["parts"])
+    parts = choose_parts(PARTS, given["parts"])
     how = ReleaseMeasurement(
         framework=framework,
         profiles=tuple(dict.fromkeys(given["profiles"])) or ("native", "controlled"),
@@ -264,22 +258,15 @@ def _ask_consent(how: ReleaseMeasurement, releases: Sequence[str], *, yes: bool,
 
 
 def _write(path: Path, report: ReleasesReport) -> None:
-    from trialbed.files import write_text
     from trialbed_adapter_lab.releases import report_text
 
-    write_text(path, report_text(report), "--output")
-    click.echo(f"written: {path}", err=True)
+    write_file(path, report_text(report))
 
 
 def _print(report: ReleasesReport, form: str) -> None:
     from trialbed_adapter_lab.releases._views import markdown, write_table
 
-    if form == "json":
-        click.echo(report.model_dump_json(indent=2))
-    elif form == "markdown":
-        click.echo(markdown(report), nl=False)
-    else:
-        write_table(report, sys.stdout)
+    print_report(report, form, markdown=markdown, write_table=write_table)
 
 
 def _exit_code(report: ReleasesReport, new: Sequence[str] | None) -> int:

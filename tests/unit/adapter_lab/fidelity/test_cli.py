@@ -12,7 +12,8 @@ from click.testing import CliRunner
 from trialbed.errors import DataError
 from trialbed_adapter_lab.fidelity import PARTS as ALL_PARTS
 from trialbed_adapter_lab.fidelity import FidelityOptions
-from trialbed_adapter_lab.fidelity.cli import FORMATS, PARTS, _read, command
+from trialbed_adapter_lab.fidelity.cli import PARTS, _read, command
+from trialbed_adapter_lab.report_command import FORMATS
 
 OPTIONS = {option.name: option for option in command.params if isinstance(option, click.Option)}
 
