@@ -20,11 +20,11 @@ def source_of(thing: Any) -> str:
     return source
 
 
-class _Kept(dict[str, Any]):
+class _KeptResults(dict[str, Any]):
     """Results made of a function; programs that copy the function into another process leave it out."""
 
-    def __reduce__(self) -> tuple[type[_Kept], tuple[()]]:
-        return _Kept, ()
+    def __reduce__(self) -> tuple[type[_KeptResults], tuple[()]]:
+        return _KeptResults, ()
 
 
 def kept_with(function: Any, name: str, made_of: tuple[Any, ...], make: Callable[[Any], Any]) -> Any:
@@ -39,7 +39,7 @@ def kept_with(function: Any, name: str, made_of: tuple[Any, ...], make: Callable
     # Wrappers may have a copy of the attributes of the function that they wrap.
     if of_function is not function or not _are_same(before, made_of):
         made = make(function)
-        vars(function)[KEPT] = _Kept({**kept, name: (function, made_of, made)})
+        vars(function)[KEPT] = _KeptResults({**kept, name: (function, made_of, made)})
     return made
 
 

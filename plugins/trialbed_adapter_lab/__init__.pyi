@@ -4,7 +4,7 @@ from .checks import CHECKS as CHECKS
 from .checks import QUICK as QUICK
 from .conformance import LEVELS as LEVELS
 from .conformance import Check as Check
-from .conformance import CheckResult as CheckResult
+from .conformance import CheckFinding as CheckFinding
 from .conformance import ConformanceReport as ConformanceReport
 from .conformance import Level as Level
 from .errors import CheckFailed as CheckFailed

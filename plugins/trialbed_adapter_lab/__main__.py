@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from trialbed.errors import TrialbedError
-from trialbed_adapter_lab import CHECKS, LEVELS, QUICK, CheckResult, ConformanceReport, check_adapter
+from trialbed_adapter_lab import CHECKS, LEVELS, QUICK, CheckFinding, ConformanceReport, check_adapter
 from trialbed_adapter_lab.conformance import MARKS
 
 USAGE = 2
@@ -66,7 +66,7 @@ def _play(framework: str) -> int:
     return 0
 
 
-def _print(finding: CheckResult) -> None:
+def _print(finding: CheckFinding) -> None:
     mark = MARKS[finding.outcome]
     lines = [f"{mark} {finding.check} ({finding.level}, {finding.seconds:.2f} s) {finding.outcome}"]
     lines += [f"    {line}" for line in finding.message.splitlines()]

@@ -18,7 +18,7 @@ from trialbed_adapter_lab.conformance import (
     FAILS_EARLY,
     LEVELS,
     Check,
-    CheckResult,
+    CheckFinding,
     ConformanceReport,
     Level,
     Outcome,
@@ -91,12 +91,12 @@ class Kit:
         """The dialects in which the model was asked so far."""
         return self._harness.dialects
 
-    def run(self, check: Check) -> CheckResult:
+    def run(self, check: Check) -> CheckFinding:
         """Run one check."""
         begun = time.perf_counter()
         outcome, message, cause = self._outcome(check)
         outcome, message = self._with_declarations(check, outcome, message, _advice(check, cause))
-        return CheckResult(
+        return CheckFinding(
             check=check.name,
             level=check.level_for(self.profile),
             outcome=outcome,
@@ -105,10 +105,10 @@ class Kit:
             seconds=round(time.perf_counter() - begun, 3),
         )
 
-    def check_declarations(self) -> list[CheckResult]:
+    def check_declarations(self) -> list[CheckFinding]:
         """Return a finding for each declaration that names an unknown check."""
         return [
-            CheckResult(
+            CheckFinding(
                 check=deviation.check, level="should", outcome="outdated", message=_describe_misnamed(deviation)
             )
             for deviation in self.agent_class.deviations
@@ -169,7 +169,7 @@ def check_adapter(
     *,
     profile: str | None = None,
     level: Level = "may",
-    progress: Callable[[CheckResult], None] | None = None,
+    progress: Callable[[CheckFinding], None] | None = None,
 ) -> ConformanceReport:
     """Run checks on an adapter, in this process.
 
@@ -186,7 +186,7 @@ def check_adapter(
     from trialbed_adapter_lab.checks import CHECKS
 
     levels = LEVELS[: LEVELS.index(level) + 1]
-    findings: list[CheckResult] = []
+    findings: list[CheckFinding] = []
     with Kit(agent, CHECKS, profile) as kit:
         chosen = [check for check in (CHECKS if checks is None else checks) if check.level_for(kit.profile) in levels]
         for finding in chain(map(kit.run, chosen), kit.check_declarations()):

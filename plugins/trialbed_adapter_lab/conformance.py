@@ -102,7 +102,7 @@ def _check(level: Level, reason: str, hint: str, binds: Bound, run: Procedure) -
     return Check(run.__name__, level, summary, reason, hint, run, binds)
 
 
-class CheckResult(Record):
+class CheckFinding(Record):
     """The outcome of one check.
 
     Attributes:
@@ -142,7 +142,7 @@ class ConformanceReport(Record):
     adapter: str = ""
     adapter_version: str = ""
     dialects: tuple[str, ...] = ()
-    findings: tuple[CheckResult, ...] = ()
+    findings: tuple[CheckFinding, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -150,17 +150,17 @@ class ConformanceReport(Record):
         return all(finding.ok for finding in self.findings)
 
     @property
-    def problems(self) -> tuple[CheckResult, ...]:
+    def problems(self) -> tuple[CheckFinding, ...]:
         """The findings because of which the adapter does not conform."""
         return tuple(finding for finding in self.findings if not finding.ok)
 
-    def by_cause(self, *outcomes: Outcome) -> list[tuple[CheckResult, ...]]:
+    def by_cause(self, *outcomes: Outcome) -> list[tuple[CheckFinding, ...]]:
         """Return the findings with these outcomes, those of the same cause together, the most specific first.
 
         A check is the more specific, the fewer deliberate defects it fails for. What ends a trial before it begins
         comes before everything else.
         """
-        groups: dict[str, list[CheckResult]] = {}
+        groups: dict[str, list[CheckFinding]] = {}
         for finding in sorted(self.findings, key=lambda finding: breadth(finding.check)):
             if finding.outcome in outcomes:
                 groups.setdefault(finding.cause or finding.check, []).append(finding)

@@ -23,7 +23,7 @@ except ImportError as error:
 
 from trialbed.contracts import BaseAgent
 from trialbed.errors import UsageError
-from trialbed_adapter_lab import CHECKS, Check, CheckResult, Kit
+from trialbed_adapter_lab import CHECKS, Check, CheckFinding, Kit
 from trialbed_adapter_lab.pytest_plugin import REPORT
 
 __all__ = ["AdapterConformance"]
@@ -70,11 +70,11 @@ class AdapterConformance:
             pytest.fail("\n".join(finding.message for finding in misnamed), pytrace=False)
 
 
-def _first_line(finding: CheckResult) -> str:
+def _first_line(finding: CheckFinding) -> str:
     return finding.message.partition("\n")[0]
 
 
-def _note(request: pytest.FixtureRequest, kit: Kit, *findings: CheckResult) -> None:
+def _note(request: pytest.FixtureRequest, kit: Kit, *findings: CheckFinding) -> None:
     """Attach findings to the test, for the summary at the end."""
     report = kit.report.model_copy(update={"findings": findings, "dialects": kit.dialects})
     request.node.user_properties.append((REPORT, report.model_dump_json()))

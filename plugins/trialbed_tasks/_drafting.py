@@ -40,7 +40,7 @@ def draft_tasks(samples: Sequence[Sample], source: str) -> Draft:
     Of its first turn, the calls that did not fail are expected, and the last answer is the answer. Each tool has the
     schema that the conversations have, or else that of the arguments in them. What looks like a key is masked.
     """
-    drafts: dict[str, _Turn] = {}
+    drafts: dict[str, _DraftTurn] = {}
     left_out: list[str] = []
     for sample in samples:
         turn = _first_turn(sample)
@@ -59,7 +59,7 @@ def draft_tasks(samples: Sequence[Sample], source: str) -> Draft:
 
 
 @dataclass(frozen=True)
-class _Turn:
+class _DraftTurn:
     """The first turn of a conversation: the request of its user, and what followed until the next one.
 
     Attributes:
@@ -75,7 +75,7 @@ class _Turn:
     turns: int
 
 
-def _first_turn(sample: Sample) -> _Turn:
+def _first_turn(sample: Sample) -> _DraftTurn:
     messages = list(sample.messages or ())
     places = [place for place, one in enumerate(messages) if one.role == "user" and one.content.strip()]
     first = messages[places[0] : places[1] if len(places) > 1 else None] if places else []
@@ -85,7 +85,7 @@ def _first_turn(sample: Sample) -> _Turn:
     failed = [call.name for call in made if _has_failed(call, results.get(call.id))]
     answers = [one.content.strip() for one in first if one.role == "assistant" and not one.calls]
     query = first[0].content.strip() if first else ""
-    return _Turn(sample, query, tuple(good), tuple(failed), answers[-1] if answers else "", len(places))
+    return _DraftTurn(sample, query, tuple(good), tuple(failed), answers[-1] if answers else "", len(places))
 
 
 def _has_failed(call: ToolCall, result: Any) -> bool:
@@ -97,7 +97,7 @@ def _has_failed(call: ToolCall, result: Any) -> bool:
     return isinstance(result, str) and result.lstrip().lower().startswith("error")
 
 
-def _lines(turn: _Turn) -> Iterator[str]:
+def _lines(turn: _DraftTurn) -> Iterator[str]:
     notes = [_json(turn.sample.place)[1:-1]]
     if turn.turns > 1:
         notes.append(f"its user wrote {turn.turns} messages, of which this is the first")
@@ -109,7 +109,7 @@ def _lines(turn: _Turn) -> Iterator[str]:
         yield f"    answer: {_json(turn.answer)}"
 
 
-def _tools(turns: Iterable[_Turn]) -> Iterator[dict[str, Any]]:
+def _tools(turns: Iterable[_DraftTurn]) -> Iterator[dict[str, Any]]:
     schemas: dict[str, Mapping[str, Any]] = {}
     made: dict[str, list[ToolCall]] = {}
     examples: dict[str, Any] = {}

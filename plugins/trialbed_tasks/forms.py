@@ -13,11 +13,11 @@ Call = str | dict[str, dict[str, Any]]
 """``find`` for a call with any arguments, ``{find: {id: 7}}`` for one with these."""
 
 
-class _Form(BaseModel):
+class _TaskForm(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-class AtMostForm(_Form):
+class AtMostForm(_TaskForm):
     """The limits of a trial."""
 
     calls: int | None = Field(None, ge=0, description="Calls of tools.")
@@ -26,7 +26,7 @@ class AtMostForm(_Form):
     seconds: float | None = Field(None, gt=0, strict=False, description="Wall time, in seconds.")
 
 
-class ExpectForm(_Form):
+class ExpectForm(_TaskForm):
     """The expectations of a task, which is solved if all of them are met."""
 
     facts: str | list[str] = Field(default=[], description="Texts that the answer must say.")
@@ -55,7 +55,7 @@ class NamedTestForm(ExpectForm):
     name: str = Field(min_length=1, max_length=200, description="Under which it is reported whether they are met.")
 
 
-class TaskForm(_Form):
+class TaskForm(_TaskForm):
     """A task."""
 
     query: str = Field(min_length=1, description="The task in words, as agents get it.")
@@ -81,7 +81,7 @@ class TaskForm(_Form):
         return value
 
 
-class FileForm(_Form):
+class FileForm(_TaskForm):
     """A file of tasks."""
 
     name: str | None = Field(None, pattern=NAME.pattern, description="Name of the tasks; the file's if left out.")

@@ -27,6 +27,10 @@ class FoundTool:
     reads: bool = False
 
 
+class LeftOut(Exception):
+    """A request or an operation cannot be a tool; says why."""
+
+
 @dataclass(frozen=True)
 class FoundTools:
     """The tools of a document.

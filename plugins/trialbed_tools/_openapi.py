@@ -9,7 +9,7 @@ from urllib.parse import urljoin
 
 from trialbed.errors import DataError
 from trialbed_tools._addresses import without_user
-from trialbed_tools._imported import FoundTool, FoundTools
+from trialbed_tools._imported import FoundTool, FoundTools, LeftOut
 from trialbed_tools._references import NODE, References, Schemas
 from trialbed_tools._skeletons import Skeletons
 from trialbed_tools.forms import HEADER
@@ -35,10 +35,6 @@ VERSION = re.compile(r"3\.[0-9]{1,3}\.[0-9]{1,3}(?:-[a-z0-9.]{1,20})?")
 VARIABLE = re.compile(r"\{([^{}]{1,100})\}")
 JSON_TYPE = re.compile(r"(?:application/(?:[a-z0-9.+-]{1,100}\+)?json|\*/\*)(?:;.{0,100})?", re.IGNORECASE)
 FORM_TYPE = re.compile(r"application/x-www-form-urlencoded(?:;.{0,100})?", re.IGNORECASE)
-
-
-class _LeftOut(Exception):
-    """An operation cannot be a tool; says why."""
 
 
 def read_openapi(located: Located, address: str) -> FoundTools:
@@ -75,7 +71,7 @@ class _Document:
                 raise self._references.fault(("paths",), f"more than {MOST:,} operations")
             try:
                 tools.append(self._tool(path, key, item))
-            except (_LeftOut, DataError) as error:
+            except (LeftOut, DataError) as error:
                 self._left_out.append(f"{_name(path, key)}: {error}")
         if not tools:
             reason = f": {self._left_out[0]}" if self._left_out else ""
@@ -137,7 +133,7 @@ class _Document:
             for number, one in enumerate(given):
                 parameter, where = self._references.mapping(one, (*place, "parameters", number))
                 if not self._references.spend("readOnly", len(str(parameter.get("description", ""))[:LONGEST]) + NODE):
-                    raise _LeftOut("the parameters before it are more than can be read")
+                    raise LeftOut("the parameters before it are more than can be read")
                 name, kind = parameter.get("name"), parameter.get("in")
                 if not isinstance(name, str) or not name:
                     raise self._references.fault(where, "the parameter has no name")
@@ -218,19 +214,19 @@ class _Arguments:
         required = parameter.get("required") is True or place == "path"
         if place == "cookie":
             if required:
-                raise _LeftOut(f"it needs the cookie {name!r:.60}")
+                raise LeftOut(f"it needs the cookie {name!r:.60}")
             return
         if place == "header" and HEADER.match(name) is None:
             if required:
-                raise _LeftOut(f"it needs the header {name!r:.60}, which is no name of one")
+                raise LeftOut(f"it needs the header {name!r:.60}, which is no name of one")
             return
         style = parameter.get("style")
         if (place, style) in UNKNOWN_STYLES:
             if required:
-                raise _LeftOut(f"its parameter {name!r:.60} has the style {style}")
+                raise LeftOut(f"its parameter {name!r:.60} has the style {style}")
             return
         if name in self._properties:
-            raise _LeftOut(f"two of its parameters are called {name!r:.60}")
+            raise LeftOut(f"two of its parameters are called {name!r:.60}")
         given, where = parameter.get("schema", {}), (*key, "schema")
         content = parameter.get("content")
         if "schema" not in parameter and isinstance(content, dict) and content:
@@ -263,7 +259,7 @@ class _Arguments:
                     self._put_body(schema, form, required=body.get("required") is True)
                     return ""
         if body.get("required") is True:
-            raise _LeftOut(f"its body is {next(iter(content))!r:.60}")
+            raise LeftOut(f"its body is {next(iter(content))!r:.60}")
         return str(next(iter(content)))
 
     def _put_body(self, schema: dict[str, Any], form: str, *, required: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from trialbed.errors import DataError
-from trialbed_tools._imported import FoundTool, FoundTools
+from trialbed_tools._imported import FoundTool, FoundTools, LeftOut
 from trialbed_tools._references import References
 from trialbed_tools._secrets import KEY
 from trialbed_tools._skeletons import Skeletons
@@ -52,15 +52,11 @@ def read_postman(located: Located) -> FoundTools:
     for item, key in _requests(root, (), references):
         try:
             tools.append(_Request(item, key, references, variables).tool())
-        except _LeftOut as error:
+        except LeftOut as error:
             left_out.append(f"{str(item.get('name'))[:80]}: {error}")
     if not tools:
         raise references.fault(("item",), f"no request that can be a tool{f': {left_out[0]}' if left_out else ''}")
     return FoundTools(str(info.get("name") or "a collection")[:200], tuple(tools), None, tuple(left_out))
-
-
-class _LeftOut(Exception):
-    """A request cannot be a tool; says why."""
 
 
 def _list(given: Any, key: Key, references: References) -> list[Any]:
@@ -123,9 +119,9 @@ class _Request:
         try:
             parts = urlsplit(VARIABLE.sub(lambda match: f"{BEGIN}{match[1]}{END}", whole))
         except ValueError as error:
-            raise _LeftOut(f"its address is {raw!r:.80}, which is none") from error
+            raise LeftOut(f"its address is {raw!r:.80}, which is none") from error
         if parts.scheme not in ("http", "https") or BEGIN in parts.netloc:
-            raise _LeftOut(f"its address is {raw!r:.80}, in which a variable has no value")
+            raise LeftOut(f"its address is {raw!r:.80}, in which a variable has no value")
         # Variables without a value, and :names, are for the model to give.
         path = IN_PATH.sub(r"{\1}", parts.path).replace(BEGIN, "{").replace(END, "}")
         for name in re.findall(r"\{([^{}]+)\}", path):
@@ -164,11 +160,11 @@ class _Request:
             self._fields(body.get("urlencoded"), (*self._key, "body", "urlencoded"))
             return {"body": "form"}
         if body["mode"] != "raw":
-            raise _LeftOut(f"its body is {body['mode']!r:.40}")
+            raise LeftOut(f"its body is {body['mode']!r:.40}")
         try:
             value = parse_json(str(body.get("raw") or "null"), "body").value
         except DataError:
-            raise _LeftOut("its body is not JSON") from None
+            raise LeftOut("its body is not JSON") from None
         if isinstance(value, dict) and not value.keys() & self._properties.keys():
             for name, part in value.items():
                 self._put(name, _schema_of(part), required=False)

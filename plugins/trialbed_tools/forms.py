@@ -19,7 +19,7 @@ Answers = Literal["schema", "model", "live", "recorded"]
 """The answers to calls: made of the schema, by the simulator's model, for real and kept, or those that were kept."""
 
 
-class _Form(BaseModel):
+class _ToolForm(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
@@ -43,7 +43,7 @@ class DefinitionForm(BaseModel):
     example: Any = Field(None, description="An answer, whose form all answers have.")
 
 
-class RequestForm(_Form):
+class RequestForm(_ToolForm):
     """The HTTP request that a call is.
 
     A parameter goes where its name stands, and into the body otherwise.
@@ -67,7 +67,7 @@ class RequestForm(_Form):
     whole_body: str | None = Field(None, description="The parameter that is the whole body.")
 
 
-class ServerForm(_Form):
+class ServerForm(_ToolForm):
     """The MCP server that answers the calls."""
 
     command: str | None = Field(
@@ -90,7 +90,7 @@ class ServerForm(_Form):
         return self
 
 
-class ToolForm(_Form):
+class ToolForm(_ToolForm):
     """A tool of the file."""
 
     type: Literal["function"] = "function"
@@ -101,7 +101,7 @@ class ToolForm(_Form):
     reads: bool = Field(default=False, description="Whether its calls change nothing.")
 
 
-class ToolsForm(_Form):
+class ToolsForm(_ToolForm):
     """A file of tools."""
 
     name: str | None = Field(None, pattern=NAME.pattern, description="Name of the tools; the file's if left out.")

@@ -21,7 +21,7 @@ from trialbed.cli import cli
 from trialbed.drivers import GROUPS, list_drivers, load_driver
 from trialbed.plugins import GROUP, empty_manager
 from trialbed.records import FailureKind, Timing
-from trialbed_adapter_lab import CHECKS, LEVELS, CheckResult
+from trialbed_adapter_lab import CHECKS, LEVELS, CheckFinding
 from trialbed_scripted import POLICIES
 
 BADGE = re.compile(r"· must \d+/\d+ .* may \d+/").search
@@ -187,7 +187,7 @@ def test_every_conformance_check_is_described() -> None:
     assert set(described.values()) == {1}, [name for name, times in described.items() if times != 1]
     assert set(first_cells(section(text, "Levels"))[1:]) == set(LEVELS)
     assert set(first_cells(section(text, "Declaring"))[1:]) == set(
-        get_args(CheckResult.model_fields["outcome"].annotation)
+        get_args(CheckFinding.model_fields["outcome"].annotation)
     )
 
 

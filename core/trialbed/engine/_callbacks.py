@@ -57,8 +57,8 @@ class CallbackServer:
         self._seconds = seconds
         self._bodies = objects.bodies
         self._simulator = objects.simulator if isinstance(objects.simulator, Simulator) else None
-        self._trials: dict[str, _Trial] = {}
-        self._not_ended: dict[str, _Trial] = {}
+        self._trials: dict[str, _CalledTrial] = {}
+        self._not_ended: dict[str, _CalledTrial] = {}
         self._to_end: dict[Any, ApiBody] = {}
         self._loop = OwnLoop()
         self._runner: web.AppRunner | None = None
@@ -107,7 +107,7 @@ class CallbackServer:
         """Make the objects that the calls of a trial act on."""
         if self.url is not None:
             self._to_end |= {body.owner: body for body in self._bodies.values() if body.has_to_end}
-            opened = _Trial(query, self._bodies, self._simulator, self._loop, self._seconds)
+            opened = _CalledTrial(query, self._bodies, self._simulator, self._loop, self._seconds)
             self._trials[trial] = self._not_ended[trial] = opened
 
     async def close(self, trial: str) -> tuple[Json, Failure | None]:
@@ -131,7 +131,7 @@ class CallbackServer:
         return web.Response(text=body, content_type="application/json")
 
 
-class _Trial:
+class _CalledTrial:
     """The calls of one trial, and the objects that they act on.
 
     Attributes:

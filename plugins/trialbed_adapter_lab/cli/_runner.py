@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from trialbed.errors import NothingMeasured, UsageError
 from trialbed.worker import WORKER_MARK, worker_environment
-from trialbed_adapter_lab import CHECKS, LEVELS, CheckResult, ConformanceReport, Level
+from trialbed_adapter_lab import CHECKS, LEVELS, CheckFinding, ConformanceReport, Level
 from trialbed_adapter_lab.conformance import MARKS, PROBLEMS, Outcome
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def show_report(report: ConformanceReport) -> None:
     click.echo(click.style(report.badge, fg="green" if report.ok else "red"))
 
 
-def print_finding(finding: CheckResult) -> None:
+def print_finding(finding: CheckFinding) -> None:
     """Print a line on a check that has just ended, to stderr."""
     click.echo(f"{MARKS[finding.outcome]} {finding.check} ({finding.level}, {finding.seconds:.2f} s)", err=True)
 
@@ -139,7 +139,7 @@ def _report(code: int, output: IO[bytes], said: Sequence[str]) -> ConformanceRep
         raise NothingMeasured(f"the conformance kit ended with exit code {code} and without a report\n{text}") from None
 
 
-def _show(finding: CheckResult, *others: CheckResult) -> None:
+def _show(finding: CheckFinding, *others: CheckFinding) -> None:
     mark = click.style(MARKS[finding.outcome], fg=COLOURS.get(finding.outcome, "red"))
     click.echo(f"{mark} {finding.check} ({finding.level}): {finding.outcome}")
     for line in _bounded(finding.message.splitlines()):

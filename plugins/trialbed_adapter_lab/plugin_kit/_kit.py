@@ -7,7 +7,7 @@ import time
 import traceback
 from collections.abc import Callable, Collection, Mapping
 
-from trialbed_adapter_lab.conformance import CheckResult, ConformanceReport, Outcome, not_tried
+from trialbed_adapter_lab.conformance import CheckFinding, ConformanceReport, Outcome, not_tried
 from trialbed_adapter_lab.errors import CheckFailed, NotTried
 from trialbed_adapter_lab.plugin_kit import _datasets, _executors, _judges, _models, _scorers, _selectors, _simulators
 from trialbed_adapter_lab.plugin_kit._check import PluginCheck, PluginSubject
@@ -39,7 +39,7 @@ FITS = "fits_its_contract"
 
 
 def check_plugin(
-    subject: PluginSubject, only: Collection[str] = (), *, progress: Callable[[CheckResult], None] | None = None
+    subject: PluginSubject, only: Collection[str] = (), *, progress: Callable[[CheckFinding], None] | None = None
 ) -> ConformanceReport:
     """Run checks on a plugin, in this process.
 
@@ -47,7 +47,7 @@ def check_plugin(
         only: names of checks; empty for all of its kind.
         progress: called with each finding as soon as it is there.
     """
-    findings = [CheckResult(check=FITS, level="must", outcome="passed")] if not only else []
+    findings = [CheckFinding(check=FITS, level="must", outcome="passed")] if not only else []
     try:
         for check in PLUGIN_CHECKS[subject.kind]:
             if not only or check.name in only:
@@ -68,16 +68,16 @@ def check_plugin(
 def misfit_report(name: str, message: str) -> ConformanceReport:
     """Return the report on a plugin that cannot be loaded, or lacks a part of its contract."""
     why = "why: nothing else can be tried.\nhint: Write the method as the contract has it."
-    finding = CheckResult(check=FITS, level="must", outcome="failed", message=f"{message}\n{why}")
+    finding = CheckFinding(check=FITS, level="must", outcome="failed", message=f"{message}\n{why}")
     return ConformanceReport(framework=name, version="", findings=(finding,))
 
 
-def _run(check: PluginCheck, subject: PluginSubject) -> CheckResult:
+def _run(check: PluginCheck, subject: PluginSubject) -> CheckFinding:
     begun = time.perf_counter()
     outcome, message = _outcome(check, subject)
     cause = message if outcome == "skipped" else ""
     seconds = round(time.perf_counter() - begun, 3)
-    return CheckResult(
+    return CheckFinding(
         check=check.name, level=check.level, outcome=outcome, message=message, cause=cause, seconds=seconds
     )
 

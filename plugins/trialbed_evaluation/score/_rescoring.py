@@ -143,7 +143,7 @@ def _failed_score(stopped: ScoringStopped) -> Score:
     return Score(name="scorers:failed", value=None, failure=Failure(kind="scorer", message=message))
 
 
-class _Kept(Judge):
+class _KeptJudge(Judge):
     """Gives the verdict that a trial has already."""
 
     def __init__(self, score: Score | None) -> None:
@@ -186,7 +186,7 @@ class _Contexts:
             answer=result.outcome.answer,
             wire=result.wire,
             timing=result.timing,
-            judge=self.judge or _Kept(verdict),
+            judge=self.judge or _KeptJudge(verdict),
             judge_name=self.judge_name,
             unasked=() if live else unasked_calls(result.wire, tools),
             in_process=live,

@@ -14,7 +14,7 @@ from support.examples import examples
 from tenacity import wait_none
 
 from trialbed.wire import ChatClient, Reading
-from trialbed.wire.dialects.chat_completions import StreamReader, read_body, read_stream
+from trialbed.wire.dialects.chat_completions import ChatStreamReader, read_body, read_stream
 from trialbed_server.gateway.exchange import RecordedExchange
 from trialbed_server.trials import LogBudget
 
@@ -85,7 +85,7 @@ class Pieces(httpx.AsyncByteStream):
 
 
 def by_verification(pieces: list[bytes]) -> Reading:
-    reader = StreamReader(NAMES)
+    reader = ChatStreamReader(NAMES)
     for piece in pieces:
         reader.feed(piece)
     return reader.end()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from support.cases import for_each
 
-from trialbed_adapter_lab import CheckResult, ConformanceReport
+from trialbed_adapter_lab import CheckFinding, ConformanceReport
 from trialbed_adapter_lab.conformance import FAILS_EARLY
 
 
@@ -13,7 +13,7 @@ def report(*findings: tuple[str, str]) -> ConformanceReport:
         framework="acme",
         version="1.2",
         findings=tuple(
-            CheckResult(check=f"check_{number}", level=level, outcome=outcome)
+            CheckFinding(check=f"check_{number}", level=level, outcome=outcome)
             for number, (level, outcome) in enumerate(findings)
         ),
     )
@@ -64,7 +64,7 @@ def test_the_most_specific_failure_is_shown_first(monkeypatch):
         framework="acme",
         version="1.2",
         findings=tuple(
-            CheckResult(check=name, level="must", outcome="failed", cause=why)
+            CheckFinding(check=name, level="must", outcome="failed", cause=why)
             for name, why in (("broad", ""), ("narrow", ""), ("early", f"{FAILS_EARLY}, with KeyError"))
         ),
     )
@@ -77,7 +77,7 @@ def test_findings_of_one_cause_are_grouped_in_the_order_of_the_checks():
         framework="acme",
         version="1.2",
         findings=tuple(
-            CheckResult(check=name, level="must", outcome="failed", cause=why) for name, why in causes.items()
+            CheckFinding(check=name, level="must", outcome="failed", cause=why) for name, why in causes.items()
         ),
     )
     groups = [[finding.check for finding in group] for group in found.by_cause("failed", "error")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -98,3 +99,24 @@ def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = trialbed.no_such_name
     assert trialbed.__version__[0].isdigit()
+
+
+ADAPTERS = ("agent-framework", "agno", "autogen", "crewai", "google-adk", "langgraph", "openai-agents")
+ADAPTERS += ("pydantic-ai", "smolagents")
+
+PARTS = {"NativeAgent", "ControlledAgent", "MessagesAgent", "ResponsesAgent", "ApiTool", "RawTool", "SealedTool"}
+"""Names that adapters share: each is a distribution of its own, and the same part is named the same in all."""
+
+
+def class_names(folder: Path) -> Iterator[str]:
+    for file in folder.rglob("*.py"):
+        if "templates" not in file.parts:
+            yield from (node.name for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ClassDef))
+
+
+def test_no_two_classes_have_one_name() -> None:
+    bundled = [name for folder in FOLDERS for name in class_names(folder)]
+    adapters = [name for adapter in ADAPTERS for name in class_names(ROOT / "adapters" / adapter / "src")]
+    counts = Counter([*bundled, *adapters])
+    assert {name for name, times in counts.items() if times > 1} == PARTS
+    assert not PARTS & {*bundled}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from trialbed.cli import main
-from trialbed_adapter_lab import CHECKS, CheckResult, ConformanceReport
+from trialbed_adapter_lab import CHECKS, CheckFinding, ConformanceReport
 from trialbed_adapter_lab.cli import _failed, _runner
 
 FIRST, SECOND, THIRD = (check.name for check in CHECKS[:3])
@@ -19,7 +19,7 @@ Checked = Callable[..., list[str]]
 
 def report(ran: Sequence[str], fails: Collection[str]) -> ConformanceReport:
     findings = (
-        CheckResult(check=name, level="must", outcome="failed" if name in fails else "passed", message="expected …")
+        CheckFinding(check=name, level="must", outcome="failed" if name in fails else "passed", message="expected …")
         for name in ran
     )
     return ConformanceReport(framework="reference", version="1", findings=tuple(findings))

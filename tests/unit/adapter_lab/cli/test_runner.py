@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from trialbed_adapter_lab import CheckResult, ConformanceReport
+from trialbed_adapter_lab import CheckFinding, ConformanceReport
 from trialbed_adapter_lab.cli._runner import show_report
 
 
 def shown(capsys: pytest.CaptureFixture[str], *findings: dict[str, Any]) -> list[str]:
     """The paragraphs of a report on these findings."""
-    made = tuple(CheckResult(**{"level": "must", "outcome": "failed", **fields}) for fields in findings)
+    made = tuple(CheckFinding(**{"level": "must", "outcome": "failed", **fields}) for fields in findings)
     show_report(ConformanceReport(framework="acme", version="1.2", findings=made))
     return capsys.readouterr().out.strip().split("\n\n")
 

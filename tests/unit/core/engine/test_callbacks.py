@@ -255,7 +255,7 @@ async def test_a_trial_that_is_not_closed_in_full_is_ended_with_the_run(
         reading.set()
         await asyncio.Event().wait()
 
-    monkeypatch.setattr("trialbed.engine._callbacks._Trial._read_state", read_state)
+    monkeypatch.setattr("trialbed.engine._callbacks._CalledTrial._read_state", read_state)
     async with CallbackServer(RunObjects(bodies=dict.fromkeys(BODIES, held))) as callbacks:
         callbacks.open("one", QUERIES[0])
         assert (await ask(callbacks, "double", number=1))["response"] == '["a"]'

@@ -14,7 +14,7 @@ from trialbed import Answer, BaseAgent, Deviation, Limits, ModelEndpoint, Tool
 from trialbed_crewai.controlled._bridge import BridgeTransport, LoopBridge
 from trialbed_crewai.controlled._model import RunFailed, TrialCompletion
 from trialbed_crewai.controlled._names import ToolNames
-from trialbed_crewai.controlled._report import Report
+from trialbed_crewai.controlled._report import RunReport
 from trialbed_crewai.controlled._tools import crew_tools
 
 
@@ -78,7 +78,7 @@ class ControlledAgent(BaseAgent):
         """The run, on an event loop of its own: CrewAI keeps the loop it runs on busy."""
         set_suppress_console_output(True)
         self._model.begin([{"role": "system", "content": self.system_prompt}, {"role": "user", "content": query}])
-        with Report(str(self._agent.id)) as report:
+        with RunReport(str(self._agent.id)) as report:
             text = self._text(query)
         self._model.raise_error()
         return report.answer(text, self._model.get_token_usage_summary(), self._names, self._apis)

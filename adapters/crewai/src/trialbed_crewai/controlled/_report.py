@@ -15,7 +15,7 @@ from trialbed_crewai.controlled._names import ToolNames
 from trialbed_crewai.controlled._tools import strip_number
 
 
-class Report:
+class RunReport:
     """Listens to the events of one agent while it is entered.
 
     Args:

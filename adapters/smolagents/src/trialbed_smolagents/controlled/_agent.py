@@ -13,14 +13,14 @@ from smolagents.agents import ToolOutput
 from trialbed import Answer, BaseAgent, Tool
 from trialbed_controlled import ControlledChat
 from trialbed_smolagents._reading import action_steps, claimed_usage
-from trialbed_smolagents.controlled._model import UNKNOWN, TrialModel
+from trialbed_smolagents.controlled._model import UNKNOWN, SealedModel
 
 
 class ControlledAgent(BaseAgent):
     """One agent per trial, in a thread."""
 
     contract = "3"
-    _model: TrialModel | None = None
+    _model: SealedModel | None = None
 
     @classmethod
     def framework_version(cls) -> str:
@@ -39,7 +39,7 @@ class ControlledAgent(BaseAgent):
         """
         chat = ControlledChat(self.endpoint, self.limits, self.tools, system_prompt=self.system_prompt, query=query)
         names = {tool.name: f"tool_{place}" for place, tool in enumerate(self.tools)}
-        self._model = TrialModel(chat, self.endpoint, self.limits, names)
+        self._model = SealedModel(chat, self.endpoint, self.limits, names)
         agent = ToolCallingAgent(
             tools=[_bind(name, chat) for name in (*names.values(), UNKNOWN)],
             model=self._model,

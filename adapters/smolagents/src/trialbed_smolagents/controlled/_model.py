@@ -15,7 +15,7 @@ FINAL = "final_answer"
 """The tool that ends a run of smolagents; a message without calls is a call of it."""
 
 
-class TrialModel(Model):
+class SealedModel(Model):
     """A model that is asked the trial's requests, whatever smolagents would ask.
 
     Attributes:

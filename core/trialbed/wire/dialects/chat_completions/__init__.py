@@ -31,7 +31,7 @@ from trialbed.wire.dialects.chat_completions._requests import (
     write_request,
 )
 from trialbed.wire.dialects.chat_completions._settings import write_settings
-from trialbed.wire.dialects.chat_completions._streams import StreamReader, open_stream, read_stream
+from trialbed.wire.dialects.chat_completions._streams import ChatStreamReader, open_stream, read_stream
 
 __all__ = [
     "DONE_EVENT",
@@ -40,7 +40,7 @@ __all__ = [
     "NAME",
     "PATH",
     "ChatRequest",
-    "StreamReader",
+    "ChatStreamReader",
     "answered_calls",
     "first_choice",
     "first_message",

@@ -130,9 +130,9 @@ class _Choice:
         self._thoughts: list[str] = []
         self._details: list[Any] = []
         self._logprobs: dict[str, list[Any]] = {}
-        self._function: _Call | None = None
-        self._calls: list[_Call] = []
-        self._by_index: dict[int, _Call] = {}
+        self._function: _CallPieces | None = None
+        self._calls: list[_CallPieces] = []
+        self._by_index: dict[int, _CallPieces] = {}
         self._told: dict[TextKind, int] = {}
 
     def new_texts(self) -> Iterator[tuple[TextKind, str]]:
@@ -177,7 +177,7 @@ class _Choice:
         if details := delta.get("reasoning_details"):
             token |= self._add_details(details)
         if isinstance(function := delta.get("function_call"), dict):
-            self._function = self._function or _Call(None)
+            self._function = self._function or _CallPieces(None)
             token |= self._function.add({"function": function})
         pieces = delta.get("tool_calls")
         return token if pieces is None else self._add_calls(pieces) or token
@@ -238,7 +238,7 @@ class _Choice:
             return True
         return False
 
-    def _call_of(self, piece: Chunk) -> _Call:
+    def _call_of(self, piece: Chunk) -> _CallPieces:
         """The call that a piece belongs to: by its index, else by its id, else the last one."""
         index = piece.get("index")
         if type(index) is int:
@@ -260,13 +260,13 @@ class _Choice:
         last = self._calls[-1]
         return self._new(last) if identity or last.is_over(piece, self._names) else last
 
-    def _new(self, before: _Call | None = None) -> _Call:
-        self._calls.append(_Call(before))
+    def _new(self, before: _CallPieces | None = None) -> _CallPieces:
+        self._calls.append(_CallPieces(before))
         return self._calls[-1]
 
 
-class _Call:
-    def __init__(self, before: _Call | None) -> None:
+class _CallPieces:
+    def __init__(self, before: _CallPieces | None) -> None:
         self.identity: str | None = None
         self.has_arguments = False
         self._before = before

@@ -22,7 +22,7 @@ from trialbed.wire.dialects.chat_completions._assembly import Assembly
 from trialbed.wire.dialects.chat_completions._errors import reports_error
 
 
-class StreamReader(AnswerStream):
+class ChatStreamReader(AnswerStream):
     """Reads one stream from bytes that may be cut anywhere.
 
     Args:
@@ -70,9 +70,9 @@ class StreamReader(AnswerStream):
         return read_answer(document)
 
 
-def open_stream(names: Collection[str]) -> StreamReader:
+def open_stream(names: Collection[str]) -> ChatStreamReader:
     """A reader of a streamed answer to a request that offers tools with these names."""
-    return StreamReader(names)
+    return ChatStreamReader(names)
 
 
 def read_stream(body: bytes, names: Collection[str] = ()) -> Reading:
@@ -81,6 +81,6 @@ def read_stream(body: bytes, names: Collection[str] = ()) -> Reading:
     Args:
         names: of the tools on offer.
     """
-    reader = StreamReader(names)
+    reader = ChatStreamReader(names)
     reader.feed(body)
     return reader.end()

@@ -14,7 +14,7 @@ from trialbed.wire.dialects.messages._requests import (
     write_request,
 )
 from trialbed.wire.dialects.messages._settings import write_settings
-from trialbed.wire.dialects.messages._streams import StreamReader, open_stream, read_stream
+from trialbed.wire.dialects.messages._streams import MessagesStreamReader, open_stream, read_stream
 from trialbed.wire.dialects.messages._writing import (
     open_writer,
     write_answer,
@@ -29,7 +29,7 @@ __all__ = [
     "NAME",
     "PATH",
     "MessagesRequest",
-    "StreamReader",
+    "MessagesStreamReader",
     "open_stream",
     "open_writer",
     "read_answer",

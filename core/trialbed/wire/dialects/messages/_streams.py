@@ -35,7 +35,7 @@ KINDS: dict[str, TextKind] = {"text": "text", "thinking": "reasoning"}
 """Field of a block -> the kind of its text."""
 
 
-class StreamReader(TypedStream):
+class MessagesStreamReader(TypedStream):
     """Reads one stream from bytes that may be cut anywhere."""
 
     ENDS = frozenset(("message_stop",))
@@ -131,14 +131,14 @@ class _Block:
         return whole
 
 
-def open_stream(names: Collection[str]) -> StreamReader:
+def open_stream(names: Collection[str]) -> MessagesStreamReader:
     """Return a reader; ``names`` of the tools on offer need no help here: a call's name comes whole."""
     del names
-    return StreamReader()
+    return MessagesStreamReader()
 
 
 def read_stream(body: bytes) -> Reading:
     """Read a stream that has ended."""
-    reader = StreamReader()
+    reader = MessagesStreamReader()
     reader.feed(body)
     return reader.end()

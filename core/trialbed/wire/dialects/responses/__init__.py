@@ -15,7 +15,7 @@ from trialbed.wire.dialects.responses._requests import (
     write_request,
 )
 from trialbed.wire.dialects.responses._settings import write_settings
-from trialbed.wire.dialects.responses._streams import StreamReader, open_stream, read_stream
+from trialbed.wire.dialects.responses._streams import ResponsesStreamReader, open_stream, read_stream
 from trialbed.wire.dialects.responses._writing import (
     open_writer,
     write_answer,
@@ -32,7 +32,7 @@ __all__ = [
     "PATH",
     "KeptResponses",
     "ResponsesRequest",
-    "StreamReader",
+    "ResponsesStreamReader",
     "is_kept",
     "not_found",
     "open_stream",

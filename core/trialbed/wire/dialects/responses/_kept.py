@@ -25,7 +25,7 @@ MOST_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True)
-class _Kept:
+class _KeptExchange:
     follows: str
     items: Sequence[Any]
     document: Document
@@ -36,7 +36,7 @@ class KeptResponses:
     """The responses of one trial, gone with it."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, _KeptExchange] = {}
         self._size = 0
 
     def follow(self, request: ResponsesRequest) -> bool:
@@ -64,7 +64,7 @@ class KeptResponses:
         if document is None or not isinstance(identity, str) or not request.keeps:
             return
         self.delete(identity)
-        self._kept[identity] = _Kept(request.follows, request.items, document, size)
+        self._kept[identity] = _KeptExchange(request.follows, request.items, document, size)
         self._size += size
         while self._size > MOST_BYTES and self._kept:
             self.delete(next(iter(self._kept)))

@@ -33,7 +33,7 @@ DELTAS = {
 KINDS: dict[str, TextKind] = {"text": "text", "refusal": "refusal", "thought": "reasoning"}
 
 
-class StreamReader(TypedStream):
+class ResponsesStreamReader(TypedStream):
     """Reads one stream from bytes that may be cut anywhere."""
 
     ENDS = ENDS
@@ -112,14 +112,14 @@ class _Item:
         return {**item, "content": parts} if parts else item
 
 
-def open_stream(names: Collection[str]) -> StreamReader:
+def open_stream(names: Collection[str]) -> ResponsesStreamReader:
     """Return a reader; ``names`` of the tools on offer need no help here: a call's name comes whole."""
     del names
-    return StreamReader()
+    return ResponsesStreamReader()
 
 
 def read_stream(body: bytes) -> Reading:
     """Read a stream that has ended."""
-    reader = StreamReader()
+    reader = ResponsesStreamReader()
     reader.feed(body)
     return reader.end()

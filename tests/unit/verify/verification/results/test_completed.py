@@ -14,7 +14,7 @@ from support.verification import target
 
 from trialbed.store import Store, VerifiedCase, new_run, open_store
 from trialbed.wire import Problem, Reading, dump_json
-from trialbed.wire.dialects.chat_completions import StreamReader, read_body
+from trialbed.wire.dialects.chat_completions import ChatStreamReader, read_body
 from trialbed_verify.verification import CallVerdict, Case
 from trialbed_verify.verification.results import CompletedCase, result_row, row_of, stored_rows, trial_result
 from trialbed_verify.verification.wire import EndpointAttempt, PreparedRequest
@@ -103,7 +103,7 @@ def test_calls_and_their_finish_reason_are_held_against_each_other(tmp_path: Pat
 @given(ODD_JSON)
 def test_whatever_a_vendor_sends_becomes_a_row(value: Any) -> None:
     body = json.dumps(value).encode()
-    stream = StreamReader(("a",))
+    stream = ChatStreamReader(("a",))
     stream.feed(b"data: " + body + b"\n\n", 1.0)
     for found in (read_body(body, "application/json"), stream.end(2.0)):
         made = row(Path(), found)

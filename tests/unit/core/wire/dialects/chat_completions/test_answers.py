@@ -8,7 +8,7 @@ from support.cases import for_each
 from support.chat import ODD_JSON
 
 from trialbed.wire.dialects.chat_completions import (
-    StreamReader,
+    ChatStreamReader,
     first_choice,
     first_message,
     read_body,
@@ -74,7 +74,7 @@ def test_the_choice_that_counts_is_the_one_of_index_0() -> None:
 @given(ODD_JSON)
 def test_nothing_that_a_vendor_sends_is_more_than_an_outcome(value: Any) -> None:
     body = json.dumps(value).encode()
-    stream = StreamReader(("a",))
+    stream = ChatStreamReader(("a",))
     stream.feed(b"data: " + body + b"\n\n", 1.0)
     for reading in (read_body(body, KIND), stream.end(2.0)):
         assert (reading.problem is None) == (reading.outcome in ("tool_calls", "stop", "other"))

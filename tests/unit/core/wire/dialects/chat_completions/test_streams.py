@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from support.cases import for_each
 
 from trialbed.wire import Reading
-from trialbed.wire.dialects.chat_completions import StreamReader
+from trialbed.wire.dialects.chat_completions import ChatStreamReader
 
 DONE = b"data: [DONE]\n\n"
 NAMES = ("get_weather", "get_time")
@@ -28,7 +28,7 @@ def piece(**fields: Any) -> bytes:
 
 
 def reading(*chunks: bytes, cut: str | None = None) -> Reading:
-    stream = StreamReader(NAMES)
+    stream = ChatStreamReader(NAMES)
     for number, chunk in enumerate(chunks, 1):
         stream.feed(chunk, float(number))
     return stream.end(99.0, cut)
@@ -234,7 +234,7 @@ def test_oddities_are_noted_and_no_failure() -> None:
     ],
 )
 def test_reasoning_comes_once_and_whole_under_whatever_keys(keys: tuple[list[str], ...]) -> None:
-    stream = StreamReader(NAMES)
+    stream = ChatStreamReader(NAMES)
     stream.pieces = []
     for text, names in zip(("one ", "two ", "three"), keys, strict=True):
         stream.feed(delta(**dict.fromkeys(names, text)))
@@ -256,7 +256,7 @@ MESSAGES = st.fixed_dictionaries(
 def test_any_message_cut_anywhere_comes_back_whole(message: dict[str, Any], data: st.DataObject) -> None:
     body = streamed(message)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(body)), max_size=6)))
-    stream, start = StreamReader(NAMES), 0
+    stream, start = ChatStreamReader(NAMES), 0
     for cut in [*cuts, len(body)]:
         stream.feed(body[start:cut], 1.0)
         start = cut
