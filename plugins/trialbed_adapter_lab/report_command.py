@@ -6,11 +6,11 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol, TextIO, TypeVar
+from typing import Protocol, TextIO, TypeVar
 
 import click
 
-from trialbed.cli.options import FILE, option
+from trialbed.cli.options import FILE, Decorated, option
 
 FORMATS = ("table", "markdown", "json")
 
@@ -25,22 +25,24 @@ class _Report(Protocol):
 R = TypeVar("R", bound=_Report)
 
 
-def part_option(parts: Sequence[str], help_text: str) -> Callable[[Any], Any]:
+def part_option(parts: Sequence[str], help_text: str) -> Callable[[Decorated], Decorated]:
     """The option ``--part``, which may be repeated."""
     return option("--part", "parts", type=click.Choice(parts), multiple=True, help=help_text)
 
 
-format_option = option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    default=FORMATS[0],
-    envvar=None,
-    help="Format of what is printed; --json is --format json.",
-)
+def format_option(command: Decorated) -> Decorated:
+    """Give a command the option ``--format``."""
+    return option(
+        "--format",
+        "form",
+        type=click.Choice(FORMATS),
+        default=FORMATS[0],
+        envvar=None,
+        help="Format of what is printed; --json is --format json.",
+    )(command)
 
 
-def output_option(help_text: str) -> Callable[[Any], Any]:
+def output_option(help_text: str) -> Callable[[Decorated], Decorated]:
     """The option ``--output``."""
     return option("-o", "--output", envvar=None, type=FILE, help=help_text)
 

@@ -13,8 +13,8 @@ PARTS = {
         "harness": ("differences", "errors"),
         "checks": ("conformance", "differences", "errors", "harness"),
         "fuzz": ("harness",),
-        "fidelity": ("differences", "errors", "harness"),
-        "releases": ("differences", "errors", "fidelity", "harness"),
+        "fidelity": ("differences", "errors", "harness", "report_command"),
+        "releases": ("differences", "errors", "fidelity", "harness", "report_command"),
         "scaffolding": ("plugin_kit",),  # the template of a plugin's tests
         "hostile": (),
         "plugin_kit": ("conformance", "errors", "hostile"),
