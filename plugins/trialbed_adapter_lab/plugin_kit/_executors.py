@@ -285,7 +285,7 @@ async def refused_nodes_run_no_further_trials(subject: PluginSubject) -> None:
     async with _enter(subject) as executor:
         names = await _with_nodes(executor)
         if len(names) == 1:
-            raise NotChecked("it has one node")
+            raise NotTried("it has one node")
         room = {node.name: node.capacity for node in executor.nodes() or ()}
         # One that does not care would take the node with most room.
         refused = max(names, key=lambda name: room[name])
