@@ -86,10 +86,17 @@ class RunComparer(Comparer):
             document=[one.as_json() for one in found],
             tables=[_conclusions(found), *comparison_tables(found, described_scores()[0])],
             records=comparison_records(found),
+            title=_title(found),
             failed=[*void_notes(side for group in groups for side in group), *regression_lines(found)]
             if options["fail_on_regression"]
             else (),
         )
+
+
+def _title(comparisons: Sequence[RunComparison]) -> str:
+    """Return the names of the candidates and of the baseline."""
+    baselines = ", ".join(dict.fromkeys(one.baseline.name for one in comparisons))
+    return f"{', '.join(dict.fromkeys(one.candidate.name for one in comparisons))} compared with {baselines}"
 
 
 def _conclusions(comparisons: Sequence[RunComparison]) -> Table:

@@ -22,7 +22,7 @@ from trialbed.store import Store, StoredRun, StoredTrial, StoreReader, open_stor
 from trialbed_pages.annotating import annotation_of, is_own, read_form
 from trialbed_pages.files import FilePages
 from trialbed_pages.live import progress_events
-from trialbed_pages.rendering import multiline, render
+from trialbed_pages.rendering import multiline, render, style
 from trialbed_pages.runs import (
     ANSWERS,
     FigureCache,
@@ -59,9 +59,10 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 
+STYLE = "pages.css"
 STATIC = {
     "icon.svg": "image/svg+xml",
-    "pages.css": "text/css",
+    STYLE: "text/css",
     "pages.js": "text/javascript",
     "htmx.min.js": "text/javascript",
 }
@@ -144,7 +145,8 @@ def _base(request: Request) -> str:
 def _static(name: str) -> Response:
     if name not in STATIC:
         return PlainTextResponse("There is no such file.", status_code=404)
-    content = files("trialbed_pages").joinpath("static", name).read_bytes()
+    path = files("trialbed_pages").joinpath("static", name)
+    content = style().encode() if name == STYLE else path.read_bytes()
     return Response(content, media_type=STATIC[name], headers={"Cache-Control": "max-age=3600"})
 
 

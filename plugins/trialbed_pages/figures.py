@@ -54,7 +54,7 @@ def _png(drawn: str) -> bytes:
 
 
 def _cost(figures: RunFigures, score: str) -> Plot:
-    return cost_plot(figures, score, figures.run.config.frameworks, intervals=True)
+    return cost_plot(figures, score, figures.run.config.frameworks)
 
 
 def _ranks(figures: RunFigures, score: str) -> Plot:

@@ -9,12 +9,14 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import urlencode
 
-from trialbed.records import Rating, shown_name
+from trialbed.records import Rating, Score, shown_name
+from trialbed.report import run_title
 from trialbed.report.inspection import api_name, as_text
-from trialbed.views import UNKNOWN, compact, number, printable, svg
+from trialbed.views import UNKNOWN, compact, number, printable, screen_drawing, style_sheet
 from trialbed.wire.redaction import redact
-from trialbed_pages.runs import GRID_FILTERS, GRID_ORDERS, are_same
+from trialbed_pages.runs import GRID_FILTERS, GRID_ORDERS, are_same, grade_of
 from trialbed_pages.runs.plots import mean_text
+from trialbed_pages.score_words import score_words
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -39,8 +41,8 @@ def trial_parameters(framework: str, query_id: int | str, repeat: int = 0, **mor
 
 
 def style() -> str:
-    """Return the style sheet."""
-    return files("trialbed_pages").joinpath("static", "pages.css").read_text(encoding="utf-8")
+    """Return the style sheet: that of every page, and the additions of the pages of runs."""
+    return style_sheet() + files("trialbed_pages").joinpath("static", "pages.css").read_text(encoding="utf-8")
 
 
 def multiline(text: object) -> str:
@@ -54,6 +56,11 @@ def breakable(text: object) -> Markup:
 
     parts = re.split(r"(?<=:)|(?===)|(?<=/)", printable(str(text)))
     return Markup("<wbr>").join(escape(part) for part in parts)
+
+
+def score_grade(score: Score) -> str:
+    """Return the class of a score of quality, for its colour; none for other figures."""
+    return grade_of(score.value) if score.bounded and score.quality else ""
 
 
 def indent_json(text: str) -> str:
@@ -87,9 +94,12 @@ def _environment() -> Environment:
         "api_name": api_name,
         "as_text": as_text,
         "score_name": shown_name,
+        "score_words": score_words,
+        "run_title": run_title,
+        "grade": score_grade,
     }
     environment.globals |= {
-        "svg": svg,
+        "drawing": screen_drawing,
         "trial_parameters": trial_parameters,
         "style": style,
         "are_same": are_same,

@@ -170,7 +170,7 @@ def _write(found: Comparison, given: Mapping[str, Any], form: str) -> None:
     elif form == "html" and found.page is not None:
         click.echo(found.page())
     else:
-        click.echo(text if form == "json" else records_text(form, found.tables, found.records, "Comparison"))
+        click.echo(text if form == "json" else records_text(form, found.tables, found.records, found.title))
 
 
 def _junit(found: Comparison) -> str:

@@ -52,6 +52,7 @@ class Comparison:
         incomplete: questions that could not be answered, one line each; any of them is exit code 3.
         page: makes the HTML for ``--format html``; None for a page of the tables.
         tests: for ``--format junit``; without any they are made of the records.
+        title: of a page, which says what was compared.
     """
 
     document: Any
@@ -61,6 +62,7 @@ class Comparison:
     incomplete: Sequence[str] = ()
     page: Callable[[], str] | None = None
     tests: Sequence[TestCase] = ()
+    title: str = "Comparison"
 
 
 class Comparer(ABC):

@@ -43,6 +43,7 @@ from trialbed.report._report import Report
 from trialbed.report._schema import document_schema
 from trialbed.report._scores import ScoredTrial, ScoreValue, score_summaries
 from trialbed.report._thresholds import REPEATS, ThresholdCheck, check_thresholds
+from trialbed.report._title import run_title
 from trialbed.report._trials import Claimed, ReportedTrial, WireCounts
 from trialbed.report._worst import trial_name, worst_queries
 from trialbed.report.attribution import AttributedCall, Attribution, FirstLoss
@@ -121,6 +122,7 @@ __all__ = [
     "percent",
     "read_report",
     "reason_lines",
+    "run_title",
     "safe_name",
     "score_summaries",
     "trial_name",

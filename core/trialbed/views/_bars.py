@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from trialbed.views._figures import compact
+from trialbed.views._rows import EDGE, LABELS, NARROW, RowLayout
 from trialbed.views._scale import Scale
 
-LABELS, AREA, FIGURES = 200, 420, 140
+AREA, FIGURES = 420, 140
 ROW, HEAD, AXIS = 28, 30, 26
+LANES, NARROW_LANES = 110, 84
+"""Pixels for the names of lanes."""
 LEGEND_COLUMN, LEGEND_ROW = 110, 18
 SHORT, WIDE_COLUMN = 12, 138
 """Characters of a name that has room in the legend, and the width of its columns where one is longer."""
@@ -42,13 +45,31 @@ class BarPlot:
     Attributes:
         title: names the contents, with the unit.
         bars: one row each.
+        good: the parts that are a success; then all others are losses, and the colours say so.
+        narrow: drawn for a telephone.
     """
 
     title: str
     bars: Sequence[Bar]
+    good: Collection[str] = ()
+    narrow: bool = field(default=False, kw_only=True)
 
     template = "bars"
-    width = LABELS + AREA + FIGURES
+
+    @property
+    def for_telephone(self) -> BarPlot:
+        """The same for a telephone."""
+        return replace(self, narrow=True)
+
+    @property
+    def layout(self) -> RowLayout:
+        """The places of its rows."""
+        return RowLayout.of(AREA, FIGURES, ROW, narrow=self.narrow)
+
+    @property
+    def width(self) -> int:
+        """The width of the drawing."""
+        return self.layout.width
 
     @property
     def height(self) -> int:
@@ -58,7 +79,7 @@ class BarPlot:
     @property
     def bottom(self) -> int:
         """The vertical position of the axis."""
-        return self.top + ROW * len(self.bars)
+        return self.top + self.layout.row * len(self.bars)
 
     @property
     def top(self) -> int:
@@ -69,16 +90,26 @@ class BarPlot:
     def legend(self) -> list[tuple[str, int, int]]:
         """The name of each part with the position of its mark."""
         column = LEGEND_COLUMN if all(len(name) <= SHORT for name in self.names) else WIDE_COLUMN
-        columns = (self.width - LABELS) // column
+        start = self.layout.start
+        columns = (self.width - start) // column
         return [
-            (name, LABELS + column * (place % columns), 6 + LEGEND_ROW * (place // columns))
+            (name, start + column * (place % columns), 6 + LEGEND_ROW * (place // columns))
             for place, name in enumerate(self.names)
         ]
+
+    def fill(self, name: str, colours: int) -> str:
+        """Return the class of a part, which gives its colour out of so many."""
+        if not self.good:
+            return f"part-{self.names.index(name) % colours}"
+        if name in self.good:
+            return "part-good"
+        return f"loss-{[other for other in self.names if other not in self.good].index(name) % colours}"
 
     @property
     def scale(self) -> Scale:
         """From 0 to the longest bar."""
-        return Scale(0.0, max((bar.total for bar in self.bars), default=0.0) * 1.02 or 1.0, LABELS, LABELS + AREA)
+        longest = max((bar.total for bar in self.bars), default=0.0)
+        return Scale(0.0, longest * 1.02 or 1.0, self.layout.start, self.layout.end)
 
     @property
     def names(self) -> list[str]:
@@ -96,7 +127,7 @@ class BarPlot:
                 start = self.scale.at(begun)
                 begun += size
                 parts.append((self.names.index(name), name, start, round(self.scale.at(begun) - start, 1), size))
-            found.append((bar, self.top + ROW * place, parts))
+            found.append((bar, self.top + self.layout.row * place, parts))
         return found
 
     @property
@@ -135,15 +166,31 @@ class Timeline:
         lanes: their names, from the top.
         spans: in any order.
         total: seconds that the line is long at least.
+        narrow: drawn for a telephone.
     """
 
     title: str
     lanes: Sequence[str]
     spans: Sequence[BarSpan]
     total: float = field(default=0.0)
+    narrow: bool = field(default=False, kw_only=True)
 
     template = "timeline"
-    width = LABELS + AREA + FIGURES
+
+    @property
+    def for_telephone(self) -> Timeline:
+        """The same for a telephone."""
+        return replace(self, narrow=True)
+
+    @property
+    def width(self) -> int:
+        """The width of the drawing."""
+        return NARROW if self.narrow else LABELS + AREA + FIGURES
+
+    @property
+    def left(self) -> int:
+        """The position of the beginning."""
+        return NARROW_LANES if self.narrow else LANES
 
     @property
     def height(self) -> int:
@@ -159,7 +206,7 @@ class Timeline:
     def scale(self) -> Scale:
         """Seconds from the beginning."""
         last = max([self.total, *(span.start + span.length for span in self.spans)])
-        return Scale(0.0, last or 1.0, 110, self.width - 20)
+        return Scale(0.0, last or 1.0, self.left, self.width - 2 * EDGE)
 
     @property
     def rectangles(self) -> list[tuple[BarSpan, float, float, int, int]]:

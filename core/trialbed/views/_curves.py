@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from trialbed.statistics import quantile
 from trialbed.views._figures import compact
+from trialbed.views._rows import EDGE, NARROW
 from trialbed.views._scale import Scale
 
-LEFT, RIGHT = 64, 176
+LEFT, NARROW_LEFT, RIGHT = 64, 44, 176
+LEGEND_ROW = 20
 SHORT, LONG_RIGHT = 18, 250
 """Characters of a label that has room on the right, and the room where one is longer."""
 TOP, BOTTOM = 24, 44
@@ -42,26 +44,49 @@ class DistributionPlot:
         title: names the contents.
         x_title: names the values, with their unit.
         y_title: names the shares.
+        narrow: drawn for a telephone.
     """
 
     title: str
     x_title: str
     curves: Sequence[Curve]
     y_title: str = "share of answers"
+    narrow: bool = field(default=False, kw_only=True)
 
     template = "curves"
-    left, top = LEFT, TOP
-    right, bottom = LEFT + AREA_WIDTH, TOP + AREA_HEIGHT
+    top, bottom = TOP, TOP + AREA_HEIGHT
+
+    @property
+    def for_telephone(self) -> DistributionPlot:
+        """The same for a telephone."""
+        return replace(self, narrow=True)
+
+    @property
+    def left(self) -> int:
+        """The position of the vertical axis."""
+        return NARROW_LEFT if self.narrow else LEFT
+
+    @property
+    def right(self) -> int:
+        """The position of the end of the horizontal axis."""
+        return NARROW - 2 * EDGE if self.narrow else LEFT + AREA_WIDTH
 
     @property
     def width(self) -> int:
-        """The width of the drawing, with room for the labels of the curves."""
+        """The width of the drawing, with room for the labels of the curves on the right of a wide one."""
+        if self.narrow:
+            return NARROW
         return self.right + (RIGHT if all(len(curve.label) <= SHORT for curve in self.curves) else LONG_RIGHT)
+
+    @property
+    def legend(self) -> tuple[int, int]:
+        """The position of the names of the curves: beside the axes, or below them."""
+        return (EDGE, self.bottom + BOTTOM + 10) if self.narrow else (self.right + 10, LEGEND_ROW)
 
     @property
     def height(self) -> int:
         """The height of the drawing, with a line of the legend for each curve."""
-        return max(TOP + AREA_HEIGHT + BOTTOM, 24 + 20 * len(self.curves))
+        return max(self.bottom + BOTTOM, self.legend[1] + 4 + LEGEND_ROW * len(self.curves))
 
     @property
     def ends(self) -> tuple[float, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, TypeAlias
 
 from trialbed.views._bars import BarPlot, Timeline
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-SHOWN, PRINTED = 5, 8
+SHOWN, PRINTED = 7, 8
 """Colours of parts and curves on a screen and in print."""
 
 Plot: TypeAlias = IntervalPlot | ScatterPlot | BarPlot | Timeline | DistributionPlot
@@ -61,6 +62,23 @@ def svg(plot: Plot, name: str) -> Markup:
     return Markup(drawn)  # noqa: S704 - the template escaped every text
 
 
+def screen_drawing(plot: Plot, name: str) -> Markup:
+    """A plot to put into a page: as a wide drawing and as a narrow one, of which the page's style sheet shows one.
+
+    Args:
+        name: begins the ids in the drawings, which are its own on the page.
+    """
+    from markupsafe import Markup
+
+    wide, narrow = svg(plot, name), svg(plot.for_telephone, f"{name}-narrow")
+    return Markup('<div class="drawn-wide">{}</div><div class="drawn-narrow">{}</div>').format(wide, narrow)
+
+
+def style_sheet() -> str:
+    """The style sheet of every page, also of those that are made of other parts."""
+    return files("trialbed.views").joinpath("style.css").read_text(encoding="utf-8")
+
+
 def svg_file(plot: Plot) -> str:
     """A plot as a drawing of its own for print: as wide as the text of an A4 page, with its title above it.
 
@@ -72,8 +90,13 @@ def svg_file(plot: Plot) -> str:
 
 
 def _kinds(parts: Sequence[Table | Plot | Disclosures]) -> list[tuple[str, Table | Plot | Disclosures]]:
-    kinds: dict[type, str] = {Table: "table", Disclosures: "disclosures"}
-    return [(kinds.get(type(part), "plot"), part) for part in parts]
+    return [(_kind(part), part) for part in parts]
+
+
+def _kind(part: Table | Plot | Disclosures) -> str:
+    if isinstance(part, Table):
+        return "table" if part.rows or part.title or part.legend else "lead"
+    return "disclosures" if isinstance(part, Disclosures) else "plot"
 
 
 @cache
@@ -88,5 +111,5 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"printable": printable, "compact": compact}
-    environment.globals["svg"] = svg
+    environment.globals |= {"drawing": screen_drawing, "style": style_sheet}
     return environment

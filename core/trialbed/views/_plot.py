@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from trialbed.views._figures import compact
+from trialbed.views._rows import RowLayout
 from trialbed.views._scale import Scale
 
-LABELS = 200
-"""Pixels for the labels, on the left."""
 AREA = 380
 """Pixels for the points and intervals."""
 FIGURES = 180
@@ -47,6 +46,7 @@ class IntervalPlot:
         limits: the ends of the axis; None is from the least to the greatest that is drawn.
         zero: where to draw a line to compare with, such as no difference.
         marks: where to draw broken lines, such as margins.
+        narrow: drawn for a telephone.
     """
 
     title: str
@@ -54,23 +54,34 @@ class IntervalPlot:
     limits: tuple[float, float] | None = None
     zero: float | None = None
     marks: Sequence[float] = ()
+    narrow: bool = field(default=False, kw_only=True)
 
     template = "intervals"
 
     @property
+    def for_telephone(self) -> IntervalPlot:
+        """The same for a telephone."""
+        return replace(self, narrow=True)
+
+    @property
+    def layout(self) -> RowLayout:
+        """The places of its rows."""
+        return RowLayout.of(AREA, FIGURES, ROW, narrow=self.narrow)
+
+    @property
     def width(self) -> int:
         """The width of the drawing."""
-        return LABELS + AREA + FIGURES
+        return self.layout.width
 
     @property
     def height(self) -> int:
         """The height of the drawing."""
-        return HEAD + ROW * len(self.points) + AXIS
+        return self.bottom + AXIS
 
     @property
     def bottom(self) -> int:
         """The vertical position of the axis."""
-        return HEAD + ROW * len(self.points)
+        return self.top(len(self.points))
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -87,17 +98,25 @@ class IntervalPlot:
     @property
     def ticks(self) -> list[tuple[float, str]]:
         """The positions of round numbers on the axis, with the numbers."""
-        return Scale(*self.ends, LABELS, LABELS + AREA).ticks
+        return self._scale.ticks
 
     @property
     def description(self) -> str:
         """The plot in words."""
         return "; ".join(f"{point.label}: {point.text or compact(point.value)}" for point in self.points)
 
+    @property
+    def _scale(self) -> Scale:
+        return Scale(*self.ends, self.layout.start, self.layout.end)
+
     def x(self, value: float) -> float:
         """The position of a value on the drawing, from the left."""
-        return Scale(*self.ends, LABELS, LABELS + AREA).at(value)
+        return self._scale.at(value)
+
+    def top(self, row: int) -> int:
+        """The position of the beginning of a row, from the top."""
+        return HEAD + self.layout.row * row
 
     def y(self, row: int) -> float:
-        """The position of the middle of a row, from the top."""
-        return HEAD + ROW * (row + 0.5)
+        """The position of the middle of a row's drawing, from the top."""
+        return self.layout.middle(self.top(row))

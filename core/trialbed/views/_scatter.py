@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from trialbed.views._figures import compact
+from trialbed.views._labels import PlacedLabel, place_labels
+from trialbed.views._rows import EDGE, NARROW
 from trialbed.views._scale import Scale
 
-LEFT, RIGHT = 64, 230
+LEFT, NARROW_LEFT = 64, 44
 TOP, BOTTOM = 24, 44
-AREA_WIDTH, AREA_HEIGHT = 480, 260
+AREA_WIDTH, LEGEND, AREA_HEIGHT = 480, 230, 260
+LEGEND_ROW = 20
+NEAR = 6
+"""Pixels up to which marks lie in one place."""
+NAMED = 44
+"""Characters of a label up to which the names of marks in one place stand beside them."""
+LEAST, LEAST_SHARE = 0.25, 0.1
+"""The part of a limited axis that is shown at least, and that of its greatest value for any other."""
 SHAPES = ("circle", "square", "triangle", "diamond", "cross", "ring")
 
 
@@ -34,12 +43,15 @@ class Mark:
 
 @dataclass(frozen=True)
 class ScatterPlot:
-    """Points on two axes; each has a shape and a number beside its colour, so that colour alone distinguishes none.
+    """Points on two axes; each has its name, or a shape and a number, so that colour alone distinguishes none.
+
+    The axes hold what is drawn, as there would be no telling points apart on axes from 0 on.
 
     Attributes:
         title: names the contents.
         x_title, y_title: name the axes, with their units.
-        y_limits: the ends of the vertical axis; None is from the least to the greatest that is drawn.
+        y_limits: values beyond which the vertical axis does not go.
+        narrow: drawn for a telephone.
     """
 
     title: str
@@ -47,16 +59,44 @@ class ScatterPlot:
     y_title: str
     marks: Sequence[Mark]
     y_limits: tuple[float, float] | None = None
+    narrow: bool = field(default=False, kw_only=True)
 
     template = "scatter"
-    width = LEFT + AREA_WIDTH + RIGHT
-    left, top = LEFT, TOP
-    right, bottom = LEFT + AREA_WIDTH, TOP + AREA_HEIGHT
+    top, bottom = TOP, TOP + AREA_HEIGHT
+
+    @property
+    def for_telephone(self) -> ScatterPlot:
+        """The same for a telephone."""
+        return replace(self, narrow=True)
+
+    @property
+    def left(self) -> int:
+        """The position of the vertical axis."""
+        return NARROW_LEFT if self.narrow else LEFT
+
+    @property
+    def right(self) -> int:
+        """The position of the end of the horizontal axis."""
+        return NARROW - 2 * EDGE if self.narrow else LEFT + AREA_WIDTH
+
+    @property
+    def width(self) -> int:
+        """The width of the drawing, with room for names on the right of a wide one."""
+        return NARROW if self.narrow else self.right + LEGEND
 
     @property
     def height(self) -> int:
         """The height of the drawing, with a line of the legend for each mark."""
-        return max(TOP + AREA_HEIGHT + BOTTOM, 24 + 20 * len(self.marks))
+        last = max((y for _, _, y in self.legend), default=0)
+        return max(self.bottom + BOTTOM, last + LEGEND_ROW // 2)
+
+    @property
+    def legend(self) -> list[tuple[str, int, int]]:
+        """The names of numbered marks with their places; none if all have their names beside them."""
+        if self._names is not None:
+            return []
+        x, y = (EDGE, self.bottom + BOTTOM + 14) if self.narrow else (self.right + 12, 24)
+        return [(f"{place + 1} {mark.label}", x, y + LEGEND_ROW * place) for place, mark in enumerate(self.marks)]
 
     @property
     def points(self) -> list[tuple[int, Mark, float, float, str]]:
@@ -68,16 +108,44 @@ class ScatterPlot:
         ]
 
     @property
+    def labels(self) -> list[PlacedLabel]:
+        """The labels of marks, one for all in one place: their names where there is room, else their numbers."""
+        if self._names is not None:
+            return self._names
+        numbered = [(str(place + 1), x, y) for place, _, x, y, _ in self.points]
+        bounds = (self.left, 0, self.right + 2 * EDGE, self.bottom)
+        return place_labels(_together(numbered), bounds) or []
+
+    @property
+    def _names(self) -> list[PlacedLabel] | None:
+        named = _together([(mark.label, x, y) for _, mark, x, y, _ in self.points])
+        if any(mark.x is None or mark.y is None for mark in self.marks) or any(
+            len(text) > NAMED for text, _, _ in named
+        ):
+            return None
+        return place_labels(named, (self.left, 0, self.width, self.bottom))
+
+    @property
     def x_scale(self) -> Scale:
-        """From 0 on, as a cost has."""
-        return Scale.of([0.0, *(mark.x for mark in self.marks if mark.x is not None)], self.left, self.right)
+        """From the least to the greatest that is drawn."""
+        values = [mark.x for mark in self.marks if mark.x is not None]
+        least = LEAST_SHARE * max(map(abs, values), default=0.0)
+        return Scale.of(_at_least_apart(values, least), self.left, self.right)
 
     @property
     def y_scale(self) -> Scale:
-        """Upwards."""
-        if self.y_limits is not None:
-            return Scale(*self.y_limits, self.bottom, self.top)
-        return Scale.of([mark.y for mark in self.marks if mark.y is not None], self.bottom, self.top)
+        """Upwards, from the least to the greatest that is drawn, within the limits."""
+        ends = [end for mark in self.marks if mark.interval is not None for end in mark.interval]
+        values = [*ends, *(mark.y for mark in self.marks if mark.y is not None)]
+        if self.y_limits is None:
+            return Scale.of(values, self.bottom, self.top)
+        low, high = self.y_limits
+        least = LEAST * (high - low)
+        # The room at an end is for a mark that lies on it.
+        room = least / 10
+        known = values or [low, high]
+        bottom = max(low, min(min(known) - room, max(known) - least))
+        return Scale(bottom, min(high, max(max(known) + room, bottom + least)), self.bottom, self.top)
 
     @property
     def description(self) -> str:
@@ -86,3 +154,25 @@ class ScatterPlot:
             f"{mark.label}: {mark.text or f'{self.x_title} {compact(mark.x)}, {self.y_title} {compact(mark.y)}'}"
             for mark in self.marks
         )
+
+
+def _at_least_apart(values: Sequence[float], least: float) -> list[float]:
+    """Return values with more at their ends, if they are not this far apart."""
+    if not values:
+        return []
+    missing = max(0.0, least - (max(values) - min(values))) / 2
+    return [
+        *values,
+        max(0.0, min(values) - missing) if min(values) >= 0 else min(values) - missing,
+        max(values) + missing,
+    ]
+
+
+def _together(marks: Sequence[tuple[str, float, float]]) -> list[tuple[str, float, float]]:
+    """Return one label for all marks that lie in one place, from the top down."""
+    places: dict[tuple[float, float], list[str]] = {}
+    for text, x, y in marks:
+        near = next((place for place in places if abs(place[0] - x) < NEAR and abs(place[1] - y) < NEAR), (x, y))
+        places.setdefault(near, []).append(text)
+    found = [(", ".join(texts), *place) for place, texts in places.items()]
+    return sorted(found, key=lambda item: (item[2], item[1]))

@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+
+from trialbed.views._figures import UNKNOWN
+
+NUMBER = re.compile(r"[\s\[(<~≥≤±+-]*\d")
+"""The beginning of a number, and of an interval of numbers."""
+
+
+def is_text(text: str) -> bool:
+    """Return whether a cell says something in words: neither nothing nor a number."""
+    return bool(text.strip(f"{UNKNOWN} ")) and NUMBER.match(text) is None
 
 
 @dataclass(frozen=True)
@@ -68,6 +79,12 @@ class Table:
         rows = zip(self.columns[1:], *(row.cells for row in self.rows), strict=True)
         labels = (self.columns[0], *(row.label.strip() for row in self.rows))
         return Table(self.title, labels, [TableRow(row[0], row[1:]) for row in rows], self.notes, legend=self.legend)
+
+    @property
+    def of_text(self) -> frozenset[int]:
+        """The columns of words, which begin at their left edge; those of numbers end at their right one."""
+        columns = enumerate(zip(*self.lines, strict=True)) if self.rows else ()
+        return frozenset(place for place, texts in columns if not place or any(map(is_text, texts)))
 
     @property
     def lines(self) -> list[tuple[str, ...]]:

@@ -61,4 +61,4 @@ def _losses(run: RunNumbers) -> BarPlot:
         )
         for label, counts, total in known
     ]
-    return BarPlot("Share of expected calls whose results were used, or lost at a stage", bars)
+    return BarPlot("Share of expected calls whose results were used, or lost at a stage", bars, good=(USED,))

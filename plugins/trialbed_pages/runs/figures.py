@@ -43,6 +43,9 @@ QueryId = int | str
 
 T = TypeVar("T")
 
+INLINE = 1_000
+"""Trials up to which a page has the slower parts of a run at once; of larger runs they follow."""
+
 TOKENS = "total_tokens"
 COST = "cost"
 
@@ -103,6 +106,11 @@ class RunFigures:
     def trials_per_framework(self) -> int:
         """The trials that the run has for each framework."""
         return len(self.run.config.query_ids) * self.run.config.repeat
+
+    @property
+    def is_small(self) -> bool:
+        """True where a page has the conclusions and the differences at once."""
+        return self.trials_per_framework * len(self.run.config.frameworks) <= INLINE
 
     @cached_property
     def common(self) -> frozenset[tuple[QueryId, int]] | None:

@@ -49,11 +49,16 @@ class Cell:
     @property
     def grade(self) -> str:
         """A class of the value, for its colour and its sign."""
-        if self.value is None:
-            return "none"
-        if self.value >= 1:
-            return "right"
-        return "wrong" if self.value <= 0 else "part"
+        return grade_of(self.value)
+
+
+def grade_of(value: float | None) -> str:
+    """Return the class of a score, for its colour and its sign."""
+    if value is None:
+        return "none"
+    if value >= 1:
+        return "right"
+    return "wrong" if value <= 0 else "part"
 
 
 @dataclass(frozen=True)

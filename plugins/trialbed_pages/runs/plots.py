@@ -51,27 +51,25 @@ def score_plot(figures: RunFigures, score: str) -> IntervalPlot:
     return IntervalPlot(f"{shown_name(score)}, mean with its 95 % interval", points, (0.0, 1.0))
 
 
-def cost_plot(figures: RunFigures, score: str, frameworks: Sequence[str], *, intervals: bool) -> ScatterPlot:
+def cost_plot(figures: RunFigures, score: str, frameworks: Sequence[str]) -> ScatterPlot:
     """Plot a score against what a trial costs: money where that is known, else tokens."""
     priced = any(figures.median(name, COST) is not None for name in frameworks)
-    return _plot_against(COST if priced else TOKENS, figures, score, frameworks, intervals=intervals)
+    return _plot_against(COST if priced else TOKENS, figures, score, frameworks)
 
 
 def tokens_plot(figures: RunFigures, score: str) -> ScatterPlot:
-    """Plot a score, with its intervals, against tokens."""
-    return _plot_against(TOKENS, figures, score, figures.run.config.frameworks, intervals=True)
+    """Plot a score against tokens."""
+    return _plot_against(TOKENS, figures, score, figures.run.config.frameworks)
 
 
-def _plot_against(
-    cost: str, figures: RunFigures, score: str, frameworks: Sequence[str], *, intervals: bool
-) -> ScatterPlot:
-    """Plot a score against what a trial takes, with the intervals of the score where they are asked for."""
+def _plot_against(cost: str, figures: RunFigures, score: str, frameworks: Sequence[str]) -> ScatterPlot:
+    """Plot a score, with its intervals, against what a trial takes."""
     unit, what = UNITS[cost]
     marks = []
     for name in frameworks:
         mean, each = figures.mean(name, score), figures.median(name, cost)
         text = f"{shown_name(score)} {mean_text(mean)} for {compact(each)} {unit}"
-        ends = mean.interval[:2] if intervals and mean.interval else None
+        ends = mean.interval[:2] if mean.interval else None
         marks.append(Mark(name, each, mean.value, text, ends))
     title = f"{shown_name(score)} against {what} per trial"
     return ScatterPlot(title, f"{what} per trial, median", shown_name(score), marks, y_limits=(0.0, 1.0))
@@ -128,7 +126,7 @@ def waterfall_plot(figures: RunFigures) -> BarPlot:
         Bar(name, {stage: own[stage] or 0.0 for stage in stages}, f"{100 * (own[USED] or 0.0):.1f} % used")
         for name, own in shares.items()
     ]
-    return BarPlot("Share of gold calls that were used, or lost at a stage", bars)
+    return BarPlot("Share of gold calls that were used, or lost at a stage", bars, good=(USED,))
 
 
 def rank_plot(score: str, ranks: Mapping[str, tuple[int, int]]) -> IntervalPlot:

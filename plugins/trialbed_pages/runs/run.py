@@ -75,10 +75,6 @@ class WorstQueryRow:
     trial: TrialColumns
 
 
-INLINE = 1_000
-"""Trials up to which the page of a run has its slower parts at once; of larger runs they follow."""
-
-
 @dataclass(frozen=True)
 class RunPage:
     """The page of a run.
@@ -103,7 +99,7 @@ class RunPage:
     @property
     def is_inline(self) -> bool:
         """Whether the page has the conclusions and the differences at once."""
-        return self.total_trials <= INLINE
+        return self.figures.is_small
 
     @property
     def conclusions(self) -> list[str]:
@@ -131,7 +127,7 @@ class RunPage:
         """The cost of the score and the times, by the beginning of the ids in their drawings."""
         names = [row.name for row in self.rows]
         return {
-            "cost": cost_plot(self.figures, self.score, names, intervals=False),
+            "cost": cost_plot(self.figures, self.score, names),
             "times": time_plot(self.figures, names),
         }
 
@@ -225,12 +221,18 @@ class Differences:
     @property
     def notes(self) -> list[str]:
         """Sentences on p-values and verdicts."""
-        return [*finding_notes(self.findings), *rank_notes(self.ranks)]
+        drawn = self._scores_with_order[:1]
+        told = {score: ranks for score, ranks in self.ranks.items() if score not in drawn}
+        return [*finding_notes(self.findings), *rank_notes(told)]
 
     @property
     def rank_plots(self) -> list[IntervalPlot]:
-        """The ranks by each score."""
-        return [rank_plot(score, ranks) for score, ranks in self.ranks.items()]
+        """The ranks by the first score that shows an order; the notes say those by others."""
+        return [rank_plot(score, self.ranks[score]) for score in self._scores_with_order[:1]]
+
+    @property
+    def _scores_with_order(self) -> list[str]:
+        return [score for score, ranks in self.ranks.items() if len({*ranks.values()}) > 1]
 
 
 def run_page(figures: RunFigures, score: str) -> RunPage:

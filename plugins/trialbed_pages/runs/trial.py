@@ -10,11 +10,16 @@ from functools import cached_property
 from trialbed.records import IN_PROCESS, ModelCall, Query, TrialResult
 from trialbed.report import trial_name
 from trialbed.report.inspection import Exchange, ModelExchange, TrialProblem, api_name, exchanges, problems
+from trialbed.scoring import JUDGED
 from trialbed.store import StoredRun, StoredTrial
+from trialbed.texts import one_line
 from trialbed.views import BarSpan, Timeline, printable
 from trialbed.wire.redaction import shown_url
 
 LANES = ("model", "tools", "framework")
+
+MOST = 200
+"""Characters of a reason in a sentence."""
 
 LEAST = 0.0005
 """Seconds that a gap between two exchanges lasts to be drawn as the framework's."""
@@ -70,6 +75,27 @@ class TrialPage:
     def result(self) -> TrialResult:
         """All that is stored of the trial."""
         return self.trial.result
+
+    @property
+    def is_solved(self) -> bool:
+        """True where the judge found the task solved."""
+        score = self.trial.score(JUDGED)
+        return self.trial.status == "answered" and score is not None and score.value == 1
+
+    @property
+    def conclusion(self) -> str:
+        """How it ended, in a sentence."""
+        failure, score = self.result.outcome.failure, self.trial.score(JUDGED)
+        if failure is not None:
+            ended = "failed" if self.trial.status == "failed" else "was not measured"
+            return f"The trial {ended}: {one_line(failure.message, MOST).rstrip('.')}."
+        if score is None or score.value is None:
+            return "It ended with an answer, of which there is no verdict."
+        if self.is_solved:
+            return "The task is solved."
+        reason = one_line(str(score.detail.get("reason") or ""), MOST).rstrip(".")
+        found = "solved by half" if score.value > 0 else "not solved"
+        return f"The task is {found}{f': {reason}' if reason else ''}."
 
     @cached_property
     def problems(self) -> Sequence[TrialProblem]:

@@ -6,6 +6,7 @@ document.addEventListener("click", async (event) => {
   if (!button) return;
   try {
     await navigator.clipboard.writeText(button.dataset.copy);
+    button.removeAttribute("aria-label");
     button.textContent = "Copied";
   } catch {
     const command = button.previousElementSibling;

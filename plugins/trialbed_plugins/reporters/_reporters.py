@@ -6,7 +6,7 @@ from typing import TextIO
 
 from trialbed import views
 from trialbed.contracts import Reporter
-from trialbed.report import Report, conclusions
+from trialbed.report import Report, conclusions, run_title
 from trialbed_plugins.reporters._attribution import attribution_tables
 from trialbed_plugins.reporters._comparisons import comparison_tables
 from trialbed_plugins.reporters._factors import factor_tables
@@ -21,8 +21,8 @@ def _tables(report: Report) -> list[views.Table]:
     return [_conclusion(report), run_table(report), *attribution_tables(report), *compared]
 
 
-def _conclusion(report: Report) -> views.Table:
-    return views.Table("", notes=list(map(str, conclusions(report))))
+def _conclusion(report: Report, title: str = "") -> views.Table:
+    return views.Table(title, notes=list(map(str, conclusions(report))))
 
 
 class TableReporter(Reporter):
@@ -48,8 +48,9 @@ class MarkdownReporter(Reporter):
     """The table and its notes as Markdown."""
 
     def report(self, report: Report, stream: TextIO) -> None:
-        """Write a section of level 2."""
-        stream.write(views.markdown(_tables(report)))
+        """Write a section of level 2 with its subject as the title."""
+        _, *tables = _tables(report)
+        stream.write(views.markdown([_conclusion(report, run_title(report.run.config)), *tables]))
 
 
 class CsvReporter(Reporter):
@@ -73,5 +74,5 @@ class HtmlReporter(Reporter):
 
     def report(self, report: Report, stream: TextIO) -> None:
         """Write a whole page."""
-        tables = _tables(report)
-        stream.write(views.html_page(tables[1].title, [tables[0], *run_plots(report), *tables[1:]]))
+        conclusion, *tables = _tables(report)
+        stream.write(views.html_page(run_title(report.run.config), [conclusion, *run_plots(report), *tables]))

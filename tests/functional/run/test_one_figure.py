@@ -16,7 +16,7 @@ from support.stored_columns import CROSSED, MODELS, load_columns
 from support.walks import Figure, Walk, agree, table_rows
 
 from trialbed.records import Usage
-from trialbed.report import FactorEffects, conclusions, legacy_summary, percent
+from trialbed.report import FactorEffects, conclusions, legacy_summary, percent, run_title
 from trialbed.report.comparison import (
     comparison_tables,
     difference_text,
@@ -214,7 +214,9 @@ def every_output_begins_with_the_same_sentences(walk: Walk) -> None:
     # Lines are broken where the terminal ends.
     assert " ".join(table.split()).startswith(" ".join(sentences))
     markdown = [re.sub(r"\\(.)", r"\1", line) for line in walk.markdown.splitlines()]
-    assert [line.removeprefix("* ") for line in markdown[: len(sentences)]] == sentences
+    title, _, *rest = markdown
+    assert title == f"## {run_title(walk.run.config)}"
+    assert [line.removeprefix("* ") for line in rest[: len(sentences)]] == sentences
     for sentence in sentences:
         assert html.escape(sentence) in page.partition("<table")[0]
         assert f'name="conclusion" value="{html.escape(sentence)}"' in junit

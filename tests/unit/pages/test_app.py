@@ -202,9 +202,9 @@ async def test_pages_of_a_run_of_several_models_name_them_all_and_trials_their_o
     load_columns(str(tmp_path / "trialbed.db"))
     async with clients(create_app(str(tmp_path / "trialbed.db"), tmp_path)) as client:
         run = (await client.get(f"/runs/{CROSSED}100000-0000aa", follow_redirects=True)).text
-        assert "<h1>mini, scripted:gold, scripted:partial</h1>" in run
+        assert " with scripted:gold and scripted:partial on " in run
         listed = (await client.get("/")).text
-        assert "scripted:gold, scripted:partial" in re.sub(r"<wbr>", "", listed)
+        assert "scripted:gold and scripted:partial" in re.sub(r"<wbr>", "", listed)
         where = "trial?framework=reference%40scripted%3Apartial&query=7"
         trial = (await client.get(f"/runs/{CROSSED}100000-0000aa/{where}", follow_redirects=True)).text
         assert "</span> scripted:partial, seed" in trial

@@ -48,14 +48,17 @@ def open_ranks(sides: Sequence[Side], margin: float, scores: Sequence[str] | Non
     return ranks
 
 
+NO_ORDER = "no order is shown, as each may be at any rank"
+
+
 def rank_notes(ranks: Ranks) -> Iterator[str]:
     """The ranks in words, the best first: those with the same ranks stand together."""
     for score, found in ranks.items():
         bands: dict[tuple[int, int], list[str]] = {}
         for name, rank in sorted(found.items(), key=lambda item: item[1]):
             bands.setdefault(rank, []).append(name)
-        texts = (f"{_rank_text(rank)} {', '.join(names)}" for rank, names in bands.items())
-        yield f"ranks by {shown_name(score)}: {'; '.join(texts)}."
+        texts = [f"{_rank_text(rank)} {', '.join(names)}" for rank, names in bands.items()]
+        yield f"ranks by {shown_name(score)}: {'; '.join(texts) if len(texts) > 1 else NO_ORDER}."
     sides = max((len(found) for found in ranks.values()), default=0)
     if sides:
         pairs = sides * (sides - 1) // 2

@@ -1,0 +1,37 @@
+"""The names of scores in words, as pages show them."""
+
+from __future__ import annotations
+
+from trialbed.records import shown_name
+
+WORDS = {
+    "api_call_score": "expected Apis called",
+    "api_precision": "called Apis that are expected",
+    "api_f1": "Apis, F1",
+    "gold_offered": "expected Apis offered",
+    "argument_accuracy": "right arguments",
+    "tool_call_f1": "right calls, F1",
+    "tool_call_accuracy": "right calls in their order",
+    "call_success": "accepted calls",
+    "used_results": "results in the answer",
+    "recovered": "failed calls mended",
+    "redundant_calls": "redundant calls",
+    "unasked_calls": "calls that the model did not ask for",
+    "has_finish": "ended by itself",
+    "claimed_vs_observed": "claims that the log confirms",
+    "prompt_tokens": "tokens sent",
+    "completion_tokens": "tokens received",
+    "total_tokens": "tokens",
+    "model_turns": "requests answered",
+    "cost": "cost, USD",
+    "wall_time": "time, s",
+    "model_time": "time of the model, s",
+    "tool_time": "time of the tools, s",
+    "framework_time": "time of the framework, s",
+}
+
+
+def score_words(score: str) -> str:
+    """Return the name of a score in words; that of an unknown one as it is."""
+    name, at, judge = score.partition("@")
+    return f"{WORDS[name]}{at}{judge}" if name in WORDS else shown_name(score)

@@ -1,0 +1,105 @@
+"""Drawings for a telephone, and labels that can be read."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+from support.cases import for_each
+
+from trialbed.views import (
+    Bar,
+    BarPlot,
+    BarSpan,
+    Curve,
+    DistributionPlot,
+    IntervalPlot,
+    Mark,
+    Plot,
+    PlotPoint,
+    ScatterPlot,
+    Timeline,
+    screen_drawing,
+    svg,
+    svg_file,
+)
+from trialbed.views._labels import CHARACTER, LINE, PlacedLabel, place_labels
+
+NAME = "openai-agents:controlled"
+PLOTS: list[Plot] = [
+    IntervalPlot("scores", [PlotPoint(NAME, 0.5, 0.2, 0.8, "0.50 [0.20, 0.80]")]),
+    ScatterPlot("cost", "tokens", "score", [Mark(NAME, 10.0, 0.5), Mark("none", None, 0.5)]),
+    BarPlot("times", [Bar(NAME, {"model": 1.0, "framework": 2.0}, "3.00")]),
+    Timeline("line", ("model", "framework"), [BarSpan("framework", "at work", 0.0, 0.5)]),
+    DistributionPlot("times", "seconds", [Curve(NAME, [0.1, 0.2])]),
+]
+
+
+@for_each("plot", PLOTS, ids=lambda plot: type(plot).__name__)
+def test_a_narrow_drawing_needs_no_more_than_a_telephone_is_wide(plot: Plot) -> None:
+    drawing = ElementTree.fromstring(svg(plot.for_telephone, "plot"))
+    assert int(drawing.get("width", "0")) <= 400
+    for text in drawing.iter("{http://www.w3.org/2000/svg}text"):
+        width, x = 6.0 * len(text.text or ""), float(text.get("x", "nan"))
+        share = {"end": 1.0, "middle": 0.5}.get(text.get("text-anchor", ""), 0.0)
+        assert x - share * width >= -4, text.text
+        assert x + (1 - share) * width <= 404, text.text
+
+
+def test_a_page_has_both_drawings_with_ids_of_their_own() -> None:
+    ids = re.findall(r' id="([^"]+)"', screen_drawing(PLOTS[0], "plot"))
+    assert len(ids) == 4
+    assert len(set(ids)) == 4
+
+
+def test_points_that_share_a_place_share_a_label_and_no_label_lies_on_another() -> None:
+    marks = [Mark("one", 100.0, 1.0), Mark("two", 100.0, 1.0), Mark("three", 100.5, 0.98), Mark("four", 99.0, 0.97)]
+    plot = ScatterPlot("cost", "tokens", "score", marks, y_limits=(0.0, 1.0))
+    assert {label.text for label in plot.labels} == {"one, two", "three", "four"}
+    assert plot.legend == []
+    boxes = [_box(label) for label in plot.labels]
+    assert not any(_meet(one, other) for place, one in enumerate(boxes) for other in boxes[place + 1 :])
+
+
+def test_points_without_room_for_names_have_numbers_and_a_legend() -> None:
+    marks = [Mark(f"{NAME}-{place}", 100.0 + place / 10, 0.5 + place / 1000) for place in range(9)]
+    plot = ScatterPlot("cost", "tokens", "score", marks, y_limits=(0.0, 1.0))
+    assert [text for text, _, _ in plot.legend] == [f"{place + 1} {NAME}-{place}" for place in range(9)]
+    assert all(re.fullmatch(r"[\d, ]+", label.text) for label in plot.labels)
+
+
+def test_the_axes_of_points_hold_what_is_drawn_and_little_more() -> None:
+    marks = [Mark("a", 3_706.0, 1.0, interval=(0.84, 1.0)), Mark("b", 4_400.0, 0.9, interval=(0.8, 0.95))]
+    plot = ScatterPlot("cost", "tokens", "score", marks, y_limits=(0.0, 1.0))
+    assert plot.x_scale.low > 3_000
+    assert 0.7 < plot.y_scale.low < 0.8
+    assert plot.y_scale.high == 1.0
+    # What hardly differs is not made to look as if it did.
+    same = ScatterPlot("cost", "tokens", "score", [Mark("a", 1000.0, 0.5), Mark("b", 1001.0, 0.5)])
+    assert same.x_scale.high - same.x_scale.low >= 100
+
+
+def test_only_success_is_green() -> None:
+    plot = BarPlot("lost", [Bar("a", {"used": 0.5, "not called": 0.3, "api failed": 0.2})], good=("used",))
+    assert re.findall(r'rect class="([^"]+)" x="[^"]*" y="[^"]*" width="[^"]*" height="18"', svg(plot, "x")) == [
+        "part-good",
+        "loss-0",
+        "loss-1",
+    ]
+    printed = svg_file(plot)
+    assert ".part-good { fill: #009e73; }" in printed
+    assert printed.count("#009e73") == 1
+
+
+def test_labels_for_which_there_is_no_room_have_no_place() -> None:
+    assert place_labels([("a long name", 10.0, 10.0)], (0.0, 0.0, 40.0, 40.0)) is None
+
+
+def _box(label: PlacedLabel) -> tuple[float, float, float, float]:
+    width = CHARACTER * len(label.text)
+    left = label.x if label.anchor == "start" else label.x - width
+    return left, label.y - 4 - LINE / 2, left + width, label.y - 4 + LINE / 2
+
+
+def _meet(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
