@@ -13,6 +13,7 @@ from typing import Any
 import hypothesis
 import pytest
 from support.rewritten import rewrite_in_turn
+from support.trust import read_no_certificates
 
 pytest_plugins = ["support.once", "support.distributions", "support.frameworks", "support.postgres"]
 
@@ -28,6 +29,8 @@ sys.dont_write_bytecode = False
 
 # Tests run beside one another: threads of linear algebra that wait for a processor take many times what they compute.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+read_no_certificates()
 
 # Simulated endpoints answer by scripts, in which a run's first look at its endpoint has no line.
 os.environ.setdefault("TRIALBED_PROBE", "0")

@@ -44,6 +44,7 @@ if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).parents[1])  # else modules beside this file would be found as packages
 
 from support.forked import fork_programs, program
+from support.trust import read_no_certificates
 
 SUPPORTED = sys.platform == "linux"
 """Elsewhere a process that is forked may not use the system's own libraries."""
@@ -353,6 +354,7 @@ def _serve(address: str) -> None:
     for name in cli.list_commands(context):
         cli.get_command(context, name)
     installed_packages()
+    read_no_certificates()
     gc.collect()
     gc.freeze()
     with _Server("\0" + address, _Handler) as server:

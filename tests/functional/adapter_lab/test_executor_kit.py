@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, ClassVar
@@ -11,13 +12,20 @@ from typing import Any, ClassVar
 import pytest
 from support.cases import for_each
 from support.nodes import NodesExecutor
+from support.warm import warm_programs
 
 from trialbed.contracts import Executor, LostTrial, Node
 from trialbed.records import Failure, Outcome
 from trialbed_adapter_lab.plugin_kit import PluginSubject, check_plugin
 from trialbed_plugins.executors.local import LocalExecutor
 
-pytestmark = pytest.mark.slow(60)
+pytestmark = pytest.mark.slow(20)
+
+
+@pytest.fixture(autouse=True)
+def quick_start() -> Iterator[None]:
+    with warm_programs():
+        yield
 
 
 def failed(executor: type[Executor], *only: str) -> list[str]:

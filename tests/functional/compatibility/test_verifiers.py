@@ -58,6 +58,7 @@ async def test_a_vendor_is_verified_and_compared_by_the_readmes_commands(tmp_pat
     assert json.loads((tmp_path / "found.json").read_text())["tool_call_schema_accuracy"]
 
 
+@pytest.mark.slow(10)
 async def test_vendors_are_ranked_by_the_readmes_command_over_a_set_that_is_not_streamed(tmp_path: Path) -> None:
     written_set(tmp_path / "samples.jsonl", 4 * CASES, stream=False)
     async with serve(faults=FAULTS) as one, serve(faults=FAULTS) as other:

@@ -50,6 +50,7 @@ def mixed(size: int) -> str:
     return shape("".join(chosen), size)
 
 
+@pytest.mark.slow(15)
 @for_each("piece", [*PIECES, ""])
 def test_no_shape_takes_more_than_linear_time(piece: str) -> None:
     text = shape(piece, 20_000) if piece else mixed(20_000)

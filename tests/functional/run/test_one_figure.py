@@ -30,6 +30,8 @@ from trialbed_pages.runs import differences
 from trialbed_pages.runs.plots import time_plot
 from trialbed_plugins.reporters import HtmlReporter, JunitReporter, TableReporter
 
+pytestmark = pytest.mark.slow(15)
+
 NAMES = (
     "20260302T",
     "20260303T",

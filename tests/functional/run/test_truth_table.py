@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from support.bench import Bench
 from support.frameworks import APART, FrameworkEnvironment
+from support.trust import one_certificate
 from support.truth import DECLARED, MAX_STEPS, POLICIES, expected, in_another_dialect, known_scores, labels
 
 from trialbed.contracts import Executor
@@ -107,7 +108,9 @@ def documents(
             response_cache=folder / "responses.db",
         )
 
-    return asyncio.run(run_all())
+    with pytest.MonkeyPatch.context() as own:
+        own.setenv("SSL_CERT_FILE", str(one_certificate(folder / "certificate.pem")))
+        return asyncio.run(run_all())
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -17,7 +17,8 @@ from support.distributions import Installation, Wheels, uv
 from trialbed_adapter_lab.hostile import ATTACKS, CHEATS, run_attacks, run_cheats
 
 SOME = (
-    *("exit code", "kill the parent", "hold the lock", "forge", "giant answer", "grow in a child", "raise interrupt"),
+    *("exit code", "segfault", "crash beside a daemon", "kill the group", "kill the parent", "hold the lock"),
+    *("forge", "giant answer", "grow in a child", "raise interrupt"),
     *("leave a daemon", "bounded fork bomb", "leak descriptors", "lower the limits", "remove all folders"),
 )
 """One attack of each kind."""

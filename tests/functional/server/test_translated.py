@@ -183,27 +183,15 @@ async def test_a_model_that_is_missing_is_not_sought_in_another_dialect(serve: S
     assert {*endpoint.paths} == {"responses"}
 
 
+@pytest.mark.parametrize("more", [{}, {"logprobs": True, "stop": "END"}], ids=["plain", "of-chat-alone"])
 async def test_an_endpoint_that_speaks_nothing_is_told_of_by_its_own_refusal(
-    serve: Serve, endpoint: OneDialect
+    serve: Serve, endpoint: OneDialect, more: dict[str, Any]
 ) -> None:
+    """Also where no other dialect can express the request: a wrong address is not its fault."""
     client = await opened(serve, endpoint)
     endpoint.spoken = type("Nothing", (), {"PATH": "nothing", "NAME": "nothing"})()
     for _ in range(2):
-        answer = await client.post(f"/t/{TRIAL}/v1/chat/completions", json={"model": "told", "messages": []})
-        assert (answer.status_code, answer.json()) == (404, {"detail": "Not Found"})
-    assert endpoint.paths.count("responses") == endpoint.paths.count("messages") == 1
-    calls = WireLog.model_validate(await closed(client)).model_calls
-    assert [(call.translated, call.cause) for call in calls] == [("", "endpoint")] * 2
-
-
-async def test_a_wrong_address_is_not_the_fault_of_a_request_that_no_other_dialect_can_express(
-    serve: Serve, endpoint: OneDialect
-) -> None:
-    client = await opened(serve, endpoint)
-    endpoint.spoken = type("Nothing", (), {"PATH": "nothing", "NAME": "nothing"})()
-    asked = {"model": "told", "messages": [], "logprobs": True, "stop": "END"}
-    for _ in range(2):
-        answer = await client.post(f"/t/{TRIAL}/v1/chat/completions", json=asked)
+        answer = await client.post(f"/t/{TRIAL}/v1/chat/completions", json={"model": "told", "messages": [], **more})
         assert (answer.status_code, answer.json()) == (404, {"detail": "Not Found"})
     # Once plain requests have shown that it speaks no other dialect, it is not asked for them in vain.
     assert endpoint.paths.count("responses") == endpoint.paths.count("messages") == 1

@@ -22,6 +22,10 @@ def test_every_hostile_agent_costs_its_own_trial_and_nothing_else(tmp_path: Path
     results = [AttackResult(**result) for result in report["results"]]
     assert [result for result in results if not result.held] == []
     assert len(results) == len(ATTACKS)
+    # A busy machine may keep a few from their end; that is no reason to take a hang for every failure.
+    kinds = {attack.name: attack.kind for attack in ATTACKS}
+    late = [result for result in results if result.own.startswith("timeout") and kinds[result.attack] != "timeout"]
+    assert len(late) < 4, late
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts the descriptors that Linux reports")

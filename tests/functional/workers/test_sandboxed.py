@@ -1,4 +1,4 @@
-"""Hostile agents in sandboxes: they cost their own trial there too, and are told in the same words."""
+"""Workers in sandboxes beside hostile agents: a hang says where it is, and the engine is out of reach."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import pytest
 
 from trialbed.contracts import Sandbox
 from trialbed.errors import SandboxUnavailable
-from trialbed_adapter_lab.hostile import ATTACKS
 from trialbed_plugins.executors.local import LocalExecutor
 from trialbed_plugins.executors.sandbox import check_sandbox
 
-pytestmark = [pytest.mark.slow(45), pytest.mark.usefixtures("hostile_distribution")]
+pytestmark = [pytest.mark.slow(20), pytest.mark.usefixtures("hostile_distribution")]
 
 
 @pytest.fixture(params=["process", "container"])
@@ -24,32 +23,6 @@ def executor(request: pytest.FixtureRequest) -> LocalExecutor:
     executor.sandbox = Sandbox(request.param)
     executor.connect("http://127.0.0.1:65535")
     return executor
-
-
-SOME_FAULTS = ("exit code", "segfault", "crash beside a daemon", "kill the group", "hold the lock", "grow in a child")
-SOME_HARMLESS = ("leave a daemon", "leak descriptors", "lower the limits", "bounded fork bomb")
-
-
-@pytest.mark.parametrize("query", SOME_FAULTS)
-async def test_a_fault_costs_exactly_one_trial(executor, make_spec, query):
-    (attack,) = (attack for attack in ATTACKS if attack.name == query)
-    async with executor:
-        before = await executor.execute(make_spec("good"))
-        outcome = await executor.execute(make_spec(query, timeout=2.0 if attack.kind == "timeout" else 60.0))
-        following = await executor.execute(make_spec("good"))
-    assert before.answer is not None, before.failure
-    assert outcome.failure is not None
-    assert (outcome.failure.kind, attack.message in outcome.failure.message) == (attack.kind, True), outcome.failure
-    assert following.answer is not None, following.failure
-
-
-@pytest.mark.parametrize("query", SOME_HARMLESS)
-async def test_a_mess_is_cleared_up(executor, make_spec, query):
-    async with executor:
-        outcome = await executor.execute(make_spec(query))
-        following = await executor.execute(make_spec("good"))
-    assert outcome.answer is not None, outcome.failure
-    assert following.answer is not None, following.failure
 
 
 async def test_a_worker_that_hangs_says_where(executor, make_spec):

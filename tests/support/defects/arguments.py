@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import ClassVar
 
 from support.defects._defective import Defective
 
@@ -22,52 +21,6 @@ class Changes(Defective):
         if not isinstance(arguments, dict):
             return await super()._call(name, text)
         return await super()._call(name, json.dumps(self.change(arguments)))
-
-
-class MakesNumbersText(Changes):
-    caught_by = ("argument_types_are_kept",)
-
-    def change(self, arguments):
-        return {name: str(value) if isinstance(value, int) else value for name, value in arguments.items()}
-
-
-class CoercesText(Changes):
-    caught_by = ("text_arguments_stay_text",)
-    values: ClassVar = {"true": True, "False": False, "null": None, "None": None}
-
-    def change(self, arguments):
-        return {
-            name: self.values.get(value, value) if isinstance(value, str) else value
-            for name, value in arguments.items()
-        }
-
-
-class SpreadsArguments(Defective):
-    caught_by = ("hostile_argument_names",)
-
-    async def _call(self, name, text):
-        try:
-            arguments = json.loads(text)
-            (lambda self, config=None, **rest: rest)(self, **arguments)
-        except TypeError as error:
-            return f"Error: {error}"
-        except ValueError:
-            pass
-        return await super()._call(name, text)
-
-
-class SpeaksAscii(Changes):
-    caught_by = ("unicode_arguments",)
-
-    def change(self, arguments):
-        return json.loads(json.dumps(arguments, ensure_ascii=False).encode("ascii", "replace"))
-
-
-class CutsArgumentsOff(Changes):
-    caught_by = ("large_arguments",)
-
-    def change(self, arguments):
-        return {name: value[:10_000] if isinstance(value, str) else value for name, value in arguments.items()}
 
 
 class NeedsArguments(Defective):
@@ -104,10 +57,3 @@ class FillsDefaultsIn(Defective):
         except (ValueError, KeyError, TypeError):
             pass
         return await super()._call(name, text)
-
-
-class RoundsLargeNumbers(Defective):
-    caught_by = ("argument_types_are_kept",)
-
-    async def _call(self, name, text):
-        return await super()._call(name, text.replace("12345678901234567890", "12345678901234567000"))

@@ -66,13 +66,6 @@ class MakesOneCallPerTurn(Turn):
         return await super().make(calls[:1])
 
 
-class MakesTenCallsPerTurn(Turn):
-    caught_by = ("many_calls_in_one_turn",)
-
-    async def make(self, calls):
-        return await super().make(calls[:10])
-
-
 class MixesResultsUp(Turn):
     caught_by = ("parallel_results_match_ids",)
 

@@ -39,14 +39,6 @@ class ClaimsInAnotherOrder(Claims):
         return answer.model_copy(update={"calls": tuple(sorted(answer.calls, key=lambda call: call.name))})
 
 
-class KeepsResponsesToItself(Claims):
-    caught_by = ("responses_are_claimed",)
-
-    def change(self, answer):
-        calls = tuple(call.model_copy(update={"response": ""}) for call in answer.calls)
-        return answer.model_copy(update={"calls": calls})
-
-
 class ClaimsSuccessesOnly(Claims):
     caught_by = ("failed_calls_are_claimed",)
 

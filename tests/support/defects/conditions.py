@@ -40,14 +40,6 @@ class NamesTheUser(Defective):
         return super()._request([messages[0], {**messages[1], "name": "user"}, *messages[2:]])
 
 
-class ReflectsBetweenTurns(Defective):
-    caught_by = ("nothing_is_added_between_turns",)
-
-    def _request(self, messages):
-        reminder = [{"role": "user", "content": "Reflect on the results."}] if len(messages) > 2 else []
-        return super()._request([*messages, *reminder])
-
-
 class Requests(Defective):
     """Changes fields of every request; None takes one out."""
 
@@ -63,49 +55,11 @@ class AsksForAnotherModel(Requests):
     fields: ClassVar = {"model": "gpt-4o-mini"}
 
 
-class TakesAPrefixForTheVendor(Defective):
-    caught_by = ("model_names_of_vendors_are_kept",)
-
-    def _request(self, messages):
-        return {**super()._request(messages), "model": self.endpoint.model.rpartition("/")[2]}
-
-
 class HasNoSystemMessage(Defective):
     caught_by = ("prompt_and_query_stay_in_their_roles", "nothing_is_added_to_the_messages")
 
     def _request(self, messages):
         return super()._request([{**messages[0], "role": "user"}, *messages[1:]])
-
-
-class TakesItsOwnTemperature(Requests):
-    caught_by = ("temperature_is_sent",)
-    fields: ClassVar = {"temperature": 0.1}
-
-
-class TakesZeroForNone(Defective):
-    caught_by = ("temperature_is_sent", "seed_is_sent")
-
-    def _request(self, messages):
-        return {name: value for name, value in super()._request(messages).items() if value != 0}
-
-
-class HasNoSeed(Requests):
-    caught_by = ("seed_is_sent",)
-    fields: ClassVar = {"seed": None}
-
-
-class RenamesMaxTokens(Defective):
-    caught_by = ("max_tokens_is_sent",)
-
-    def _request(self, messages):
-        request = super()._request(messages)
-        bound = request.pop("max_tokens", None)
-        return request if bound is None else {**request, "max_completion_tokens": bound}
-
-
-class BoundsTokensByItself(Requests):
-    caught_by = ("max_tokens_is_sent",)
-    fields: ClassVar = {"max_tokens": 1024}
 
 
 class SetsMore(Requests):
@@ -161,18 +115,3 @@ class ConnectsAnew(Defective):
         await self._client.aclose()
         self._client = httpx.AsyncClient(timeout=60, verify=False)
         return await super()._ask(messages)
-
-
-class AsksForACallEachTime(Requests):
-    caught_by = ("nothing_else_changes_the_model",)
-    fields: ClassVar = {"tool_choice": "required"}
-
-
-class ForbidsParallelCalls(Requests):
-    caught_by = ("nothing_else_changes_the_model",)
-    fields: ClassVar = {"parallel_tool_calls": False}
-
-
-class DrawsFromFewerWords(Requests):
-    caught_by = ("nothing_else_changes_the_model",)
-    fields: ClassVar = {"top_p": 0.9, "frequency_penalty": 0.5, "stop": ["Observation:"]}

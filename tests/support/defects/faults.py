@@ -88,17 +88,6 @@ class SplitsWhatIsNoObject(Defective):
         return await super()._call(name, text)
 
 
-class RepairsJson(Defective):
-    caught_by = ("broken_arguments_are_no_call",)
-
-    async def _call(self, name, text):
-        try:
-            json.loads(text)
-        except ValueError:
-            text = json.dumps({"text": text})
-        return await super()._call(name, text)
-
-
 class AnswersWithTheError(Defective):
     caught_by = (
         "model_errors_fail_the_trial",
@@ -143,18 +132,6 @@ class SaysLittleOfErrors(Defective):
             return await super()._ask(messages)
         except ModelFailed:
             raise ModelFailed("the request failed") from None
-
-
-class ReturnsWhatThereIs(Defective):
-    caught_by = ("model_error_after_calls",)
-
-    async def answer(self, query):
-        try:
-            return await super().answer(query)
-        except ModelFailed:
-            if not self._calls:
-                raise
-            return self._finish("That is what I have.", 1)
 
 
 class TakesNothingForAnAnswer(Defective):

@@ -21,47 +21,11 @@ class Forgetful(Defective):
         return super()._request(self.shorten(messages) if len(messages) > SHORT else messages)
 
 
-class ForgetsThePromptInTheEnd(Forgetful):
-    caught_by = ("prompt_and_query_stay",)
-
-    def shorten(self, messages):
-        return messages[1:]
-
-
-class ForgetsTheQueryInTheEnd(Forgetful):
-    caught_by = ("prompt_and_query_stay",)
-
-    def shorten(self, messages):
-        return [messages[0], *messages[2:]]
-
-
-class SummarisesWhatIsLongAgo(Forgetful):
-    caught_by = ("conversation_only_grows",)
-
-    def shorten(self, messages):
-        return [*messages[:2], {**messages[2], "content": "[omitted]"}, *messages[3:]]
-
-
 class KeepsResultsWithoutTheirCalls(Forgetful):
     caught_by = ("results_follow_their_calls", "conversation_only_grows")
 
     def shorten(self, messages):
         return [*messages[:2], *messages[3:]]
-
-
-class OffersNoToolsInTheEnd(Defective):
-    caught_by = ("tools_stay",)
-
-    def _request(self, messages):
-        request = super()._request(messages)
-        return request if len(messages) <= SHORT else {**request, "tools": []}
-
-
-class DrawsAnotherSeedInTheEnd(Defective):
-    caught_by = ("settings_stay",)
-
-    def _request(self, messages):
-        return {**super()._request(messages), "seed": self.endpoint.seed + max(0, len(messages) - SHORT)}
 
 
 class LooksUpTheModelInTheEnd(Defective):
@@ -79,12 +43,3 @@ class ClaimsTheFirstCallsOnly(Defective):
     async def answer(self, query):
         answer = await super().answer(query)
         return answer.model_copy(update={"calls": answer.calls[:SHORT]})
-
-
-class CountsLongConversationsTwice(Defective):
-    caught_by = ("usage_is_right_everywhere",)
-
-    async def answer(self, query):
-        answer = await super().answer(query)
-        twice = len(answer.calls) > SHORT and answer.usage is not None
-        return answer.model_copy(update={"usage": answer.usage + answer.usage}) if twice else answer

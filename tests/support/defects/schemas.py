@@ -16,16 +16,6 @@ class OffersAToolOfItsOwn(Defective):
         self._definitions = [*self._definitions, {"type": "function", "function": function}]
 
 
-class OffersToolsOnce(Defective):
-    """Offers the tools in the first request only."""
-
-    caught_by = ("tools_are_offered_in_every_request",)
-
-    def _request(self, messages):
-        request = super()._request(messages)
-        return request if len(messages) == 2 else {name: value for name, value in request.items() if name != "tools"}
-
-
 class OffersTwoToolsAtMost(Defective):
     caught_by = ("all_tools_are_offered", "calls_reach_their_own_apis")
 
@@ -47,15 +37,6 @@ class SortsTools(Defective):
 
     def bind_tools(self, tools, *, server_url):
         super().bind_tools(sorted(tools, key=lambda tool: tool.name.lower()), server_url=server_url)
-
-
-class ShortensDescriptions(Defective):
-    caught_by = ("descriptions_are_kept",)
-
-    def bind_tools(self, tools, *, server_url):
-        super().bind_tools(tools, server_url=server_url)
-        for definition in self._definitions:
-            definition["function"]["description"] = definition["function"]["description"][:1024]
 
 
 class NeedsParameters(Defective):
@@ -109,16 +90,6 @@ class Drops(Schemas):
         return {name: value for name, value in schema.items() if name not in self.words}
 
 
-class DropsItems(Drops):
-    caught_by = ("schema_nested",)
-    words = ("minItems", "maxItems", "uniqueItems")
-
-
-class DropsEnums(Drops):
-    caught_by = ("schema_enum",)
-    words = ("enum", "const")
-
-
 class DropsDefinitions(Drops):
     caught_by = ("schema_ref",)
     words = ("$defs",)
@@ -127,23 +98,6 @@ class DropsDefinitions(Drops):
 class DropsDefaults(Drops):
     caught_by = ("schema_default",)
     words = ("default",)
-
-
-class DropsFormats(Drops):
-    caught_by = ("schema_bounds",)
-    words = ("format", "pattern")
-
-
-class DropsNotes(Drops):
-    caught_by = ("schema_notes",)
-    words = ("examples", "title")
-
-
-class RewritesUnions(Schemas):
-    caught_by = ("schema_union",)
-
-    def change(self, schema):
-        return {{"oneOf": "anyOf"}.get(name, name): value for name, value in schema.items()}
 
 
 class DropsOddNames(Schemas):

@@ -26,23 +26,6 @@ class WrapsResults(Results):
         return json.dumps({"result": text})
 
 
-class EscapesResults(Results):
-    caught_by = ("unicode_result",)
-
-    def change(self, text):
-        return text.encode("ascii", "backslashreplace").decode()
-
-
-class RewritesJson(Results):
-    caught_by = ("json_result_is_not_rewritten",)
-
-    def change(self, text):
-        try:
-            return json.dumps(json.loads(text))
-        except ValueError:
-            return text
-
-
 class FillsEmptyResults(Results):
     caught_by = ("empty_result",)
 
@@ -64,30 +47,6 @@ class ReprsDeepResults(Results):
         return str(json.loads(text)) if text.startswith('{"level"') else text
 
 
-class FormatsTheQuery(Defective):
-    caught_by = ("unicode_conversation",)
-
-    async def answer(self, query):
-        try:
-            return await super().answer(query.format(query=query))
-        except (KeyError, ValueError):
-            return await super().answer(query.replace("{", "").replace("}", ""))
-
-
-class CutsTheQueryOff(Defective):
-    caught_by = ("long_conversation",)
-
-    async def answer(self, query):
-        return await super().answer(query[:100_000])
-
-
-class TrimsTheAnswer(Defective):
-    caught_by = ("answer_text_is_unchanged",)
-
-    def _finish(self, text, turns):
-        return super()._finish(text.removeprefix("Final Answer:").strip(), turns)
-
-
 class RaisesOnLength(Defective):
     caught_by = ("cut_off_answer_is_kept",)
 
@@ -104,13 +63,6 @@ class EncodesTheAnswer(Defective):
     def _message(self, response):
         (response.json()["choices"][0]["message"]["content"] or "").encode()
         return super()._message(response)
-
-
-class OffersTwoHundredTools(Defective):
-    caught_by = ("thousand_tools",)
-
-    def bind_tools(self, tools, *, server_url):
-        super().bind_tools(tools[:200], server_url=server_url)
 
 
 class RemovesThoughts(Defective):

@@ -9,7 +9,7 @@ import time
 import unicodedata
 
 from support.mutants._mutant import at, texts, walk
-from support.mutants.answers import _within
+from support.mutants.failures import _within
 from support.mutants.messages import _change
 from support.mutants.settings import _failed, _less
 

@@ -14,6 +14,8 @@ from trialbed_verify.panel import GateResult, Measures, Panel, PanelOptions, jud
 from trialbed_verify.panel._distances import distances
 from trialbed_verify.panel._samples import Block
 
+pytestmark = pytest.mark.slow(15)
+
 Sides = dict[int, list[Measures]]
 CASES = 400
 

@@ -14,6 +14,8 @@ from support.played_vendors import WORDS, Change, Row, message_of, rows
 
 from trialbed_verify.panel import Measures, Panel, PanelOptions, judge, measure
 
+pytestmark = pytest.mark.slow(15)
+
 CASES = 400
 """Enough to call a faithful vendor equivalent."""
 
