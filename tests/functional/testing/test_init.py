@@ -13,6 +13,7 @@ import yaml
 from support.bench import bench_in, own_environment
 from support.distributions import uv
 from support.frameworks import FrameworkEnvironment
+from support.warm import run_warm
 
 pytestmark = pytest.mark.slow(150)
 
@@ -21,8 +22,11 @@ def outcome(
     folder: Path, *options: str, python: Path = Path(sys.executable), **variables: str
 ) -> subprocess.CompletedProcess[str]:
     own = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "TRIALBED_STATE_DIR": str(folder / "state"), **variables}
+    arguments = ("-q", "-p", "no:cacheprovider", "-p", "trialbed_testing.plugin", *options)
+    if python == Path(sys.executable):
+        return run_warm("pytest", arguments, cwd=folder, env=own_environment(**own), timeout=600)
     return subprocess.run(
-        [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "trialbed_testing.plugin", *options],
+        [str(python), "-m", "pytest", *arguments],
         cwd=folder,
         env=own_environment(**own),
         capture_output=True,
