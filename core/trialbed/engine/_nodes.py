@@ -24,6 +24,9 @@ MEASURED = ("version", "adapter", "adapter_version", "python", "lock_digest")
 IN_A_ROW = 3
 """Trials that a node loses one after the other until it gets no further one, where there are other nodes."""
 
+EARLIER = ("before", "now")
+"""Of the two sides of a difference to earlier sessions."""
+
 MOST_PACKAGES = 3
 """Packages that are named of those that differ."""
 
@@ -262,12 +265,12 @@ class NodeWatch:
             for name in MEASURED:
                 ours, theirs = getattr(other, name), getattr(info, name)
                 if ours != theirs:
-                    return f"{label}: {_in_words(name, ours, theirs)}"
+                    return f"{label}: {_in_words(name, ours, theirs, EARLIER)}"
             before, now = _versions(other.packages), _versions(info.packages)
             changed = [name for name in before.keys() & now.keys() if before[name] != now[name]]
             if changed:
                 both = ([f"{name}=={versions[name]}" for name in changed] for versions in (before, now))
-                return f"{label}: {_in_words('packages', *map(tuple, both))}"
+                return f"{label}: {_in_words('packages', *map(tuple, both), EARLIER)}"
         return ""
 
 
@@ -283,11 +286,11 @@ def _text(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-def _in_words(name: str, ours: object, theirs: object) -> str:
+def _in_words(name: str, ours: object, theirs: object, where: tuple[str, str] = ("here", "there")) -> str:
     if isinstance(ours, tuple) and isinstance(theirs, tuple):
         left, right = sorted(set(ours) - set(theirs)), sorted(set(theirs) - set(ours))
-        return f"{name} {_some(left)} here, {_some(right)} there"
-    return f"{name.replace('_', ' ')} {ours} here, {theirs} there"
+        return f"{name} {_some(left)} {where[0]}, {_some(right)} {where[1]}"
+    return f"{name.replace('_', ' ')} {ours} {where[0]}, {theirs} {where[1]}"
 
 
 def _some(items: Sequence[object]) -> str:

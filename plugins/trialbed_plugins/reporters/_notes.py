@@ -35,9 +35,7 @@ def run_notes(columns: Sequence[Column]) -> Iterator[str]:
     """Yield the notes that belong beside the figures."""
     shown = telling_names(columns)
     summaries = [column.summary for column in columns]
-    yield from _on_incomplete(summaries, shown)
-    if lost := lost_line(summaries[0].run.lost):
-        yield f"{lost}."
+    yield from _on_missing(summaries, shown)
     if shown:
         yield f"[low, high]: {LEVEL:.0%} interval. Times and tokens: mean / median, or the median."
     if "cost" in shown:
@@ -69,7 +67,7 @@ def _rate_text(rate: TokenRate) -> str:
 
 def brief_notes(columns: Sequence[Column]) -> Iterator[str]:
     """Yield the notes without which a few figures would mislead: on what is missing, failed or void."""
-    yield from _on_incomplete([column.summary for column in columns], telling_names(columns))
+    yield from _on_missing([column.summary for column in columns], telling_names(columns))
     for column in columns:
         summary = column.summary
         void = [f"VOID: {summary.integrity.void}; no score is shown, and nothing is compared with it"]
@@ -91,7 +89,9 @@ def run_legend(columns: Sequence[Column]) -> Iterator[str]:
     yield from (f"{shown_name(name)}: {meaning}." for name, meaning in meanings.items() if meaning and name in shown)
 
 
-def _on_incomplete(summaries: Sequence[Summary], shown: Sequence[str]) -> Iterator[str]:
+def _on_missing(summaries: Sequence[Summary], shown: Sequence[str]) -> Iterator[str]:
+    if lost := lost_line(summaries[0].run.lost):
+        yield f"{lost}."
     if not any(summary.incomplete for summary in summaries):
         return
     missing = sum(summary.counts.not_measured for summary in summaries)

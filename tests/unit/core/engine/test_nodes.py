@@ -153,9 +153,9 @@ async def test_a_run_goes_on_with_what_it_began_with() -> None:
     here = began.model_copy(update={"packages": ("openai==1", "pytest==9"), "sandbox": ("seccomp",)})
     assert "f" in await time.watch(cluster, here).describe(), "a sandbox, or a package more, changes no measurement"
     text = "the node a is not what the run began with: f: "
-    with pytest.raises(DriverError, match=f"{text}version 0 here, 1 there"):
+    with pytest.raises(DriverError, match=f"{text}version 0 before, 1 now"):
         await time.watch(cluster, began.model_copy(update={"version": "0"})).describe()
-    with pytest.raises(DriverError, match=f"{text}packages openai==0 here, openai==1 there"):
+    with pytest.raises(DriverError, match=f"{text}packages openai==0 before, openai==1 now"):
         await time.watch(cluster, began.model_copy(update={"packages": ("openai==0",)})).describe()
 
 
@@ -170,7 +170,7 @@ async def test_a_run_that_leaves_its_nodes_goes_on_with_what_they_measured() -> 
     here, time = Here(), Time()
     there = (await here.describe("f")).model_copy(update={"packages": ("openai==0", "pytest==9")})
     assert await time.watch(here, there).describe(), "it has never been elsewhere: the adapter's digest says enough"
-    with pytest.raises(DriverError, match="this machine is not what the run began with: f: packages openai==0 here"):
+    with pytest.raises(DriverError, match="this machine is not what the run began with: f: packages openai==0 before"):
         await time.watch(here, there, moved=True).describe()
     assert await time.watch(here, await here.describe("f"), moved=True).describe()
 

@@ -299,12 +299,14 @@ def test_trials_that_were_lost_with_their_nodes_are_counted() -> None:
     report = reported(document())
     (summary,) = report.frameworks
     run = report.run.model_copy(update={"lost": {"west": 2, "east": 1}})
-    stream = io.StringIO()
-    for one in (report, replace(report, run=run, frameworks=(replace(summary, run=run),))):
-        assert "were lost" not in stream.getvalue()
-        TableReporter().report(one, stream)
-    text = " ".join(stream.getvalue().split())
-    assert "3 trials were lost with their nodes, and ran again: east 1, west 2." in text
+    for brief in (False, True):
+        stream, reporter = io.StringIO(), TableReporter()
+        reporter.brief = brief
+        for one in (report, replace(report, run=run, frameworks=(replace(summary, run=run),))):
+            assert "were lost" not in stream.getvalue()
+            reporter.report(one, stream)
+        text = " ".join(stream.getvalue().split())
+        assert "3 trials were lost with their nodes, and ran again: east 1, west 2." in text
 
 
 def test_what_was_not_measured_is_a_dash(show: Show) -> None:
