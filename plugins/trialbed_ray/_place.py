@@ -8,7 +8,6 @@ from collections import defaultdict
 from pathlib import Path
 
 from trialbed.contracts import Sandbox
-from trialbed.environments import EnvironmentStore, locked_environment
 from trialbed.records import TrialSpec
 from trialbed.settings import env_dir
 from trialbed.worker import waited_at, worker_environment
@@ -83,6 +82,9 @@ class Place:
             return
         # The places of one node build an environment once: whoever comes later finds it.
         async with self._building[framework]:
+            # Imported here: most places build none, and each begins with a process of its own.
+            from trialbed.environments import EnvironmentStore, locked_environment
+
             store = EnvironmentStore(env_dir())
             self._own.environments[framework] = await locked_environment(framework, lock, store)
 

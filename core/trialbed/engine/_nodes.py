@@ -269,8 +269,8 @@ class NodeWatch:
             before, now = _versions(other.packages), _versions(info.packages)
             changed = [name for name in before.keys() & now.keys() if before[name] != now[name]]
             if changed:
-                both = ([f"{name}=={versions[name]}" for name in changed] for versions in (before, now))
-                return f"{label}: {_in_words('packages', *map(tuple, both), EARLIER)}"
+                left, right = (tuple(f"{name}=={versions[name]}" for name in changed) for versions in (before, now))
+                return f"{label}: {_in_words('packages', left, right, EARLIER)}"
         return ""
 
 
