@@ -24,6 +24,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -74,12 +75,12 @@ def measure(cluster: RayCluster, folder: Path, executor: str, trials: int) -> fl
         before = of_children()
         bench(folder, *command)
         return of_children() - before
-    idle, since = of_cluster(cluster), time.monotonic()
-    time.sleep(IDLE)
-    rate = (of_cluster(cluster) - idle) / (time.monotonic() - since)
-    before, began = of_cluster(cluster) + of_children(), time.monotonic()
-    bench(folder, *command, *on_nodes(cluster))
-    return of_cluster(cluster) + of_children() - before - rate * (time.monotonic() - began)
+    with Watch(cluster) as idle:
+        time.sleep(IDLE)
+    before = of_children()
+    with Watch(cluster) as working:
+        bench(folder, *command, *on_nodes(cluster))
+    return of_children() - before + working.used - idle.used / idle.seconds * working.seconds
 
 
 def of_children() -> float:
@@ -88,10 +89,42 @@ def of_children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def of_cluster(cluster: RayCluster) -> float:
-    """The processor time of the processes of a cluster, and of those that they have waited for."""
-    root = psutil.Process(cluster.pid)
-    return sum(sum(one.cpu_times()[:4]) for one in (root, *root.children(recursive=True)))
+class Watch:
+    """The processor time of a cluster's processes, looked at again and again: nobody waits for those that end.
+
+    Attributes:
+        used: seconds of a processor. ``seconds``: of the clock.
+    """
+
+    def __init__(self, cluster: RayCluster) -> None:
+        self._root = psutil.Process(cluster.pid)
+        self._first: dict[psutil.Process, float] = self._look()
+        self._last = dict(self._first)
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+
+    def __enter__(self) -> Watch:
+        self._began = time.monotonic()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+        self._last |= self._look()
+        self.seconds = time.monotonic() - self._began
+        self.used = sum(self._last.values()) - sum(self._first.values())
+
+    def _watch(self) -> None:
+        while not self._over.wait(0.2):
+            self._last |= self._look()
+
+    def _look(self) -> dict[psutil.Process, float]:
+        found = {}
+        for one in (self._root, *self._root.children(recursive=True)):
+            with suppress(psutil.Error):
+                found[one] = sum(one.cpu_times()[:2])
+        return found
 
 
 def on_nodes(cluster: RayCluster) -> list[str]:
