@@ -183,12 +183,14 @@ async def test_a_node_that_loses_one_trial_after_the_other_gets_no_more() -> Non
         await until(slots, 3)
         for second in (1, 2, 3):
             watch.note(ended("b", 1, second))  # it may be the trial
-            watch.note(ended("a", second, second))
         watch.note(ended("b", 2, 3))
         watch.note(ended("b", 3, 4, lost=False))
         watch.note(ended("b", 4, 5))
         watch.note(ended("b", 5, 5, began=4))  # at the same time: both have one cause
         watch.note(ended("b", 6, 6))
+        assert cluster.refused == []
+        for second in (6, 7, 8):
+            watch.note(ended("a", second, second))
         assert (cluster.refused, slots.most) == (["a"], 1)
         for second in (7, 8, 9):
             watch.note(ended("b", second, second))

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from support.trials import run_config
 
-from trialbed.contracts import Executor, Judge, OpenedModel, Verdict
+from trialbed.contracts import Executor, Judge, LostTrial, OpenedModel, Verdict
 from trialbed.engine._slots import Slots
 from trialbed.engine._trial import TrialRunner
 from trialbed.records import (
@@ -350,3 +350,22 @@ async def test_no_other_failure_gets_a_second_try(executor, calls):
     assert len(executor.specs) == len(control.opened) == 1
     assert result.outcome.failure == executor.failure
     assert result.earlier == ()
+
+
+async def test_a_lost_trial_has_the_time_at_which_it_ran() -> None:
+    class Losing(Executor):
+        async def __aexit__(self, *_: object) -> None: ...
+        async def describe(self, framework: str, node: str = "") -> FrameworkInfo: ...
+        async def execute(self, spec: TrialSpec) -> LostTrial:
+            self.began = datetime.now(UTC)
+            await asyncio.sleep(0)
+            return LostTrial("west", "its plug was pulled")
+
+    executor = Losing()
+    config = SimpleNamespace(plain_label=lambda label: label)
+    runner = SimpleNamespace(run=SimpleNamespace(config=config), executors={"f": executor})
+    spec = SimpleNamespace(key=TrialKey(framework="f", query_id=1))
+    outcome = await TrialRunner._work(runner, spec)
+    assert outcome.failure.kind == "lost"
+    assert outcome.started_at <= executor.began
+    assert outcome.wall_time > 0
