@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import os
 import re
 import shutil
-import sys
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.errors import UsageError
+from trialbed.import_path import put_first, put_last, take_away
 from trialbed.installed import load_target, offers
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.tracebacks import own_line
@@ -116,11 +115,11 @@ def use_file(kind: str, text: str) -> PluginFile:
     if taken:
         raise UsageError(f"{text}: another plugin is called {file.name!r}; rename the file")
     folder = str(_installed_folder(file))
-    _put_in_front(folder)
+    put_first(folder)
     try:
         _check(file)
     except UsageError:
-        _take_away(folder)
+        take_away(folder)
         raise
     return file
 
@@ -142,11 +141,11 @@ def file_kind(text: str, kinds: Collection[str]) -> str:
     file = _read("drivers", text)
     _check_name(file)
     folder = str(_installed_folder(file))
-    _put_in_front(folder)
+    put_first(folder)
     try:
         thing = _load(file)
     finally:
-        _take_away(folder)
+        take_away(folder)
     for kind in kinds:
         contract = getattr(contracts, CONTRACTS.get(kind, ""), None)
         if contract is not None and isinstance(thing, type) and issubclass(thing, contract):
@@ -170,9 +169,7 @@ def run_copy(space: dict[str, Any], original: str) -> None:
         space: of the module.
     """
     copy = Path(space["__file__"]).with_name(COPY)
-    folder = str(Path(original).parent)
-    if folder not in sys.path:
-        sys.path.append(folder)
+    put_last(str(Path(original).parent))
     space["__file__"] = original
     # The file decides itself about annotations: it does not inherit this module's own import from __future__.
     code = compile(copy.read_bytes(), original, "exec", dont_inherit=True)
@@ -344,16 +341,3 @@ def _write(file: PluginFile, folder: Path) -> None:
     (package / "__init__.py").write_text(
         f"from trialbed.plugin_files import run_copy\n\nrun_copy(globals(), {str(file.path)!r})\n", encoding="utf-8"
     )
-
-
-def _put_in_front(folder: str) -> None:
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    folders = [part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part and part != folder]
-    os.environ["PYTHONPATH"] = os.pathsep.join([folder, *folders])
-
-
-def _take_away(folder: str) -> None:
-    sys.path[:] = [entry for entry in sys.path if entry != folder]
-    folders = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    os.environ["PYTHONPATH"] = os.pathsep.join(part for part in folders if part != folder)

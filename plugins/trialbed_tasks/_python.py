@@ -6,14 +6,14 @@ import ast
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from trialbed.errors import DataError
+from trialbed.import_path import first_then_last
 from trialbed.records import Query
 from trialbed.scoring import Scorer
 from trialbed.suggestions import closest, did_you_mean
@@ -109,7 +109,8 @@ def _load(path: Path) -> tuple[ModuleType, tuple[Path, ...]]:
     # Types in annotations are looked up in the module by its name.
     sys.modules[name] = module
     try:
-        with _in_reach(path.resolve().parent):
+        # Functions of the file may import later, too.
+        with first_then_last(str(path.resolve().parent)):
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         sys.modules.pop(name, None)
@@ -117,18 +118,6 @@ def _load(path: Path) -> tuple[ModuleType, tuple[Path, ...]]:
         raise DataError(f"{path}: raised {type(error).__name__}: {error}{line}") from error
     folder = path.resolve().parent
     return module, with_imports(_files(module, folder, {}), folder)
-
-
-@contextmanager
-def _in_reach(folder: Path) -> Iterator[None]:
-    sys.path.insert(0, str(folder))
-    try:
-        yield
-    finally:
-        # Functions of the file may import later, too.
-        sys.path.remove(str(folder))
-        if str(folder) not in sys.path:
-            sys.path.append(str(folder))
 
 
 def _files(module: ModuleType, folder: Path, seen: dict[str, Path]) -> Iterable[Path]:

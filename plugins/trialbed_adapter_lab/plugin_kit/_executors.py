@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 import time
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager, suppress
@@ -16,6 +14,7 @@ from trialbed.contracts import Executor, LostTrial
 from trialbed.engine import new_trial_token
 from trialbed.errors import DriverError, UsageError
 from trialbed.files import temporary_folder
+from trialbed.import_path import put_first, take_away
 from trialbed.records import FrameworkInfo, Limits, Outcome, TrialKey, TrialSpec
 from trialbed_adapter_lab.errors import CheckFailed, NotTried
 from trialbed_adapter_lab.hostile import install_hostile_adapter
@@ -36,9 +35,7 @@ async def _enter(subject: PluginSubject, accepted: Collection[str] | None = None
     """An executor whose workers find the agent, with all of its nodes or some of them accepted."""
     with temporary_folder() as folder:
         install_hostile_adapter(folder)
-        before, path = os.environ.get("PYTHONPATH"), [*sys.path]
-        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(folder), before)))
-        sys.path.append(str(folder))
+        put_first(str(folder))
         try:
             async with cast("Executor", subject.make(environments={})) as executor:
                 for node in await _nodes(executor):
@@ -47,11 +44,7 @@ async def _enter(subject: PluginSubject, accepted: Collection[str] | None = None
                         executor.accept(node)
                 yield executor
         finally:
-            sys.path[:] = path
-            if before is None:
-                os.environ.pop("PYTHONPATH")
-            else:
-                os.environ["PYTHONPATH"] = before
+            take_away(str(folder))
 
 
 async def _nodes(executor: Executor) -> tuple[str, ...]:

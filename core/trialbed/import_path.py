@@ -1,0 +1,49 @@
+"""The folders in which this process, and those that it starts, look for modules."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+VARIABLE = "PYTHONPATH"
+
+
+def put_first(folder: str) -> None:
+    """Look in a folder before all others, also in processes that are started from now on."""
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    os.environ[VARIABLE] = os.pathsep.join([folder, *_inherited(folder)])
+
+
+def put_last(folder: str) -> None:
+    """Look in a folder after all others, in this process."""
+    if folder not in sys.path:
+        sys.path.append(folder)
+
+
+def take_away(folder: str) -> None:
+    """Look no longer in a folder, here and in processes that are started from now on."""
+    sys.path[:] = [entry for entry in sys.path if entry != folder]
+    others = _inherited(folder)
+    if others:
+        os.environ[VARIABLE] = os.pathsep.join(others)
+    else:
+        os.environ.pop(VARIABLE, None)
+
+
+@contextmanager
+def first_then_last(folder: str) -> Iterator[None]:
+    """Look in a folder before all others, in this process, and afterwards after all others."""
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)
+        put_last(folder)
+
+
+def _inherited(folder: str) -> list[str]:
+    """The folders of the variable, without this one."""
+    return [part for part in os.environ.get(VARIABLE, "").split(os.pathsep) if part and part != folder]
