@@ -45,7 +45,8 @@ class Observed(TrialRecord):
     """A trial that a worker ran, as the server saw it.
 
     Attributes:
-        wire: the server's log, of which ``requests`` and ``calls`` are read.
+        wire: the server's log, of which ``requests`` and ``calls`` are read. It has no headers and no connections, and
+            of the requests that are not put to a model only those for vectors.
     """
 
     scenario: Scenario
