@@ -21,7 +21,7 @@ class QueryTools(Protocol):
         """Those of a query."""
 
 
-class Offers(Protocol):
+class ToolsByMost(Protocol):
     """The tools that queries are offered, by the most that are; None for as many as the run says."""
 
     def __getitem__(self, most: int | None, /) -> QueryTools:
@@ -40,7 +40,7 @@ KEPT = 2
 """Parts that stay although no trial is about them."""
 
 
-class OfferedTools:
+class RunTools:
     """The tools of a run, in parts that are read when a trial of their queries begins, and let go when all have ended.
 
     Args:
@@ -96,7 +96,7 @@ class OfferedTools:
 
 @dataclass(frozen=True)
 class _Column:
-    tools: OfferedTools
+    tools: RunTools
     most: int | None
 
     def __getitem__(self, query_id: QueryId) -> tuple[ToolSpec, ...]:

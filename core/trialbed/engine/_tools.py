@@ -10,7 +10,7 @@ from trialbed.contracts import SelectionFactory, ToolSelector
 from trialbed.drivers import load_driver
 from trialbed.engine._helpers import HelperModels
 from trialbed.engine._models import with_endpoint
-from trialbed.engine._offers import OfferedTools
+from trialbed.engine._offers import RunTools
 from trialbed.errors import UsageError
 from trialbed.records import (
     Api,
@@ -80,7 +80,7 @@ async def select_tools(
     queries: Mapping[int | str, Query],
     store: Store,
     open_selector: OpenSelector,
-) -> OfferedTools:
+) -> RunTools:
     """Return the tools of a run: the stored ones, else those that the run's selector chooses, part by part.
 
     Those of the first queries are chosen at once, so that a selector which cannot choose is known before any trial.
@@ -90,7 +90,7 @@ async def select_tools(
         open_selector: makes the selector when it has something to choose.
     """
     chooser = _Chooser(run, apis, queries, store, open_selector)
-    found = OfferedTools(chooser, run.config.query_ids)
+    found = RunTools(chooser, run.config.query_ids)
     await found.read(0)
     return found
 

@@ -17,7 +17,7 @@ from trialbed.engine._callbacks import CallbackServer
 from trialbed.engine._control import ControlClient
 from trialbed.engine._failures import classify
 from trialbed.engine._gold import gold_script
-from trialbed.engine._offers import Offers
+from trialbed.engine._offers import ToolsByMost
 from trialbed.engine._options import NO_OBJECTS
 from trialbed.engine._plan import new_trial_token, trial_seed
 from trialbed.engine._slots import Slots
@@ -91,7 +91,7 @@ class TrialRunner:
 
     run: Run
     queries: Mapping[int | str, Query]
-    tools: Offers
+    tools: ToolsByMost
     simulator: str
     control: ControlClient
     executors: Mapping[str, Executor]

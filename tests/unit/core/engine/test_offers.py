@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from trialbed.engine._offers import AT_ONCE, KEPT, OfferedTools, Part
+from trialbed.engine._offers import AT_ONCE, KEPT, RunTools, Part
 from trialbed.records import ApiRef, ToolSpec
 
 API = ApiRef(category="C", tool_name="T", api_name="a")
@@ -28,7 +28,7 @@ class Chooser:
 
 async def test_parts_are_read_once_while_trials_are_about_them() -> None:
     chooser = Chooser()
-    tools = OfferedTools(chooser, range(5 * AT_ONCE))
+    tools = RunTools(chooser, range(5 * AT_ONCE))
 
     async def trial(query_id: int) -> None:
         async with tools.held(query_id):
@@ -41,7 +41,7 @@ async def test_parts_are_read_once_while_trials_are_about_them() -> None:
 
 async def test_a_long_trial_keeps_its_tools_and_ended_ones_do_not() -> None:
     chooser = Chooser()
-    tools = OfferedTools(chooser, range(8 * AT_ONCE))
+    tools = RunTools(chooser, range(8 * AT_ONCE))
     async with tools.held(3):
         for part in range(1, 8):
             async with tools.held(part * AT_ONCE):
@@ -60,7 +60,7 @@ async def test_a_choice_that_fails_is_made_again_for_the_next_trial() -> None:
             raise RuntimeError("the endpoint is gone")
         return chooser(ids)
 
-    tools = OfferedTools(choose, range(3))
+    tools = RunTools(choose, range(3))
     with pytest.raises(RuntimeError, match="gone"):
         async with tools.held(1):
             pass
