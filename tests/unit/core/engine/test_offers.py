@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from trialbed.engine._offers import AT_ONCE, KEPT, RunTools, Part
+from trialbed.engine._offers import AT_ONCE, KEPT, Part, RunTools
 from trialbed.records import ApiRef, ToolSpec
 
 API = ApiRef(category="C", tool_name="T", api_name="a")
