@@ -182,12 +182,9 @@ def programs(page: Path) -> list[str]:
 @pytest.mark.slow
 def test_the_programs_of_the_guides_run(tmp_path: Path) -> None:
     """Each as it stands, in a process of its own; what needs ``await`` as a notebook runs it."""
-    pages = (
-        ROOT / "README.md",
-        *(DOCS / "how-to" / f"{name}.md" for name in ("evaluate-in-python", "benchmark-your-own-agent")),
-    )
+    pages = [DOCS / "how-to" / f"{name}.md" for name in ("evaluate-in-python", "benchmark-your-own-agent")]
     found = [program for page in pages for program in programs(page)]
-    assert len(found) == 7
+    assert len(found) == 6
     (tmp_path / "cell.py").write_text(CELL)
     for text in found:
         (tmp_path / "example.py").write_text(text)
@@ -334,12 +331,11 @@ def rows(text: str) -> list[str]:
     return [re.split(r"\s{2,}", line)[0] for line in table.splitlines()]
 
 
-def test_the_tables_shown_are_those_printed(tmp_path: Path) -> None:
+def test_the_table_shown_is_the_one_printed(tmp_path: Path) -> None:
     command = ("run", "--framework", "reference", "--framework", "langgraph", "--limit", "1")
     printed = rows(bench(tmp_path, *command))
     assert len(printed) > 10
-    for page in (ROOT / "README.md", DOCS / "tutorial" / "first-comparison.md"):
-        assert rows(blocks(page, "text")[0]) == printed
+    assert rows(blocks(DOCS / "tutorial" / "first-comparison.md", "text")[0]) == printed
 
 
 def test_the_settings_of_the_guide_are_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

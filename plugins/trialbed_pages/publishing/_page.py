@@ -150,7 +150,7 @@ def _comparisons(run: RunNumbers, prefix: str) -> Iterator[Table]:
         notes = [
             f"difference: the mean over tasks, with its 95 % interval. changed: tasks on which the two differ. p is "
             f"adjusted over all comparisons that are made at once. equivalent: within {run.margin:g}. too few: too few "
-            "tasks to tell; in brackets, about how many would be enough.",
+            "tasks to tell; the number in brackets says about how many would be enough.",
             *_causes(found),
         ]
         title = f"{prefix}Paired comparison, {words.format(found[0].against)}"

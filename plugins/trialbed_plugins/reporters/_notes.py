@@ -119,8 +119,8 @@ def _on_cached(summaries: Sequence[Summary]) -> Iterator[str]:
     if shares and max(shares.values()) - min(shares.values()) > UNEVEN:
         parts = ", ".join(f"{share:.0%} for {name}" for name, share in shares.items())
         yield (
-            "tool_time and wall_time depend on who asked first: later equal calls are answered from the cache, without "
-            f"waiting for the answer to be made ({parts}). framework_time leaves the tools out."
+            "tool_time and wall_time favour those who ask later: a call that another trial made is answered from "
+            f"the cache, without a wait ({parts}). framework_time leaves the tools out."
         )
 
 

@@ -112,7 +112,7 @@ def verdict_notes(findings: Sequence[ScoreFinding]) -> Iterator[str]:
     if "identical" in verdicts:
         yield "identical: the same value on every query."
     if "too few" in verdicts:
-        yield "too few: too few queries to tell; in brackets, about how many would be enough."
+        yield "too few: too few queries to tell; the number in brackets says about how many would be enough."
 
 
 def changes_text(finding: ScoreFinding) -> str:

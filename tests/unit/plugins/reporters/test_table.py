@@ -261,7 +261,7 @@ def test_who_waited_for_answers_to_be_made_is_said_where_frameworks_differ_in_it
     first, second = document(), document("other")
     first["summary"]["cached_calls"] = {"calls": 40, "cached": 4}
     second["summary"]["cached_calls"] = {"calls": 40, "cached": 36}
-    note = "answered from the cache, without waiting for the answer to be made (10% for reference, 90% for other)"
+    note = "answered from the cache, without a wait (10% for reference, 90% for other)"
     assert note in " ".join(show([first, second]).split())
     second["summary"]["cached_calls"] = {"calls": 40, "cached": 5}
     assert "answered from the cache" not in " ".join(show([first, second]).split())
