@@ -142,11 +142,11 @@ def run_frameworks(cluster: RayCluster, folder: Path, names: list[str], url: str
     """Run all frameworks, kill a node meanwhile, and see that each trial is measured once."""
     store = url or str(folder / "trials.db")
     command = [part for name in names for part in ("-f", name)] + ["-j", "4", "--repeat", "5", "--store", store]
-    killing = threading.Timer(60.0, lambda: (cluster.kill(), cluster.add()))
+    killing = threading.Timer(20.0, lambda: (cluster.kill(), cluster.add()))
     killing.start()
     began = time.monotonic()
     documents = json.loads(bench(folder, *command, "--limit", str(QUERIES), *on_nodes(cluster)))
-    killing.cancel()
+    killing.join()
     metadata = documents[0]["metadata"]
     with Store.open(store) as opened:
         attempts = opened.attempts(metadata["run_id"])
