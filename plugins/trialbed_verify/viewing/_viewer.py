@@ -6,9 +6,13 @@ import json
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from trialbed.contracts import FileView, FileViewer
+from trialbed.texts import one_line
+
+NAMED, LONGEST = 3, 40
+"""Vendors up to which a title names each, and the characters of a name."""
 
 FIRST_LINE = 4_000_000
 """Bytes of a first line that are read to recognise a file."""
@@ -21,22 +25,36 @@ class VendorViewer(FileViewer):
 
     def recognises(self, path: Path) -> bool:
         """Return whether its first line is a result row."""
-        try:
-            with path.open("rb") as file:
-                row = json.loads(file.readline(FIRST_LINE))
-        except (OSError, ValueError, RecursionError):
-            return False
-        return isinstance(row, dict) and "status" in row and "request" in row
+        row = _first_row(path)
+        return "status" in row and "request" in row
 
     def views(self, files: Sequence[Path]) -> Sequence[FileView]:
         """Return the answers of each vendor; for several files their comparison and ranks too."""
         from trialbed_verify.viewing._judged import comparisons, ranks
         from trialbed_verify.viewing._vendors import vendor_parts
 
-        found = [FileView("verification", "What vendors answered", files, partial(vendor_parts, files))]
+        names = _names(files)
+        found = [FileView("verification", f"Answers of {names}", files, partial(vendor_parts, files))]
         if len(files) > 1:
-            found.append(
-                FileView("comparison", "Vendors compared with their baseline", files, partial(comparisons, files))
-            )
-            found.append(FileView("ranking", "Ranks of vendors", files, partial(ranks, files)))
+            found.append(FileView("comparison", f"{names} compared", files, partial(comparisons, files)))
+            found.append(FileView("ranking", f"Ranks of {names}", files, partial(ranks, files)))
         return found
+
+
+def _first_row(path: Path) -> dict[str, Any]:
+    """Return the first row of a file; an empty one where there is none."""
+    try:
+        with path.open("rb") as file:
+            row = json.loads(file.readline(FIRST_LINE))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return row if isinstance(row, dict) else {}
+
+
+def _names(files: Sequence[Path]) -> str:
+    """Return the names of the files' vendors in words, or how many there are."""
+    names = list(dict.fromkeys(one_line(str(_first_row(path).get("vendor") or path.stem), LONGEST) for path in files))
+    if len(names) > NAMED:
+        return f"{len(names)} vendors"
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last

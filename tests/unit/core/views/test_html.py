@@ -68,6 +68,13 @@ def test_a_page_holds_tables_with_heads_notes_and_what_is_alarming() -> None:
     assert '<tr class="alarming"><th scope="row">failed</th><td>3 crash</td><td></td></tr>' in text
 
 
+def test_columns_of_words_begin_at_the_left_and_numbers_end_at_the_right() -> None:
+    text = html_page("A run", [Table.of("t", ("", "verdict", "p"), [("a", "too few (60)", "0.125"), ("b", "-", "-")])])
+    assert '<th scope="col" class="left">verdict</th><th scope="col">p</th>' in text
+    assert '<td class="left">too few (60)</td><td>0.125</td>' in text
+    assert '<td class="left">-</td><td>-</td>' in text
+
+
 def test_nothing_that_is_said_is_more_than_text() -> None:
     evil = Table.of(EVIL, (EVIL, EVIL), [(EVIL, EVIL)], [EVIL])
     text = html_page(EVIL, [evil, IntervalPlot(EVIL, [PlotPoint(EVIL, 1.0, text=EVIL)])])

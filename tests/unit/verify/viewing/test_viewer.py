@@ -72,3 +72,15 @@ def test_a_run_document_is_not_recognised(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     path.write_text(json.dumps({"metadata": {}, "summary": {}, "results": []}), encoding="utf-8")
     assert not VendorViewer().recognises(path)
+
+
+def test_titles_name_the_vendors_or_say_how_many_there_are(tmp_path: Path) -> None:
+    files = [
+        write_rows(tmp_path / f"{place}.jsonl", [k2_row(1) | {"vendor": name}]) for place, name in enumerate("abcd")
+    ]
+    titles = [[view.title for view in VendorViewer().views(files[:number])] for number in (1, 2, 4)]
+    assert titles == [
+        ["Answers of a"],
+        ["Answers of a and b", "a and b compared", "Ranks of a and b"],
+        ["Answers of 4 vendors", "4 vendors compared", "Ranks of 4 vendors"],
+    ]
