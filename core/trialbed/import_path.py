@@ -14,7 +14,7 @@ def put_first(folder: str) -> None:
     """Look in a folder before all others, also in processes that are started from now on."""
     if folder not in sys.path:
         sys.path.insert(0, folder)
-    os.environ[VARIABLE] = os.pathsep.join([folder, *_inherited(folder)])
+    os.environ[VARIABLE] = os.pathsep.join([folder, *_others(folder)])
 
 
 def put_last(folder: str) -> None:
@@ -26,7 +26,7 @@ def put_last(folder: str) -> None:
 def take_away(folder: str) -> None:
     """Look no longer in a folder, here and in processes that are started from now on."""
     sys.path[:] = [entry for entry in sys.path if entry != folder]
-    others = _inherited(folder)
+    others = _others(folder)
     if others:
         os.environ[VARIABLE] = os.pathsep.join(others)
     else:
@@ -44,6 +44,6 @@ def first_then_last(folder: str) -> Iterator[None]:
         put_last(folder)
 
 
-def _inherited(folder: str) -> list[str]:
+def _others(folder: str) -> list[str]:
     """The folders of the variable, without this one."""
     return [part for part in os.environ.get(VARIABLE, "").split(os.pathsep) if part and part != folder]

@@ -142,7 +142,7 @@ def _report(code: int, output: IO[bytes], said: Sequence[str]) -> ConformanceRep
 def _show(finding: CheckFinding, *others: CheckFinding) -> None:
     mark = click.style(MARKS[finding.outcome], fg=COLOURS.get(finding.outcome, "red"))
     click.echo(f"{mark} {finding.check} ({finding.level}): {finding.outcome}")
-    for line in _bounded(finding.message.splitlines()):
+    for line in _shorten(finding.message.splitlines()):
         click.echo(f"    {line}")
     if others:
         names = _list([other.check for other in others])
@@ -150,7 +150,7 @@ def _show(finding: CheckFinding, *others: CheckFinding) -> None:
     click.echo()
 
 
-def _bounded(lines: list[str]) -> list[str]:
+def _shorten(lines: list[str]) -> list[str]:
     """Return the lines of a block, or its beginning and its end, which has the reason and the hint."""
     if len(lines) <= LINES:
         return lines

@@ -204,11 +204,11 @@ def _request(number: int, call: ModelCall, spec: TrialSpec) -> ObservedRequest:
         tools=spec.tools,
         refused=call.limit is not None,
         usage=call.usage,
-        said=_said(call),
+        said=_read_turn(call),
     )
 
 
-def _said(call: ModelCall) -> Turn | None:
+def _read_turn(call: ModelCall) -> Turn | None:
     """Return the model's message, if the log has all of it."""
     if call.status != 200 or len(call.response.encode()) != call.response_bytes:
         return None

@@ -164,7 +164,7 @@ def _report(framework: str, given: dict[str, Any]) -> tuple[ReleasesReport, list
     from trialbed_adapter_lab.releases import ReleaseFolder, report_on
 
     folder = ReleaseFolder(given["folder"], framework)
-    wanted = _wanted(folder, given)
+    wanted = _read_choice(folder, given)
     try:
         new = [] if given["kept"] else asyncio.run(_measure(framework, folder, wanted, given))
     except (asyncio.CancelledError, KeyboardInterrupt):
@@ -172,7 +172,7 @@ def _report(framework: str, given: dict[str, Any]) -> tuple[ReleasesReport, list
     return report_on(folder, wanted.first, wanted.last), new
 
 
-def _wanted(folder: ReleaseFolder, given: dict[str, Any]) -> Wanted:
+def _read_choice(folder: ReleaseFolder, given: dict[str, Any]) -> Wanted:
     from trialbed_adapter_lab.releases import Wanted
 
     wanted = Wanted(

@@ -14,7 +14,7 @@ NOTHING = PublishedMean(value=None)
 
 def figures_of(run: RunNumbers) -> dict[str, Plot]:
     """Return the figures of a run by the names of their files."""
-    drawn: dict[str, Plot] = {"solved": _solved(run), "tokens": _tokens(run)}
+    drawn: dict[str, Plot] = {"solved": _plot_solved(run), "tokens": _tokens(run)}
     if any(stage != USED and count for one in run.frameworks for stage, count in one.gold_calls.items()):
         drawn["losses"] = _losses(run)
     return drawn
@@ -33,7 +33,7 @@ def interval_text(mean: PublishedMean) -> str:
     return f"{number(mean.value, 2)}{ends}"
 
 
-def _solved(run: RunNumbers) -> IntervalPlot:
+def _plot_solved(run: RunNumbers) -> IntervalPlot:
     means = [(one.label, mean_of(one, JUDGED)) for one in run.frameworks]
     points = [PlotPoint(label, mean.value, mean.low, mean.high, interval_text(mean)) for label, mean in means]
     return IntervalPlot(f"{shown_name(JUDGED)}: share of trials, with its 95 % interval", points, (0.0, 1.0))

@@ -183,7 +183,7 @@ def _framework(summary: Summary, conclusion: str) -> PublishedFramework:
         requests=summary.tokens.requests,
         gold_calls=dict(summary.attribution.counts) if summary.attribution else {},
         lost=tuple(_lost_calls(summary)),
-        solved=_solved(summary),
+        solved=_count_solved(summary),
     )
 
 
@@ -202,7 +202,7 @@ def _lost_calls(summary: Summary) -> list[PublishedLostCall]:
     ]
 
 
-def _solved(summary: Summary) -> dict[str, tuple[float, ...]]:
+def _count_solved(summary: Summary) -> dict[str, tuple[float, ...]]:
     found: dict[str, list[float]] = {}
     for trial in summary.trials:
         judged = trial.score(JUDGED) if trial.status == "answered" else None

@@ -75,13 +75,13 @@ class IndexedDataset(Dataset):
         except OSError as error:
             raise DataError(f"{self._path}: cannot be read: {error.strerror or error}") from error
         except ValueError as error:
-            raise DataError(self._changed) from error
+            raise DataError(self._difference) from error
         if query.query_id != self._ids[place]:
-            raise DataError(self._changed)
+            raise DataError(self._difference)
         return query
 
     @property
-    def _changed(self) -> str:
+    def _difference(self) -> str:
         return f"{self._path}: has changed since it was opened; start the command again"
 
 

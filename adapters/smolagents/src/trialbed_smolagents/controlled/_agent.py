@@ -55,7 +55,7 @@ class ControlledAgent(BaseAgent):
         calls = [output for output in outputs if not output.is_final_answer]
         text = "".join(str(output.output) for output in outputs if output.is_final_answer)
         asked = [step for step in action_steps(agent) if step.model_output_message is not None]
-        made = _made(calls, {own: name for name, own in names.items()})
+        made = _read_calls(calls, {own: name for name, own in names.items()})
         return chat.answer(text, made, usage=claimed_usage(asked), turns=len(asked))
 
     def close(self) -> None:
@@ -81,7 +81,7 @@ def _bind(name: str, chat: ControlledChat) -> SmolTool:
     return SealedTool()
 
 
-def _made(
+def _read_calls(
     outputs: Sequence[ToolOutput], names: Mapping[str, str]
 ) -> Iterator[tuple[str, Mapping[str, Any] | None, str]]:
     """The calls that smolagents reports, in the model's order; those of one turn end in any."""
