@@ -142,6 +142,14 @@ with Store.open(sys.argv[1]) as store:
 """
 """The report of a run, as its end makes and keeps it."""
 
+RESUME = """
+import sys
+from trialbed.store import Store
+with Store.open(sys.argv[1]) as store:
+    store.attempt_summaries(sys.argv[2])
+"""
+"""A run that goes on reads this of the trials that it has."""
+
 PAGES = """
 import sys
 from pathlib import Path
@@ -169,6 +177,14 @@ def measured(command: Sequence[str], folder: Path) -> dict[str, float]:
     }
 
 
+STORED = "a trial copied and stored"
+
+
+def size_per_trial(store: str, trials: int) -> int:
+    """The size of a store for each of its trials, the log beside it included."""
+    return round(sum(file.stat().st_size for file in Path(store).parent.glob(f"{Path(store).name}*")) / trials)
+
+
 def read(
     trials: int, url: str | None, folder: Path, source: str, *, bare: bool
 ) -> Iterator[tuple[str, dict[str, float]]]:
@@ -178,10 +194,14 @@ def read(
     began = time.process_time()
     fill(source, store, trials, folder / "growth.json", bare=bare)
     filled = time.process_time() - began
-    yield "a trial copied and stored" + ", bare" * bare, {"cpu": round(filled / trials, 6), "mib": 0.0}
+    yield (
+        STORED + ", bare" * bare,
+        {"cpu": round(filled / trials, 6), "bytes": 0 if url else size_per_trial(store, trials)},
+    )
     with open_store(store) as reader:
         run = reader.run("latest").run_id
     yield "end of a run: its report", measured([*python, KEEP, store], folder)
+    yield "start of a resume", measured([*python, RESUME, store, run], folder)
     for name, command in {
         "bench --version": ["--version"],
         "bench runs": ["runs", "--store", store],

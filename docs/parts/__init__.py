@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from parts._commands import adopting, command_overview, commands, run_settings, settings
-from parts._growth import gateway_costs, growth_of_reading
+from parts._growth import gateway_costs, growth_of_reading, store_costs
 from parts._metrics import argument_rules, conversation_formats, conversation_names, metric_names
 from parts._notebook import notebook
 from parts._pages import all_pages
@@ -69,6 +69,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "finding-kinds": finding_kinds,
     "gateway-costs": gateway_costs,
     "growth-of-reading": growth_of_reading,
+    "growth-of-stores": store_costs,
     "hooks": hooks,
     "kit-names": kit_names,
     "scripted-names": scripted_names,

@@ -36,7 +36,7 @@ def growth_of_reading() -> str:
     return f"{table(titles, rows)}\n\n{_about(found)}"
 
 
-SHOWN = ("bench ", "end of a run")
+SHOWN = ("bench ", "end of a run", "start of a resume")
 """What the names of rows begin with."""
 
 
@@ -46,6 +46,21 @@ def _row(name: str, cells: list[dict[str, float] | None]) -> tuple[str, ...]:
         return name, *texts
     first, last = cells[0], cells[-1]
     return name, *texts, f"{last['cpu'] / first['cpu']:.2f}" if first and last else "-"
+
+
+def store_costs() -> str:
+    """The cost of storing a trial, by the largest store that was filled."""
+    sizes = [int(size) for size, own in _known("sqlite").items() if STORED in own]
+    found = _known("sqlite")[str(max(sizes))]
+    own = found[STORED]
+    return (
+        f"A trial of three requests and two calls takes {1000 * own['cpu']:.1f} ms of CPU to store in SQLite, the "
+        f"copying of `benchmarks/growth.py` included, and {own['bytes'] / 1000:.0f} kB: seen at {max(sizes):,} trials, "
+        f"on {found['about']['date']}."
+    )
+
+
+STORED = "a trial copied and stored"
 
 
 def gateway_costs() -> str:
