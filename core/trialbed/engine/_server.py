@@ -199,7 +199,7 @@ def _upstreams(options: RunOptions, models: Iterable[OpenedModel]) -> Upstreams:
 def _command(
     options: RunOptions, upstreams: Upstreams, budget: Budget | None = None, cache: CacheChoice | None = None
 ) -> list[str]:
-    command = [sys.executable, "-m", "trialbed_server", "--watch-stdin", "--port", str(options.server_port)]
+    command = [sys.executable, "-P", "-m", "trialbed_server", "--watch-stdin", "--port", str(options.server_port)]
     command += ["--cache", str(options.response_cache), "--trial-expiry", str(NEVER)]
     if budget is not None:
         command += ["--budget", budget.model_dump_json()]

@@ -17,6 +17,8 @@ def unused_port() -> int:
 
 
 def test_a_bare_run_needs_nothing(bench: Bench, tmp_path: Path) -> None:
+    # A checkout in the working directory has the package's name, and does not hide it.
+    (tmp_path / "trialbed").mkdir()
     done = bench("run")
     assert "reference" in done.out
     document = json.loads((tmp_path / "results" / "tools" / "reference_mini.json").read_text())

@@ -28,7 +28,7 @@ from trialbed_server import ServerOptions, create_app
 
 def settings(**options: Any) -> dict[str, str]:
     given = RunOptions(frameworks=("reference",), response_cache=Path("responses.db"), **options)
-    words = _command(given, _upstreams(given, ()))[4:]
+    words = _command(given, _upstreams(given, ()))[5:]
     return dict(zip(words[::2], words[1::2], strict=True))
 
 
