@@ -24,7 +24,7 @@ from playwright.sync_api import Page, sync_playwright
 DOCS = Path(__file__).parent
 PICTURES = DOCS / "pictures"
 PLUGINS = DOCS.parent / "plugins"
-PAGES = (PLUGINS / "trialbed_pages", PLUGINS / "trialbed_verify" / "viewing")
+PAGES = (PLUGINS / "trialbed_pages", PLUGINS / "trialbed_verify")
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 WIDTH = 1100
 BIN = Path(sys.executable).parent
@@ -130,7 +130,7 @@ def taker(page: Page, shown: dict[str, list[str]]) -> Take:
         box = page.locator(top).first.bounding_box()
         clip = {"x": 0, "y": max(0, box["y"] - 12 if box else 0), "width": WIDTH, "height": height}
         page.screenshot(path=str(PICTURES / f"{name}.png"), clip=clip, full_page=True)  # type: ignore[arg-type]
-        placed = [(heading.inner_text(), heading.bounding_box()) for heading in page.locator("h1, h2").all()]
+        placed = [(heading.inner_text(), heading.bounding_box()) for heading in page.locator("h1, h2, th").all()]
         inside = [
             text for text, place in placed if place and 0 <= place["y"] - clip["y"] <= height - 20 and stands(text)
         ]

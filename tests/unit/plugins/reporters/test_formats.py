@@ -20,7 +20,7 @@ def shown(reporter: Reporter, *documents: dict[str, Any]) -> str:
 
 def test_markdown_is_a_section_with_the_table() -> None:
     text = shown(MarkdownReporter(), document(), document("other"))
-    assert text.partition("\n\n")[2].startswith("## mini: 20 queries, model scripted:gold")
+    assert text.startswith("## reference with scripted:gold on 20 queries (mini)\n\n* reference solves 80 %")
     assert "|  | reference | other |\n| --- | ---: | ---: |\n" in text
     assert "| solved | 0.80 [0.58, 0.92] | 0.80 [0.58, 0.92] |" in text
 
@@ -38,6 +38,7 @@ def test_csv_has_a_line_per_framework_and_score() -> None:
 def test_a_page_has_the_table_and_a_plot_of_each_score_with_intervals() -> None:
     text = shown(HtmlReporter(), document(), document("other"))
     assert text.startswith("<!DOCTYPE html>")
-    assert text.count("<svg") == 1
+    # One plot, drawn for wide screens and for narrow ones.
+    assert text.count("<svg") == 2
     assert "solved: tasks solved" in text
     assert text.count("<td>123,457 / ") == 2
