@@ -5,10 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
+import weakref
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,32 +25,57 @@ from trialbed_plugins.datasets._scanning import each_query
 
 log = logging.getLogger("trialbed.datasets")
 
-VERSION = 1
+VERSION = 2
 """The version of the form of an index, and of the reading of files: with another, it is made anew."""
 
 QueryId = int | str
+
+
+class _KeptFile:
+    """A file that stays open: what is read of it is the same although another takes its place, or it is deleted."""
+
+    def __init__(self, file: BufferedReader) -> None:
+        self.descriptor = os.dup(file.fileno())
+        weakref.finalize(self, os.close, self.descriptor)
+
+
+_kept = weakref.WeakValueDictionary[tuple[int, int], _KeptFile]()
+"""Those that are open: the datasets of many runs may be one file, and descriptors are few."""
+
+
+def _keep(file: BufferedReader) -> _KeptFile:
+    about = os.fstat(file.fileno())
+    return _kept.setdefault((about.st_dev, about.st_ino), _KeptFile(file))
+
+
+def _digest(text: bytes) -> int:
+    """A digest of a query that tells whether its file was edited; small, as there is one of each."""
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest())
 
 
 class IndexedDataset(Dataset):
     """A dataset whose queries stay in their file.
 
     Args:
-        path: the file.
+        path: what the file is called.
+        file: the file, open.
         index: what ``index_file`` found in it.
 
     Raises:
         LookupError, TypeError, ValueError: the index is damaged.
     """
 
-    def __init__(self, path: Path, index: dict[str, Any]) -> None:
+    def __init__(self, path: Path, file: BufferedReader, index: dict[str, Any]) -> None:
         self.name = self.test_set = str(index["name"])
         self._path = path
+        self._file = _keep(file)
         self._digest = str(index["digest"])
         self._starts, self._ends = array("Q", index["starts"]), array("Q", index["ends"])
+        self._digests = array("Q", index["digests"])
         self._ids: Sequence[QueryId] = index["ids"]
         self._first: Sequence[int] = index["first"]
         self._queries = StoredQueries(self._read, self._ids, index["expecting"])
-        if not len(self._ids) == len(self._starts) == len(self._ends):
+        if not len(self._ids) == len(self._starts) == len(self._ends) == len(self._digests):
             raise ValueError("its columns are not equally long")
 
     def queries(self) -> Sequence[Query]:
@@ -69,20 +97,12 @@ class IndexedDataset(Dataset):
     def _read(self, place: int) -> Query:
         start, end = self._starts[place], self._ends[place]
         try:
-            with self._path.open("rb") as file:
-                file.seek(start)
-                query = Query.model_validate_json(file.read(end - start))
+            text = os.pread(self._file.descriptor, end - start, start)
         except OSError as error:
             raise DataError(f"{self._path}: cannot be read: {error.strerror or error}") from error
-        except ValueError as error:
-            raise DataError(self._difference) from error
-        if query.query_id != self._ids[place]:
-            raise DataError(self._difference)
-        return query
-
-    @property
-    def _difference(self) -> str:
-        return f"{self._path}: has changed since it was opened; start the command again"
+        if _digest(text) != self._digests[place]:
+            raise DataError(f"{self._path}: has changed since it was opened; start the command again")
+        return Query.model_validate_json(text)
 
 
 def open_indexed(path: Path, folder: Path) -> IndexedDataset | None:
@@ -93,31 +113,41 @@ def open_indexed(path: Path, folder: Path) -> IndexedDataset | None:
 
     Raises:
         OSError: the file cannot be read.
+        DataError: it was changed meanwhile.
     """
     with path.open("rb") as file:
-        place = folder / f"{hashlib.file_digest(file, 'sha256').hexdigest()}-{VERSION}.json"
-    with suppress(OSError, ValueError, LookupError, TypeError):
-        return IndexedDataset(path, json.loads(place.read_bytes()))
-    try:
-        index = index_file(path)
-    except (DataError, ValueError, RecursionError) as fault:
-        log.debug("%s: is read as a whole: %s", path, fault)
-        return None
-    try:
-        make_private_folder(folder)
-        replace_file(place, json.dumps(index, separators=(",", ":")).encode())
-    except OSError as error:  # it is made again next time
-        log.debug("%s: the index cannot be kept: %s", place, error)
-    return IndexedDataset(path, index)
+        content = _content(file)
+        place = folder / f"{content}-{VERSION}.json"
+        with suppress(OSError, ValueError, LookupError, TypeError):
+            return IndexedDataset(path, file, json.loads(place.read_bytes()))
+        try:
+            index = index_file(path, file)
+        except (DataError, ValueError, RecursionError) as fault:
+            log.debug("%s: is read as a whole: %s", path, fault)
+            return None
+        if _content(file) != content:
+            raise DataError(f"{path}: has changed while it was read; start the command again")
+        try:
+            make_private_folder(folder)
+            replace_file(place, json.dumps(index, separators=(",", ":")).encode())
+        except OSError as error:  # it is made again next time
+            log.debug("%s: the index cannot be kept: %s", place, error)
+        return IndexedDataset(path, file, index)
 
 
-def index_file(path: Path) -> dict[str, Any]:
+def _content(file: BufferedReader) -> str:
+    """The SHA-256 of an open file."""
+    file.seek(0)
+    return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def index_file(path: Path, file: BufferedReader) -> dict[str, Any]:
     """Read a file once, a part at a time, and return where its queries are, with the digest of the dataset.
 
     Raises:
         DataError, ValueError, RecursionError: it has a fault, or another form.
     """
-    scanned = _Scanned(path)
+    scanned = _Scanned(path, file)
     digest = scanned.digest()
     if not is_name(scanned.name):
         raise ValueError("its name cannot be that of a dataset")
@@ -127,9 +157,11 @@ def index_file(path: Path) -> dict[str, Any]:
 class _Scanned(Dataset):
     """The queries of a file, which are read once: what is noted of each is in ``columns`` then."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, file: BufferedReader) -> None:
         self._path = path
-        self.columns: dict[str, list[Any]] = {"ids": [], "starts": [], "ends": [], "first": [], "expecting": []}
+        self._file = file
+        names = ("ids", "starts", "ends", "digests", "first", "expecting")
+        self.columns: dict[str, list[Any]] = {name: [] for name in names}
 
     def queries(self) -> Sequence[Query]:
         """All queries, one after the other."""
@@ -142,20 +174,21 @@ class _Scanned(Dataset):
     def _each(self) -> Iterator[Query]:
         ids: set[str] = set()
         seen: set[ApiRef] = set()
-        with self._path.open("rb") as file:
-            for found in each_query(file):
-                if isinstance(found, str):
-                    self.name = self.test_set = found
-                    continue
-                query = Query.model_validate_json(found.text)
-                check_query(self._path, query, ids)
-                place = len(self.columns["ids"])
-                if query.expected is not None:
-                    self.columns["expecting"].append(place)
-                refs = {api.ref for api in query.apis}
-                if not refs <= seen:
-                    self.columns["first"].append(place)
-                    seen |= refs
-                for name, value in (("ids", query.query_id), ("starts", found.start), ("ends", found.end)):
-                    self.columns[name].append(value)
-                yield query
+        self._file.seek(0)
+        for found in each_query(self._file):
+            if isinstance(found, str):
+                self.name = self.test_set = found
+                continue
+            query = Query.model_validate_json(found.text)
+            check_query(self._path, query, ids)
+            place = len(self.columns["ids"])
+            if query.expected is not None:
+                self.columns["expecting"].append(place)
+            refs = {api.ref for api in query.apis}
+            if not refs <= seen:
+                self.columns["first"].append(place)
+                seen |= refs
+            own = {"ids": query.query_id, "starts": found.start, "ends": found.end, "digests": _digest(found.text)}
+            for name, value in own.items():
+                self.columns[name].append(value)
+            yield query

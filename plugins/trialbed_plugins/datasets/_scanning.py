@@ -37,6 +37,8 @@ def each_query(file: BinaryIO) -> Iterator[FoundQuery | str]:
     window.expect("{")
     missing = {"name", "queries"}
     while missing:
+        if window.next() != '"':
+            raise ValueError("a key is no text")
         key = json.loads(window.value().text)
         if key not in missing:
             raise ValueError(f"the key {key!r:.40} is unknown, or occurs twice")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from trialbed.catalogs import StoredQueries, expecting_queries, ids_of, pick_que
 from trialbed.contracts import Dataset
 from trialbed.errors import DataError
 from trialbed.records import Query
-from trialbed_plugins.datasets import _scanning, file
+from trialbed_plugins.datasets import _indexed, _scanning, file
 from trialbed_plugins.datasets._scanning import each_query
 from trialbed_plugins.datasets.file import open_file
 
@@ -60,6 +62,49 @@ def test_another_file_in_its_place_is_indexed_anew(path: Path, monkeypatch: pyte
     assert after.queries()[8].text == "Maß 8? 1e5"
     with pytest.raises(DataError, match=r"file\.json: has changed since it was opened"):
         list(before.queries())
+
+
+def test_an_edit_of_the_same_length_is_noticed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = opened(path, monkeypatch, 0).queries()
+    path.write_text(path.read_text("utf-8").replace("Größe 8", "Menge 8 "), "utf-8")
+    assert before[7].text == "Größe 7? 1e5"
+    with pytest.raises(DataError, match=r"file\.json: has changed since it was opened"):
+        before[8]
+
+
+def test_a_file_that_is_replaced_or_deleted_is_read_as_it_was(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small, large = opened(path, monkeypatch, 2**40), opened(path, monkeypatch, 0)
+    other = path.with_name("other.json")
+    other.write_text("{}")
+    other.replace(path)
+    assert large.queries()[8] == small.queries()[8]
+    path.unlink()
+    assert tuple(large.queries()) == tuple(small.queries())
+
+
+def test_datasets_of_one_file_share_its_descriptor(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = [opened(path, monkeypatch, 0)]
+    before = len(os.listdir("/dev/fd"))
+    kept.extend(opened(path, monkeypatch, 0) for _ in range(3))
+    assert len(os.listdir("/dev/fd")) == before
+    kept.clear()
+    gc.collect()
+    assert len(os.listdir("/dev/fd")) < before
+
+
+def test_an_index_is_not_kept_for_another_content(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text, index_file = path.read_text("utf-8"), _indexed.index_file
+
+    def late(path: Path, file: io.BufferedReader) -> Any:
+        path.write_text(text.replace("Größe", "Maß"), "utf-8")
+        return index_file(path, file)
+
+    monkeypatch.setattr(_indexed, "index_file", late)
+    with pytest.raises(DataError, match=r"file\.json: has changed while it was read"):
+        opened(path, monkeypatch, 0)
+    monkeypatch.setattr(_indexed, "index_file", index_file)
+    path.write_text(text, "utf-8")
+    assert opened(path, monkeypatch, 0).queries()[8].text == "Größe 8? 1e5"
 
 
 def test_a_damaged_index_is_made_anew(path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -129,6 +174,7 @@ def test_queries_are_found_wherever_the_parts_end_in_which_a_file_is_read(
         '{"name": "n", "queries": [{"a": NaN}]}',
         '{"name": "n", "queries": []} x',
         '{"name": "n", "queries": [], "more": 1}',
+        '{ {"a": 1}: 2}',
         '{"name": "n", "queries": [{"a": ' + "[" * 200_000,
     ],
 )
