@@ -32,7 +32,7 @@ QueryId = int | str
 
 
 class _KeptFile:
-    """A file that stays open: what is read of it is the same although another takes its place, or it is deleted."""
+    """A file that stays open, so that it is read as it was although another takes its place, or it is deleted."""
 
     def __init__(self, file: BufferedReader) -> None:
         self.descriptor = os.dup(file.fileno())
@@ -49,7 +49,7 @@ def _keep(file: BufferedReader) -> _KeptFile:
 
 
 def _digest(text: bytes) -> int:
-    """A digest of a query that tells whether its file was edited; small, as there is one of each."""
+    """A digest of a query, which another text does not have; short, as there is one of each."""
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest())
 
 
@@ -57,7 +57,7 @@ class IndexedDataset(Dataset):
     """A dataset whose queries stay in their file.
 
     Args:
-        path: what the file is called.
+        path: its name in messages.
         file: the file, open.
         index: what ``index_file`` found in it.
 
