@@ -80,7 +80,7 @@ class TrialPage:
     def is_solved(self) -> bool:
         """True where the judge found the task solved."""
         score = self.trial.score(JUDGED)
-        return self.trial.status == "answered" and score is not None and score.value == 1
+        return self.trial.status == "answered" and score is not None and score.label == "Solved"
 
     @property
     def conclusion(self) -> str:
@@ -94,8 +94,9 @@ class TrialPage:
         if self.is_solved:
             return "The task is solved."
         reason = one_line(str(score.detail.get("reason") or ""), MOST).rstrip(".")
-        found = "solved by half" if score.value > 0 else "not solved"
-        return f"The task is {found}{f': {reason}' if reason else ''}."
+        # The value is the mean of the votes; what most of them say is the label, which all tables count.
+        found = "It is unsure whether the task is solved" if score.label == "Unsure" else "The task is not solved"
+        return f"{found}{f': {reason}' if reason else ''}."
 
     @cached_property
     def problems(self) -> Sequence[TrialProblem]:

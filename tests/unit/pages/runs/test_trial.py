@@ -1,10 +1,37 @@
-"""The commands that the page of a trial offers to copy."""
+"""The commands that the page of a trial offers to copy, and the sentence it begins with."""
 
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 
+from support.stored_runs import NEW, trial
+
+from trialbed.records import Score
+from trialbed.store import Store, open_store
+from trialbed_pages.runs import TrialPage
 from trialbed_pages.runs.trial import as_command
+
+CONCLUSIONS = {
+    ("Solved", 1.0): (True, "The task is solved."),
+    ("Solved", 2 / 3): (True, "The task is solved."),
+    ("Unsolved", 1 / 3): (False, "The task is not solved: it lacks 21."),
+    ("Unsolved", 0.0): (False, "The task is not solved: it lacks 21."),
+    ("Unsure", 0.5): (False, "It is unsure whether the task is solved: it lacks 21."),
+}
+"""The label, which is that of most votes, and their mean."""
+
+
+def test_the_first_sentence_says_what_most_votes_say(stored: Path) -> None:
+    with Store.open(str(stored)) as store, open_store(str(stored)) as reader:
+        for query, (label, value) in enumerate(CONCLUSIONS, 100):
+            score = Score(name="sopr_score", value=value, label=label, detail={"reason": "it lacks 21"})
+            made = trial("reference", query, wrong=False)
+            store.add_trial(NEW, made.model_copy(update={"scores": (score,)}))
+        run = reader.run(NEW)
+        own = {one.key.query_id: TrialPage(run, one, None) for one in run.trials()}
+        found = {verdict: own[query] for query, verdict in enumerate(CONCLUSIONS, 100)}
+        assert {verdict: (page.is_solved, page.conclusion) for verdict, page in found.items()} == CONCLUSIONS
 
 
 def test_what_comes_from_elsewhere_stays_one_word_of_the_command() -> None:
