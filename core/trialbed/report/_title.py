@@ -5,21 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from trialbed.records import framework_name
+
 if TYPE_CHECKING:
-    from trialbed.records import RunConfig
+    from trialbed.records import Run
 
 NAMED = 3
-"""Frameworks up to which a title names each."""
+"""Subjects up to which a title names each."""
 
 
-def run_title(config: RunConfig) -> str:
-    """Return the frameworks, the models and the queries of a run in words."""
+def run_title(run: Run) -> str:
+    """Return the frameworks or the vendors, the models and the queries of a run in words."""
+    config = run.config
     names = config.frameworks
-    compared = _in_words(names) if len(names) <= NAMED else f"{len(names)} frameworks"
+    compared = _in_words(names) if len(names) <= NAMED else f"{len(names)} {_subjects(run)}"
     number = len(config.query_ids)
     queries = "1 query" if number == 1 else f"{number:,} queries"
     times = f", {config.repeat} times each" if config.repeat > 1 else ""
-    return f"{compared} with {_in_words(config.models)} on {queries}{times} ({config.test_set})"
+    kind = "Verification: " if run.kind == "endpoints" else ""
+    return f"{kind}{compared} with {_in_words(config.models)} on {queries}{times} ({config.test_set})"
+
+
+def _subjects(run: Run) -> str:
+    """Return what its labels name: a framework may have several, for its profiles, releases and models."""
+    if run.kind == "endpoints":
+        return "vendors" if len({one.vendor for one in run.endpoints}) == len(run.endpoints) else "endpoints"
+    known = {*map(framework_name, run.config.frameworks)}
+    return "frameworks" if len(known) == len(run.config.frameworks) else "set-ups"
 
 
 def _in_words(names: Sequence[str]) -> str:

@@ -50,7 +50,7 @@ class MarkdownReporter(Reporter):
     def report(self, report: Report, stream: TextIO) -> None:
         """Write a section of level 2 with its subject as the title."""
         _, *tables = _tables(report)
-        stream.write(views.markdown([_conclusion(report, run_title(report.run.config)), *tables]))
+        stream.write(views.markdown([_conclusion(report, run_title(report.run)), *tables]))
 
 
 class CsvReporter(Reporter):
@@ -75,4 +75,4 @@ class HtmlReporter(Reporter):
     def report(self, report: Report, stream: TextIO) -> None:
         """Write a whole page."""
         conclusion, *tables = _tables(report)
-        stream.write(views.html_page(run_title(report.run.config), [conclusion, *run_plots(report), *tables]))
+        stream.write(views.html_page(run_title(report.run), [conclusion, *run_plots(report), *tables]))

@@ -217,7 +217,7 @@ def every_output_begins_with_the_same_sentences(walk: Walk) -> None:
     assert " ".join(table.split()).startswith(" ".join(sentences))
     markdown = [re.sub(r"\\(.)", r"\1", line) for line in walk.markdown.splitlines()]
     title, _, *rest = markdown
-    assert title == f"## {run_title(walk.run.config)}"
+    assert title == f"## {run_title(walk.run.record)}"
     assert [line.removeprefix("* ") for line in rest[: len(sentences)]] == sentences
     for sentence in sentences:
         assert html.escape(sentence) in page.partition("<table")[0]
