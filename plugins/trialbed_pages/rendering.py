@@ -16,7 +16,7 @@ from trialbed.views import UNKNOWN, compact, number, printable, screen_drawing, 
 from trialbed.wire.redaction import redact
 from trialbed_pages.runs import GRID_FILTERS, GRID_ORDERS, are_same, grade_of
 from trialbed_pages.runs.plots import mean_text
-from trialbed_pages.score_words import score_words
+from trialbed_pages.score_words import score_heading, score_words
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -95,6 +95,7 @@ def _environment() -> Environment:
         "as_text": as_text,
         "score_name": shown_name,
         "score_words": score_words,
+        "score_heading": score_heading,
         "run_title": run_title,
         "grade": score_grade,
     }

@@ -35,3 +35,9 @@ def score_words(score: str) -> str:
     """Return the name of a score in words; that of an unknown one as it is."""
     name, at, judge = score.partition("@")
     return f"{WORDS[name]}{at}{judge}" if name in WORDS else shown_name(score)
+
+
+def score_heading(score: str) -> str:
+    """Return the name in words as a sentence begins with it; a name that is a user's or a judge's stays as it is."""
+    words = score_words(score)
+    return words if words == score else f"{words[:1].upper()}{words[1:]}"
