@@ -221,9 +221,7 @@ class Differences:
     @property
     def notes(self) -> list[str]:
         """Sentences on p-values and verdicts."""
-        drawn = self._scores_with_order[:1]
-        told = {score: ranks for score, ranks in self.ranks.items() if score not in drawn}
-        return [*finding_notes(self.findings), *rank_notes(told)]
+        return [*finding_notes(self.findings), *rank_notes(self.ranks, drawn=self._scores_with_order[:1])]
 
     @property
     def rank_plots(self) -> list[IntervalPlot]:

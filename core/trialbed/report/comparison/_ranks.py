@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from trialbed.records import shown_name
@@ -51,9 +51,15 @@ def open_ranks(sides: Sequence[Side], margin: float, scores: Sequence[str] | Non
 NO_ORDER = "no order is shown, as each may be at any rank"
 
 
-def rank_notes(ranks: Ranks) -> Iterator[str]:
-    """The ranks in words, the best first: those with the same ranks stand together."""
+def rank_notes(ranks: Ranks, drawn: Collection[str] = ()) -> Iterator[str]:
+    """The ranks in words, the best first: those with the same ranks stand together; then what ranks mean.
+
+    Args:
+        drawn: scores whose ranks a drawing shows.
+    """
     for score, found in ranks.items():
+        if score in drawn:
+            continue
         bands: dict[tuple[int, int], list[str]] = {}
         for name, rank in sorted(found.items(), key=lambda item: item[1]):
             bands.setdefault(rank, []).append(name)

@@ -25,6 +25,14 @@ def test_only_differences_that_are_shown_part_ranks(write: Any) -> None:
     assert open_ranks(sides[:2], 0.05) == {}
 
 
+def test_what_ranks_mean_is_said_where_a_drawing_shows_them() -> None:
+    (meaning,) = rank_notes({"sopr_score": {"a": (1, 1), "b": (2, 3), "c": (2, 3)}}, drawn=["sopr_score"])
+    assert meaning.startswith(
+        "Frameworks share a rank unless one is shown to be better. p is adjusted over all 3 pairs"
+    )
+    assert list(rank_notes({})) == []
+
+
 def test_a_comparison_of_several_ranks_them(write: Any) -> None:
     files = [str(write(name, solved(count))) for name, count in (("a", 38), ("b", 38), ("c", 5))]
     options = {"margin": None, "force": False, "resamples": 100, "seed": 0, "store": None, "fail_on_regression": False}
