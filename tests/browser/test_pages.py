@@ -54,6 +54,14 @@ def test_from_the_newest_run_to_the_call_that_went_wrong_and_its_command(page: P
     assert page.evaluate("navigator.clipboard.readText()").startswith("bench run -f langgraph:native")
 
 
+def test_a_command_that_cannot_be_copied_is_selected_and_said_to_be(page: Page, address: str) -> None:
+    page.add_init_script("navigator.clipboard.writeText = () => Promise.reject(new Error('forbidden'))")
+    page.goto(address + TRIAL)
+    page.get_by_role("button", name="Copy the command that runs it again").click()
+    page.get_by_role("button", name="Selected: press Ctrl-C").wait_for()
+    assert page.evaluate("String(window.getSelection())").startswith("bench run -f langgraph:native")
+
+
 def test_a_run_that_is_followed_says_what_is_in_flight_and_when_it_was_interrupted(
     browser: Any, tmp_path: Path
 ) -> None:

@@ -6,13 +6,13 @@ document.addEventListener("click", async (event) => {
   if (!button) return;
   try {
     await navigator.clipboard.writeText(button.dataset.copy);
-    button.removeAttribute("aria-label");
     button.textContent = "Copied";
   } catch {
     const command = button.previousElementSibling;
     if (command) window.getSelection().selectAllChildren(command);
     button.textContent = "Selected: press Ctrl-C";
   }
+  button.removeAttribute("aria-label"); // Else a screen reader says the label, and not what has happened.
 });
 
 // Follows a run that is under way, and reloads the figures when trials have ended.
