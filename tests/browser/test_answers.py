@@ -70,6 +70,7 @@ def test_what_a_person_says_of_an_answer_stays_and_is_exported(answers: Page, tm
     cell = answers.locator("table.answers tbody tr td").first
     expect(answers.locator("table.answers tbody tr")).to_have_count(1)
     cell.get_by_text("Say what you think").click()
+    expect(cell.get_by_role("button", name="Save")).to_be_visible()
     with answers.expect_response("**/annotation"):
         cell.get_by_label("Rating").select_option("wrong")
     with answers.expect_response("**/annotation"):
@@ -77,7 +78,8 @@ def test_what_a_person_says_of_an_answer_stays_and_is_exported(answers: Page, tm
         cell.get_by_label("Right answer").focus()
     with answers.expect_response("**/annotation"):
         cell.get_by_label("Right answer").fill("21 degrees")
-        cell.get_by_label("Note").focus()
+        # What is still being written is saved by the button, too.
+        cell.get_by_role("button", name="Save").press("Enter")
     answers.reload()
     said = answers.locator("table.answers tbody tr td").first
     expect(said.get_by_label("Rating")).to_have_value("wrong")
