@@ -78,7 +78,7 @@ def test_what_a_person_says_of_an_answer_stays_and_is_exported(answers: Page, tm
         cell.get_by_label("Right answer").focus()
     with answers.expect_response("**/annotation"):
         cell.get_by_label("Right answer").fill("21 degrees")
-        # What is still being written is saved by the button, too.
+        # The button saves a text that is still being written, too.
         cell.get_by_role("button", name="Save").press("Enter")
     answers.reload()
     said = answers.locator("table.answers tbody tr td").first

@@ -27,7 +27,7 @@ def run_title(run: Run) -> str:
 
 
 def _subjects(run: Run) -> str:
-    """Return what its labels name: a framework may have several, for its profiles, releases and models."""
+    """Return the word for its labels: a framework may have several, for its profiles, releases and models."""
     if run.kind == "endpoints":
         return "vendors" if len({one.vendor for one in run.endpoints}) == len(run.endpoints) else "endpoints"
     known = {*map(framework_name, run.config.frameworks)}

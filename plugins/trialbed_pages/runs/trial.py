@@ -94,7 +94,7 @@ class TrialPage:
         if self.is_solved:
             return "The task is solved."
         reason = one_line(str(score.detail.get("reason") or ""), MOST).rstrip(".")
-        # The value is the mean of the votes; what most of them say is the label, which all tables count.
+        # The value is the mean of the votes; the label is that of most of them, and all tables count it.
         found = "It is unsure whether the task is solved" if score.label == "Unsure" else "The task is not solved"
         return f"{found}{f': {reason}' if reason else ''}."
 

@@ -12,7 +12,7 @@ document.addEventListener("click", async (event) => {
     if (command) window.getSelection().selectAllChildren(command);
     button.textContent = "Selected: press Ctrl-C";
   }
-  button.removeAttribute("aria-label"); // Else a screen reader says the label, and not what has happened.
+  button.removeAttribute("aria-label"); // Else a screen reader says the label, and not the outcome.
 });
 
 // Follows a run that is under way, and reloads the figures when trials have ended.

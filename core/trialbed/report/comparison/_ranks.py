@@ -52,7 +52,7 @@ NO_ORDER = "no order is shown, as each may be at any rank"
 
 
 def rank_notes(ranks: Ranks, drawn: Collection[str] = ()) -> Iterator[str]:
-    """The ranks in words, the best first: those with the same ranks stand together; then what ranks mean.
+    """The ranks in words, the best first: those with the same ranks stand together; then the meaning of ranks.
 
     Args:
         drawn: scores whose ranks a drawing shows.
