@@ -114,7 +114,7 @@ class Link:
         variables = worker_environment("") | own
         del variables[WORKER_MARK]
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "trialbed_ray.bridge"),
+            *(sys.executable, "-m", "trialbed_ray.bridge"),
             stdin=PIPE,
             stdout=PIPE,
             stderr=PIPE,

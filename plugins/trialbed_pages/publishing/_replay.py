@@ -173,7 +173,7 @@ def _replay(
     store = str(place / "trialbed.db")
     arguments = [*_of_chosen(source.arguments, how.frameworks)]
     given = [f"{option}={value}" for option, value in zip(arguments[::2], arguments[1::2], strict=True)]
-    command = [sys.executable, "-P", "-m", "trialbed", "run", *given, "--dataset", dataset]
+    command = [sys.executable, "-m", "trialbed", "run", *given, "--dataset", dataset]
     command += ["--model", f"replay:{folder / source.recording}", "--store", store, "--model-cache", "off", "--yes"]
     command += ["--data-dir", str(how.data_dir.resolve())]
     command += [] if how.env_dir is None else ["--env-dir", str(how.env_dir.resolve())]
