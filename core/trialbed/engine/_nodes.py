@@ -144,12 +144,18 @@ class NodeWatch:
         own = {who for who in self._accepted if who[0] == node}
         if count < IN_A_ROW or not own or own == self._accepted:
             return
-        self._executor.refuse(node)
         self._in_a_row.forget(node)
         self._accepted -= own
         self._refused |= own
         self._say(f"the node {node} gets no more trials: it has lost {count} in a row")
+        self._refuse(node)
         self.look()
+
+    def _refuse(self, node: str) -> None:
+        try:
+            self._executor.refuse(node)
+        except Exception as error:  # noqa: BLE001 - foreign code: its fault must not cost the trials that run
+            self._say(f"the executor cannot refuse the node {node}: {_text(error)}")
 
     def look(self) -> None:
         """See which nodes there are; where that cannot be said, all is left as it is until the next look."""

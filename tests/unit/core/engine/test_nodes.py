@@ -32,6 +32,7 @@ class Cluster(Executor):
         self.mute = 0
         self.refusing: set[str] = set()
         self.refused: list[str] = []
+        self.deaf = False
 
     async def __aexit__(self, *_: Any) -> None:
         """Nothing to end."""
@@ -48,6 +49,8 @@ class Cluster(Executor):
         self.accepted.append(node)
 
     def refuse(self, node: str) -> None:
+        if self.deaf:
+            raise ConnectionError("it does not answer")
         self.refused.append(node)
 
     async def describe(self, framework: str, node: str = "") -> FrameworkInfo:
@@ -200,6 +203,19 @@ async def test_a_node_that_loses_one_trial_after_the_other_gets_no_more() -> Non
         cluster.capacities["a"] = 2
         await until(slots, 3)
     assert time.said == ["the node a gets no more trials: it has lost 3 in a row", "the node a has joined"]
+
+
+async def test_an_executor_that_cannot_refuse_a_node_costs_no_trial() -> None:
+    cluster, time, slots = Cluster(a=2, b=1), Time(), Slots(8)
+    watch = time.watch(cluster)
+    await watch.describe()
+    async with Watched(watch, slots):
+        await until(slots, 3)
+        cluster.deaf = True
+        for second in (1, 2, 3):
+            watch.note(ended("a", second, second))
+        assert slots.most == 1
+    assert time.said[-1] == "the executor cannot refuse the node a: it does not answer"
 
 
 def ended(node: str, query: int, second: float, *, began: float | None = None, lost: bool = True) -> TrialResult:
