@@ -168,8 +168,9 @@ class Executor(ABC):
     def refuse(self, node: str) -> None:  # noqa: B027 - most have no nodes
         """Let no further trial run on a node that was accepted; those that run there end as they do.
 
-        The engine does so where a node loses one trial after the other while there are other nodes. It may accept a
-        node of this name again once ``nodes`` has been without it.
+        The engine does so where a node loses one trial after the other while there are other nodes, and again each time
+        that the node comes back. It may accept the node again where no other is left, and accepts one of this name with
+        another identity.
         """
 
     async def time_waited(self, trial: str) -> float:

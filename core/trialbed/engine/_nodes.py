@@ -72,6 +72,9 @@ class NodeWatch:
         self._infos: Descriptions = {}
         self._accepted: set[Who] = set()
         self._refused: set[Who] = set()
+        self._known: dict[str, Who] = {}
+        # For their losses, also where they leave with each loss and come back.
+        self._given_up: set[Who] = set()
         self._joining: dict[Who, asyncio.Task[None]] = {}
         self._none_since: float | None = None
         self._slots: Slots | None = None
@@ -141,17 +144,20 @@ class NodeWatch:
         if not count:
             return
         self.look()
-        own = {who for who in self._accepted if who[0] == node}
-        if count < IN_A_ROW or not own or own == self._accepted:
+        # Not one of those that are there: the loss may have taken the last place of the node.
+        who = self._known.get(node)
+        if count < IN_A_ROW or who is None or who in self._given_up or not self._accepted - {who}:
             return
         self._in_a_row.forget(node)
-        self._accepted -= own
-        self._refused |= own
+        self._accepted.discard(who)
+        self._given_up.add(who)
         self._say(f"the node {node} gets no more trials: it has lost {count} in a row")
-        self._refuse(node)
+        self._refuse(who)
         self.look()
 
-    def _refuse(self, node: str) -> None:
+    def _refuse(self, who: Who) -> None:
+        self._refused.add(who)
+        node = who[0]
         try:
             self._executor.refuse(node)
         except Exception as error:  # noqa: BLE001 - foreign code: its fault must not cost the trials that run
@@ -183,11 +189,23 @@ class NodeWatch:
         self._accepted &= there
         self._refused &= there
         for node in nodes:
-            if _who(node) not in self._accepted | self._refused | self._joining.keys():
+            if _who(node) not in self._accepted | self._refused | self._given_up | self._joining.keys():
                 self._joining[_who(node)] = asyncio.create_task(self._join(node))
         capacity = sum(node.capacity for node in nodes if _who(node) in self._accepted)
         slots.most = min(self._most, capacity)
+        if capacity:
+            for who in (there & self._given_up) - self._refused:
+                self._refuse(who)  # it is back, and the executor may use it
         self._wait(capacity)
+        if self._none_since is not None and self._clock() - self._none_since >= self._executor.patience / 2:
+            self._take_back(there & self._given_up)
+
+    def _take_back(self, given_up: set[Who]) -> None:
+        """Describe and accept nodes again that were given up: they are better than none."""
+        for name, _ in sorted(given_up):
+            self._say(f"the node {name} may get trials again: there is no other one")
+        self._given_up -= given_up
+        self._refused -= given_up
 
     def _wait(self, capacity: int) -> None:
         if capacity or self._joining:
@@ -231,6 +249,8 @@ class NodeWatch:
             del self._joining[_who(node)]
         if _who(node) not in {_who(one) for one in self._nodes() or ()}:
             return  # it has left again
+        if _who(node) in self._given_up:
+            return
         if not problem:
             try:
                 self._accept(node)
@@ -246,6 +266,7 @@ class NodeWatch:
     def _accept(self, node: Node) -> None:
         self._executor.accept(node.name)
         self._accepted.add(_who(node))
+        self._known[node.name] = _who(node)
 
     def _difference(self, infos: Descriptions) -> str:
         """The first difference between the frameworks of a node and those of the run, in words; empty for none."""

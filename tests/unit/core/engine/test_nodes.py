@@ -201,8 +201,45 @@ async def test_a_node_that_loses_one_trial_after_the_other_gets_no_more() -> Non
         del cluster.capacities["a"]
         watch.look()
         cluster.capacities["a"] = 2
+        watch.look()
+        assert (cluster.refused, slots.most) == (["a", "a"], 1), "it is the same machine"
+        del cluster.capacities["a"]
+        watch.look()
+        cluster.capacities["a"], cluster.identities["a"] = 2, "started anew"
         await until(slots, 3)
     assert time.said == ["the node a gets no more trials: it has lost 3 in a row", "the node a has joined"]
+
+
+async def test_a_node_that_leaves_with_each_loss_is_given_up_too() -> None:
+    cluster, time, slots = Cluster(a=1, b=1), Time(), Slots(8)
+    watch = time.watch(cluster)
+    await watch.describe()
+    async with Watched(watch, slots):
+        for second in (1, 2, 3):
+            await until(slots, 2)
+            del cluster.capacities["a"]
+            await until(slots, 1)
+            watch.note(ended("a", second, second))
+            cluster.capacities["a"] = 1
+        watch.look()
+        assert (set(cluster.refused), slots.most) == ({"a"}, 1)
+        assert time.said[-1] == "the node a gets no more trials: it has lost 3 in a row"
+
+
+async def test_a_node_that_was_given_up_is_better_than_none() -> None:
+    cluster, time, slots = Cluster(a=2, b=1), Time(), Slots(8)
+    watch = time.watch(cluster)
+    await watch.describe()
+    async with Watched(watch, slots):
+        await until(slots, 3)
+        for second in (1, 2, 3):
+            watch.note(ended("a", second, second))
+        assert slots.most == 1
+        del cluster.capacities["b"]
+        await until(slots, 0)
+        await until(slots, 2)
+    assert watch.gone == ""
+    assert time.said[-2:] == ["the node a may get trials again: there is no other one", "the node a has joined"]
 
 
 async def test_an_executor_that_cannot_refuse_a_node_costs_no_trial() -> None:
