@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -13,6 +13,9 @@ from trialbed.store import Store
 
 MOST_LOST = 5
 """Times that a trial is lost before the session leaves it: it may be what costs the nodes."""
+
+MOST_LOSSES = 20
+"""Losses of a node that are kept to find their causes."""
 
 
 class LostTrials:
@@ -66,12 +69,12 @@ class LostTrials:
 class LostInARow:
     """Counts the trials that a node has lost since it ran one to its end.
 
-    Those that are lost at the same time are one loss, as they have one cause; so are the losses of one trial, which may
-    be the cause itself.
+    Those that are lost at the same time are one loss, as they have one cause; so are the losses that one trial was in,
+    as it may be the cause itself.
     """
 
     def __init__(self) -> None:
-        self._keys: defaultdict[str, set[TrialKey]] = defaultdict(set)
+        self._losses: defaultdict[str, deque[set[TrialKey]]] = defaultdict(partial(deque, maxlen=MOST_LOSSES))
         self._last: dict[str, datetime] = {}
 
     def count(self, result: TrialResult) -> int:
@@ -80,10 +83,22 @@ class LostInARow:
         if not LostTrials.was_lost(result):
             self.forget(outcome.node)
         elif outcome.node not in self._last or outcome.started_at >= self._last[outcome.node]:
-            self._keys[outcome.node].add(result.key)
+            self._losses[outcome.node].append({result.key})
             self._last[outcome.node] = outcome.started_at + timedelta(seconds=outcome.wall_time)
-        return len(self._keys[outcome.node])
+        elif self._losses[outcome.node]:
+            self._losses[outcome.node][-1].add(result.key)
+        return _fewest_causes(self._losses[outcome.node])
 
     def forget(self, node: str) -> None:
         """Begin to count anew."""
-        self._keys.pop(node, None)
+        self._losses.pop(node, None)
+
+
+def _fewest_causes(losses: Iterable[set[TrialKey]]) -> int:
+    """How many trials explain all losses, if the one that was in most of them is taken first."""
+    left, count = list(losses), 0
+    while left:
+        [(cause, _)] = Counter(key for loss in left for key in loss).most_common(1)
+        left = [loss for loss in left if cause not in loss]
+        count += 1
+    return count

@@ -242,6 +242,21 @@ async def test_a_node_that_was_given_up_is_better_than_none() -> None:
     assert time.said[-2:] == ["the node a may get trials again: there is no other one", "the node a has joined"]
 
 
+async def test_a_trial_that_takes_others_with_it_does_not_cost_its_node() -> None:
+    cluster, time, slots = Cluster(a=2, b=1), Time(), Slots(8)
+    watch = time.watch(cluster)
+    await watch.describe()
+    async with Watched(watch, slots):
+        await until(slots, 3)
+        for second in (1, 2, 3, 4):
+            watch.note(ended("a", second, second))  # a neighbour, which is noted first
+            watch.note(ended("a", 99, second))
+        assert cluster.refused == []
+        for second in (5, 6):
+            watch.note(ended("a", second, second))
+        assert cluster.refused == ["a"]
+
+
 async def test_an_executor_that_cannot_refuse_a_node_costs_no_trial() -> None:
     cluster, time, slots = Cluster(a=2, b=1), Time(), Slots(8)
     watch = time.watch(cluster)
