@@ -106,9 +106,13 @@ class Bridge:
             try:
                 actor = self._kind.options(**self._elsewhere()).remote(self._setup)
                 self._nodes[number] = self._named(await _result(actor.open.remote()))
-                self._places[number] = actor
-                self._say(PlaceOpen(place=number, node=self._nodes[number]))
-                await _result(actor.live.remote())
+                if self._ids[self._nodes[number]] in self._shunned:
+                    # Ray was asked for it before that, and gave it the room that became free.
+                    reason = "its node gets no more trials"
+                else:
+                    self._places[number] = actor
+                    self._say(PlaceOpen(place=number, node=self._nodes[number]))
+                    await _result(actor.live.remote())
             except Exception as error:  # noqa: BLE001 - Ray raises many: all mean that it is gone
                 reason = _reason(error)
             finally:

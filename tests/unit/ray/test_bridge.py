@@ -37,14 +37,16 @@ class Method:
 class Actor:
     """A place on a node."""
 
-    def __init__(self, events: list[str]) -> None:
+    def __init__(self, events: list[str], node: str, room: asyncio.Semaphore) -> None:
         self.events = events
+        self.node, self.room = node, room
         self.gone = asyncio.Event()
         self.open, self.live = Method(self._open), Method(self._live)
         self.execute, self.close = Method(self._execute), Method(self._close)
 
     async def _open(self) -> str:
-        return "10.0.0.8/4711aaffee"
+        await self.room.acquire()
+        return self.node
 
     async def _live(self) -> None:
         await self.gone.wait()
@@ -68,6 +70,8 @@ class Played:
     def __init__(self) -> None:
         self.events: list[str] = []
         self.made = 0
+        self.places = 1
+        self.room = asyncio.Semaphore(99)
         self.asked: list[dict[str, Any]] = []
         self.bridge: Callable[[int], Any]
         self.util = SimpleNamespace(get_node_ip_address=lambda: "10.0.0.7")
@@ -77,18 +81,20 @@ class Played:
 
     def _options(self, **given: Any) -> Any:
         self.asked.append(given)
-        return SimpleNamespace(remote=self._make)
+        node = "10.0.0.9/5822aaffee" if "label_selector" in given else "10.0.0.8/4711aaffee"
+        return SimpleNamespace(remote=lambda setup: self._make(setup, node))
 
-    def _make(self, setup: str) -> Actor:
+    def _make(self, setup: str, node: str) -> Actor:
         assert json.loads(setup)["locks"] == {}
         self.made += 1
         if self.made == 1:
             raise RuntimeError("no answer of the head")
-        return Actor(self.events)
+        return Actor(self.events, node, self.room)
 
     def kill(self, actor: Actor) -> None:
         self.events.append("killed")
         actor.gone.set()
+        self.room.release()
 
 
 class Served:
@@ -137,8 +143,7 @@ def played(monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
     monkeypatch.delitem(sys.modules, "trialbed_ray.bridge", raising=False)
     module = importlib.import_module("trialbed_ray.bridge")
     monkeypatch.setattr(module, "PAUSES", (0.0,))
-    order = Connect(places=1, cpus=1, memory=1, setup=PlaceSetup())
-    found.bridge = lambda out: module.Bridge(order, out)
+    found.bridge = lambda out: module.Bridge(Connect(places=found.places, cpus=1, memory=1, setup=PlaceSetup()), out)
     yield found
     del sys.modules["trialbed_ray.bridge"]
 
@@ -169,6 +174,19 @@ async def test_a_node_that_is_shunned_gets_no_places(played: Played) -> None:
         assert (await one.next())["type"] == "open"
     assert played.asked[-1] == {"label_selector": {"ray.io/node-id": "!in(4711aaffee)"}}
     assert played.asked[0] == {}
+
+
+async def test_a_node_that_is_shunned_gets_none_that_waited_for_room(played: Played) -> None:
+    played.places, played.room = 2, asyncio.Semaphore(1)
+    async with served(played) as one:
+        while (found := await one.next())["type"] != "open":
+            """Not yet."""
+        while played.made < 3:  # noqa: ASYNC110 - the bridge announces nothing then
+            await asyncio.sleep(0)
+        one.send(Shun(place=found["place"]))
+        while (found := await one.next())["type"] != "open":
+            """Not yet."""
+        assert found["node"] == "10.0.0.9/5822aa"
 
 
 async def test_places_end_their_workers_before_they_are_killed(played: Played) -> None:
