@@ -88,8 +88,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "trialbed_ray" / "bridge.py").write_text(BRIDGE, encoding="utf-8")
     monkeypatch.setattr(_link, "AGAIN", 0.0)
     monkeypatch.chdir(tmp_path)
-    # The program does not look for modules where it is started.
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     return tmp_path
 
 
