@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import openai
@@ -22,6 +23,9 @@ class TrialClient(openai.AsyncOpenAI):
 
     Args:
         ends_with_request: whether the framework ends its loop with one more request, which an empty message answers.
+
+    Attributes:
+        failure: what ended the run, for a framework that hides it in an error or an answer of its own.
     """
 
     def __init__(
@@ -29,6 +33,7 @@ class TrialClient(openai.AsyncOpenAI):
     ) -> None:
         http = openai.DefaultAsyncHttpxClient(timeout=limits.request_timeout, verify=tls_for(endpoint.base_url))
         super().__init__(**_options(endpoint, limits), http_client=http)
+        self.failure: ModelFailed | None = None
         self._trial_chat = chat
         self._ends_with_request = ends_with_request
 
@@ -46,10 +51,17 @@ class TrialClient(openai.AsyncOpenAI):
             if message["role"] == "tool"
         }
         try:
+            return ChatCompletion.model_validate(await self._ask(told, *args, **kwargs))
+        except ModelFailed as failure:
+            self.failure = failure
+            raise
+
+    async def _ask(self, told: Mapping[str, str], *args: Any, **kwargs: Any) -> dict[str, Any]:
+        try:
             answered = await super().post(*args, **kwargs | {"body": self._trial_chat.request(told)})
         except FAILURES as error:
             raise ModelFailed(f"{type(error).__name__}: {error}") from error
-        return ChatCompletion.model_validate(self._trial_chat.reply(_document(answered)))
+        return self._trial_chat.reply(_document(answered))
 
 
 class BlockingTrialClient(openai.OpenAI):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib.metadata import version
 
 import pytest
 
@@ -31,7 +30,6 @@ async def test_what_python_but_not_json_reads_as_an_object_is_no_call(harness, a
     assert record.requests[1].results == [("call_0_0", f"Error: the arguments are not a JSON object: {arguments}")]
 
 
-@pytest.mark.skipif(version("agno") < "3", reason="before 3.0 Agno itself breaks over them, when it logs the message")
 @pytest.mark.parametrize("text", ["[" * 5_000 + "]" * 5_000, "1" * 5_000])
 async def test_what_python_cannot_hold_is_no_call(harness, text):
     record = await harness.run(call("Echo_text", f'{{"text": {text}}}'), "sorry")
@@ -103,12 +101,20 @@ async def test_a_completion_without_a_message_is_named_as_such(harness, choices)
     assert len(record.requests) == 1
 
 
-async def test_an_error_of_agno_itself_is_no_answer(harness):
-    # Agno reads the arguments of tools of this name, and fails on one that is not a text.
-    wrong = ask(call("analyze", {"title": "a", "next_action": 5}))
-    record = await harness.run(wrong, "done", tools=[tool("analyze", parameters=OBJECT)])
-    assert record.answer is None
-    assert record.failure.kind == "agent"
+async def test_tools_named_as_agnos_own_for_reasoning_are_tools(harness):
+    arguments = {"title": "a", "next_action": 5}
+    record = await harness.run(call("analyze", arguments), "done", tools=[tool("analyze", parameters=OBJECT)])
+    assert [made.arguments for made in record.calls] == [arguments]
+    assert record.answer.final_answer == "done"
+
+
+async def test_an_error_of_agno_itself_is_no_answer(harness, monkeypatch):
+    async def fail(*_, **__):
+        raise RuntimeError("Agno is broken")
+
+    monkeypatch.setattr("agno.models.openai.like.OpenAILike.aresponse", fail)
+    record = await harness.run("an answer that is never asked for")
+    assert (record.answer, record.failure.kind) == (None, "agent")
 
 
 TROUBLE = """

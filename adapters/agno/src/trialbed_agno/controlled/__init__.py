@@ -1,4 +1,4 @@
-"""Agno under the same conditions as every framework: raw schemas, no retries, and a step limit of its own."""
+"""The controlled profile: Agno's loop, and the requests that are the same for all frameworks."""
 
 from trialbed_agno.controlled._agent import ControlledAgent
 

@@ -1,56 +1,37 @@
-"""The agent: ``agno.agent.Agent`` with the trial's settings."""
+"""The agent: ``agno.agent.Agent`` on the trial's client."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib.metadata import version
+from typing import Any
 
+import openai
 from agno.agent import Agent
 from agno.exceptions import ModelProviderError
+from agno.models.message import Message
+from agno.models.openai.like import OpenAILike
+from agno.run.agent import RunOutput
 from agno.run.base import RunStatus
+from agno.tools.function import Function
 
-from trialbed import Answer, BaseAgent, Deviation, Limits, ModelEndpoint, ModelFailed, Tool
+from trialbed import Answer, Deviation, Usage
 from trialbed_agno.controlled._logs import silence_agno
-from trialbed_agno.controlled._model import BoundedChat, open_client
-from trialbed_agno.controlled._reading import read_run
-from trialbed_agno.controlled._tools import RawFunction
+from trialbed_controlled import ControlledChat, ControlledProfile
 
 
-class ControlledAgent(BaseAgent):
+class ControlledAgent(ControlledProfile):
     """One Agno agent, without a session store, per trial."""
 
-    contract = "3"
+    distribution = "agno"
+    ends_with_request = True
     deviations = (
         Deviation(
-            text="takes the model's reasoning in <think> tags, and what precedes it, out of the conversation and "
-            "out of the answer (not in its oldest releases)",
+            text="takes the model's reasoning in <think> tags, and what precedes it, out of the answer (not in its "
+            "oldest releases)",
             upstream="https://github.com/agno-agi/agno/pull/6654",
         ),
     )
-
-    def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
-        super().__init__(endpoint, limits, system_prompt=system_prompt)
-        silence_agno()
-        self._client = open_client(endpoint, limits)
-        self._model = BoundedChat(endpoint, limits, self._client)
-
-    @classmethod
-    def framework_version(cls) -> str:
-        """Agno's version."""
-        return version("agno")
-
-    def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
-        """Build the agent."""
-        self._apis = {tool.name: tool.api for tool in tools}
-        self._model.order = [tool.name for tool in tools]
-        self._agent = Agent(
-            model=self._model,
-            tools=[RawFunction.of(tool) for tool in tools],
-            system_message=self.system_prompt,
-            resolve_in_context=False,
-            telemetry=False,
-        )
 
     async def answer(self, query: str) -> Answer:
         """Run the agent.
@@ -59,15 +40,59 @@ class ControlledAgent(BaseAgent):
             ModelFailed: the model could not be reached or refused.
             RuntimeError: Agno failed; it returns its own errors as answers.
         """
+        silence_agno()
+        chat, client = self.begin(query)
+        agent = Agent(
+            model=TrialModel(self.endpoint.model, client),
+            tools=[_bind(tool.name, chat) for tool in self.tools],
+            telemetry=False,
+        )
         # Old releases of Agno raise the error of a request, newer ones return it as the answer.
         with suppress(ModelProviderError):
-            output = await self._agent.arun(query)
-        if self._model.error is not None:
-            raise ModelFailed(self._model.reason) from self._model.error
+            output = await agent.arun(query)
+        if client.failure is not None:
+            raise client.failure
         if output.status is not RunStatus.completed:
             raise RuntimeError(f"Agno's run ended as {output.status.value}: {output.content}")
-        return read_run(output, self._apis, stopped=self._model.stopped)
+        return _read(output, chat)
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._client.close()
+
+class TrialModel(OpenAILike):
+    """The model: Agno's class for chat completions, on the trial's client."""
+
+    def __init__(self, name: str, client: openai.AsyncOpenAI) -> None:
+        super().__init__(id=name)
+        self._client = client
+
+    def get_async_client(self) -> openai.AsyncOpenAI:
+        """The trial's own client; some releases of Agno share connections between agents."""
+        return self._client
+
+
+def _bind(name: str, chat: ControlledChat) -> Function:
+    async def make(call: str, text: Any) -> str:
+        return await chat.make({"call": call, "text": text})
+
+    return Function(
+        name=name, description="", parameters=dict(chat.schema), entrypoint=make, skip_entrypoint_processing=True
+    )
+
+
+def _read(output: RunOutput, chat: ControlledChat) -> Answer:
+    """The answer that a run gives: the text of the last message, since ``output.content`` joins those of all turns."""
+    turns = [message for message in output.messages or [] if message.role == "assistant"]
+    made = (
+        (tool.tool_name or "", tool.tool_args, str(tool.result or ""))
+        for tool in output.tools or []
+        if not tool.tool_call_error
+    )
+    text = turns[-1].get_content_string() if turns else ""
+    return chat.answer(text, made, usage=_usage(turns), turns=len(turns) - chat.was_cut_off)
+
+
+def _usage(turns: Sequence[Message]) -> Usage | None:
+    """The tokens of all messages, or None; the run's sum counts those of a turn again where the next has none."""
+    total = Usage()
+    for metrics in (turn.metrics for turn in turns):
+        total += Usage(prompt_tokens=metrics.input_tokens, completion_tokens=metrics.output_tokens)
+    return total if total.prompt_tokens or total.completion_tokens else None
