@@ -1,10 +1,10 @@
-"""Reads the graph's messages as an answer."""
+"""Reads the graph's messages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 
 from trialbed import Answer, ApiRef, ClaimedCall, Usage, finish_of
 
@@ -15,38 +15,39 @@ def read_messages(messages: Sequence[BaseMessage], apis: Mapping[str, ApiRef]) -
     Args:
         apis: tool name -> Api.
     """
-    turns = [message for message in messages if isinstance(message, AIMessage) and _from_model(message)]
-    last = messages[-1]
-    ended = bool(turns) and last is turns[-1]
-    text = str(last.text) if ended else ""
+    turns = model_turns(messages)
+    text = final_text(messages)
     return Answer(
         final_answer=text,
-        calls=tuple(_calls(messages, apis)),
+        calls=tuple(
+            ClaimedCall(name=call["name"], api=apis.get(call["name"]), arguments=call["args"], response=result)
+            for call, result in made_calls(messages)
+        ),
         finish=finish_of(text),
-        usage=_usage(turns),
+        usage=claimed_usage(turns),
         model_turns=len(turns),
     )
 
 
-def _from_model(message: AIMessage) -> bool:
-    """Return whether the model said it; the step limit's own message has no metadata of a response."""
-    return bool(message.response_metadata)
+def model_turns(messages: Sequence[BaseMessage]) -> list[AIMessage]:
+    """The model's messages; that of a step limit has no metadata of a response."""
+    return [message for message in messages if isinstance(message, AIMessage) and message.response_metadata]
 
 
-def _calls(messages: Sequence[BaseMessage], apis: Mapping[str, ApiRef]) -> Iterator[ClaimedCall]:
-    """The calls that were made, in the model's order: those with a result that is not LangChain's own error."""
+def final_text(messages: Sequence[BaseMessage]) -> str:
+    """The text of the last message, if it is the model's."""
+    return "".join(str(turn.text) for turn in model_turns(messages[-1:]))
+
+
+def made_calls(messages: Sequence[BaseMessage]) -> Iterator[tuple[ToolCall, str]]:
+    """The calls that were made, in the model's order, and their results, which are not LangChain's own errors."""
     for index, message in enumerate(messages):
         if isinstance(message, AIMessage):
             results = _results(messages[index + 1 :])
             for call in message.tool_calls:
                 result = results.get(str(call["id"]))
                 if result is not None and result.status == "success":
-                    yield ClaimedCall(
-                        name=call["name"],
-                        api=apis.get(call["name"]),
-                        arguments=call["args"],
-                        response=str(result.text),
-                    )
+                    yield call, str(result.text)
 
 
 def _results(messages: Sequence[BaseMessage]) -> dict[str, ToolMessage]:
@@ -59,7 +60,8 @@ def _results(messages: Sequence[BaseMessage]) -> dict[str, ToolMessage]:
     return results
 
 
-def _usage(turns: Sequence[AIMessage]) -> Usage | None:
+def claimed_usage(turns: Sequence[AIMessage]) -> Usage | None:
+    """The tokens of all messages of the model; None if one came without."""
     total = Usage()
     for turn in turns:
         if turn.usage_metadata is None:

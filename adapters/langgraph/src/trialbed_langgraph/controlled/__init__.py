@@ -1,4 +1,4 @@
-"""LangGraph under the same conditions as every framework: raw schemas, no retries, and a step limit of its own."""
+"""The controlled profile: LangGraph's loop, and the requests that are the same for all frameworks."""
 
 from trialbed_langgraph.controlled._agent import ControlledAgent
 

@@ -1,59 +1,33 @@
-"""The agent: ``langchain.agents.create_agent`` with the trial's settings."""
+"""The agent: ``langchain.agents.create_agent`` on the trial's client."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from importlib.metadata import version
+from typing import Any
 
-import openai
 from langchain.agents import create_agent
 from langchain.agents.middleware import ModelCallLimitMiddleware
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.outputs import ChatResult
+from langchain_core.tools import StructuredTool
+from langchain_openai import ChatOpenAI
+from pydantic import BaseModel, SecretStr
 
-from trialbed import Answer, BaseAgent, Deviation, Limits, ModelEndpoint, ModelFailed, Tool
-from trialbed_langgraph._reading import read_messages
-from trialbed_langgraph.controlled._middleware import AnswerInvalidCalls, OfferRawSchemas
-from trialbed_langgraph.controlled._model import Connections, chat_model
-from trialbed_langgraph.controlled._tools import RawTool
+from trialbed import Answer
+from trialbed_controlled import ControlledChat, ControlledProfile
+from trialbed_langgraph._reading import claimed_usage, final_text, made_calls, model_turns
 
 STEPS_PER_REQUEST = 10
 """More supersteps than one model request with its middleware and tools takes; the step limit is the middleware's."""
 
 
-class ControlledAgent(BaseAgent):
+class ControlledAgent(ControlledProfile):
     """One agent graph per trial."""
-
-    contract = "3"
-    deviations = (
-        Deviation(
-            check="arguments_stay_as_written",
-            text="sends the arguments of a call back as LangChain writes them, not as the model did",
-        ),
-    )
-
-    def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
-        super().__init__(endpoint, limits, system_prompt=system_prompt)
-        self._connections = Connections(endpoint, limits)
 
     @classmethod
     def framework_version(cls) -> str:
         """The versions of LangGraph and of LangChain, which provides the agent."""
         return f"{version('langgraph')} (langchain {version('langchain')})"
-
-    def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
-        """Build the graph."""
-        self._apis = {tool.name: tool.api for tool in tools}
-        self._graph = create_agent(
-            chat_model(self.endpoint, self.limits, self._connections),
-            [RawTool.of(tool) for tool in tools],
-            system_prompt=self.system_prompt,
-            middleware=[
-                OfferRawSchemas(tools),
-                AnswerInvalidCalls(),
-                ModelCallLimitMiddleware(run_limit=self.limits.max_steps, exit_behavior="end"),
-            ],
-        )
 
     async def answer(self, query: str) -> Answer:
         """Run the graph.
@@ -61,16 +35,51 @@ class ControlledAgent(BaseAgent):
         Raises:
             ModelFailed: the model could not be reached or refused.
         """
-        try:
-            state = await self._graph.ainvoke(
-                {"messages": [HumanMessage(query)]},
-                {"recursion_limit": STEPS_PER_REQUEST * (self.limits.max_steps + 1)},
-            )
-        # openai's client lets the error of its JSON reader pass where a response is not JSON.
-        except (openai.APIError, json.JSONDecodeError) as error:
-            raise ModelFailed(f"{type(error).__name__}: {error}") from error
-        return read_messages(state["messages"], self._apis)
+        chat, client = self.begin(query)
+        model = TrialModel(
+            model=self.endpoint.model,
+            api_key=SecretStr(self.endpoint.api_key),
+            client=client,
+            async_client=client.chat.completions,
+            use_responses_api=False,
+        )
+        limit: Any = ModelCallLimitMiddleware(run_limit=self.limits.max_steps, exit_behavior="end")
+        graph = create_agent(model, [_bind(tool.name, chat) for tool in self.tools], middleware=[limit])
+        state = await graph.ainvoke(
+            {"messages": [HumanMessage(query)]},
+            {"recursion_limit": STEPS_PER_REQUEST * (self.limits.max_steps + 1)},
+        )
+        messages = state["messages"]
+        made = ((call["name"], call["args"], result) for call, result in made_calls(messages))
+        turns = model_turns(messages)
+        return chat.answer(final_text(messages), made, usage=claimed_usage(turns), turns=len(turns))
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._connections.close()
+
+class TrialModel(ChatOpenAI):
+    """The model: LangChain's class for chat completions, on the trial's client."""
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: Any = None,  # noqa: ARG002 - LangChain's name
+        **kwargs: Any,
+    ) -> ChatResult:
+        """Ask the model; the usual method asks for the raw response, which the trial's client does not give out."""
+        return self._create_chat_result(
+            await self.async_client.create(**self._get_request_payload(messages, stop=stop, **kwargs))
+        )
+
+
+class SealedArguments(BaseModel):
+    """The arguments of all tools: made once, since LangChain would make a class of each tool's JSON Schema."""
+
+    call: str
+    text: str
+
+
+def _bind(name: str, chat: ControlledChat) -> StructuredTool:
+    async def make(call: str, text: str) -> str:
+        return await chat.make({"call": call, "text": text})
+
+    return StructuredTool(name=name, description="", coroutine=make, args_schema=SealedArguments)
