@@ -25,7 +25,7 @@ class TrialClient(openai.AsyncOpenAI):
         ends_with_request: whether the framework ends its loop with one more request, which an empty message answers.
 
     Attributes:
-        failure: what ended the run, for a framework that hides it in an error or an answer of its own.
+        failure: the error that ended the run, for a framework that hides it in an error or an answer of its own.
     """
 
     def __init__(

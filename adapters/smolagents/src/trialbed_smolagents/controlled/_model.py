@@ -20,7 +20,7 @@ class SealedModel(Model):
 
     Attributes:
         names: name of a tool -> the one that smolagents has for it, which has to be an identifier.
-        failure: what ended the run, which smolagents wraps in an error of its own.
+        failure: the error that ended the run, which smolagents wraps in an error of its own.
     """
 
     def __init__(self, chat: ControlledChat, endpoint: ModelEndpoint, limits: Limits, names: dict[str, str]) -> None:
