@@ -74,7 +74,7 @@ def run_finished(run: Run, report: Report) -> None:
     .. versionadded:: 0.1
 
     Args:
-        report: what was measured, framework by framework.
+        report: the measurements, framework by framework.
     """
 
 

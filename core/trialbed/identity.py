@@ -1,4 +1,4 @@
-"""Results that are kept for objects as such, where to compare or to hash what they hold takes too long."""
+"""Results that are kept for objects as such, where comparing or hashing their contents takes too long."""
 
 from __future__ import annotations
 

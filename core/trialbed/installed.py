@@ -1,4 +1,4 @@
-"""Lists what is installed in this interpreter: distributions, and their entry points for Trialbed.
+"""Lists the distributions that this interpreter has, and their entry points for Trialbed.
 
 To read the metadata of all distributions takes longer than most commands, and to import ``importlib.metadata`` longer
 than the rest of the help on all commands: folders of distributions are read here, each once, and again when it has

@@ -32,7 +32,7 @@ class DescribedField:
     Attributes:
         type: as its source has it.
         default: its source; None where the field must be given.
-        meaning: what the docstring says of it; empty where it says nothing.
+        meaning: from the docstring; empty where it says nothing.
     """
 
     name: str

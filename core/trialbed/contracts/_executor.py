@@ -150,7 +150,7 @@ class Executor(ABC):
         """The nodes that there are now; None where trials run in one place that is never lost.
 
         This may change at any time: the engine asks again and again. It describes the run's frameworks on each new
-        node, and accepts the node if they are there what they are on the others.
+        node, and accepts the node if they are the same there as on the others.
         """
         return None
 

@@ -92,7 +92,7 @@ def second_readings(text: str) -> list[Token]:
 
 
 def merged(tokens: list[Token], readings: list[Token]) -> list[Token]:
-    """Return the tokens with the second readings in the place of what they read otherwise."""
+    """Return the tokens with each second reading in the place of the first."""
     left, found = iter(readings), list[Token]()
     reading = next(left, None)
     for token in tokens:

@@ -102,7 +102,7 @@ class Conclusion:
 def conclusions(report: Report) -> tuple[Conclusion, ...]:
     """Return a conclusion for each framework of a run: those that are compared first, their baseline last.
 
-    In an incomplete run of several frameworks, the figures are over what was measured for each of them.
+    In an incomplete run of several frameworks, the figures are over the trials that were measured for each of them.
     """
     found = [_conclusion(report, summary) for summary in report.frameworks]
     return tuple(sorted(found, key=lambda one: one.finding is None))
