@@ -43,7 +43,7 @@ class ControlledAgent(ControlledProfile):
         silence_agno()
         chat, client = self.begin(query)
         agent = Agent(
-            model=TrialModel(self.endpoint.model, client),
+            model=TrialOpenAILike(self.endpoint.model, client),
             tools=[_bind(tool.name, chat) for tool in self.tools],
             telemetry=False,
         )
@@ -57,7 +57,7 @@ class ControlledAgent(ControlledProfile):
         return _read(output, chat)
 
 
-class TrialModel(OpenAILike):
+class TrialOpenAILike(OpenAILike):
     """The model: Agno's class for chat completions, on the trial's client."""
 
     def __init__(self, name: str, client: openai.AsyncOpenAI) -> None:

@@ -36,7 +36,7 @@ class ControlledAgent(ControlledProfile):
             ModelFailed: the model could not be reached or refused.
         """
         chat, client = self.begin(query)
-        model = TrialModel(
+        model = TrialChatOpenAI(
             model=self.endpoint.model,
             api_key=SecretStr(self.endpoint.api_key),
             client=client,
@@ -55,7 +55,7 @@ class ControlledAgent(ControlledProfile):
         return chat.answer(final_text(messages), made, usage=claimed_usage(turns), turns=len(turns))
 
 
-class TrialModel(ChatOpenAI):
+class TrialChatOpenAI(ChatOpenAI):
     """The model: LangChain's class for chat completions, on the trial's client."""
 
     async def _agenerate(
