@@ -6,23 +6,38 @@ llama.cpp has to say goes to standard error.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
 from typing import Any
 
+from aiohttp import web
+
+from trialbed_plugins.models.local._front import make_front
+
 
 def main() -> None:
     """Serve until the standard input ends."""
-    told = os.dup(1)
+    output = os.dup(1)
     os.dup2(2, 1)  # llama.cpp may print
     wanted = json.loads(sys.stdin.buffer.readline())
     server = start(wanted)
-    os.write(told, json.dumps({"url": server.listening_address}).encode() + b"\n")
-    os.close(told)
-    sys.stdin.buffer.read()
+    asyncio.run(serve_front(server.listening_address, output))
     # The server's own end waits for the answers under way.
     os._exit(0)
+
+
+async def serve_front(upstream: str, output: int) -> None:
+    """Say on a file descriptor where the front of llama.cpp is, and serve it until the standard input ends."""
+    # A request that nobody waits for any more would hold the only place of the model.
+    runner = web.AppRunner(make_front(upstream), access_log=None, handler_cancellation=True)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    host, port = runner.addresses[0][:2]
+    os.write(output, json.dumps({"url": f"http://{host}:{port}"}).encode() + b"\n")
+    os.close(output)
+    await asyncio.to_thread(sys.stdin.buffer.read)
 
 
 def start(wanted: dict[str, Any]) -> Any:

@@ -1,0 +1,93 @@
+"""The front of llama.cpp, which answers no conversation in which the arguments of a call are not JSON.
+
+A model may well write such arguments, and a framework that shows it the error sends them back. They go to llama.cpp
+as a JSON string of the same text; Trialbed's template writes that as the model did. All else passes as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+from aiohttp import ClientSession, ClientTimeout, TCPConnector, web
+
+from trialbed.wire import dump_json, parse_json
+
+LARGEST = 256 * 2**20
+"""Bytes of a request; the gateway has a lower bound of its own."""
+
+FORWARDED = ("authorization", "content-type", "accept")
+HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "content-encoding"})
+
+
+def make_front(upstream: str) -> web.Application:
+    """Make an application that passes requests to the server at this address, and its answers back as they come."""
+
+    async def session(application: web.Application) -> Any:
+        # The gateway says how long a request may take.
+        async with ClientSession(
+            upstream, timeout=ClientTimeout(total=None), connector=TCPConnector(limit=0), auto_decompress=False
+        ) as client:
+            application[SESSION] = client
+            yield
+
+    application = web.Application(client_max_size=LARGEST)
+    application.cleanup_ctx.append(session)
+    application.router.add_route("*", "/{path:.*}", _pass_on)
+    return application
+
+
+SESSION = web.AppKey("SESSION", ClientSession)
+
+
+async def _pass_on(request: web.Request) -> web.StreamResponse:
+    body = await request.read()
+    headers = {name: request.headers[name] for name in FORWARDED if name in request.headers}
+    async with request.app[SESSION].request(
+        request.method, request.path_qs, data=readable_calls(body), headers=headers
+    ) as answer:
+        response = web.StreamResponse(
+            status=answer.status,
+            headers={name: value for name, value in answer.headers.items() if name.lower() not in HOP},
+        )
+        await response.prepare(request)
+        async for part in answer.content.iter_any():
+            await response.write(part)
+        await response.write_eof()
+        return response
+
+
+def readable_calls(body: bytes) -> bytes:
+    """The body of a request in which the arguments of each call are JSON; the body itself where they are."""
+    if b'"tool_calls"' not in body:
+        return body
+    try:
+        request = parse_json(body)
+    except ValueError:
+        return body
+    unreadable = [function for function in _called_functions(request) if not _is_json(function["arguments"])]
+    for function in unreadable:
+        function["arguments"] = dump_json(function["arguments"]).decode()
+    return dump_json(request) if unreadable else body
+
+
+def _called_functions(request: Any) -> Iterable[dict[str, Any]]:
+    for message in _list(request, "messages"):
+        for call in _list(message, "tool_calls"):
+            function = call.get("function") if isinstance(call, dict) else None
+            if isinstance(function, dict) and isinstance(function.get("arguments"), str):
+                yield function
+
+
+def _list(value: Any, key: str) -> list[Any]:
+    items = value.get(key) if isinstance(value, dict) else None
+    return items if isinstance(items, list) else []
+
+
+def _is_json(text: str) -> bool:
+    try:
+        orjson.loads(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,80 @@
+"""The front of llama.cpp: calls whose arguments are not JSON reach it as text, and all else as it was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+from aiohttp import ClientSession, web
+from aiohttp.test_utils import TestServer
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trialbed_plugins.models.local._front import make_front, readable_calls
+
+
+def conversation(*arguments: object) -> bytes:
+    calls = [{"id": str(at), "function": {"name": "find", "arguments": each}} for at, each in enumerate(arguments)]
+    return json.dumps({"model": "m", "messages": [{"role": "assistant", "tool_calls": calls}]}).encode()
+
+
+def arguments_of(body: bytes) -> list[object]:
+    return [call["function"]["arguments"] for call in json.loads(body)["messages"][0]["tool_calls"]]
+
+
+@pytest.mark.parametrize("text", ['{"id": 3', "", "not JSON", "NaN", '{"a": 1} x'])
+def test_arguments_that_are_not_json_become_a_json_string_of_the_same_text(text: str) -> None:
+    first, second = arguments_of(readable_calls(conversation('{"id": 1}', text)))
+    assert first == '{"id": 1}'
+    assert json.loads(str(second)) == text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        conversation('{"id":  1}', "[]", '"text"'),
+        conversation({"id": 1}, None),
+        b'{"messages": [{"role": "user", "content": "?"}]}',
+        b'{"tool_calls": not JSON',
+        b'["tool_calls"]',
+        b'{"messages": [1, {"tool_calls": 1}, {"tool_calls": [1, {"function": 1}]}]}',
+    ],
+)
+def test_all_other_bodies_pass_byte_for_byte(body: bytes) -> None:
+    assert readable_calls(body) is body
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_every_text_of_arguments_can_be_read_as_json(text: str) -> None:
+    (readable,) = arguments_of(readable_calls(conversation(text)))
+    assert json.loads(str(readable)) == text or readable == text
+
+
+@pytest.fixture
+async def front() -> AsyncIterator[TestServer]:
+    """A front of a server that answers in two parts with what reached it."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(status=418, headers={"x-key": request.headers.get("authorization", "")})
+        await response.prepare(request)
+        await response.write(f"{request.method} {request.path_qs} ".encode())
+        await response.write(await request.read())
+        return response
+
+    upstream = web.Application()
+    upstream.router.add_route("*", "/{path:.*}", answer)
+    async with TestServer(upstream) as behind, TestServer(make_front(str(behind.make_url("")))) as before:
+        yield before
+
+
+async def test_requests_and_answers_pass_with_path_key_and_status(front: TestServer) -> None:
+    async with (
+        ClientSession() as client,
+        client.post(
+            front.make_url("/v1/chat/completions?a=1"), data=conversation("{"), headers={"authorization": "Bearer k"}
+        ) as answer,
+    ):
+        told, _, body = (await answer.read()).partition(b" {")
+        assert (answer.status, answer.headers["x-key"], told) == (418, "Bearer k", b"POST /v1/chat/completions?a=1")
+        assert arguments_of(b"{" + body) == ['"{"']
