@@ -64,8 +64,10 @@ async def front() -> AsyncIterator[TestServer]:
 
     upstream = web.Application()
     upstream.router.add_route("*", "/{path:.*}", answer)
-    async with TestServer(upstream) as behind, TestServer(make_front(str(behind.make_url("")))) as before:
-        yield before
+    async with TestServer(upstream) as behind:
+        before = TestServer(make_front(str(behind.make_url(""))))
+        async with before:
+            yield before
 
 
 async def test_requests_and_answers_pass_with_path_key_and_status(front: TestServer) -> None:
