@@ -27,6 +27,9 @@ SLOW = ("packaging", "matrix")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+# Of a framework's hundred packages its tests import a part, and compile that.
+os.environ.setdefault("UV_COMPILE_BYTECODE", "0")
+
 # Tests run beside one another: threads of linear algebra that wait for a processor take many times what they compute.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 

@@ -167,10 +167,9 @@ async def build(
 
 async def _install(uv: Uv, folder: Path, framework: FrameworkSpec, lines: tuple[str, ...]) -> None:
     python = str(venv_python(folder))
-    install = ("pip", "install", "--quiet", "--no-deps", "--compile-bytecode", "--python", python)
+    install = ("pip", "install", "--quiet", "--no-deps", *_compiling(), "--python", python)
     try:
         await uv("venv", "--quiet", "--relocatable", "--no-project", "--python", sys.executable, str(folder / VENV))
-        # Compiled now, as pip does it, so that no trial pays for the first import of a module.
         for options, part in _parts(lines):
             await uv(*install, *options, *_refresh_options(part), "--requirement", "-", stdin="\n".join(part))
         await uv("pip", "check", "--quiet", "--python", python)
@@ -178,6 +177,11 @@ async def _install(uv: Uv, folder: Path, framework: FrameworkSpec, lines: tuple[
         raise EnvironmentFailed(
             f"{framework.text}: its environment cannot be built. uv says: {failure}\n{SPACE_AND_NETWORK}"
         ) from failure
+
+
+def _compiling() -> tuple[str, ...]:
+    """Compile now, as pip does it, so that no trial pays for the first import of a module; unless uv is told itself."""
+    return () if "UV_COMPILE_BYTECODE" in os.environ else ("--compile-bytecode",)
 
 
 def _parts(lines: Iterable[str]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:

@@ -36,6 +36,18 @@ def test_an_environment_is_built_once_and_then_used_without_network_and_uv(machi
     assert version_in(row) == "1.0"
 
 
+def test_what_is_installed_is_compiled_unless_uv_is_told_not_to(machine: Machine) -> None:
+    def compiled() -> list[str]:
+        return [file.name.split(".")[0] for file in machine.env_dir.rglob("acme*.pyc")]
+
+    machine.add("acme")
+    assert compiled() == ["acme"]
+    machine.bench("env", "remove", "acme")
+    machine.variables["UV_COMPILE_BYTECODE"] = "0"
+    machine.add("acme")
+    assert compiled() == []
+
+
 def test_a_release_is_pinned_and_both_are_kept(machine: Machine, index: Index) -> None:
     publish_acme(index, "2.0")
     newest, pinned = machine.add("acme"), machine.add("acme==1.0")
