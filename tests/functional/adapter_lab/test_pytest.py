@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from support.warm import run_warm
 
 pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.slow(40)
 
 ASYNC = ("-p", "pytest_asyncio.plugin", "-o", "asyncio_mode=auto")
 KIT = ("-p", "trialbed_adapter_lab.pytest_plugin")
+
+EXPECTED = (
+    "ignore:The configuration option:pytest.PytestDeprecationWarning",
+    "ignore:Module already imported:pytest.PytestAssertRewriteWarning",  # in the process that it is forked from
+)
 
 CONFORMING = """
 from trialbed_adapter_lab.testing import AdapterConformance
@@ -67,8 +74,10 @@ def run(pytester, monkeypatch):
     def run(source, *arguments, asynchronous=True, kit=KIT):
         pytester.makepyfile(source)
         plugins = (*kit, *(ASYNC if asynchronous else ()))
-        warnings = ("-W", "error", "-W", "ignore:The configuration option:pytest.PytestDeprecationWarning")
-        return pytester.runpytest_subprocess("--import-mode=importlib", "-rA", *plugins, *warnings, *arguments)
+        warnings = [part for one in ("error", *EXPECTED) for part in ("-W", one)]
+        options = ("--import-mode=importlib", "-rA", *plugins, *warnings, *arguments)
+        done = run_warm("pytest", options, cwd=pytester.path, env=os.environ, timeout=300)
+        return pytest.RunResult(done.returncode, done.stdout.splitlines(), done.stderr.splitlines(), 0)
 
     return run
 

@@ -27,8 +27,7 @@ def installation(new_installation: Callable[..., Installation], folder: Path) ->
         assert done.returncode == 0, done.stderr
         assert (folder / f"trialbed-my-{word}" / "tox.ini").is_file()
         assert (folder / f"trialbed-my-{word}" / ".github" / "workflows" / "test.yml").is_file()
-    for word in PLUGIN_TEMPLATES:
-        made.install(f"{folder / f'trialbed-my-{word}'}[test]")
+    made.install(*(f"{folder / f'trialbed-my-{word}'}[test]" for word in PLUGIN_TEMPLATES))
     return made
 
 
