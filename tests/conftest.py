@@ -12,6 +12,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+from support.parts import parse_part, take_part
 from support.rewritten import rewrite_in_turn
 from support.trust import read_no_certificates
 
@@ -56,12 +57,7 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add what is for runs that divide the work among them."""
     help_text = "of the tests of each file, take the K-th of N parts, at least one test"
-    parser.addoption("--part", metavar="K/N", type=_part, default=(1, 1), help=help_text)
-
-
-def _part(text: str) -> tuple[int, int]:
-    number, _, parts = text.partition("/")
-    return int(number), int(parts)
+    parser.addoption("--part", metavar="K/N", type=parse_part, default=(1, 1), help=help_text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -88,7 +84,7 @@ def pytest_collection(session: pytest.Session) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put the cheapest first, but of slow ones the longest, and mark as slow what another marker says is slow."""
-    _take_part(config, items)
+    take_part(config, items)
     ranks = {path: _rank(path) for path in {item.path for item in items}}
     places = {}
     for item in items:
@@ -98,25 +94,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         # Of slow tests the longest come first: short ones fill the time that is left when workers share out the rest.
         places[item] = (bool(seconds), -max(seconds, default=0), ranks[item.path])
     items.sort(key=places.__getitem__)
-
-
-def _take_part(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out, and say so, what is in the other parts of this run's tests."""
-    number, parts = config.getoption("--part")
-    files: dict[Path, list[pytest.Item]] = {}
-    for item in items:
-        files.setdefault(item.path, []).append(item)
-    others = [item for tests in files.values() for item in _others(tests, number, parts)]
-    if others:
-        config.hook.pytest_deselected(items=others)
-        left_out = set(others)
-        items[:] = [item for item in items if item not in left_out]
-
-
-def _others(tests: list[pytest.Item], number: int, parts: int) -> list[pytest.Item]:
-    """Of one file, those in other parts; of few tests each is in several parts, so that none is without."""
-    parts = min(parts, len(tests))
-    return [item for place, item in enumerate(tests) if place % parts != (number - 1) % parts]
 
 
 def pytest_collection_finish() -> None:

@@ -1,6 +1,6 @@
 """The quick unit tests on every Python that Trialbed declares; the slow ones run on this one.
 
-All run on this one. On each of the others runs a quarter of every file's tests, at least one: every module is imported
+All run on this one. On each of the others runs a twelfth of every file's tests, at least one: every module is imported
 there, and every kind of test runs. `tox run -m pythons` runs all tests on each.
 """
 
@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from support.distributions import Wheels, uv
+from support.parts import in_other_parts
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = configparser.ConfigParser()
@@ -25,7 +26,7 @@ CLASSIFIER = re.compile(r"^Programming Language :: Python :: (3\.\d+)$", re.MULT
 DECLARED = tuple(CLASSIFIER.findall(SETTINGS["metadata"]["classifiers"]))
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
 OTHERS = [version for version in DECLARED if version != HERE]
-PARTS = 4
+PARTS = 12
 """Into so many are the tests divided; one of them runs on each Python that is not this one."""
 
 
@@ -50,22 +51,12 @@ def test_the_unit_tests_pass(
     suite(title, python, "-p", "hypothesispytest", "tests/unit", *quick, HYPOTHESIS_PROFILE="few")
 
 
-@pytest.mark.slow
-def test_the_parts_have_tests_of_each_file_and_are_together_all() -> None:
-    files = ("tests/unit/core/wire/test_redaction.py", "tests/unit/core/store/test_new_runs.py")
-
-    def collected(part: str) -> set[str]:
-        command = [sys.executable, "-m", "pytest", *files, "--part", part, "--collect-only", "-q"]
-        done = subprocess.run(
-            [*command, "-p", "no:cacheprovider"], cwd=ROOT, capture_output=True, text=True, check=True
-        )
-        return {line for line in done.stdout.splitlines() if "::" in line}
-
-    everything, *parts = map(collected, ("1/1", *(f"{number}/{PARTS}" for number in range(1, PARTS + 1))))
-    assert set().union(*parts) == everything
-    for part in parts:
-        assert len(part) < len(everything)
-        assert {name.partition("::")[0] for name in part} == set(files)
+def test_the_parts_have_a_test_of_each_file_and_are_together_all() -> None:
+    for tests in map(range, (1, 2, PARTS - 1, PARTS, 5 * PARTS + 1)):
+        kept = [{*tests} - {*in_other_parts(tests, number, PARTS)} for number in range(1, PARTS + 1)]
+        assert all(kept)
+        assert set().union(*kept) == {*tests}
+        assert sum(map(len, kept)) == max(len(tests), PARTS)
 
 
 def found(version: str) -> str | None:
