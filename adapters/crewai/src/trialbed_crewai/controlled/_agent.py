@@ -1,27 +1,28 @@
-"""The agent: ``crewai.Agent`` with the trial's settings."""
+"""The agent: ``crewai.Agent`` on the trial's model."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from importlib.metadata import version
+from typing import Any
 
 from crewai import Agent
 from crewai.events.utils.console_formatter import set_suppress_console_output
 
-from trialbed import Answer, BaseAgent, Deviation, Limits, ModelEndpoint, Tool
-from trialbed_crewai.controlled._bridge import BridgeTransport, LoopBridge
-from trialbed_crewai.controlled._model import RunFailed, TrialCompletion
-from trialbed_crewai.controlled._names import ToolNames
-from trialbed_crewai.controlled._report import RunReport
-from trialbed_crewai.controlled._tools import crew_tools
+from trialbed import Answer, Deviation, Limits, ModelEndpoint, Usage
+from trialbed_controlled import ControlledChat, ControlledProfile, TrialClient
+from trialbed_crewai.controlled._bridge import LoopBridge
+from trialbed_crewai.controlled._model import UNKNOWN, RunFailed, SealedLLM
+from trialbed_crewai.controlled._tools import bind_tool
 
 
-class ControlledAgent(BaseAgent):
+class ControlledAgent(ControlledProfile):
     """One CrewAI agent per trial, in a thread of its own."""
 
-    contract = "3"
+    distribution = "crewai"
+    ends_with_request = True
     deviations = (
         Deviation(
             text="makes at most eight calls of one turn at the same time",
@@ -32,33 +33,7 @@ class ControlledAgent(BaseAgent):
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         super().__init__(endpoint, limits, system_prompt=system_prompt)
         self._bridge = LoopBridge()
-        self._transport = BridgeTransport(self._bridge, endpoint, limits)
         self._thread = ThreadPoolExecutor(1, "trialbed-crewai")
-
-    @classmethod
-    def framework_version(cls) -> str:
-        """CrewAI's version."""
-        return version("crewai")
-
-    def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
-        """Build the agent."""
-        self._names = ToolNames(tool.name for tool in tools)
-        self._apis = {tool.name: tool.api for tool in tools}
-        self._model = TrialCompletion.of(self.endpoint, self.limits, self._transport)
-        self._model.offer(tools, self._names)
-        self._agent = Agent(
-            role="Assistant",
-            goal="Solve the task",
-            backstory=self.system_prompt,
-            llm=self._model,
-            tools=crew_tools({self._names.inner(tool.name): tool for tool in tools}, self._bridge),
-            max_iter=self.limits.max_steps + 1,
-            max_retry_limit=0,
-            cache=False,
-            respect_context_window=False,
-            use_better_compaction=False,
-            verbose=False,
-        )
 
     async def answer(self, query: str) -> Answer:
         """Run the agent.
@@ -66,25 +41,56 @@ class ControlledAgent(BaseAgent):
         Raises:
             ModelFailed: the model could not be reached or refused.
         """
+        chat, client = self.begin(query)
         async with self._bridge.open():
-            return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, query)
+            return await asyncio.get_running_loop().run_in_executor(self._thread, self._run, query, chat, client)
 
     async def close(self) -> None:
         """Wait for CrewAI's threads, and close the connections."""
         await asyncio.to_thread(self._thread.shutdown)
-        await self._transport.aclose()
+        await super().close()
 
-    def _run(self, query: str) -> Answer:
+    def _run(self, query: str, chat: ControlledChat, client: TrialClient) -> Answer:
         """The run, on an event loop of its own: CrewAI keeps the loop it runs on busy."""
         set_suppress_console_output(True)
-        self._model.begin([{"role": "system", "content": self.system_prompt}, {"role": "user", "content": query}])
-        with RunReport(str(self._agent.id)) as report:
-            text = self._text(query)
-        self._model.raise_error()
-        return report.answer(text, self._model.get_token_usage_summary(), self._names, self._apis)
-
-    def _text(self, query: str) -> str:
+        names = {tool.name: f"tool_{place}" for place, tool in enumerate(self.tools)}
+        model = SealedLLM.of(self.endpoint.model, client, self._bridge, names)
+        agent = Agent(
+            role="Assistant",
+            goal="Solve the task",
+            backstory="",
+            llm=model,
+            tools=[bind_tool(name, chat, self._bridge) for name in (*names.values(), UNKNOWN)],
+            max_iter=self.limits.max_steps + 1,
+            max_retry_limit=0,
+            cache=False,
+            respect_context_window=False,
+            use_better_compaction=False,
+            verbose=False,
+        )
         try:
-            return str(asyncio.run(self._agent.kickoff_async(query)).raw)
+            output = asyncio.run(agent.kickoff_async(query))
         except RunFailed:
-            return ""
+            output = None
+        if client.failure is not None:
+            raise client.failure
+        return _read(output, chat, names, model.get_token_usage_summary())
+
+
+def _read(output: Any, chat: ControlledChat, names: Mapping[str, str], spent: Any) -> Answer:
+    """The answer that CrewAI gives, with its report of the run."""
+    usage = Usage(prompt_tokens=spent.prompt_tokens, completion_tokens=spent.completion_tokens)
+    return chat.answer(
+        output.raw if output.raw.strip() else "",
+        _made_calls(output, {own: name for name, own in names.items()}),
+        usage=usage if usage.total_tokens else None,
+        turns=sum(said["role"] == "assistant" for said in output.messages) - chat.was_cut_off,
+    )
+
+
+def _made_calls(output: Any, names: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Name, arguments and result of each call in the conversation that CrewAI returns, in the model's order."""
+    results = {said["tool_call_id"]: said["content"] for said in output.messages if said["role"] == "tool"}
+    for call in (call for said in output.messages for call in said.get("tool_calls") or ()):
+        name = names.get(call["function"]["name"], "")
+        yield name, json.loads(call["function"]["arguments"]), results.get(call["id"], "")

@@ -6,11 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-import httpx
-import openai
 from anyio.from_thread import BlockingPortal
-
-from trialbed import Limits, ModelEndpoint, tls_for
 
 Result = TypeVar("Result")
 
@@ -49,24 +45,3 @@ class LoopBridge:
         if self._portal is None:
             raise RuntimeError("the trial has not started")
         return self._portal.call(function, *args)
-
-
-class BridgeTransport(httpx.BaseTransport):
-    """Sends the requests of a blocking HTTP client over the bridge."""
-
-    def __init__(self, bridge: LoopBridge, endpoint: ModelEndpoint, limits: Limits) -> None:
-        self._bridge = bridge
-        self._client = openai.DefaultAsyncHttpxClient(timeout=limits.request_timeout, verify=tls_for(endpoint.base_url))
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send the request, and read the whole response."""
-        return self._bridge.call(self._exchange, request)
-
-    async def aclose(self) -> None:
-        """Close the connections; on the loop."""
-        await self._client.aclose()
-
-    async def _exchange(self, request: httpx.Request) -> httpx.Response:
-        response = await self._client.send(request)
-        headers = [(name, value) for name, value in response.headers.items() if name != "content-encoding"]
-        return httpx.Response(response.status_code, headers=headers, content=response.content)
