@@ -73,10 +73,11 @@ def indent_json(text: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
 
+    views = PrefixLoader({"views": PackageLoader("trialbed", "views")})
     environment = Environment(
-        loader=PackageLoader("trialbed_pages"),
+        loader=ChoiceLoader([PackageLoader("trialbed_pages"), views]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

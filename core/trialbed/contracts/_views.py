@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TextIO
 if TYPE_CHECKING:
     import click
 
-    from trialbed.views import Disclosures, Plot, Table, TestCase
+    from trialbed.views import Disclosures, Folded, Plot, Table, TestCase
 
 
 class Reporter(ABC):
@@ -116,7 +116,7 @@ class FileView:
     name: str
     title: str
     files: Sequence[Path]
-    parts: Callable[[], Sequence[Table | Plot | Disclosures]]
+    parts: Callable[[], Sequence[Table | Plot | Disclosures | Folded]]
 
 
 class FileViewer(ABC):

@@ -7,6 +7,7 @@ from ._curves import DistributionPlot as DistributionPlot
 from ._disclosures import Disclosure as Disclosure
 from ._disclosures import Disclosures as Disclosures
 from ._disclosures import Excerpt as Excerpt
+from ._disclosures import Folded as Folded
 from ._figures import UNKNOWN as UNKNOWN
 from ._figures import compact as compact
 from ._figures import counts as counts

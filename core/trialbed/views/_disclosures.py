@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from trialbed.views._figures import printable
 
@@ -45,3 +46,16 @@ class Disclosures:
     title: str
     entries: Sequence[Disclosure]
     notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Parts of a page that few readers ask for, below a line that names them; a page unfolds them at a click.
+
+    Attributes:
+        title: names them.
+        parts: tables, plots and disclosures.
+    """
+
+    title: str
+    parts: Sequence[Any]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from trialbed.statistics import Estimate
@@ -10,7 +11,7 @@ from trialbed.statistics import Estimate
 UNKNOWN = "-"
 """Shown where nothing is known; never a number."""
 
-LARGE = 100
+LARGE, SMALL = 100, 0.001
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -21,10 +22,12 @@ def number(value: float | None, digits: int = 4) -> str:
 
 
 def compact(value: float | None) -> str:
-    """A figure at three significant digits, whole and with separators from 100 on."""
+    """A figure at three significant digits, whole and with separators from 100 on; at two below a thousandth."""
     if value is None:
         return UNKNOWN
-    return f"{value:,.0f}" if abs(value) >= LARGE else f"{value:.3g}"
+    if abs(value) >= LARGE:
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if abs(value) >= SMALL or not value else f"{Decimal(f'{value:.2g}'):f}"
 
 
 def estimate(found: Estimate | Mapping[str, Any] | None, digits: int = 4, *, with_n: bool = False) -> str:

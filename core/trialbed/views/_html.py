@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from trialbed.views._bars import BarPlot, Timeline
 from trialbed.views._curves import DistributionPlot
-from trialbed.views._disclosures import Disclosures
+from trialbed.views._disclosures import Disclosures, Folded
 from trialbed.views._figures import compact, printable
 from trialbed.views._plot import IntervalPlot
 from trialbed.views._scatter import ScatterPlot
@@ -22,10 +22,14 @@ if TYPE_CHECKING:
 SHOWN, PRINTED = 7, 8
 """Colours of parts and curves on a screen and in print."""
 
+WIDTHS = {"BESIDE": 920, "HALF": 640, "PHONE": 380}
+"""Pixels of the room that a table has beside its notes, beside another section, and on a telephone."""
+
 Plot: TypeAlias = IntervalPlot | ScatterPlot | BarPlot | Timeline | DistributionPlot
+Part: TypeAlias = Table | Plot | Disclosures | Folded
 
 
-def html_page(title: str, parts: Sequence[Table | Plot | Disclosures]) -> str:
+def html_page(title: str, parts: Sequence[Part]) -> str:
     """A page in light or dark, as the reader's system is set: without scripts, and without anything from the network.
 
     Every text is escaped, so nothing that a framework or a vendor says can be more than text.
@@ -37,7 +41,7 @@ def html_page(title: str, parts: Sequence[Table | Plot | Disclosures]) -> str:
     return _environment().get_template("page.html").render(title=title, parts=_kinds(parts))
 
 
-def html_parts(title: str, parts: Sequence[Table | Plot | Disclosures]) -> Markup:
+def html_parts(title: str, parts: Sequence[Part]) -> Markup:
     """The sections of a page, to be put into another one, whose style sheet gives their looks.
 
     Args:
@@ -89,13 +93,15 @@ def svg_file(plot: Plot) -> str:
     return _environment().get_template("svg/print.html").render(plot=plot, drawn=drawn)
 
 
-def _kinds(parts: Sequence[Table | Plot | Disclosures]) -> list[tuple[str, Table | Plot | Disclosures]]:
+def _kinds(parts: Sequence[Part]) -> list[tuple[str, Part]]:
     return [(_kind(part), part) for part in parts]
 
 
-def _kind(part: Table | Plot | Disclosures) -> str:
+def _kind(part: Part) -> str:
     if isinstance(part, Table):
         return "table" if part.rows or part.title or part.legend else "lead"
+    if isinstance(part, Folded):
+        return "folded"
     return "disclosures" if isinstance(part, Disclosures) else "plot"
 
 
@@ -111,5 +117,5 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"printable": printable, "compact": compact}
-    environment.globals |= {"drawing": screen_drawing, "style": style_sheet}
+    environment.globals |= {"drawing": screen_drawing, "style": style_sheet, "kinds": _kinds, **WIDTHS}
     return environment

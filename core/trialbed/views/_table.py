@@ -11,6 +11,9 @@ from trialbed.views._figures import UNKNOWN
 NUMBER = re.compile(r"[\s\[(<~≥≤±+-]*\d")
 """The beginning of a number, and of an interval of numbers."""
 
+CHARACTER, GAP, WORDS = 9, 23, 16
+"""Pixels of a character and between columns on a page, and the characters at which a column of words can be broken."""
+
 
 def is_text(text: str) -> bool:
     """Return whether a cell says something in words: neither nothing nor a number."""
@@ -87,6 +90,19 @@ class Table:
         return frozenset(place for place, texts in columns if not place or any(map(is_text, texts)))
 
     @property
+    def pixels(self) -> int:
+        """About how wide a page shows it, where a column of words breaks its lines and one of numbers does not."""
+        columns = enumerate(zip(*(self.columns, *self.lines), strict=True)) if self.rows else ()
+        return sum(GAP + CHARACTER * _characters(texts, breaks=place in self.of_text) for place, texts in columns)
+
+    @property
     def lines(self) -> list[tuple[str, ...]]:
         """The texts of each row, the label first."""
         return [(row.label, *row.cells) for row in self.rows]
+
+
+def _characters(texts: Iterable[str], *, breaks: bool) -> int:
+    """Return the characters that the widest of a column's texts takes; where lines break, its longest word at least."""
+    if not breaks:
+        return max(map(len, texts))
+    return max(max(min(len(text), WORDS), *map(len, text.split()), 0) for text in texts)

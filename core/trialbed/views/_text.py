@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from trialbed.views._disclosures import Disclosures
+from trialbed.views._disclosures import Disclosures, Folded
 from trialbed.views._figures import printable, printable_lines
 from trialbed.views._table import Table
 
@@ -19,7 +19,7 @@ FORMULA = re.compile(r"[=@\t]|[+-](?![\d.]+$).")
 SPECIAL = re.compile(r"([\\`*_<|]|\](?=\())")
 
 
-def markdown(parts: Iterable[Table | Disclosures], *, level: int = 2) -> str:
+def markdown(parts: Iterable[Table | Disclosures | Folded], *, level: int = 2) -> str:
     """Tables and excerpts as Markdown, each under its title.
 
     Args:
@@ -60,8 +60,16 @@ def _cell(value: Any) -> Any:
     return f"'{text}" if FORMULA.match(text) else text
 
 
-def _part(part: Table | Disclosures, mark: str) -> Iterator[str]:
+def _part(part: Table | Disclosures | Folded, mark: str) -> Iterator[str]:
+    if isinstance(part, Folded):
+        return _folded(part, mark)
     return _disclosure(part, mark) if isinstance(part, Disclosures) else _lines(part, mark)
+
+
+def _folded(part: Folded, mark: str) -> Iterator[str]:
+    yield from (f"{mark} {escape_markdown(part.title)}", "")
+    for inner in part.parts:
+        yield from _part(inner, f"{mark}#")
 
 
 def _disclosure(part: Disclosures, mark: str) -> Iterator[str]:

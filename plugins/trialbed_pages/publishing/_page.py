@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import TypeAlias
 
-from trialbed.records import shown_name
 from trialbed.report import percent
 from trialbed.report.attribution import STAGES, USED
 from trialbed.scoring import JUDGED
 from trialbed.views import UNKNOWN, Plot, Table, TableRow, compact, counts
 from trialbed_pages.publishing._figures import TOKENS, interval_text, mean_of
 from trialbed_pages.publishing._numbers import PublishedFinding, PublishedFramework, RunNumbers
+from trialbed_pages.score_words import score_words
 
 Part: TypeAlias = Table | Plot
 
@@ -143,7 +143,8 @@ def _comparisons(run: RunNumbers, prefix: str) -> Iterator[Table]:
             continue
         rows = [
             TableRow(
-                f"{shown_name(one.score)}: {one.framework}", (one.text, f"{one.changed} of {one.n}", one.p, one.verdict)
+                f"{score_words(one.score)}: {one.framework}",
+                (one.text, f"{one.changed} of {one.n}", one.p, one.verdict),
             )
             for one in found
         ]

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import cast
 
 from trialbed.records import RunStatus
+from trialbed.report import percent
+from trialbed.scoring import JUDGED
 from trialbed.store import StoredRun, StoreReader
 from trialbed_pages.runs.figure_cache import FigureCache
 from trialbed_pages.runs.headlines import Headline
+from trialbed_pages.score_words import score_words
 
 PAGE = 25
 """Runs on a page."""
@@ -56,6 +59,27 @@ class ListingPage:
     rows: Sequence[tuple[StoredRun, Headline]]
     more: bool
     place: str
+
+    @property
+    def newest(self) -> str:
+        """The result of the newest of the runs that fit in a sentence; empty on other pages, and where it has none."""
+        if self.chosen.page > 1 or not self.rows:
+            return ""
+        _, headline = self.rows[0]
+        known = [(name, mean.value) for name, mean in headline.means if mean.value is not None]
+        return f"In the newest run, {_range(headline.score, known)}." if known else ""
+
+
+def _range(score: str, means: Sequence[tuple[str, float]]) -> str:
+    """Return which frameworks have the highest and the lowest mean, as the end of a sentence."""
+    (best, most), (worst, least) = means[0], means[-1]
+    shown = percent if score == JUDGED else "{:.2f}".format
+    verb, of = ("solves", " of its queries") if score == JUDGED else ("has", f" in {score_words(score)}")
+    if len(means) == 1:
+        return f"{best} {verb} {shown(most)}{of}"
+    if most == least:
+        return f"each of the {len(means)} set-ups {verb} {shown(most)}{of}"
+    return f"{best} {verb} the most{of}, {shown(most)}, and {worst} the least, {shown(least)}"
 
 
 def listing_page(reader: StoreReader, cache: FigureCache, chosen: RunFilter) -> ListingPage:

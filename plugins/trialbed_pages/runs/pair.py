@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from trialbed.report.inspection import Exchange, ToolExchange, api_name, as_text
+from trialbed.scoring import JUDGED
 from trialbed.store import StoredTrial
 from trialbed_pages.runs.trial import ShownExchange, TrialPage
 
@@ -32,6 +33,21 @@ class PairPage:
         return rows
 
     @property
+    def conclusion(self) -> str:
+        """The exchange at which they part, and the end of each, in a sentence."""
+        apart = next((place for place, row in enumerate(self.rows, 1) if not are_same(row)), None)
+        if apart is None:
+            course = "Both take the same course"
+        elif apart == 1:
+            course = "They differ from the first exchange on"
+        else:
+            course = f"They are the same up to exchange {apart - 1} of {len(self.rows)}, and differ from there on"
+        left, right = (_end(side) for side in self.sides)
+        if left == right:
+            return f"{course}; both {left}."
+        return f"{course}; {self.sides[0].label} {left}, {self.sides[1].label} {right}."
+
+    @property
     def scores(self) -> list[tuple[str, float | None, float | None]]:
         """The scores of both by name."""
         left, right = (side.trial for side in self.sides)
@@ -45,6 +61,15 @@ def are_same(row: Row) -> bool:
     if left is None or right is None:
         return False
     return _kind(left.exchange) == _kind(right.exchange) and _text(left.exchange) == _text(right.exchange)
+
+
+def _end(side: TrialPage) -> str:
+    """Return how a trial ended, as the end of a sentence."""
+    if side.trial.status != "answered":
+        return {"failed": "failed", "not_measured": "was not measured"}.get(side.trial.status, side.trial.status)
+    if side.is_solved:
+        return "solved the task"
+    return "ended with an answer" if side.trial.score(JUDGED) is None else "did not solve the task"
 
 
 def _kind(one: Exchange) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -15,6 +15,7 @@ from trialbed.views import (
     Disclosure,
     Disclosures,
     Excerpt,
+    Folded,
     IntervalPlot,
     PlotPoint,
     Table,
@@ -27,9 +28,9 @@ from trialbed_verify.panel import Mean, PanelGate
 from trialbed_verify.publication._commands import rerun_commands
 from trialbed_verify.publication._evidence import differences, examples_of_findings
 from trialbed_verify.publication._sources import Source, read_source
-from trialbed_verify.views import VendorSuites, comparison_tables, suite_tables
+from trialbed_verify.views import VendorSuites, comparison_tables, conclusion, panel_reasons, suite_tables
 
-Part: TypeAlias = Table | IntervalPlot | Disclosures
+Part: TypeAlias = Table | IntervalPlot | Disclosures | Folded
 
 NO_REPLY = (
     "None had been received by the day of this page. A reply is published here unchanged: bench compare … --page FILE "
@@ -83,6 +84,8 @@ class Publication:
         return markdown([Table(self.title, notes=[])], level=1) + "\n" + markdown(parts)
 
     def _parts(self) -> Iterator[Part]:
+        if self.comparisons:
+            yield Table("", notes=list(map(conclusion, self.comparisons)))
         yield self._verdicts()
         for one in self.comparisons:
             yield from comparison_parts(one)
@@ -145,17 +148,18 @@ class Publication:
 
 
 def comparison_parts(found: VendorComparison) -> Iterator[Part]:
-    """Yield the tables of a comparison; after the panel its plot, and answers of each gate that differs."""
-    first, *others = comparison_tables([found])
-    yield first
+    """Yield why a vendor is judged as it is: in words, as a plot and with answers; and below a line all its figures."""
+    vendor = found.vendor.vendor
+    panel, *others = comparison_tables([found])
+    yield Table(panel.title, notes=list(panel_reasons(found.panel)))
     points = [_point(one.gate, one.excess) for one in found.panel.gates if one.excess]
     if points:
-        vendor = found.vendor.vendor
         title = f"How far {vendor} is beyond the baseline's own spread, in margins: between -1 and 1 is within them"
         yield IntervalPlot(title, points, zero=0.0, marks=(-1.0, 1.0))
     if (examples := differences(found)) is not None:
         yield examples
-    yield from others
+    gates = replace(panel, title="Gates", notes=panel.notes[-1:])
+    yield Folded(f"All figures of {vendor}: gates, decisions, rates, tokens, times and tests", [gates, *others])
 
 
 def page(

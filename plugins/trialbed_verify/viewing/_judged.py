@@ -2,52 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import starmap
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from trialbed.views import Disclosures, IntervalPlot, PlotPoint, Table
-from trialbed_verify.comparison import read_one
+from trialbed.views import UNKNOWN, Disclosures, Folded, IntervalPlot, PlotPoint, Table, TableRow
+from trialbed_verify.comparison import VendorComparison, read_one
+from trialbed_verify.panel import Mean
 from trialbed_verify.publication import comparison_parts
-from trialbed_verify.ranking import Placing, VerifiedFile, VerifiedVendors, compare_and_rank, marked_baselines
+from trialbed_verify.ranking import (
+    ModelComparison,
+    Placing,
+    VerifiedFile,
+    VerifiedVendors,
+    compare_and_rank,
+    marked_baselines,
+)
 from trialbed_verify.viewing._vendors import vendor_parts
-from trialbed_verify.views import comparison_overview, ranking_tables
+from trialbed_verify.views import conclusion, rank_sentence, ranking_tables
 
-Part: TypeAlias = Table | IntervalPlot | Disclosures
+Part: TypeAlias = Table | IntervalPlot | Disclosures | Folded
+
+COLUMNS = ("vendor", "verdict", "answers in 1,000 that break a caller", "gates that differ", "cases")
 
 UNMARKED = "No vendor of {model} is marked as the baseline; the one of the first file is taken: {vendor}."
 
 
+class _Judged(NamedTuple):
+    """The comparisons and ranks of files, and notes on how their baselines were chosen."""
+
+    found: VerifiedVendors
+    notes: Sequence[str]
+
+
 def verification_parts(files: Sequence[Path]) -> list[Any]:
-    """Return all about the vendors of one verification: their answers, how they differ, and the ranks."""
-    parts = list[Any](vendor_parts(files))
-    return parts if len(files) == 1 else [*parts, *comparisons(files), *ranks(files)]
+    """Return all about the vendors of one verification: how they differ, the ranks, and their answers."""
+    if len(files) == 1:
+        return list(vendor_parts(files))
+    judged = _compare_and_rank(files)
+    return [*_comparisons(judged), *_ranks(judged), *vendor_parts(files)]
 
 
 def comparisons(files: Sequence[Path]) -> list[Part]:
-    """Return for each model the verdicts, and for each vendor every gate with its interval and its examples."""
-    found, notes = _compare_and_rank(files)
-    parts: list[Part] = [Table("How they were compared", notes=notes)] if notes else []
-    parts += comparison_overview(found.models)
-    for one in found.comparisons:
-        parts += comparison_parts(one)
-    return parts
+    """Return the verdicts, and for each vendor every gate with its interval and its examples."""
+    return list(_comparisons(_compare_and_rank(files)))
 
 
 def ranks(files: Sequence[Path]) -> list[Part]:
     """Return the ranks, with their intervals."""
-    found, notes = _compare_and_rank(files)
-    notes += [f"{note}." for note in found.notes]
-    parts: list[Part] = [Table("How they were ranked", notes=notes)] if notes else []
-    if found.ranking is None:
-        return parts
-    for model, standings in found.ranking.models.items():
+    return list(_ranks(_compare_and_rank(files)))
+
+
+def _comparisons(judged: _Judged) -> Iterator[Part]:
+    found = judged.found.comparisons
+    yield Table("", notes=list(map(conclusion, found)))
+    yield from (Table("How they were compared", notes=judged.notes),) if judged.notes else ()
+    yield from map(_verdicts, judged.found.models)
+    for one in found:
+        yield from comparison_parts(one)
+
+
+def _verdicts(found: ModelComparison) -> Table:
+    title = f"{found.model} compared with {found.baseline}" if found.baseline else f"{found.model}: not compared"
+    return Table(title, COLUMNS, list(map(_verdict, found.comparisons)), [f"{note}." for note in found.notes])
+
+
+def _verdict(one: VendorComparison) -> TableRow:
+    panel = one.panel
+    breaking = panel.at("any")
+    share = UNKNOWN if breaking is None or breaking.excess is None else _per_thousand(breaking.excess)
+    cells = (panel.finding, share, ", ".join(panel.different) or "none", str(one.pairing.cases))
+    return TableRow(one.vendor.vendor, cells, alarming=panel.finding == "different")
+
+
+def _per_thousand(excess: Mean) -> str:
+    value, low, high = (round(1000 * end) for end in (excess.value, excess.low, excess.high))
+    return f"{value} [{low}, {high}]"
+
+
+def _ranks(judged: _Judged) -> Iterator[Part]:
+    ranking = judged.found.ranking
+    notes = [*judged.notes, *(f"{note}." for note in judged.found.notes)]
+    if ranking is not None:
+        yield Table("", notes=list(starmap(rank_sentence, ranking.models.items())))
+    if notes:
+        yield Table("How they were ranked", notes=notes)
+    if ranking is None:
+        return
+    for model, standings in ranking.models.items():
         points = [_point(row) for row in standings.ranked if row.rank_low is not None]
-        if points:
+        # One alone, or several of which each may be at any rank, have no order to draw.
+        if len({(point.low, point.high) for point in points}) > 1:
             worst = max(point.high or 1 for point in points)
             title = f"{model}: ranks, with their 95 % intervals"
-            parts.append(IntervalPlot(title, points, limits=(0.5, worst + 0.5)))
-    return [*parts, *ranking_tables(found.ranking)]
+            yield IntervalPlot(title, points, limits=(0.5, worst + 0.5))
+    yield from ranking_tables(ranking)
 
 
 def _point(row: Placing) -> PlotPoint:
@@ -55,8 +105,7 @@ def _point(row: Placing) -> PlotPoint:
     return PlotPoint(row.vendor.vendor, row.rank or 0, row.rank_low, row.rank_high, text)
 
 
-def _compare_and_rank(files: Sequence[Path]) -> tuple[VerifiedVendors, list[str]]:
-    """Return the comparisons and ranks of all files, and notes on how their baselines were chosen."""
+def _compare_and_rank(files: Sequence[Path]) -> _Judged:
     found, notes = [], []
     results = [read_one(path) for path in files]
     marked = marked_baselines(results)
@@ -69,4 +118,4 @@ def _compare_and_rank(files: Sequence[Path]) -> tuple[VerifiedVendors, list[str]
         found += [
             VerifiedFile(model or "a model", one.vendor, one.path, is_baseline=one is baseline) for one in vendors
         ]
-    return compare_and_rank(found), notes
+    return _Judged(compare_and_rank(found), notes)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
 
+from trialbed.report import percent
 from trialbed.statistics import Estimate, quantile
 from trialbed.views import (
     UNKNOWN,
@@ -19,6 +21,7 @@ from trialbed.views import (
     Table,
     TableRow,
     compact,
+    counts,
     estimate,
 )
 from trialbed_verify.comparison import QUANTILES, Results, read_one
@@ -64,7 +67,26 @@ def vendor_parts(files: Sequence[Path]) -> list[Part]:
     ]
     sources = [one.source for one in vendors]
     examples = (examples_of_failures(sources), examples_of_findings(sources))
-    return [*parts, *(part for part in examples if part is not None), _files(vendors)]
+    lead = Table("", notes=list(map(_sentence, vendors)))
+    return [lead, *parts, *(part for part in examples if part is not None), _files(vendors)]
+
+
+def _sentence(one: VendorFile) -> str:
+    """Say how many requests a vendor answers, and whether its calls are right."""
+    rows = one.results.rows
+    answered, valid = (rate(rows) for rate in RATES.values())
+    said = f"{one.results.vendor} answers {_share(answered)} of {len(rows)} requests"
+    if one.source.failed:
+        said += f" ({counts(one.source.failed)})"
+    if valid is not None and valid.value is not None:
+        said += f"; of its answers with calls, {_share(valid)} fit the schemas of their tools"
+    return f"{said}."
+
+
+def _share(found: Estimate | None) -> str:
+    if found is None or found.value is None:
+        return "none"
+    return "all" if found.value == 1 else percent(found.value)
 
 
 def _model(model: str, vendors: Sequence[VendorFile]) -> Iterator[Part]:
@@ -118,10 +140,17 @@ def _kinds(title: str, vendors: Sequence[VendorFile], counted: Callable[[VendorF
 
 def _files(vendors: Sequence[VendorFile]) -> Table:
     rows = [
-        (one.source.path.name, one.label, one.source.first_at or UNKNOWN, one.source.last_at or UNKNOWN)
-        for one in vendors
+        (one.source.path.name, one.label, _moment(one.source.first_at), _moment(one.source.last_at)) for one in vendors
     ]
     return Table.of("Files", ("file", "vendor", "first answer", "last answer"), rows)
+
+
+def _moment(text: str | None) -> str:
+    """Return a moment as people read it; as it is where it is none."""
+    try:
+        return f"{datetime.fromisoformat(text or '').astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except ValueError:
+        return text or UNKNOWN
 
 
 def _rate(rows: Sequence[ResultRow], verdict: Callable[[ResultRow], bool | None]) -> Estimate | None:

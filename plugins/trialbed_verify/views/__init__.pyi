@@ -1,7 +1,10 @@
 from ._comparison import comparison_records as comparison_records
 from ._comparison import comparison_tables as comparison_tables
+from ._conclusions import conclusion as conclusion
 from ._history import history_tables as history_tables
 from ._models import model_tables as model_tables
+from ._panel import panel_reasons as panel_reasons
+from ._ranking import rank_sentence as rank_sentence
 from ._ranking import ranking_records as ranking_records
 from ._ranking import ranking_tables as ranking_tables
 from ._reporter import VerificationReporter as VerificationReporter
@@ -11,5 +14,4 @@ from ._tests import comparison_tests as comparison_tests
 from ._tests import verification_tests as verification_tests
 from ._verification import verification_records as verification_records
 from ._verification import verification_tables as verification_tables
-from ._verified import comparison_overview as comparison_overview
 from ._verified import verified_tables as verified_tables

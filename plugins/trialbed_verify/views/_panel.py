@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from trialbed.views import UNKNOWN, Table, TableRow, number
@@ -17,16 +17,27 @@ FLOOR = 1.5
 
 
 def panel_table(panel: Panel, vendor: str, baseline: str) -> Table:
-    """Return the verdict and every gate that applies, with an example of each difference in the notes."""
-    rows = [
+    """Return the verdict and every gate that applies, with an example of each difference in the notes.
+
+    Gates whose figures are all the same share a row.
+    """
+    rows = _merge_alike(
         TableRow(one.gate.name, tuple(_cells(one, panel.deals)), alarming=one.finding == "different")
         for one in panel.applicable
-    ]
+    )
     title = f"{vendor} compared with {baseline}: {panel.finding}"
     notes = list(_notes(panel, vendor, baseline))
     brief = [TableRow(row.label, (row.cells[0], *row.cells[3:5]), row.alarming) for row in rows]
-    narrow = Table(title, ["gate", "finding", "excess", "margin"], brief, notes)
-    return Table(title, list(COLUMNS), rows, notes, narrow=narrow)
+    narrow = Table(title, ["gate", "finding", "excess", "margin"], brief, notes, legend=[LEGEND])
+    return Table(title, list(COLUMNS), rows, notes, narrow=narrow, legend=[LEGEND])
+
+
+def _merge_alike(rows: Iterable[TableRow]) -> list[TableRow]:
+    """Return one row for all gates with the same figures, as most have where nothing differs."""
+    labels: dict[tuple[tuple[str, ...], bool], list[str]] = {}
+    for row in rows:
+        labels.setdefault((row.cells, row.alarming), []).append(row.label)
+    return [TableRow(", ".join(names), cells, alarming) for (cells, alarming), names in labels.items()]
 
 
 def panel_records(panel: Panel) -> Iterator[dict[str, Any]]:
@@ -57,24 +68,35 @@ def _interval(mean: Mean | None) -> str:
     return UNKNOWN if mean is None else f"{mean.value:+.3f} [{mean.low:.3f}, {mean.high:.3f}]"
 
 
-def _notes(panel: Panel, vendor: str, baseline: str) -> Iterator[str]:
+def panel_reasons(panel: Panel) -> Iterator[str]:
+    """Yield the reasons of the verdict, and of each gate that differs."""
     yield from (f"{text[0].upper()}{text[1:]}." for text in (panel.reason, *panel.remarks))
-    for one in panel.gates:
-        if one.finding == "different":
-            yield f"{one.gate.name}: {one.gate.meaning} differ; {one.reason}."
-            yield from _example(one.example, vendor, baseline)
+    yield from (_gate_reason(one) for one in panel.gates if one.finding == "different")
+
+
+def _gate_reason(one: GateResult) -> str:
+    return f"{one.gate.name}: {one.gate.meaning} differ; {one.reason}."
+
+
+def _notes(panel: Panel, vendor: str, baseline: str) -> Iterator[str]:
+    examples = {_gate_reason(one): one.example for one in panel.gates}
+    for text in panel_reasons(panel):
+        yield text
+        yield from _example(examples.get(text), vendor, baseline)
     ours, theirs = panel.trials
     whole = UNKNOWN if panel.whole is None else f"{panel.whole:.2g}"
     yield (
         f"{panel.cases} cases with {ours:.3g} and {theirs:.3g} trials that count; all gates "
         f"together: p = {whole} (up to {panel.deals:,} permutations of trials within cases)."
     )
-    yield (
-        "baseline: how far its trials are from each other; vendor: how far the vendor's are from them; for faults, the "
-        "share of each. excess: the second less the first; distance: between both distributions. Both are 0 for an "
-        "identical vendor, whatever the model's own spread. [low, high]: one-sided 95 % bounds, which decide. any: "
-        "answers that would break a caller, and that the other trials of the baseline never give."
-    )
+
+
+LEGEND = (
+    "baseline: how far its trials are from each other; vendor: how far the vendor's are from them; for faults, the "
+    "share of each. excess: the second less the first; distance: between both distributions. Both are 0 for an "
+    "identical vendor, whatever the model's own spread. [low, high]: one-sided 95 % bounds, which decide. any: "
+    "answers that would break a caller, and that the other trials of the baseline never give."
+)
 
 
 def _example(example: GateExample | None, vendor: str, baseline: str) -> Iterator[str]:

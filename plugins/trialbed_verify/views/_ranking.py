@@ -25,6 +25,22 @@ def ranking_tables(ranking: Ranking, *, reasons: bool = True) -> list[Table]:
     return tables
 
 
+def rank_sentence(model: str, found: Standings) -> str:
+    """Say who leads, whether that is shown, and who is placed last or not ranked, in one sentence."""
+    said = []
+    if found.ranked:
+        first = found.ranked[0]
+        tied = [_name(row, of_all=False) for row in found.ranked[1:] if row.name in (first.tied_with or ())]
+        leads = _name(first, of_all=False)
+        said.append(
+            f"{leads} leads, but not shown to be ahead of {' and '.join(tied)}" if tied else f"{leads} ranks first"
+        )
+    for rows, words in ((found.behind, "placed last"), (found.not_ranked, "not ranked")):
+        why = [(_name(row, of_all=False), "; ".join(row.reasons)) for row in rows]
+        said += [f"{names} {verb} {words}: {reason}" for names, verb, reason in _by_text(why)]
+    return f"{model}: {'; '.join(said)}."
+
+
 def ranking_records(ranking: Ranking) -> list[dict[str, Any]]:
     """Return one record per model and vendor, with the places in its model and among all."""
     overall = {row.name: row for row in ranking.overall.rows}
@@ -92,7 +108,7 @@ def _by_text(found: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, str]]
     for name, text in found:
         texts.setdefault(text, []).append(name)
     for text, names in texts.items():
-        yield ", ".join(names), "is" if len(names) == 1 else "are", text
+        yield " and ".join(filter(None, [", ".join(names[:-1]), names[-1]])), "is" if len(names) == 1 else "are", text
 
 
 def _ties(ranked: Sequence[Placing], *, of_all: bool) -> Iterator[str]:

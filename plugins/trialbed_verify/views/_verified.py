@@ -15,12 +15,12 @@ COLUMNS = ("vendor", "verdict", "by F1 alone", "F1, as delivered", "F1, where bo
 def verified_tables(found: VerifiedVendors) -> list[Table]:
     """Return a table of comparisons for each model, and those of the ranking."""
     return [
-        *comparison_overview(found.models),
+        *_overviews(found.models),
         *(ranking_tables(found.ranking, reasons=False) if found.ranking else ()),
     ]
 
 
-def comparison_overview(models: Iterable[ModelComparison]) -> list[Table]:
+def _overviews(models: Iterable[ModelComparison]) -> list[Table]:
     """Return a table of comparisons for each model."""
     return [Table.of(_title(one), COLUMNS, map(_row, one.comparisons), _notes(one)) for one in models]
 

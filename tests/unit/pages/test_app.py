@@ -192,7 +192,7 @@ async def test_a_run_with_prices_shows_its_costs(stored: Path, get: Any) -> None
     add_costs(stored)
     page = (await get(f"/runs/{NEW}")).text
     assert "cost, USD" in page
-    assert "<td>0.25</td>" in page
+    assert '<td data-head="cost, USD">0.25</td>' in page
     assert "reference: 0.2 USD for all trials, 0.1 USD for each that is solved" in page
 
 
@@ -208,3 +208,18 @@ async def test_pages_of_a_run_of_several_models_name_them_all_and_trials_their_o
         where = "trial?framework=reference%40scripted%3Apartial&query=7"
         trial = (await client.get(f"/runs/{CROSSED}100000-0000aa/{where}", follow_redirects=True)).text
         assert "</span> scripted:partial, seed" in trial
+
+
+async def test_the_list_begins_with_the_result_of_the_newest_run(get: Any) -> None:
+    page = (await get("/")).text
+    assert re.search(r"<h1>\d+ runs in ", page)
+    assert '<p class="lead">In the newest run, ' in page
+    assert '<p class="lead">' not in (await get("/?page=2")).text
+
+
+async def test_the_page_of_two_trials_says_where_they_part_and_how_each_ends(get: Any) -> None:
+    (said,) = re.findall(r'<p class="lead">(.*?)</p>', (await get(PAIR)).text)
+    assert said == (
+        "They are the same up to exchange 1 of 3, and differ from there on; reference/1 solved the task, "
+        "langgraph:native/1 did not solve the task."
+    )

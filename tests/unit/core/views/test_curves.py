@@ -43,5 +43,6 @@ def test_curves_are_told_apart_without_colour_and_labels_are_text() -> None:
 
 def test_parts_stand_in_another_page_without_a_page_of_their_own() -> None:
     text = str(html_parts("title", [Table.of("figures", ("", "a"), [("x", "<b>")])]))
-    assert text.lstrip().startswith("<section")
+    assert "<section" in text
+    assert "<html" not in text
     assert "&lt;b&gt;" in text

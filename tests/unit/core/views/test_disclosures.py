@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from trialbed.views import Disclosure, Disclosures, Excerpt, html_page, markdown
+from trialbed.views import Disclosure, Disclosures, Excerpt, Folded, Table, html_page, markdown
 
 EVIL = "<script>alert(1)</script>\n```\n# not a heading\x1b[2J"
 SHOWN = Disclosures("Examples", [Disclosure("one <b>", [Excerpt("answer", EVIL)])], ["A note."])
@@ -21,3 +21,13 @@ def test_in_markdown_no_text_ends_its_own_block() -> None:
     assert lines[7:10] == ["<script>alert(1)</script>", "```", "# not a heading?[2J"]
     assert lines[10] == "````"
     assert lines[-1] == "* A note."
+
+
+def test_parts_that_few_ask_for_are_behind_a_click_on_a_page_and_under_a_heading_in_markdown() -> None:
+    folded = Folded("All <figures>", [Table.of("Rates", ("", "a"), [("success", "1.00")])])
+    page = html_page("t", [folded])
+    before, _, inside = page.partition('<details class="folded">')
+    assert "Rates" not in before
+    assert "<summary>All &lt;figures&gt;</summary>" in inside
+    assert "<h3>Rates</h3>" in inside
+    assert markdown([folded]).splitlines()[:3] == ["## All \\<figures>", "", "### Rates"]

@@ -15,9 +15,12 @@ def test_a_number_has_its_digits_and_separators_from_a_thousand_on(value, said) 
 
 @for_each(
     ("value", "said"),
-    [(None, UNKNOWN), (0.012345, "0.0123"), (3.25, "3.25"), (99.96, "100"), (123.6, "124"), (123456.7, "123,457")],
+    [
+        *((None, UNKNOWN), (-5.88e-05, "-0.000059"), (0.0, "0"), (0.00058812, "0.00059"), (0.012345, "0.0123")),
+        *((3.25, "3.25"), (99.96, "100"), (123.6, "124"), (123456.7, "123,457")),
+    ],
 )
-def test_a_compact_number_has_three_digits_that_count(value, said) -> None:
+def test_a_compact_number_has_three_digits_that_count_and_no_exponent(value, said) -> None:
     assert compact(value) == said
 
 

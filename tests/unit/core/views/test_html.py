@@ -128,3 +128,17 @@ def test_equal_values_and_no_values_have_an_axis_too() -> None:
         low, high = plot.ends
         assert low < high
         drawing(plot)
+
+
+def test_a_table_too_wide_for_a_telephone_has_the_heading_of_each_cell_beside_it() -> None:
+    narrow = Table.of("narrow", ("", "a"), [("x", "1")])
+    wide = Table.of("wide", ("", "the mean", "the median"), [("x", "0.50 [0.40, 0.60]", "0.50 [0.40, 0.60]")])
+    assert "<td data-head=" not in html_page("t", [narrow])
+    assert '<td data-head="the median">0.50 [0.40, 0.60]</td>' in html_page("t", [wide])
+
+
+def test_notes_stand_below_a_table_that_needs_the_room_beside_it() -> None:
+    columns = ("", *(f"a column {number}" for number in range(9)))
+    wide = Table.of("wide", columns, [("x", *["0.50 [0.40, 0.60]"] * 9)], ["a note"])
+    assert 'class="beside-notes"' not in html_page("t", [wide])
+    assert 'class="beside-notes"' in html_page("t", [TABLE])

@@ -9,10 +9,10 @@ import pytest
 from support.played_vendors import write_played
 from support.vendor_rows import k2_row, write_rows
 
-from trialbed.views import Disclosures, DistributionPlot, IntervalPlot, Table
+from trialbed.views import Disclosures, DistributionPlot, Folded, IntervalPlot, Table
 from trialbed_verify.viewing import VendorViewer
 
-Shown = dict[str, list[Table | IntervalPlot | DistributionPlot | Disclosures]]
+Shown = dict[str, list[Table | IntervalPlot | DistributionPlot | Disclosures | Folded]]
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +44,7 @@ def test_failures_stand_by_kind_with_an_example_of_each(shown: Shown) -> None:
 def test_vendors_are_compared_and_ranked_with_the_first_file_as_the_baseline(shown: Shown) -> None:
     notes = [note for part in shown["comparison"] if isinstance(part, Table) for note in part.notes]
     assert any("the one of the first file is taken: official" in note for note in notes)
+    assert notes[0].startswith("acme is neither shown to equal official nor to differ: ")
     titles = [part.title for part in shown["comparison"]]
     assert any(title.startswith("acme compared with official") for title in titles)
     assert any("beyond the baseline's own spread" in title for title in titles)
@@ -51,12 +52,29 @@ def test_vendors_are_compared_and_ranked_with_the_first_file_as_the_baseline(sho
     assert {row.label.split(" ")[0].rstrip("*") for row in ranks.rows} == {"official", "acme"}
 
 
+def test_gates_with_the_same_figures_share_a_row_of_what_is_behind_a_click(shown: Shown) -> None:
+    (folded,) = (part for part in shown["comparison"] if isinstance(part, Folded))
+    gates, *others = folded.parts
+    names = [name for row in gates.rows for name in row.label.split(", ")]
+    assert len(gates.rows) < len(names) == len({*names})
+    assert len({row.cells for row in gates.rows}) == len(gates.rows)
+    assert [table.title for table in others][1:] == ["Decisions", "Rates", "Tokens and times", "Tests"]
+
+
+def test_each_page_begins_with_its_conclusion(shown: Shown) -> None:
+    leads = {name: first for name, (first, *_) in shown.items() if isinstance(first, Table)}
+    assert not any(lead.title or lead.rows for lead in leads.values())
+    assert leads["verification"].notes[0].startswith("official answers ")
+    assert ": official and acme are not ranked: " in leads["ranking"].notes[0]
+
+
 def test_a_file_of_another_tool_is_shown_alone(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "k2_results.jsonl", [k2_row(1), k2_row(2, "failed")])
     assert VendorViewer().recognises(path)
     (view,) = VendorViewer().views([path])
     tables = [part for part in view.parts() if isinstance(part, Table)]
-    assert ("success rate", "0.50 [0.09, 0.91] n=2") in tables[0].lines
+    assert ("success rate", "0.50 [0.09, 0.91] n=2") in tables[1].lines
+    assert tables[0].notes == ["k2 answers 50 % of 2 requests (1 APIError)."]
     assert any(line[0] == "APIError" for table in tables for line in table.lines)
 
 
