@@ -88,6 +88,8 @@ async def test_a_vendor_that_knows_a_suite_by_heart_is_found(tmp_path: Path) -> 
 @pytest.mark.parametrize("name", [name for name in SUITES if name != "long-context"])
 async def test_one_that_answers_rightly_is_as_good_at_both(name: str, tmp_path: Path) -> None:
     found, printed = await sent(tmp_path, name, "both.jsonl")
-    assert found[f"{name}-fresh"]["misses"] == {}
+    for suite in (name, f"{name}-fresh"):
+        assert (found[suite]["misses"], found[suite]["score"]["value"]) == ({}, 1)
+        assert (found[suite]["rows"], found[suite]["scored"], found[suite]["cases"]) == (SUITES[name].size,) * 3
     assert (found[name]["beyond_fresh"]["value"], found[name]["beyond_fresh"]["p"]) == (0, 1)
     assert "right as often with other names and values" in printed
