@@ -57,6 +57,8 @@ from trialbed.report.comparison import (
     HelperTotals,
     ScoreFinding,
     Side,
+    SideColumn,
+    TrialTable,
 )
 from trialbed.statistics import Interval
 
@@ -93,11 +95,13 @@ __all__ = [
     "ScoreValue",
     "ScoredTrial",
     "Side",
+    "SideColumn",
     "Success",
     "Summary",
     "ThresholdCheck",
     "Times",
     "Tokens",
+    "TrialTable",
     "WireCounts",
     "WireFigures",
     "WireTally",

@@ -4,6 +4,7 @@
 """
 
 from trialbed.statistics._intervals import Interval, bounded_mean_interval, clustered_interval, wilson_interval
+from trialbed.statistics._large_samples import LARGE, mean_estimate
 from trialbed.statistics._multiple import holm
 from trialbed.statistics._paired import (
     PairedTest,
@@ -20,6 +21,7 @@ from trialbed.statistics._resampling import RESAMPLES, CaseBootstrap, Estimate
 from trialbed.statistics._score_interval import UNSEEN, lower_end, paired_interval, score_quantile
 
 __all__ = [
+    "LARGE",
     "RESAMPLES",
     "UNSEEN",
     "CaseBootstrap",
@@ -32,6 +34,7 @@ __all__ = [
     "holm",
     "lower_end",
     "mcnemar",
+    "mean_estimate",
     "paired_interval",
     "paired_test",
     "paired_verdict",

@@ -9,6 +9,7 @@ from statistics import NormalDist, fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from trialbed.statistics._intervals import Interval
+from trialbed.statistics._large_samples import LARGE, sign_flip_limit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,13 +51,13 @@ def paired_test(
             At least one.
         draws, seed: of the permutation test.
     """
-    if all(difference in (-1.0, 0.0, 1.0) for difference in differences):
-        counts = Counter(differences)
+    counts = Counter(differences if isinstance(differences, Mapping) else map(float, differences))
+    if counts.keys() <= {-1.0, 0.0, 1.0}:
         up, down = counts[1.0], counts[-1.0]
         return PairedTest("McNemar", mcnemar(down, up), up, down)
     import numpy as np
 
-    each = list(Counter(differences).elements()) if isinstance(differences, Mapping) else differences
+    each = list(counts.elements()) if isinstance(differences, Mapping) else differences
     return PairedTest("sign flips", sign_flip(np.asarray(each, dtype=np.float64), draws=draws, seed=seed))
 
 
@@ -105,6 +106,8 @@ def sign_flip(differences: NDArray[Any], *, draws: int = 9_999, seed: int = 0) -
     Exact where each difference is as likely as its negative; for others good at many cases (it uses the spread
     of the differences, not their shape). Source: R. A. Fisher, "The Design of Experiments" (1935), section 21.
 
+    With more than 2,000 differences that are not 0, it is that of infinitely many draws; see ``sign_flip_limit``.
+
     Args:
         differences: one per case, all trials of a case in one; at least one.
         draws: sign patterns drawn, where there are more than that; the least p-value is then 1 / (draws + 1).
@@ -112,6 +115,9 @@ def sign_flip(differences: NDArray[Any], *, draws: int = 9_999, seed: int = 0) -
     import numpy as np
 
     moved = differences[differences != 0].astype(np.float64)
+    limit = sign_flip_limit(moved) if len(moved) > LARGE else None
+    if limit is not None:
+        return limit
     least = abs(float(moved.sum())) * (1 - TOLERANCE)
     if 2 ** len(moved) <= draws:
         patterns = np.arange(2 ** len(moved))[:, None] >> np.arange(len(moved)) & 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from statistics import NormalDist, fmean
 
 from trialbed.statistics._intervals import Interval
@@ -16,6 +17,9 @@ STEPS = 34
 """Halvings of a search: so many that the ends are exact to nine digits."""
 
 TOLERANCE = 1e-12
+
+MANY = 2_000
+"""Values above which sums are numpy's."""
 
 
 def paired_interval(
@@ -88,19 +92,20 @@ def lower_end(counts: Mapping[float, float], bound: float, z: float) -> float:
     shares = [(value, count / total) for value, count in counts.items()]
     mean = math.fsum(value * share for value, share in shares)
 
-    def is_outside(tilted: float, variance: float) -> bool:
+    moments = _moments_of_many(shares, bound) if len(shares) > MANY else partial(_moments_at, shares, bound)
+
+    def is_outside(tilt: float, moved: float) -> bool:
+        tilted, variance = moments(tilt, moved)
         return (mean - tilted) ** 2 * total > z * z * variance + TOLERANCE
 
     # At a tilt of 1 / bound, the least value itself would have all the weight.
     steepest = math.nextafter(1 / bound, 0)
-    if is_outside(*_moments_at(shares, steepest, bound, 0.0)):
-        tilt = _first(lambda tilt: is_outside(*_moments_at(shares, tilt, bound, 0.0)), steepest)
-        return _moments_at(shares, tilt, bound, 0.0)[0]
-    moved = _first(lambda moved: is_outside(*_moments_at(shares, steepest, bound, moved)), 1.0)
-    return _moments_at(shares, steepest, bound, moved)[0]
+    if is_outside(steepest, 0.0):
+        return moments(_first(lambda tilt: is_outside(tilt, 0.0), steepest), 0.0)[0]
+    return moments(steepest, _first(lambda moved: is_outside(steepest, moved), 1.0))[0]
 
 
-def _moments_at(shares: Sequence[tuple[float, float]], tilt: float, bound: float, moved: float) -> tuple[float, float]:
+def _moments_at(shares: Sequence[tuple[float, float]], bound: float, tilt: float, moved: float) -> tuple[float, float]:
     """Mean and variance of the tilted distribution, of whose weight a share has moved to the least value."""
     weights = [(value, share / (1 + tilt * value)) for value, share in shares]
     whole = math.fsum(weight for _, weight in weights)
@@ -108,6 +113,24 @@ def _moments_at(shares: Sequence[tuple[float, float]], tilt: float, bound: float
     mean = kept * math.fsum(value * weight for value, weight in weights) - moved * bound
     variance = kept * math.fsum(weight * (value - mean) ** 2 for value, weight in weights)
     return mean, variance + moved * (-bound - mean) ** 2
+
+
+def _moments_of_many(
+    shares: Sequence[tuple[float, float]], bound: float
+) -> Callable[[float, float], tuple[float, float]]:
+    """Return the same as a function of tilt and moved weight, by sums that numpy rounds: exact to twelve digits."""
+    import numpy as np
+
+    values, untilted = np.array(shares).T.copy()
+
+    def moments(tilt: float, moved: float) -> tuple[float, float]:
+        weights = untilted / (1 + tilt * values)
+        kept = (1 - moved) / float(weights.sum())
+        mean = kept * float(weights @ values) - moved * bound
+        variance = kept * float(weights @ (values - mean) ** 2)
+        return mean, variance + moved * (-bound - mean) ** 2
+
+    return moments
 
 
 def _first(is_reached: Callable[[float], bool], high: float) -> float:

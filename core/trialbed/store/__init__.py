@@ -1,6 +1,7 @@
 """Runs and trials in a database: written by the engine, read by everything else."""
 
 from trialbed.store._attempts import AttemptSummary, counted_attempts
+from trialbed.store._column_table import ColumnTable, NumberedColumn
 from trialbed.store._columns import RunColumns, RunVersion, ScoreKind, TrialColumns, TrialPlace
 from trialbed.store._commits import Commits
 from trialbed.store._continuation import hold_run, record_run
@@ -8,15 +9,17 @@ from trialbed.store._reader import StoreReader, open_run, open_store, require_fr
 from trialbed.store._reports import MadeReport, ReportPart
 from trialbed.store._runs import RunChanges, new_run, new_run_id
 from trialbed.store._store import Store
-from trialbed.store._stored import StoredRun, make_report, report_part
+from trialbed.store._stored import StoredRun, make_report, report_part, trial_columns
 from trialbed.store._stored_trial import StoredTrial
 from trialbed.store._verification import StoreReport, verify_store
 from trialbed.store._verified_cases import VerifiedCase, verified_cases
 
 __all__ = [
     "AttemptSummary",
+    "ColumnTable",
     "Commits",
     "MadeReport",
+    "NumberedColumn",
     "ReportPart",
     "RunChanges",
     "RunColumns",
@@ -41,6 +44,7 @@ __all__ = [
     "report_part",
     "require_frameworks",
     "run_kind",
+    "trial_columns",
     "verified_cases",
     "verify_store",
 ]

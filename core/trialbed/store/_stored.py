@@ -28,7 +28,7 @@ from trialbed.records import (
     meant_labels,
 )
 from trialbed.store._attempts import counted_attempts
-from trialbed.store._column_text import VERSION, columns_text, read_text
+from trialbed.store._column_table import VERSION, ColumnTable, column_table, read_table, table_text
 from trialbed.store._columns import RunColumns, RunVersion, read_all_columns, read_columns, read_version
 from trialbed.store._frames import calls_frame, messages_frame, trial_frame
 from trialbed.store._reports import MadeReport, ReportPart, read_part, trials_version
@@ -247,14 +247,13 @@ class StoredRun:
         """
         kept = report_part(self, COLUMNS, VERSION)
         if kept is not None:
-            return read_text(kept, scores)
+            return read_table(kept).columns(scores)
         with self._read() as connection:
             return read_columns(connection, self.run_id, scores)
 
     def all_columns(self) -> RunColumns:
         """The same with the values of all scores, and the names of the tools on offer."""
-        kept = report_part(self, COLUMNS, VERSION)
-        return self._all_columns() if kept is None else read_text(kept)
+        return trial_columns(self).columns()
 
     @property
     def mark(self) -> object:
@@ -330,6 +329,12 @@ def report_part(run: StoredRun, name: str, version: str, more: Sequence[str] = (
         return read_part(connection, run.record, name, version, more)
 
 
+def trial_columns(run: StoredRun) -> ColumnTable:
+    """Return the trials of a run that count in columns of arrays: for figures over very many trials."""
+    kept = report_part(run, COLUMNS, VERSION)
+    return column_table(run._all_columns()) if kept is None else read_table(kept)
+
+
 def make_report(run: StoredRun, parts: Callable[[], Sequence[ReportPart]]) -> MadeReport:
     """Return what a store can keep as the report of a run: the parts that are made of it now, and its columns.
 
@@ -337,5 +342,5 @@ def make_report(run: StoredRun, parts: Callable[[], Sequence[ReportPart]]) -> Ma
     """
     with run._read() as connection:
         version = trials_version(connection, run.run_id)
-    columns = ReportPart(COLUMNS, VERSION, columns_text(run._all_columns()))
+    columns = ReportPart(COLUMNS, VERSION, table_text(column_table(run._all_columns())))
     return MadeReport(run.record, version, (columns, *parts()))

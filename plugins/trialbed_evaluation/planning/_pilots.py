@@ -11,6 +11,8 @@ from itertools import combinations, islice
 from statistics import fmean, variance
 from typing import TYPE_CHECKING, Any
 
+from trialbed.statistics import LARGE
+
 if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
@@ -32,6 +34,9 @@ SIZES = (1.0, 0.5, 0.25)
 
 STEPS = 20
 """Steps to which differences of more values are rounded: verdicts take a time that grows with their number."""
+
+FINE_STEPS = 200
+"""Steps to which the differences of very many queries are rounded, so that many are alike: far finer than ``STEPS``."""
 
 HALVINGS = 50
 
@@ -87,12 +92,12 @@ class Pilot:
     @cached_property
     def repeats(self) -> float:
         """The repeats of its queries, as their harmonic mean."""
-        return 1 / fmean(1 / len(own) for own in self.differences)
+        return 1 / self._mean([1 / len(own) for own, _ in self._alike])
 
     @cached_property
     def difference(self) -> float:
         """The mean difference of its queries."""
-        return fmean(self._means)
+        return self._mean(self._means)
 
     @cached_property
     def changed(self) -> float | None:
@@ -108,12 +113,15 @@ class Pilot:
     @cached_property
     def within(self) -> float:
         """The variance of one query's difference from repeat to repeat; 0 where it is not known."""
-        return fmean(self._noise)
+        return self._mean(self._noise)
 
     @cached_property
     def between(self) -> float:
         """The variance of the queries' own differences; with the noise of repeats where that is not known apart."""
-        return max(0.0, variance(self._means) - self.within / self.repeats)
+        spread = math.fsum(
+            times * (mean - self.difference) ** 2 for mean, times in zip(self._means, self._times, strict=True)
+        )
+        return max(0.0, spread / (len(self.differences) - 1) - self.within / self.repeats)
 
     def populations(self, count: int, repeats: int, difference: float) -> Populations:
         """Draw populations that the pilot leaves open, with this mean difference of queries.
@@ -127,7 +135,7 @@ class Pilot:
         import numpy as np
 
         random = np.random.default_rng(0)
-        choices = [_choices(own, repeats) for own in self.differences]
+        choices = [_choices(own, repeats) for own, _ in self._alike]
         seen = {value for own in choices for value in own}
         largest = 1.0 if self.is_uniform else max(map(abs, seen))
         if len(seen) > 2 * STEPS:
@@ -144,13 +152,14 @@ class Pilot:
         if self.is_certain:
             queries = np.ones((1, len(shares)))
         else:
-            shapes = [1.0] * len(self.differences) + [UNSEEN_WEIGHT] * len(unseen)
+            # The sum of so many shares of a Bayesian bootstrap, each of which has the shape 1.
+            shapes = [*map(float, self._times), *[UNSEEN_WEIGHT] * len(unseen)]
             queries = random.standard_gamma(shapes, (count, len(shares)))
         queries /= queries.sum(1, keepdims=True)
         weights = queries @ shares
         column = np.tile(values, (len(queries), 1))
         if self.within and repeats > self.repeats:
-            column = np.round(column * self._shrinkage(queries[:, : len(self.differences)], repeats), DIGITS)
+            column = np.round(column * self._shrinkage(queries[:, : len(self._alike)], repeats), DIGITS)
         weights = _tilt_to(column, weights, difference)
         copies = count // len(queries)
         return Populations(column.repeat(copies, 0), weights.repeat(copies, 0))
@@ -162,22 +171,37 @@ class Pilot:
         means = np.array(self._means)
         weights = weights / weights.sum(1, keepdims=True)
         square = weights @ means**2
-        noise = weights @ np.array([own / len(all_) for own, all_ in zip(self._noise, self.differences, strict=True)])
+        noise = weights @ np.array([own / len(all_) for own, (all_, _) in zip(self._noise, self._alike, strict=True)])
         lost = noise * (1 - self.repeats / repeats)
         found: NDArray[Any] = np.sqrt(np.maximum(square - lost, noise - lost) / np.maximum(square, 1e-12))
         factor: NDArray[Any] = np.minimum(1.0, found)[:, None]
         return factor
 
     @cached_property
+    def _alike(self) -> list[tuple[tuple[float, ...], int]]:
+        """The differences of queries, and of how many: of very many queries, those that are alike are taken at once."""
+        if len(self.differences) <= LARGE:
+            return [(own, 1) for own in self.differences]
+        return list(Counter(self.differences).items())
+
+    @cached_property
+    def _times(self) -> list[int]:
+        return [times for _, times in self._alike]
+
+    def _mean(self, values: Sequence[float]) -> float:
+        """Return the mean over queries of a value of those that are alike."""
+        return fmean(values, self._times)
+
+    @cached_property
     def _means(self) -> list[float]:
-        return [round(fmean(own), DIGITS) for own in self.differences]
+        return [round(fmean(own), DIGITS) for own, _ in self._alike]
 
     @cached_property
     def _noise(self) -> list[float]:
         """The variance of each query's repeats; the mean of the others' where it has one only."""
-        own = [variance(values) if len(values) > 1 else None for values in self.differences]
-        known = [value for value in own if value is not None]
-        usual = fmean(known) if known else 0.0
+        own = [variance(values) if len(values) > 1 else None for values, _ in self._alike]
+        known = [(value, times) for value, times in zip(own, self._times, strict=True) if value is not None]
+        usual = fmean(*zip(*known, strict=True)) if known else 0.0
         return [usual if value is None else value for value in own]
 
 
@@ -198,8 +222,13 @@ def pilot_of(differences: Sequence[Sequence[float]]) -> Pilot:
     if len(known) < 2:
         raise ValueError("the spread of differences needs at least two queries")
     sign = 1 if math.fsum(map(fmean, known)) >= 0 else -1
+    step = max(abs(value) for own in known for value in own) / FINE_STEPS if len(known) > LARGE else 0.0
+
+    def in_steps(value: float) -> float:
+        return round(sign * (round(value / step) * step if step else value), DIGITS)
+
     # In whichever order the trials ended, the same comparisons are drawn.
-    return Pilot(tuple(sorted(tuple(sorted(round(sign * value, DIGITS) for value in own)) for own in known)))
+    return Pilot(tuple(sorted(tuple(sorted(map(in_steps, own))) for own in known)))
 
 
 def _choices(values: Sequence[float], repeats: int) -> Counter[float]:

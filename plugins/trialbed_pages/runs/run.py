@@ -291,7 +291,12 @@ def _side(figures: RunFigures, name: str) -> Side:
         for trial in figures.by_framework.get(name, ())
     ]
     bounded = frozenset(score for score in figures.headline if score not in kinds or kinds[score].bounded)
-    missing = missing_trials(figures.run.status, len(config.query_ids), config.repeat, trials)
+    missing = missing_trials(
+        figures.run.status,
+        due=len(config.query_ids) * config.repeat,
+        trials=len(trials),
+        measured=sum(1 for trial in trials if trial.measured),
+    )
     return Side(
         figures.run.run_id,
         name,

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 from fastapi import FastAPI
+from numpy.typing import NDArray
 from pydantic import BaseModel
 
 import trialbed
@@ -66,7 +67,7 @@ def hints_of(function: Any, where: str) -> Iterator[tuple[str, Any]]:
 
 def namespace() -> dict[str, Any]:
     """What annotations may name that are imported for type checkers only."""
-    return {**PUBLIC, "FastAPI": FastAPI, "click": click}
+    return {**PUBLIC, "FastAPI": FastAPI, "NDArray": NDArray, "click": click}
 
 
 def parts_of(hint: Any) -> Iterator[Any]:

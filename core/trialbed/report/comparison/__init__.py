@@ -21,9 +21,7 @@ from trialbed.report.comparison._ranks import Ranks, open_ranks, rank_notes
 from trialbed.report.comparison._run import FrameworkComparison, RunPair, chosen_baseline, compare_frameworks, run_pairs
 from trialbed.report.comparison._sides import (
     ComparedRun,
-    ComparedTrial,
     HelperTotals,
-    QueryId,
     Side,
     are_same_trials,
     incomplete_note,
@@ -40,6 +38,7 @@ from trialbed.report.comparison._tables import (
     finding_notes,
     verdict_notes,
 )
+from trialbed.report.comparison._trial_table import ComparedTrial, QueryId, SideColumn, TrialTable
 
 __all__ = [
     "ALPHA",
@@ -58,6 +57,8 @@ __all__ = [
     "RunPair",
     "ScoreFinding",
     "Side",
+    "SideColumn",
+    "TrialTable",
     "are_same_trials",
     "chosen_baseline",
     "compare_frameworks",

@@ -12,6 +12,7 @@ from typing import Any
 from trialbed.errors import UsageError
 from trialbed.records import shown_name
 from trialbed.report.comparison._findings import ScoreFinding, findings_by_pair
+from trialbed.report.comparison._paired_scores import CommonQueries, PairedScore
 from trialbed.report.comparison._ranks import Ranks
 from trialbed.report.comparison._recovery import Recovery, recovery
 from trialbed.report.comparison._sides import (
@@ -23,7 +24,7 @@ from trialbed.report.comparison._sides import (
 )
 from trialbed.scoring import JUDGED
 from trialbed.settings import MARGIN
-from trialbed.statistics import RESAMPLES, CaseBootstrap, Estimate, paired_interval
+from trialbed.statistics import RESAMPLES, Estimate, mean_estimate, paired_interval
 
 FEW = 10
 """Number of queries below which the bootstrap intervals of tokens, turns and times are too narrow to rely on."""
@@ -151,6 +152,7 @@ def _compare(
     options: ComparisonOptions,
 ) -> RunComparison:
     ours, theirs = set(baseline.queries), set(candidate.queries)
+    common = CommonQueries(baseline, candidate)
     names = [name for name in baseline.scores if name in set(candidate.scores)]
     return RunComparison(
         baseline=baseline,
@@ -159,7 +161,7 @@ def _compare(
         only_baseline=len(ours - theirs),
         only_candidate=len(theirs - ours),
         settings=_settings(baseline, candidate),
-        scores={name: _score(name, baseline, candidate, options) for name in names},
+        scores={name: _score(name, common, options) for name in names},
         findings=findings,
         recovery=recovery(baseline, candidate) if JUDGED in names else None,
         options=options,
@@ -288,27 +290,26 @@ def _settings(baseline: Side, candidate: Side) -> dict[str, list[Any]]:
     }
 
 
-def _score(name: str, baseline: Side, candidate: Side, options: ComparisonOptions) -> ScoreDifference:
-    ours, theirs = baseline.values(name), candidate.values(name)
-    # In one order, so that the same trials give the same draws wherever they are read from.
-    common = sorted((query_id for query_id in ours if query_id in theirs), key=repr)
-    differences = {query_id: theirs[query_id] - ours[query_id] for query_id in common}
-    means = [fmean(values[query_id] for query_id in common) if common else None for values in (ours, theirs)]
+def _score(name: str, common: CommonQueries, options: ComparisonOptions) -> ScoreDifference:
+    baseline, candidate = common.baseline, common.candidate
+    found = common.score(name)
+    means = [fmean(values.tolist()) if found.queries else None for values in (found.ours, found.theirs)]
+    differences = found.differences
     return ScoreDifference(
-        n=len(common),
+        n=len(found.queries),
         bounded=name in baseline.bounded,
         baseline=means[0],
         candidate=means[1],
-        difference=_difference(differences, options, bounded=name in baseline.bounded | baseline.quality),
-        better=sum(difference > 0 for difference in differences.values()),
-        worse=sum(difference < 0 for difference in differences.values()),
+        difference=_difference(found, options, bounded=name in baseline.bounded | baseline.quality),
+        better=int((differences > 0).sum()),
+        worse=int((differences < 0).sum()),
         whole=all(_is_whole(side, name, mean) for side, mean in zip((baseline, candidate), means, strict=True)),
     )
 
 
 def _is_whole(side: Side, score: str, mean: float | None) -> bool:
     """Return whether a mean over queries is the one over all trials, too."""
-    values = side.each(score).values()
+    values = side.values(score)
     return not values if mean is None else bool(values) and math.isclose(fmean(values), mean, rel_tol=1e-9)
 
 
@@ -324,14 +325,11 @@ def _score_json(found: ScoreDifference) -> dict[str, Any]:
     }
 
 
-def _difference(differences: Mapping[Any, float], options: ComparisonOptions, *, bounded: bool) -> Estimate:
-    if not differences:
+def _difference(found: PairedScore, options: ComparisonOptions, *, bounded: bool) -> Estimate:
+    if not found.queries:
         return Estimate(None, None, 0)
     if bounded:
-        values = list(differences.values())
+        values = found.differences.tolist()
         return Estimate(fmean(values), paired_interval(values), len(values))
-    import numpy as np
-
-    column = np.array(list(differences.values()), dtype=np.float64)
-    bootstrap = CaseBootstrap(len(column), options.resamples, options.seed)
-    return bootstrap.estimate(lambda total, count: total / count, column, np.ones_like(column))
+    # In one order, so that the same trials give the same draws wherever they are read from.
+    return mean_estimate(found.differences[found.order], resamples=options.resamples, seed=options.seed)

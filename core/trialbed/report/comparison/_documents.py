@@ -14,13 +14,12 @@ from trialbed.files import read_bytes
 from trialbed.records import NOT_MEASURED, HelperRole, HelperUse
 from trialbed.report.comparison._sides import (
     ComparedRun,
-    ComparedTrial,
     HelperTotals,
-    QueryId,
     Side,
     compared_settings,
     missing_trials,
 )
+from trialbed.report.comparison._trial_table import ComparedTrial, QueryId, TrialTable
 from trialbed.scoring import OF_GOLD
 
 FOLDER = Path("results", "tools")
@@ -97,10 +96,15 @@ def _side(source: str, document: Mapping[str, Any]) -> Side:
         source=source,
         name=about["agent_name"],
         about=_run(about, {} if is_claimed else compared_settings()),
-        trials=trials,
+        trials=TrialTable.of(trials),
         bounded=bounded,
         quality=quality,
-        missing=missing_trials(about.get("status"), about.get("num_queries") or 0, about.get("repeat") or 1, trials),
+        missing=missing_trials(
+            about.get("status"),
+            due=(about.get("num_queries") or 0) * (about.get("repeat") or 1),
+            trials=len(trials),
+            measured=sum(1 for trial in trials if trial.measured),
+        ),
         tasks={
             entry["query_id"]: json.dumps([entry["query_text"], entry.get("gold_apis")])
             for entry in entries

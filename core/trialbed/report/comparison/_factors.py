@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
+from typing import TYPE_CHECKING, Any
 
 from trialbed.records import RunConfig, shown_name
 from trialbed.report.comparison._findings import (
@@ -14,10 +15,15 @@ from trialbed.report.comparison._findings import (
     findings_by_pair,
     with_verdict,
 )
+from trialbed.report.comparison._paired_scores import CommonQueries
 from trialbed.report.comparison._sides import Side, shared_trials
+from trialbed.report.comparison._trial_table import TrialTable
 from trialbed.scoring import JUDGED, judge_label
 from trialbed.statistics import UNSEEN, Interval, holm, paired_interval, paired_test, paired_verdict
 from trialbed.texts import decimal_text
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 FRAMEWORK = "framework"
 JUDGE = "judge"
@@ -131,20 +137,29 @@ def _judges(sides: Iterable[Side]) -> list[str]:
 def _judge_pair(own: str, judge: str, sides: Sequence[Side]) -> _Pair:
     """The run's answers as its own judge and another one grade them, over the answers on which both have a verdict."""
     other = f"{JUDGED}@{judge}"
-    most = 1 + max((trial.repeat for side in sides for trial in side.trials), default=0)
-    both = [
-        replace(side, trials=[trial for trial in side.trials if trial.failure or {JUDGED, other} <= {*trial.scores}])
-        for side in sides
-    ]
-    graded = [
-        replace(side, trials=[replace(trial, scores=_graded(trial.scores, other)) for trial in side.trials])
-        for side in both
-    ]
+    both = [replace(side, trials=side.table.take(_is_graded(side.table, other))) for side in sides]
+    graded = [replace(side, trials=_graded(side.table, other)) for side in both]
+    most = _most_repeats(sides)
     return _Pair(JUDGE, _merge(own, both, most), _merge(judge, graded, most))
 
 
-def _graded(scores: Mapping[str, float], other: str) -> Mapping[str, float]:
-    return {**scores, JUDGED: scores[other]} if other in scores else scores
+def _is_graded(table: TrialTable, other: str) -> NDArray[Any]:
+    """Return whether each trial failed, or has the verdicts of both judges."""
+    if not {JUDGED, other} <= table.scores.keys():
+        return table.has_failed
+    both: NDArray[Any] = table.scores[JUDGED] + table.scores[other]
+    found: NDArray[Any] = table.has_failed | (both == both)  # nan is unlike itself
+    return found
+
+
+def _graded(table: TrialTable, other: str) -> TrialTable:
+    if other not in table.scores:
+        return table
+    return replace(table, scores={**table.scores, JUDGED: table.scores[other]})
+
+
+def _most_repeats(sides: Iterable[Side]) -> int:
+    return 1 + max((int(side.table.repeat.max()) for side in sides if len(side.table)), default=0)
 
 
 Values = Mapping[str, str]
@@ -200,7 +215,7 @@ def _pairs(name: str, columns: Sequence[tuple[Values, Side]]) -> Iterator[_Pair]
                 sides.append((side, other))
         if sides:
             one, two = zip(*sides, strict=True)
-            most = 1 + max((trial.repeat for side in (*one, *two) for trial in side.trials), default=0)
+            most = _most_repeats((*one, *two))
             alone = (one[0].name, two[0].name) if len(sides) == 1 else ()
             yield _Pair(name, _merge(first, one, most), _merge(level, two, most), alone)
 
@@ -211,9 +226,9 @@ def _merge(level: str, sides: Sequence[Side], most: int) -> Side:
     Args:
         most: repeats of a column, in all sides that are compared.
     """
-    trials = [
-        replace(trial, repeat=place * most + trial.repeat) for place, side in enumerate(sides) for trial in side.trials
-    ]
+    trials = TrialTable.join(
+        [replace(side.table, repeat=place * most + side.table.repeat) for place, side in enumerate(sides)]
+    )
     return replace(sides[0], name=level, trials=trials, missing=sum(side.missing for side in sides))
 
 
@@ -243,9 +258,9 @@ def _contrasts(judged: Sequence[tuple[_Pair, ScoreFinding]]) -> Iterator[FactorC
 def _turn(pair: _Pair, finding: ScoreFinding) -> dict[object, float]:
     """The differences of a finding's queries, turned so that their mean is not negative."""
     first, other = shared_trials(pair.first, pair.other)
-    ours, theirs = first.values(finding.score), other.values(finding.score)
+    found = CommonQueries(first, other).score(finding.score)
     sign = -1 if finding.difference < 0 else 1
-    return {query: sign * (theirs[query] - ours[query]) for query in ours if query in theirs}
+    return dict(zip(found.queries, (sign * found.differences).tolist(), strict=True))
 
 
 def _sentence(contrast: FactorContrast, score: str) -> str:

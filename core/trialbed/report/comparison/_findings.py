@@ -8,7 +8,9 @@ from statistics import fmean
 from typing import Any
 
 from trialbed.records import ScoreDescription, shown_name
-from trialbed.report.comparison._sides import QueryId, Side, shared_trials
+from trialbed.report.comparison._paired_scores import CommonQueries
+from trialbed.report.comparison._sides import Side, shared_trials
+from trialbed.report.comparison._trial_table import QueryId
 from trialbed.statistics import (
     UNSEEN,
     Interval,
@@ -174,27 +176,24 @@ def findings_by_pair(
 def _pair(baseline: Side, candidate: Side, score: str, margin: float) -> ScoreFinding | None:
     """Return the figures of one score; None where no query has it on both sides."""
     baseline, candidate = shared_trials(baseline, candidate)
-    ours, theirs = baseline.values(score), candidate.values(score)
-    differences = {
-        query: theirs[query] - ours[query] for query in baseline.queries if query in ours and query in theirs
-    }
-    if not differences:
+    found = CommonQueries(baseline, candidate).score(score)
+    if not found.queries:
         return None
-    column = list(differences.values())
+    column = found.differences.tolist()
     return ScoreFinding(
         baseline=baseline.name,
         candidate=candidate.name,
         score=score,
         n=len(column),
-        baseline_mean=fmean(ours[query] for query in differences),
-        candidate_mean=fmean(theirs[query] for query in differences),
+        baseline_mean=fmean(found.ours.tolist()),
+        candidate_mean=fmean(found.theirs.tolist()),
         difference=fmean(column),
         interval=paired_interval(column),
         p=paired_test(column).p,
         p_adjusted=1.0,
         margin=margin,
-        better=tuple(query for query, difference in differences.items() if difference > 0),
-        worse=tuple(query for query, difference in differences.items() if difference < 0),
+        better=tuple(query for query, difference in zip(found.queries, column, strict=True) if difference > 0),
+        worse=tuple(query for query, difference in zip(found.queries, column, strict=True) if difference < 0),
         wider=paired_interval(column, unseen=UNSEEN),
         differences=tuple(column),
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from trialbed.report.comparison._sides import QueryId, Side
+from trialbed.report.comparison._sides import Side
+from trialbed.report.comparison._trial_table import QueryId
 from trialbed.scoring import JUDGED
 from trialbed.statistics import clustered_interval
 from trialbed.views import UNKNOWN, Table, number

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from statistics import fmean
-from typing import Any
+from functools import cache, cached_property
+from itertools import compress
+from typing import TYPE_CHECKING, Any
 
 from trialbed.records import HelperUse, Json, ScoreDescription
+from trialbed.report.comparison._trial_table import ComparedTrial, QueryId, TrialTable
 from trialbed.scoring import TIMES
 from trialbed.settings import MARGIN, declared_settings
 
-QueryId = int | str
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 LABELS = {
     "test_set": "dataset",
@@ -116,32 +118,6 @@ class ComparedRun:
 
 
 @dataclass(frozen=True)
-class ComparedTrial:
-    """One trial: its scores as numbers, and the kind of its failure; empty if it ended with an answer.
-
-    Attributes:
-        measured: whether the trial says something of the framework: a failure that does is 0 in scores of quality.
-        tools: the names of the tools on offer; None where that is not known.
-        first: whether it was the first trial of its worker.
-        absent: the scores that trials of the query cannot have, so that a failed one is not 0 in them.
-    """
-
-    query_id: QueryId
-    scores: Mapping[str, float]
-    failure: str = ""
-    measured: bool = True
-    repeat: int = 0
-    tools: frozenset[str] | None = None
-    first: bool = False
-    absent: Collection[str] = ()
-
-    @property
-    def pair(self) -> tuple[QueryId, int]:
-        """The query and the repeat."""
-        return self.query_id, self.repeat
-
-
-@dataclass(frozen=True)
 class Side:
     """The trials of one framework in one run.
 
@@ -163,7 +139,7 @@ class Side:
     source: str
     name: str
     about: ComparedRun
-    trials: Sequence[ComparedTrial]
+    trials: Sequence[ComparedTrial] | TrialTable
     bounded: frozenset[str]
     quality: frozenset[str]
     missing: int = 0
@@ -173,71 +149,83 @@ class Side:
     first_apart: bool = True
     void: str = ""
 
+    @cached_property
+    def table(self) -> TrialTable:
+        """The trials in columns."""
+        return self.trials if isinstance(self.trials, TrialTable) else TrialTable.of(self.trials)
+
     @property
     def first_trials(self) -> int:
         """The trials with an answer that were the first of their workers."""
-        return sum(1 for trial in self.trials if trial.first and not trial.failure)
+        return int((self.table.first & ~self.table.has_failed).sum())
 
     @property
-    def queries(self) -> list[QueryId]:
+    def queries(self) -> Sequence[QueryId]:
         """The queries in order, each once."""
-        return list(dict.fromkeys(trial.query_id for trial in self.trials))
+        return self.table.query.values
 
     @property
     def scores(self) -> list[str]:
         """The names of all scores, bounded ones first."""
-        names = dict.fromkeys(name for trial in self.trials for name in trial.scores)
+        names = [name for name, column in self.table.scores.items() if (column == column).any()]  # nan is unlike itself
         return sorted(names, key=lambda name: name not in self.bounded)
 
     @property
     def failures(self) -> dict[str, int]:
         """Number of failed trials, by kind."""
-        return dict(Counter(trial.failure for trial in self.trials if trial.failure))
+        return self.table.failures
 
     @property
     def measured_pairs(self) -> set[tuple[QueryId, int]]:
         """The queries and repeats that were measured."""
-        return {trial.pair for trial in self.trials if trial.measured}
+        return set(compress(self.table.pairs, self.table.measured.tolist()))
 
     @property
     def tools(self) -> dict[QueryId, frozenset[str]]:
         """The tools that each query was offered, as far as they are known."""
-        return {trial.query_id: trial.tools for trial in self.trials if trial.tools is not None}
+        return {
+            query: tools for query, tools in zip(self.table.query, self.table.tools, strict=True) if tools is not None
+        }
 
     def records(self, setting: str) -> bool:
         """Return whether the value of a compared setting is known."""
         return not self.is_claimed or self.about.settings[setting] is not None
 
-    def values(self, score: str) -> dict[QueryId, float]:
-        """Return the mean of a score over the repeats of each query for which it is known.
+    def column(self, score: str) -> NDArray[Any]:
+        """Return a score of each trial; nan where it is not known, or does not count.
 
         A trial that failed is 0 in a score of quality; in others only trials with an answer count, and in times those
         that were not the first of their workers. One that was not measured counts nowhere.
         """
-        found: dict[QueryId, list[float]] = {}
-        for trial, value in self._known_values(score):
-            found.setdefault(trial.query_id, []).append(value)
-        return {query_id: fmean(values) for query_id, values in found.items()}
+        import numpy as np
+
+        table, failed = self.table, self.table.has_failed
+        found = np.full(len(table), np.nan) if score not in table.scores else table.scores[score].copy()
+        found[failed] = np.nan
+        if score in self.quality:
+            found[failed & table.measured & ~table.absent.get(score, np.zeros(len(table), dtype=bool))] = 0.0
+        if score in TIMES and self.first_apart:
+            found[table.first & ~failed] = np.nan
+        return found
+
+    def means(self, score: str) -> NDArray[Any]:
+        """Return the mean of a score over the repeats of each of ``queries``; nan where it is not known."""
+        return self.table.means(self.column(score))
+
+    def values(self, score: str) -> list[float]:
+        """Return the values of a score in the trials in which it counts."""
+        column = self.column(score)
+        found: list[float] = column[column == column].tolist()
+        return found
 
     def each(self, score: str) -> dict[tuple[QueryId, int], float]:
-        """Return a score of each query and repeat for which it is known, as ``values`` takes them."""
-        return {trial.pair: value for trial, value in self._known_values(score)}
-
-    def _known_values(self, score: str) -> Iterator[tuple[ComparedTrial, float]]:
-        for trial in self.trials:
-            if trial.failure:
-                if trial.measured and score in self.quality and score not in trial.absent:
-                    yield trial, 0.0
-            elif score in trial.scores and not (trial.first and self.first_apart and score in TIMES):
-                yield trial, trial.scores[score]
+        """Return a score of each query and repeat for which it is known."""
+        values = zip(self.table.pairs, self.column(score).tolist(), strict=True)
+        return {pair: value for pair, value in values if not math.isnan(value)}
 
     def without(self, score: str) -> Side:
         """Return the side without a score."""
-        trials = [
-            replace(trial, scores={name: value for name, value in trial.scores.items() if name != score})
-            for trial in self.trials
-        ]
-        return replace(self, trials=trials, quality=self.quality - {score})
+        return replace(self, trials=self.table.without(score), quality=self.quality - {score})
 
 
 def void_notes(sides: Iterable[Side]) -> Iterator[str]:
@@ -262,11 +250,14 @@ def are_same_trials(one: Side, other: Side) -> bool:
 
 def shared_trials(baseline: Side, candidate: Side) -> tuple[Side, Side]:
     """Return both sides; where either lacks trials, with those alone that were measured for both."""
+    import numpy as np
+
     if not (baseline.missing or candidate.missing):
         return baseline, candidate
     shared = baseline.measured_pairs & candidate.measured_pairs
     first, second = (
-        replace(side, trials=[trial for trial in side.trials if trial.pair in shared]) for side in (baseline, candidate)
+        replace(side, trials=side.table.take(np.array([pair in shared for pair in side.table.pairs], dtype=bool)))
+        for side in (baseline, candidate)
     )
     return first, second
 
@@ -274,14 +265,21 @@ def shared_trials(baseline: Side, candidate: Side) -> tuple[Side, Side]:
 def alike_in_times(baseline: Side, candidate: Side) -> tuple[Side, Side]:
     """Return both sides; where one has no times but those of first trials, these are in the times of both."""
     apart = baseline.first_apart and candidate.first_apart
-    return replace(baseline, first_apart=apart), replace(candidate, first_apart=apart)
+    first, second = (
+        side if side.first_apart == apart else replace(side, trials=side.table, first_apart=apart)
+        for side in (baseline, candidate)
+    )
+    return first, second
 
 
-def missing_trials(status: str | None, queries: int, repeat: int, trials: Sequence[ComparedTrial]) -> int:
-    """Return how many trials a run has still to measure; 0 where its status is not known."""
-    if status in (None, "finished"):
-        return 0
-    return max(queries * repeat, len(trials)) - sum(1 for trial in trials if trial.measured)
+def missing_trials(status: str | None, due: int, trials: int, measured: int) -> int:
+    """Return how many trials a run has still to measure; 0 where its status is not known.
+
+    Args:
+        due: queries times repeats.
+        trials: that there are, of which some were measured.
+    """
+    return 0 if status in (None, "finished") else max(due, trials) - measured
 
 
 def incomplete_note(side: Side) -> str:

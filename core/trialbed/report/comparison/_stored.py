@@ -14,17 +14,17 @@ from trialbed.report._trials import ReportedTrial
 from trialbed.report.comparison._documents import document_file, read_documents
 from trialbed.report.comparison._sides import (
     ComparedRun,
-    ComparedTrial,
     HelperTotals,
-    QueryId,
     Side,
     compared_settings,
     missing_trials,
 )
-from trialbed.scoring import ALWAYS, NONE_ABSENT, absent_by_trials, first_trials_apart
+from trialbed.report.comparison._stored_columns import KnownTrials
+from trialbed.report.comparison._trial_table import ComparedTrial, QueryId, TrialTable
+from trialbed.scoring import ALWAYS, NONE_ABSENT
 
 if TYPE_CHECKING:
-    from trialbed.store import RunColumns, StoredRun, TrialColumns
+    from trialbed.store import StoredRun
 
 RUN_NAME = re.compile(r"(latest|\d{4,8}|\d{8}T\d{0,6}|\d{8}T\d{6}-[0-9a-f]{0,6})(/.+)?", re.DOTALL)
 """A run's id, the beginning of one, or ``latest``; and one of its frameworks, where only that is meant."""
@@ -58,45 +58,25 @@ def _read_run(value: str, store: str | None) -> list[Side]:
 
 def _sides(run: StoredRun, labels: Sequence[str]) -> Iterator[Side]:
     # Of all frameworks, so that one of them alone has the same figures as beside the others.
-    columns = run.all_columns()
-    every: dict[str, list[TrialColumns]] = {framework: [] for framework in run.config.frameworks}
-    for trial in columns.trials:
-        every[trial.key.framework].append(trial)
-    quality = frozenset(name for name, kind in columns.kinds.items() if kind.quality).union(ALWAYS)
-    bounded = quality | {name for name, kind in columns.kinds.items() if kind.bounded}
-    given = _given(columns)
-    answered = [(trial.key.query_id, given[trial.row]) for trial in columns.trials if trial.status == "answered"]
-    absent = absent_by_trials(run.config.query_ids, answered)
-    apart = first_trials_apart(every)
-    measured = [trial.key.query_id for trial in columns.trials if trial.status != "not measured"]
-    helpers = HelperTotals(run.record.helpers, len(measured), len(set(measured)))
+    from trialbed.store import trial_columns
+
+    table = trial_columns(run)
+    quality = frozenset(name for name, kind in table.kinds.items() if kind.quality).union(ALWAYS)
+    bounded = quality | {name for name, kind in table.kinds.items() if kind.bounded}
+    known = KnownTrials(table, quality)
+    measured = known.measured_queries
+    helpers = HelperTotals(run.record.helpers, sum(measured.values()), len(measured))
     for label in labels:
-        own = [
-            ComparedTrial(
-                trial.key.query_id,
-                _zeros(quality, gone) if trial.status == "failed" else given[trial.row],
-                trial.failure or "",
-                trial.status != "not measured",
-                trial.key.repeat,
-                columns.tools.get(trial.row) or None,
-                trial.first,
-                gone,
-            )
-            for trial in every[label]
-            for gone in (absent.get(trial.key.query_id, ()),)
-        ]
-        integrity = (trial.integrity for trial in every[label])
-        side = _side(run.record, label, own, integrity, bounded=bounded, quality=quality, first_apart=apart)
+        side = _side(
+            run.record,
+            label,
+            known.of(label),
+            known.findings(label),
+            bounded=bounded,
+            quality=quality,
+            first_apart=known.first_apart,
+        )
         yield replace(side, about=replace(side.about, helpers=helpers))
-
-
-def _given(columns: RunColumns) -> dict[int, dict[str, float]]:
-    """Return the values of each trial by the names of scores."""
-    found: dict[int, dict[str, float]] = {trial.row: {} for trial in columns.trials}
-    for name in columns.kinds:
-        for row, value in columns.values.get(name, {}).items():
-            found[row][name] = value
-    return found
 
 
 def run_side(
@@ -115,7 +95,7 @@ def run_side(
         absent: the scores that trials of a query cannot have.
         first_apart: whether times leave out each worker's first trial.
     """
-    own = [_trial(trial, quality, absent.get(trial.key.query_id, ())) for trial in trials]
+    own = TrialTable.of([_trial(trial, quality, absent.get(trial.key.query_id, ())) for trial in trials])
     integrity = (trial.integrity for trial in trials)
     return _side(run, framework, own, integrity, bounded=bounded, quality=quality, first_apart=first_apart)
 
@@ -123,7 +103,7 @@ def run_side(
 def _side(
     run: Run,
     framework: str,
-    trials: Sequence[ComparedTrial],
+    trials: TrialTable,
     integrity: Iterable[Sequence[IntegrityFinding] | None],
     *,
     bounded: frozenset[str],
@@ -137,7 +117,12 @@ def _side(
         trials=trials,
         bounded=bounded,
         quality=quality,
-        missing=missing_trials(run.status, len(run.config.query_ids), run.config.repeat, trials),
+        missing=missing_trials(
+            run.status,
+            due=len(run.config.query_ids) * run.config.repeat,
+            trials=len(trials),
+            measured=int(trials.measured.sum()),
+        ),
         described=run.scores,
         first_apart=first_apart,
         void=framework_integrity(run.config, framework, integrity).void,

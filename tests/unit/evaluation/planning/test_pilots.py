@@ -74,3 +74,16 @@ def test_a_pilot_is_taken_in_favour_of_its_better_side() -> None:
     losses = [[-1.0]] * 15 + [[0.0]] * 25
     assert pilot_of(losses) == pilot_of([[-value for value in own] for own in losses])
     assert pilot_of(losses).difference == 0.375
+
+
+def test_very_many_queries_leave_open_what_as_many_single_ones_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    queries = [[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [-1.0, 0.0], [0.0, 0.0]] * 500
+    alike = pilot_of(queries)
+    found = alike.populations(400, 3, 0.1).variances
+    monkeypatch.setattr("trialbed_evaluation.planning._pilots.LARGE", 10_000)
+    single = pilot_of(queries)
+    expected = single.populations(400, 3, 0.1).variances
+    for name in ("queries", "repeats", "difference", "changed", "within", "between"):
+        assert getattr(alike, name) == pytest.approx(getattr(single, name)), name
+    assert found.mean() == pytest.approx(expected.mean(), rel=0.01)
+    assert found.std() == pytest.approx(expected.std(), rel=0.2)

@@ -1,0 +1,124 @@
+"""The trials of a stored run as a comparison counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from trialbed.report.comparison._trial_table import QueryId, SideColumn, TrialTable
+from trialbed.scoring import OF_GOLD
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from trialbed.records import IntegrityFinding
+    from trialbed.store import ColumnTable, NumberedColumn
+
+
+class KnownTrials:
+    """All trials of a run that count.
+
+    Args:
+        quality: the scores that a failed trial has as 0.
+    """
+
+    def __init__(self, table: ColumnTable, quality: Collection[str]) -> None:
+        self._table = table
+        self._quality = quality
+        self._answered = self._is("status", "answered")
+        self._failed = self._is("status", "failed")
+
+    def of(self, framework: str) -> TrialTable:
+        """Return the trials of one framework."""
+        import numpy as np
+
+        table = self._table
+        own = np.flatnonzero(self._is("framework", framework))
+        failed = self._failed[own]
+        absent = {name: gone[own] for name, gone in self._absent.items()}
+        scores = {name: self._score(name)[own] for name in table.scores}
+        for name in self._quality if failed.any() else ():
+            column = scores.setdefault(name, np.full(len(own), np.nan))
+            column[failed] = 0.0 if name not in absent else np.where(absent[name][failed], np.nan, 0.0)
+        for name in scores.keys() - self._quality:
+            scores[name][failed] = np.nan
+        return TrialTable(
+            query=_take(table.query, own),
+            repeat=np.asarray(table.repeat)[own],
+            failed=_take(table.failure, own, {None: ""}),
+            measured=self._measured[own],
+            first=np.asarray(table.first)[own] > 0,
+            tools=_take(table.offered, own, {frozenset(): None}),
+            scores=scores,
+            absent=absent,
+        )
+
+    def findings(self, framework: str) -> Iterator[Sequence[IntegrityFinding]]:
+        """Yield the findings on the integrity of each of its trials that has some."""
+        values, places = self._table.framework
+        return (found for place, found in self._table.integrity.items() if values[places[place]] == framework)
+
+    @property
+    def first_apart(self) -> bool:
+        """Whether the times of each worker's first trial can be left out, as ``scoring.first_trials_apart`` says."""
+        import numpy as np
+
+        frameworks, later = np.asarray(self._table.framework.places), np.asarray(self._table.first) == 0
+        answered = set(np.unique(frameworks[self._answered]).tolist())
+        return answered == set(np.unique(frameworks[self._answered & later]).tolist())
+
+    @property
+    def measured_queries(self) -> Mapping[QueryId, int]:
+        """How many trials of each query were measured, for those of which some were."""
+        import numpy as np
+
+        values, places = self._table.query
+        counts = np.bincount(np.asarray(places)[self._measured], minlength=len(values)).tolist()
+        return {query: count for query, count in zip(values, counts, strict=True) if count}
+
+    @property
+    def _measured(self) -> NDArray[Any]:
+        return ~self._is("status", "not measured")
+
+    @cached_property
+    def _absent(self) -> dict[str, NDArray[Any]]:
+        """Score -> whether each trial cannot have it, as ``scoring.absent_by_trials`` says."""
+        import numpy as np
+
+        values, places = self._table.query
+        queries = np.asarray(places)
+        answered = np.bincount(queries[self._answered], minlength=len(values)) > 0
+        found = {}
+        for name in OF_GOLD:
+            has = self._answered & ~np.isnan(self._score(name))
+            of_query = np.bincount(queries[has], minlength=len(values)) > 0
+            # A query that no trial answered has the scores that any trial has.
+            gone = np.where(answered, ~of_query, bool(answered.any()) and not has.any())
+            if gone.any():
+                found[name] = gone[queries]
+        return found
+
+    def _score(self, name: str) -> NDArray[Any]:
+        import numpy as np
+
+        if name not in self._table.scores:
+            return np.full(len(self._table), np.nan)
+        return np.array(self._table.score(name), dtype=np.float64)
+
+    def _is(self, column: str, value: str) -> NDArray[Any]:
+        """Return whether the value of each trial is this one."""
+        import numpy as np
+
+        known = getattr(self._table, column)
+        wanted = list(known.values).index(value) if value in known.values else -1
+        found: NDArray[Any] = np.asarray(known.places) == wanted
+        return found
+
+
+def _take(column: NumberedColumn, chosen: NDArray[Any], other: Mapping[Any, Any] | None = None) -> SideColumn:
+    """Return a column of some trials, with some of its values put in others' words."""
+    import numpy as np
+
+    own = SideColumn(column.values, np.asarray(column.places)).take(chosen)
+    return SideColumn([(other or {}).get(value, value) for value in own.values], own.places)

@@ -1,0 +1,190 @@
+"""The trials of a side as columns, so that a figure over very many of them is one operation on arrays."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+QueryId = int | str
+
+
+@dataclass(frozen=True)
+class ComparedTrial:
+    """One trial: its scores as numbers, and the kind of its failure; empty if it ended with an answer.
+
+    Attributes:
+        measured: whether the trial says something of the framework: a failure that does is 0 in scores of quality.
+        tools: the names of the tools on offer; None where that is not known.
+        first: whether it was the first trial of its worker.
+        absent: the scores that trials of the query cannot have, so that a failed one is not 0 in them.
+    """
+
+    query_id: QueryId
+    scores: Mapping[str, float]
+    failure: str = ""
+    measured: bool = True
+    repeat: int = 0
+    tools: frozenset[str] | None = None
+    first: bool = False
+    absent: Collection[str] = ()
+
+    @property
+    def pair(self) -> tuple[QueryId, int]:
+        """The query and the repeat."""
+        return self.query_id, self.repeat
+
+
+@dataclass(frozen=True)
+class SideColumn:
+    """A column of few values: each of them once, and the place of each trial's among them."""
+
+    values: Sequence[Any]
+    places: NDArray[Any]
+
+    @classmethod
+    def of(cls, column: Iterable[Any]) -> SideColumn:
+        """Return the column of these values; 5 and "5" differ."""
+        import numpy as np
+
+        places: dict[Any, int] = {}
+        numbers = [places.setdefault(value, len(places)) for value in column]
+        return cls(list(places), np.array(numbers, dtype=np.int64))
+
+    def take(self, chosen: NDArray[Any]) -> SideColumn:
+        """Return the column of these trials alone, with the values that they have, in the order of the trials."""
+        import numpy as np
+
+        kept, begins, places = np.unique(self.places[chosen], return_index=True, return_inverse=True)
+        order = np.argsort(begins)
+        return SideColumn([self.values[place] for place in kept[order].tolist()], np.argsort(order)[places])
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self.values.__getitem__, self.places.tolist())
+
+
+@dataclass(frozen=True)
+class TrialTable:
+    """The trials of a side in columns, each with a value per trial.
+
+    Attributes:
+        query: the query's id; the values stand in the order in which trials have them first.
+        failed: the kind of failure; empty for an answer.
+        tools: the names of the tools on offer; None where that is not known.
+        absent: scores that the trials of some queries cannot have -> whether a trial is one of them.
+        scores: nan where a trial has no value.
+    """
+
+    query: SideColumn
+    repeat: NDArray[Any]
+    failed: SideColumn
+    measured: NDArray[Any]
+    first: NDArray[Any]
+    tools: SideColumn
+    scores: Mapping[str, NDArray[Any]]
+    absent: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, trials: Sequence[ComparedTrial]) -> TrialTable:
+        """Return the table of these trials."""
+        import numpy as np
+
+        names = dict.fromkeys(name for trial in trials for name in trial.scores)
+        absent = dict.fromkeys(name for trial in trials for name in trial.absent)
+        return cls(
+            query=SideColumn.of(trial.query_id for trial in trials),
+            repeat=np.array([trial.repeat for trial in trials], dtype=np.int64),
+            failed=SideColumn.of(trial.failure for trial in trials),
+            measured=np.array([trial.measured for trial in trials], dtype=bool),
+            first=np.array([trial.first for trial in trials], dtype=bool),
+            tools=SideColumn.of(trial.tools for trial in trials),
+            scores={name: np.array([trial.scores.get(name, np.nan) for trial in trials]) for name in names},
+            absent={name: np.array([name in trial.absent for trial in trials], dtype=bool) for name in absent},
+        )
+
+    def __len__(self) -> int:
+        return len(self.repeat)
+
+    @cached_property
+    def has_failed(self) -> NDArray[Any]:
+        """Whether each trial failed."""
+        import numpy as np
+
+        kinds = np.array([bool(kind) for kind in self.failed.values], dtype=bool)
+        return kinds[self.failed.places] if len(kinds) else np.zeros(len(self), dtype=bool)
+
+    @cached_property
+    def failures(self) -> dict[str, int]:
+        """Number of failed trials, by kind."""
+        return dict(Counter(kind for kind in self.failed if kind))
+
+    @cached_property
+    def pairs(self) -> list[tuple[QueryId, int]]:
+        """The query and the repeat of each trial."""
+        return list(zip(self.query, self.repeat.tolist(), strict=True))
+
+    @classmethod
+    def join(cls, tables: Sequence[TrialTable]) -> TrialTable:
+        """Return the trials of several tables in one."""
+        import numpy as np
+
+        def of(names: Iterable[str], columns: Callable[[TrialTable], Mapping[str, Any]], usual: Any) -> dict[str, Any]:
+            return {
+                name: np.concatenate([columns(one).get(name, np.full(len(one), usual)) for one in tables])
+                for name in dict.fromkeys(names)
+            }
+
+        return cls(
+            query=SideColumn.of(query for one in tables for query in one.query),
+            repeat=np.concatenate([one.repeat for one in tables]),
+            failed=SideColumn.of(kind for one in tables for kind in one.failed),
+            measured=np.concatenate([one.measured for one in tables]),
+            first=np.concatenate([one.first for one in tables]),
+            tools=SideColumn.of(tools for one in tables for tools in one.tools),
+            scores=of((name for one in tables for name in one.scores), lambda one: one.scores, np.nan),
+            absent=of((name for one in tables for name in one.absent), lambda one: one.absent, False),
+        )
+
+    def take(self, chosen: NDArray[Any]) -> TrialTable:
+        """Return the table of these trials alone: their places, or whether each is one of them."""
+        return replace(
+            self,
+            query=self.query.take(chosen),
+            repeat=self.repeat[chosen],
+            failed=self.failed.take(chosen),
+            measured=self.measured[chosen],
+            first=self.first[chosen],
+            tools=self.tools.take(chosen),
+            scores={name: column[chosen] for name, column in self.scores.items()},
+            absent={name: column[chosen] for name, column in self.absent.items()},
+        )
+
+    def without(self, score: str) -> TrialTable:
+        """Return the table without a score."""
+        return replace(self, scores={name: column for name, column in self.scores.items() if name != score})
+
+    def means(self, column: NDArray[Any]) -> NDArray[Any]:
+        """Return the mean of a column over the trials of each query that have a value; nan for queries without any.
+
+        Sums have more digits than what is summed, so that they are rounded once, as those of ``fmean``.
+        """
+        import numpy as np
+
+        places = self.query.places
+        found = np.full(len(self.query.values), np.nan)
+        known = np.flatnonzero(~np.isnan(column))
+        if not len(known):
+            return found
+        if np.bincount(places[known]).max() == 1:
+            found[places[known]] = column[known]
+            return found
+        ordered = known[np.argsort(places[known], kind="stable")]
+        queries, starts, counts = np.unique(places[ordered], return_index=True, return_counts=True)
+        sums = np.add.reduceat(column[ordered].astype(np.longdouble), starts).astype(np.float64)
+        found[queries] = sums / counts
+        return found

@@ -1,0 +1,174 @@
+"""The columns of a run's trials as arrays, and as a text that is read at once, however many they are."""
+
+from __future__ import annotations
+
+import math
+import sys
+from array import array
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from trialbed.records import IntegrityFinding
+from trialbed.store._columns import RunColumns, ScoreKind, TrialColumns, TrialPlace
+from trialbed.store._rows import decode, encode
+
+VERSION = "2"
+"""Incremented with a change of the text."""
+
+
+class NumberedColumn(NamedTuple):
+    """A column of few values, or of values that are said once: each of them, and the place of each trial's in them."""
+
+    values: Sequence[Any]
+    places: array[int]
+
+    def spread(self) -> list[Any]:
+        """Return the value of each trial."""
+        return list(map(self.values.__getitem__, self.places))
+
+
+@dataclass(frozen=True)
+class ColumnTable:
+    """The trials of a run that count, in the order in which they ended: a value of each in each column.
+
+    Attributes:
+        row: identifies the attempt in its store.
+        adapter: the digest of the adapter.
+        wall_time: seconds.
+        first: 1 for the first trial of a worker.
+        offered: the names of the tools on offer.
+        integrity: place of a trial -> the findings on it, for the trials that have any.
+        kinds: the scores.
+    """
+
+    row: array[int]
+    framework: NumberedColumn
+    query: NumberedColumn
+    repeat: array[int]
+    attempt: array[int]
+    status: NumberedColumn
+    failure: NumberedColumn
+    adapter: NumberedColumn
+    wall_time: array[float]
+    first: array[int]
+    offered: NumberedColumn
+    integrity: Mapping[int, tuple[IntegrityFinding, ...]]
+    kinds: Mapping[str, ScoreKind]
+    _values: Mapping[str, array[float] | str]
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    @cached_property
+    def scores(self) -> Sequence[str]:
+        """The names of the scores of which some trial has a value."""
+        return tuple(self._values)
+
+    def score(self, name: str) -> array[float]:
+        """Return the values of one of ``scores``; nan for trials without one."""
+        found = self._values[name]
+        return _array("d", found) if isinstance(found, str) else found
+
+    def columns(self, names: Iterable[str] | None = None) -> RunColumns:
+        """Return each trial as an object.
+
+        Args:
+            names: the scores whose values are given; None for all, and the tools on offer beside them.
+        """
+        keys = map(TrialPlace, self.framework.spread(), self.query.spread(), self.repeat)
+        ends = (self.attempt, self.status.spread(), self.failure.spread(), self.adapter.spread(), self.wall_time)
+        integrity = [self.integrity.get(place, ()) for place in range(len(self))]
+        trials = tuple(map(TrialColumns, self.row, keys, *ends, map(bool, self.first), integrity))
+        chosen = self.scores if names is None else [name for name in names if name in self._values]
+        values = {
+            name: {row: value for row, value in zip(self.row, self.score(name), strict=True) if not math.isnan(value)}
+            for name in chosen
+        }
+        tools = {} if names is not None else dict(zip(self.row, self.offered.spread(), strict=True))
+        return RunColumns(trials, values, self.kinds, tools)
+
+
+def column_table(columns: RunColumns) -> ColumnTable:
+    """Return columns with the values of all scores as a table."""
+    trials = columns.trials
+
+    def number(read: Callable[[TrialColumns], Hashable]) -> NumberedColumn:
+        places: dict[Hashable, int] = {}  # 5 and "5" differ
+        numbers = array("q", (places.setdefault(read(trial), len(places)) for trial in trials))
+        return NumberedColumn(list(places), numbers)
+
+    return ColumnTable(
+        row=array("q", (trial.row for trial in trials)),
+        framework=number(lambda trial: trial.key.framework),
+        query=number(lambda trial: trial.key.query_id),
+        repeat=array("q", (trial.key.repeat for trial in trials)),
+        attempt=array("q", (trial.attempt for trial in trials)),
+        status=number(lambda trial: trial.status),
+        failure=number(lambda trial: trial.failure),
+        adapter=number(lambda trial: trial.adapter_digest),
+        wall_time=array("d", (trial.wall_time for trial in trials)),
+        first=array("b", (trial.first for trial in trials)),
+        offered=number(lambda trial: columns.tools.get(trial.row, frozenset())),
+        integrity={place: trial.integrity for place, trial in enumerate(trials) if trial.integrity},
+        kinds=columns.kinds,
+        _values={
+            name: array("d", (own.get(trial.row, math.nan) for trial in trials)) for name, own in columns.values.items()
+        },
+    )
+
+
+NUMBERED = ("framework", "query", "status", "failure", "adapter")
+ARRAYS = {"row": "q", "repeat": "q", "attempt": "q", "wall_time": "d", "first": "b"}
+"""Column -> the type of its array."""
+
+
+def table_text(table: ColumnTable) -> str:
+    """Return a table as a text."""
+    numbered = {name: getattr(table, name) for name in NUMBERED}
+    offers = [sorted(tools) for tools in table.offered.values]
+    found = {
+        **{name: _text(getattr(table, name)) for name in ARRAYS},
+        **{name: [column.values, _text(column.places)] for name, column in numbered.items()},
+        "offered": [offers, _text(table.offered.places)],
+        "integrity": [[place, [one.model_dump(mode="json") for one in own]] for place, own in table.integrity.items()],
+        "kinds": {name: list(kind) for name, kind in table.kinds.items()},
+        "values": {name: _text(table.score(name)) for name in table.scores},
+    }
+    return encode(found)
+
+
+def read_table(text: str) -> ColumnTable:
+    """Return the table of a text; the values of a score are read when they are asked for."""
+    found = decode(text)
+    offers, offered = found["offered"]
+    columns: dict[str, Any] = {name: _array(kind, found[name]) for name, kind in ARRAYS.items()}
+    for name in NUMBERED:
+        values, places = found[name]
+        columns[name] = NumberedColumn(values, _array("q", places))
+    return ColumnTable(
+        **columns,
+        offered=NumberedColumn([frozenset(tools) for tools in offers], _array("q", offered)),
+        integrity={place: tuple(map(IntegrityFinding.model_validate, own)) for place, own in found["integrity"]},
+        kinds={name: ScoreKind(*kind) for name, kind in found["kinds"].items()},
+        _values=found["values"],
+    )
+
+
+def _text(column: array[Any]) -> str:
+    return b64encode(_little_endian(column).tobytes()).decode("ascii")
+
+
+def _array(kind: str, text: str) -> array[Any]:
+    return _little_endian(array(kind, b64decode(text)))
+
+
+def _little_endian(column: array[Any]) -> array[Any]:
+    """Return the column in the byte order of the text, or from it: stores move between machines."""
+    if sys.byteorder == "little":
+        return column
+    turned = array(column.typecode, column)
+    turned.byteswap()
+    return turned
