@@ -1,9 +1,12 @@
+from ._configuration import config_digest as config_digest
 from ._control import ControlClient as ControlClient
 from ._datasets import dataset_driver as dataset_driver
 from ._datasets import known_queries as known_queries
 from ._datasets import open_catalog as open_catalog
 from ._datasets import open_dataset as open_dataset
 from ._datasets import run_queries as run_queries
+from ._due_trials import new_trial_token as new_trial_token
+from ._due_trials import trial_seed as trial_seed
 from ._judge import identity_of as identity_of
 from ._judge import judge_order as judge_order
 from ._judge import judge_report as judge_report
@@ -15,10 +18,7 @@ from ._options import RunObjects as RunObjects
 from ._options import RunOptions as RunOptions
 from ._options import read_configured as read_configured
 from ._options import read_keywords as read_keywords
-from ._plan import Prepared as Prepared
-from ._plan import config_digest as config_digest
-from ._plan import new_trial_token as new_trial_token
-from ._plan import trial_seed as trial_seed
+from ._prepared import Prepared as Prepared
 from ._progress import NoProgress as NoProgress
 from ._progress import RunProgress as RunProgress
 from ._progress import say_when_long as say_when_long

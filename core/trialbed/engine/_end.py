@@ -6,8 +6,8 @@ import asyncio
 import time
 from collections.abc import Callable
 
+from trialbed.engine._due_trials import count_trials
 from trialbed.engine._lost import LostTrials
-from trialbed.engine._plan import count_trials
 from trialbed.engine._progress import RunProgress, say_when_long
 from trialbed.records import Run, RunStatus
 from trialbed.store import MadeReport, Store, counted_attempts

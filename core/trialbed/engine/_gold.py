@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from trialbed.engine._control import ControlClient
-from trialbed.engine._plan import new_trial_token
+from trialbed.engine._due_trials import new_trial_token
 from trialbed.errors import TrialbedError
 from trialbed.records import (
     Api,

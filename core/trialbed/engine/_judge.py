@@ -11,9 +11,9 @@ from trialbed.catalogs import expecting_queries
 from trialbed.contracts import Judge
 from trialbed.drivers import list_drivers, load_driver
 from trialbed.engine._control import ControlClient
+from trialbed.engine._due_trials import new_trial_token
 from trialbed.engine._helpers import HelperModels, direct_endpoint
 from trialbed.engine._models import check_standing, is_at_endpoint, judge_choice, judge_endpoint, with_endpoint
-from trialbed.engine._plan import new_trial_token
 from trialbed.engine._trial import DUMMY_KEY
 from trialbed.errors import NothingMeasured, UsageError
 from trialbed.plugins import PROJECT_DISTRIBUTION

@@ -13,6 +13,8 @@ from trialbed.agent_programs import AgentCommand, agent_commands
 from trialbed.catalogs import ApiCatalog
 from trialbed.contracts import Dataset, Executor
 from trialbed.drivers import load_driver
+from trialbed.engine._configuration import config_digest, run_config
+from trialbed.engine._continuation import find_run, remarks
 from trialbed.engine._datasets import open_catalog, open_dataset
 from trialbed.engine._end import ReportRun
 from trialbed.engine._judge import check_criteria
@@ -28,7 +30,7 @@ from trialbed.engine._options import (
     with_commands,
     with_profiles,
 )
-from trialbed.engine._plan import Prepared, config_digest, find_run, remarks, run_config
+from trialbed.engine._prepared import Prepared
 from trialbed.engine._prices import check_prices, prices_of
 from trialbed.engine._progress import NoProgress, RunProgress
 from trialbed.engine._queries import absent_ends, choose_queries

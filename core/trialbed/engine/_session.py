@@ -13,6 +13,7 @@ from trialbed.contracts import Executor, OpenedModel
 from trialbed.engine._background import frozen_heap, meanwhile
 from trialbed.engine._callbacks import CallbackServer
 from trialbed.engine._control import ControlClient
+from trialbed.engine._due_trials import count_trials, trials_to_run
 from trialbed.engine._end import ReportRun, RunEnd
 from trialbed.engine._failures import EndpointWatch, Outage
 from trialbed.engine._flights import FlightWatch, ModelFlight, describe_flights
@@ -25,7 +26,7 @@ from trialbed.engine._live import LiveExecutor
 from trialbed.engine._lost import LostTrials
 from trialbed.engine._models import run_model
 from trialbed.engine._nodes import NodeWatch
-from trialbed.engine._plan import Prepared, count_trials, trials_to_run
+from trialbed.engine._prepared import Prepared
 from trialbed.engine._progress import RunProgress, say_when_long
 from trialbed.engine._server import server
 from trialbed.engine._slots import Slots

@@ -16,13 +16,15 @@ from typing import Any, Self
 from trialbed.catalogs import queries_by_id
 from trialbed.contracts import Executor, OpenedModel
 from trialbed.engine._callbacks import CallbackServer
+from trialbed.engine._configuration import config_digest
 from trialbed.engine._control import ControlClient
+from trialbed.engine._due_trials import trial_keys
 from trialbed.engine._helpers import HelperModels
 from trialbed.engine._judge import judge_of
 from trialbed.engine._live import LiveExecutor
 from trialbed.engine._models import run_model
 from trialbed.engine._options import NO_OBJECTS, RunObjects, RunOptions, run_sandbox
-from trialbed.engine._plan import Prepared, config_digest, trial_keys
+from trialbed.engine._prepared import Prepared
 from trialbed.engine._run import prepare
 from trialbed.engine._server import server, server_start
 from trialbed.engine._shared_server import CAN_SHARE, shared_server

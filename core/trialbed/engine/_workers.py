@@ -7,7 +7,7 @@ from typing import cast
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
 from trialbed.engine._options import executor_options, run_sandbox
-from trialbed.engine._plan import Prepared
+from trialbed.engine._prepared import Prepared
 
 
 def worker_executor(prepared: Prepared, given: Executor | None = None) -> Executor:

@@ -12,8 +12,11 @@ import pytest
 from support.cases import for_each
 from support.trials import ended, run_config
 
+from trialbed.engine._configuration import config_digest
+from trialbed.engine._continuation import find_run, remarks, why_not_extended
+from trialbed.engine._due_trials import trials_to_run
 from trialbed.engine._options import RunOptions
-from trialbed.engine._plan import Prepared, config_digest, find_run, remarks, trials_to_run, why_not_extended
+from trialbed.engine._prepared import Prepared
 from trialbed.engine._run import prepare
 from trialbed.errors import DataError, UsageError
 from trialbed.records import FailureKind, Run, RunConfig, RunStatus, TrialKey, TrialStatus

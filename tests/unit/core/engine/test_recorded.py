@@ -7,8 +7,8 @@ from typing import Any
 from support.cases import for_each
 
 from trialbed.contracts import ModelInfo
+from trialbed.engine._due_trials import trial_seed
 from trialbed.engine._options import RunOptions
-from trialbed.engine._plan import trial_seed
 from trialbed.engine._recorded import recorded_queries
 from trialbed.records import Query, TrialKey
 

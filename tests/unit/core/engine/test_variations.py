@@ -8,7 +8,7 @@ import pytest
 from support.trials import run_config
 
 from trialbed.engine import RunOptions
-from trialbed.engine._plan import why_not_extended
+from trialbed.engine._continuation import why_not_extended
 from trialbed.engine._variations import variations_of, with_factors
 from trialbed.errors import UsageError
 from trialbed.models import ObjectModel

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from support.trials import run_config
 
+from trialbed.engine._configuration import adapter_versions
+from trialbed.engine._due_trials import TrialQueue, trial_keys, trials_to_run
 from trialbed.engine._options import RunOptions
-from trialbed.engine._plan import TrialQueue, adapter_versions, trial_keys, trials_to_run
 from trialbed.errors import DriverNotFound
 from trialbed.records import Environment
 

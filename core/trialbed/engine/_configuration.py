@@ -1,0 +1,110 @@
+"""The frozen configuration of a run, and its digest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+
+from trialbed.agent_programs import AgentCommand
+from trialbed.catalogs import ApiCatalog, ids_of
+from trialbed.contracts import Dataset, ModelInfo
+from trialbed.engine._options import NO_OBJECTS, RunObjects, RunOptions
+from trialbed.engine._variations import spread, variations_of
+from trialbed.environments import adapter_digest, adapter_info, runs_here
+from trialbed.errors import DriverNotFound
+from trialbed.plugin_files import given_files
+from trialbed.records import COMMON_NAME, Environment, Query, RunConfig, framework_name, framework_package
+from trialbed.settings import IdentitySettings, plan_text, read_fault_plan
+
+TOLD = "told_as"
+"""Follows from the model, so that it tells no two configurations apart."""
+
+
+def config_digest(config: RunConfig) -> str:
+    """SHA-256 of the configuration as canonical JSON; the same command resumes the run with the same digest.
+
+    A setting counts only where it differs from its default, so that a run is the same as before one was added.
+    """
+    values = config.model_dump(mode="json", exclude_defaults=True, exclude={TOLD})
+    text = json.dumps(values, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def run_config(
+    options: RunOptions,
+    dataset: Dataset,
+    queries: Sequence[Query],
+    version: str,
+    commands: Mapping[str, AgentCommand],
+    *,
+    objects: RunObjects = NO_OBJECTS,
+    catalog: ApiCatalog | None = None,
+    model: ModelInfo = ModelInfo(),  # noqa: B008 - it is frozen
+) -> RunConfig:
+    """The frozen configuration of these options.
+
+    Args:
+        commands: the programs among the frameworks.
+        objects: the parts of the run that are objects of this process, which no installed distribution answers for.
+        catalog: the Apis that the selector chooses from; None if it needs none.
+        model: as its driver describes it.
+    """
+    variations = variations_of(options, options.frameworks, _told_as)
+    adapters = [name for name in options.frameworks if name not in commands and name not in objects.agents]
+    # Not the file's name: its content decides which run this is.
+    faults = None if options.faults is None else plan_text(read_fault_plan(options.faults))
+    return RunConfig(
+        **{item.name: getattr(options, item.name) for item in fields(IdentitySettings)}
+        | {"faults": faults, "frameworks": (*options.frameworks, *variations)},
+        adapter_versions=spread(
+            adapter_versions(adapters, options.environments) | dict.fromkeys(commands, "command"), variations
+        ),
+        adapter_digests=spread(
+            adapter_digests(adapters, options.environments)
+            | {name: command.digest() for name, command in commands.items()},
+            variations,
+        ),
+        test_set=dataset.test_set,
+        dataset_digest=dataset.digest(),
+        catalog_digest=None if catalog is None else catalog.digest,
+        catalog_apis=None if catalog is None else len(catalog),
+        query_ids=ids_of(queries),
+        trialbed_version=version,
+        code_digest=objects.code_digest(),
+        model_identity=model.identity,
+        told_as=_told_as(options, model),
+        variations=variations,
+        plugin_files=dict(given_files()),
+    )
+
+
+def _told_as(options: RunOptions, model: ModelInfo) -> str | None:
+    """The name that frameworks are given, where it is not the usual one."""
+    usual = COMMON_NAME if options.base_url is None else options.model
+    told = model.told_name or options.model
+    return None if told == usual else told
+
+
+def adapter_versions(frameworks: Iterable[str], environments: Mapping[str, Environment]) -> dict[str, str]:
+    """``framework -> adapter distribution and version, or the lock of its environment``; imports none of them."""
+    return {framework: _adapter_version(framework, environments.get(framework)) for framework in frameworks}
+
+
+def adapter_digests(frameworks: Iterable[str], environments: Mapping[str, Environment]) -> dict[str, str]:
+    """``framework -> SHA-256`` over its adapter's files and the versions of what that needs; imports none of them."""
+    return {framework: adapter_digest(framework, environments.get(framework)) for framework in frameworks}
+
+
+def _adapter_version(framework: str, environment: Environment | None) -> str:
+    if environment is not None:
+        return f"lock {environment.lock_digest}"
+    info = adapter_info(framework_name(framework))
+    if not runs_here(framework):
+        wanted = framework_package(framework)
+        raise DriverNotFound(
+            f"frameworks: {wanted} is not the release that is installed here, and has no environment yet: "
+            f"build one with `bench env add {wanted}`, and `bench run` uses it"
+        )
+    return f"{info.distribution} {info.version}"

@@ -1,0 +1,141 @@
+"""The stored run that a command continues."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from trialbed.engine._configuration import TOLD, config_digest
+from trialbed.engine._due_trials import count_trials
+from trialbed.engine._prepared import Prepared
+from trialbed.errors import UsageError
+from trialbed.records import Run, RunConfig
+from trialbed.store import Store
+
+LAST = "last"
+"""Stands for the latest run that fits, instead of a run's id."""
+
+LATEST = 50
+"""Number of runs among which one is looked for that a remark is about."""
+
+CODE = ("adapter_versions", "adapter_digests")
+FILES = "plugin_files"
+GROWING = ("frameworks", "commands", "query_ids", "repeat", "variations")
+"""Fields that identify the adapters' code, that of plugins in files, and those that may grow in a run that is
+extended."""
+
+
+def find_run(store: Store, prepared: Prepared) -> Run | None:
+    """The stored run that the command continues; None if it starts one.
+
+    Raises:
+        UsageError: a run is asked for that the command cannot continue; says why.
+        DataError: the store has no run of the id that is asked for.
+    """
+    options, config = prepared.options, prepared.config
+    if sum((options.fresh, options.retry_failed, options.extend is not None)) > 1:
+        raise UsageError("--fresh, --retry-failed and --extend exclude one another; give one of them")
+    if options.retry_failed:
+        return _latest_of(store, config)
+    if options.extend is not None:
+        return _run_to_extend(store, config, options.extend)
+    return store.unfinished_run(config_digest(config))
+
+
+def remarks(store: Store, prepared: Prepared) -> Iterator[str]:
+    """Yield remarks before a new run is started although the user may mean another."""
+    if prepared.options.fresh:
+        return
+    config = prepared.config
+    for run in store.runs(limit=LATEST):
+        changed = _changed_since(run.config, config)
+        if changed and run.status != "finished":
+            yield f"{changed} changed since run {run.run_id} began: a new run is started"
+            return
+        if run.config != config and why_not_extended(run.config, config) is None:
+            kept, total = len(store.finished_keys(run.run_id)), count_trials(config)
+            yield f"run {run.run_id} has {kept} of these {total} trials; with --extend it is continued instead"
+            return
+
+
+def why_not_extended(there: RunConfig, here: RunConfig) -> str | None:
+    """Return why a run of one configuration does not become one of another by more trials; None if it does."""
+    if files := _changed_files(there, here):
+        return f"{files} changed since it began"
+    for name, value in _values(there, without=(*CODE, *GROWING)).items():
+        if value != getattr(here, name):
+            return f"its {name.replace('_', ' ')} is {value!r}, not {getattr(here, name)!r}"
+    fewer = [framework for framework in there.frameworks if framework not in here.frameworks]
+    if fewer:
+        return f"it has the framework {', '.join(fewer)} too; name it as well"
+    missing = len(set(there.query_ids) - set(here.query_ids))
+    if missing:
+        return f"it has {missing} queries that are not chosen here"
+    if there.repeat > here.repeat:
+        return f"its repeats are {there.repeat}, not {here.repeat}"
+    other = [label for label, own in there.variations.items() if own != here.variations.get(label)]
+    changed = _changed_adapters(there, here) or (f"the model of {', '.join(other)}" if other else None)
+    return f"{changed} changed since it began" if changed else None
+
+
+def _latest_of(store: Store, config: RunConfig) -> Run:
+    why = ""
+    for run in store.runs(limit=None):
+        if _values(run.config, without=(*CODE, FILES)) == _values(config, without=(*CODE, FILES)):
+            files = _changed_files(run.config, config)
+            if files is None:
+                return run
+            # An older run may have the same files; if none has, the latest one is what the user means.
+            why = why or f"{files} changed since run {run.run_id} began"
+    if why:
+        raise UsageError(
+            f"--retry-failed: {why}, whose other trials would not be graded alike; leave the option out to start a "
+            "new run"
+        )
+    raise UsageError("--retry-failed: the store has no run of this configuration; leave the option out to start one")
+
+
+def _run_to_extend(store: Store, config: RunConfig, wanted: str) -> Run:
+    any_run = wanted in (LAST, "latest")
+    runs = store.runs(limit=None) if any_run else [store.find_run(wanted)]
+    reasons = {run.run_id: why_not_extended(run.config, config) for run in runs}
+    for run in runs:
+        if reasons[run.run_id] is None:
+            return run
+    if not runs:
+        raise UsageError("--extend: the store has no run yet; leave the option out to start one")
+    first = runs[0].run_id
+    which = f"the latest run, {first}," if any_run else f"run {first}"
+    raise UsageError(f"--extend: {which} cannot become what this command asks for: {reasons[first]}")
+
+
+def _changed_since(there: RunConfig, here: RunConfig) -> str | None:
+    """Return the part that keeps a run of the same settings from being continued: adapters, or Trialbed."""
+    other = (*CODE, FILES, "trialbed_version")
+    if _values(there, without=other) != _values(here, without=other):
+        return None
+    if there.trialbed_version != here.trialbed_version:
+        return "Trialbed"
+    return _changed_adapters(there, here) or _changed_files(there, here)
+
+
+def _changed_files(there: RunConfig, here: RunConfig) -> str | None:
+    """The plugins in files that are not the same, in words."""
+    before, now = there.plugin_files, here.plugin_files
+    changed = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
+    return f"the file of {', '.join(changed)}" if changed else None
+
+
+def _changed_adapters(there: RunConfig, here: RunConfig) -> str | None:
+    """The adapters of common frameworks that are not the same, in words."""
+    changed = [
+        framework
+        for framework in there.frameworks
+        if framework in here.frameworks
+        and any(getattr(there, name).get(framework) != getattr(here, name).get(framework) for name in CODE)
+    ]
+    return f"the adapter of {', '.join(changed)} or its environment" if changed else None
+
+
+def _values(config: RunConfig, *, without: Sequence[str]) -> dict[str, object]:
+    left_out = {*without, TOLD}
+    return {name: getattr(config, name) for name in type(config).model_fields if name not in left_out}

@@ -1,0 +1,138 @@
+"""The trials of a run: their order, seeds and tokens, and those that are due."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, overload
+
+from trialbed.engine._options import RunOptions
+from trialbed.records import RunConfig, TrialKey
+from trialbed.store import AttemptSummary, counted_attempts
+
+SEED_BITS = 31
+"""Seeds stay below 2**31: every framework and vendor accepts those."""
+
+
+def trial_seed(run_seed: int, key: TrialKey) -> int:
+    """The trial's own seed in [0, 2**31), from (run seed, query, repeat) and nothing else.
+
+    It is the same for every framework: a model that samples answers equal requests of two frameworks equally.
+    """
+    text = json.dumps([run_seed, key.query_id, key.repeat], ensure_ascii=False)
+    digest = hashlib.sha256(text.encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> (64 - SEED_BITS)
+
+
+def new_trial_token() -> str:
+    """A token for a trial's URLs: unguessable, since it is their only protection."""
+    return secrets.token_urlsafe(15)
+
+
+def trial_keys(config: RunConfig) -> list[TrialKey]:
+    """Every trial of a run, query by query with the frameworks side by side.
+
+    So an interrupted run has its frameworks compared on the same queries, and what changes while a run
+    lasts changes for all of them. They take turns at being first: the first to call an Api waits for its
+    answer to be made, the others find it in the cache.
+    """
+    return [trial_key(config, number) for number in range(count_trials(config))]
+
+
+def count_trials(config: RunConfig) -> int:
+    """Return how many trials a run has."""
+    return config.repeat * len(config.query_ids) * len(config.frameworks)
+
+
+def trial_key(config: RunConfig, number: int) -> TrialKey:
+    """The trial of a run at this place among ``trial_keys``."""
+    own, every = len(config.frameworks), len(config.query_ids)
+    place, turn = divmod(number, own)
+    repeat, query = divmod(place, every)
+    framework = config.frameworks[(query + repeat + turn) % own]
+    return TrialKey(framework=framework, query_id=config.query_ids[query], repeat=repeat)
+
+
+class DueTrials(Sequence[tuple[TrialKey, int]]):
+    """Trials that are due, each with the number of its next attempt; they are made when they are looked at."""
+
+    def __init__(self, config: RunConfig, numbers: Sequence[int], attempts: Mapping[int, int]) -> None:
+        self._config = config
+        self._numbers = numbers
+        self._attempts = attempts
+
+    @overload
+    def __getitem__(self, place: int) -> tuple[TrialKey, int]: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> DueTrials: ...
+
+    def __getitem__(self, place: int | slice) -> Any:
+        """The trial at a place, or those of a part."""
+        if isinstance(place, slice):
+            return DueTrials(self._config, self._numbers[place], self._attempts)
+        number = self._numbers[place]
+        return trial_key(self._config, number), self._attempts.get(number, 0)
+
+    def __len__(self) -> int:
+        """Their number."""
+        return len(self._numbers)
+
+
+class TrialQueue:
+    """Trials that wait for a lane, in order, and those that go before them; each is made when it is taken."""
+
+    def __init__(self, due: Sequence[tuple[TrialKey, int]]) -> None:
+        self._due = due
+        self._taken = 0
+        self._before: list[tuple[TrialKey, int]] = []
+
+    def __len__(self) -> int:
+        """The number of those that wait."""
+        return len(self._before) + len(self._due) - self._taken
+
+    def popleft(self) -> tuple[TrialKey, int]:
+        """Take the first one."""
+        if self._before:
+            return self._before.pop()
+        self._taken += 1
+        return self._due[self._taken - 1]
+
+    def appendleft(self, trial: tuple[TrialKey, int]) -> None:
+        """Have one go before all others."""
+        self._before.append(trial)
+
+
+def trials_to_run(config: RunConfig, attempts: Iterable[AttemptSummary], options: RunOptions) -> DueTrials:
+    """The trials that are due, in the order in which they run, each with the number of its next attempt.
+
+    Those are due that were never measured. With ``retry_failed`` also those that failed, unless one was answered by
+    today's code of its adapter: a further answer would change nothing.
+    """
+    of_trial: dict[TrialKey, list[AttemptSummary]] = defaultdict(list)
+    for attempt in attempts:
+        of_trial[attempt.key].append(attempt)
+    if not of_trial:
+        return DueTrials(config, range(count_trials(config)), {})
+    numbers, next_attempts = array("Q"), {}
+    for number in range(count_trials(config)):
+        key = trial_key(config, number)
+        own = of_trial.get(key, ())
+        if _is_due(own, options, config.adapter_digests.get(key.framework, "")):
+            numbers.append(number)
+            if own:
+                next_attempts[number] = max(attempt.attempt for attempt in own) + 1
+    return DueTrials(config, numbers, next_attempts)
+
+
+def _is_due(own: Sequence[AttemptSummary], options: RunOptions, adapter_digest: str) -> bool:
+    if all(attempt.status == "not measured" for attempt in own):
+        return True
+    if not options.retry_failed:
+        return False
+    answered = any(attempt.status == "answered" and attempt.adapter_digest == adapter_digest for attempt in own)
+    return counted_attempts(own)[0].status == "failed" and not answered
