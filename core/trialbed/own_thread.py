@@ -333,7 +333,7 @@ def _has_stopped(loop: asyncio.AbstractEventLoop) -> bool:
 
 
 def _handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Pass on problems of tasks that nobody waits for, but for those that were ended."""
+    """Pass on the errors of tasks whose results are not awaited, except of those that were ended."""
     if not isinstance(context.get("exception"), _Interruption):
         loop.default_exception_handler(context)
 

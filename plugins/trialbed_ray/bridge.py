@@ -118,7 +118,7 @@ class Bridge:
             finally:
                 self._places.pop(number, None)
                 self._nodes.pop(number, None)
-                # It may only have been out of reach: whatever it does from now on, nobody waits for it.
+                # It may only have been out of reach: its results are not awaited any more.
                 _kill(actor)
             if number in self._proven:
                 self._proven.discard(number)

@@ -25,7 +25,7 @@ IN_A_ROW = 3
 """Trials that a node loses one after the other until it gets no further one, where there are other nodes."""
 
 EARLIER = ("before", "now")
-"""Of the two sides of a difference to earlier sessions."""
+"""The names of both sides, where something differs from earlier sessions."""
 
 MOST_PACKAGES = 3
 """Packages that are named of those that differ."""
@@ -135,7 +135,7 @@ class NodeWatch:
 
     @property
     def are_there(self) -> bool:
-        """Whether trials run on nodes."""
+        """True where trials run on nodes."""
         return not self._any_number
 
     def note(self, result: TrialResult) -> None:
@@ -203,7 +203,7 @@ class NodeWatch:
     def _take_back(self, given_up: set[Who]) -> None:
         """Describe and accept nodes again that were given up: they are better than none."""
         for name, _ in sorted(given_up):
-            self._say(f"the node {name} may get trials again: there is no other one")
+            self._say(f"the node {name} gets trials again, as no other is left")
         self._given_up -= given_up
         self._refused -= given_up
 

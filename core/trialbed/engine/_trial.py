@@ -271,7 +271,7 @@ class TrialRunner:
         return TrialRegistration(
             trial="",
             model=model.model,
-            model_name=self._told[name],
+            model_name=self._names_for_agents[name],
             allowed_models=config.allowed_models,
             base_url=model.base_url,
             tools=tools,
@@ -293,7 +293,8 @@ class TrialRunner:
         return {}
 
     @cached_property
-    def _told(self) -> Mapping[str, str]:
+    def _names_for_agents(self) -> Mapping[str, str]:
+        """Return model -> the name that agents know it by."""
         config = self.run.config
         return {own.model: own.told_model for own in map(config.of, config.frameworks)}
 

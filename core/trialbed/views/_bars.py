@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
+from trialbed.views._drawing import EDGE, NARROW, Drawing
 from trialbed.views._figures import compact
-from trialbed.views._rows import EDGE, LABELS, NARROW, RowLayout
+from trialbed.views._rows import AXIS, LABELS, RowPlot
 from trialbed.views._scale import Scale
 
-AREA, FIGURES = 420, 140
-ROW, HEAD, AXIS = 28, 30, 26
+ROW, HEAD = 28, 30
 LANES, NARROW_LANES = 110, 84
 """Pixels for the names of lanes."""
 LEGEND_COLUMN, LEGEND_ROW = 110, 18
@@ -39,42 +39,21 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class BarPlot:
+class BarPlot(RowPlot):
     """Bars below each other on one axis, each made of parts: filled differently, and named in the legend.
 
     Attributes:
         title: names the contents, with the unit.
         bars: one row each.
         good: the parts that are a success; then all others are losses, and the colours say so.
-        narrow: drawn for a telephone.
     """
 
     title: str
     bars: Sequence[Bar]
     good: Collection[str] = ()
-    narrow: bool = field(default=False, kw_only=True)
 
     template = "bars"
-
-    @property
-    def for_telephone(self) -> BarPlot:
-        """The same for a telephone."""
-        return replace(self, narrow=True)
-
-    @property
-    def layout(self) -> RowLayout:
-        """The places of its rows."""
-        return RowLayout.of(AREA, FIGURES, ROW, narrow=self.narrow)
-
-    @property
-    def width(self) -> int:
-        """The width of the drawing."""
-        return self.layout.width
-
-    @property
-    def height(self) -> int:
-        """The height of the drawing."""
-        return self.bottom + AXIS
+    area, figures, row = 420, 140, ROW
 
     @property
     def bottom(self) -> int:
@@ -158,7 +137,7 @@ class BarSpan:
 
 
 @dataclass(frozen=True)
-class Timeline:
+class Timeline(Drawing):
     """Spans in lanes on one line of time.
 
     Attributes:
@@ -166,26 +145,19 @@ class Timeline:
         lanes: their names, from the top.
         spans: in any order.
         total: seconds that the line is long at least.
-        narrow: drawn for a telephone.
     """
 
     title: str
     lanes: Sequence[str]
     spans: Sequence[BarSpan]
-    total: float = field(default=0.0)
-    narrow: bool = field(default=False, kw_only=True)
+    total: float = 0.0
 
     template = "timeline"
 
     @property
-    def for_telephone(self) -> Timeline:
-        """The same for a telephone."""
-        return replace(self, narrow=True)
-
-    @property
     def width(self) -> int:
         """The width of the drawing."""
-        return NARROW if self.narrow else LABELS + AREA + FIGURES
+        return NARROW if self.narrow else LABELS + BarPlot.area + BarPlot.figures
 
     @property
     def left(self) -> int:

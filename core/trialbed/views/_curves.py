@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 from trialbed.statistics import quantile
+from trialbed.views._drawing import BOTTOM, EDGE, LEGEND_ROW, AxesPlot
 from trialbed.views._figures import compact
-from trialbed.views._rows import EDGE, NARROW
 from trialbed.views._scale import Scale
 
-LEFT, NARROW_LEFT, RIGHT = 64, 44, 176
-LEGEND_ROW = 20
-SHORT, LONG_RIGHT = 18, 250
-"""Characters of a label that has room on the right, and the room where one is longer."""
-TOP, BOTTOM = 24, 44
-AREA_WIDTH, AREA_HEIGHT = 480, 240
+RIGHT, SHORT, LONG_RIGHT = 176, 18, 250
+"""The room for labels, the characters up to which one fits there, and the room where one is longer."""
 STEPS = 200
 """Steps that a curve is drawn with at most."""
 DASHES = ("", "7 4", "2 3", "10 3 2 3", "4 2")
@@ -37,46 +33,27 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class DistributionPlot:
+class DistributionPlot(AxesPlot):
     """Samples as curves that rise from 0 to 1, on a logarithmic axis; each has dashes of its own beside its colour.
 
     Attributes:
         title: names the contents.
         x_title: names the values, with their unit.
         y_title: names the shares.
-        narrow: drawn for a telephone.
     """
 
     title: str
     x_title: str
     curves: Sequence[Curve]
     y_title: str = "share of answers"
-    narrow: bool = field(default=False, kw_only=True)
 
     template = "curves"
-    top, bottom = TOP, TOP + AREA_HEIGHT
+    area_height = 240
 
     @property
-    def for_telephone(self) -> DistributionPlot:
-        """The same for a telephone."""
-        return replace(self, narrow=True)
-
-    @property
-    def left(self) -> int:
-        """The position of the vertical axis."""
-        return NARROW_LEFT if self.narrow else LEFT
-
-    @property
-    def right(self) -> int:
-        """The position of the end of the horizontal axis."""
-        return NARROW - 2 * EDGE if self.narrow else LEFT + AREA_WIDTH
-
-    @property
-    def width(self) -> int:
-        """The width of the drawing, with room for the labels of the curves on the right of a wide one."""
-        if self.narrow:
-            return NARROW
-        return self.right + (RIGHT if all(len(curve.label) <= SHORT for curve in self.curves) else LONG_RIGHT)
+    def beside(self) -> int:
+        """Pixels for the labels of the curves."""
+        return RIGHT if all(len(curve.label) <= SHORT for curve in self.curves) else LONG_RIGHT
 
     @property
     def legend(self) -> tuple[int, int]:
@@ -108,7 +85,7 @@ class DistributionPlot:
         return Scale(0.0, 1.0, self.bottom, self.top)
 
     @property
-    def ticks(self) -> list[tuple[float, str]]:
+    def x_ticks(self) -> list[tuple[float, str]]:
         """The positions of round values, with the values."""
         low, high = self.ends
         powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 from trialbed.views._figures import compact
-from trialbed.views._rows import RowLayout
+from trialbed.views._rows import RowPlot
 from trialbed.views._scale import Scale
 
-AREA = 380
-"""Pixels for the points and intervals."""
-FIGURES = 180
-"""Pixels for the figures in words, on the right."""
-ROW = 26
 HEAD = 8
-AXIS = 26
 
 
 @dataclass(frozen=True)
@@ -37,7 +31,7 @@ class PlotPoint:
 
 
 @dataclass(frozen=True)
-class IntervalPlot:
+class IntervalPlot(RowPlot):
     """Points with their intervals, one below the other, on one axis.
 
     Attributes:
@@ -46,7 +40,6 @@ class IntervalPlot:
         limits: the ends of the axis; None is from the least to the greatest that is drawn.
         zero: where to draw a line to compare with, such as no difference.
         marks: where to draw broken lines, such as margins.
-        narrow: drawn for a telephone.
     """
 
     title: str
@@ -54,29 +47,9 @@ class IntervalPlot:
     limits: tuple[float, float] | None = None
     zero: float | None = None
     marks: Sequence[float] = ()
-    narrow: bool = field(default=False, kw_only=True)
 
     template = "intervals"
-
-    @property
-    def for_telephone(self) -> IntervalPlot:
-        """The same for a telephone."""
-        return replace(self, narrow=True)
-
-    @property
-    def layout(self) -> RowLayout:
-        """The places of its rows."""
-        return RowLayout.of(AREA, FIGURES, ROW, narrow=self.narrow)
-
-    @property
-    def width(self) -> int:
-        """The width of the drawing."""
-        return self.layout.width
-
-    @property
-    def height(self) -> int:
-        """The height of the drawing."""
-        return self.bottom + AXIS
+    area, figures, row = 380, 180, 26
 
     @property
     def bottom(self) -> int:

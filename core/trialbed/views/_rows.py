@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from trialbed.views._drawing import EDGE, NARROW, Drawing
 
 LABELS = 200
 """Pixels for the labels, on the left of a wide drawing."""
 
-NARROW = 400
-"""The width of a drawing for a telephone."""
-EDGE = 8
+AXIS = 26
 TEXT = 20
 """Pixels for the line of texts above each row of a narrow drawing."""
 
@@ -63,3 +65,37 @@ class RowLayout(NamedTuple):
 
     def _beside(self, top: float) -> float:
         return self.middle(top) + 4
+
+
+@dataclass(frozen=True)
+class RowPlot(Drawing, ABC):
+    """A plot of rows on one axis, each with its label and its figures.
+
+    Attributes:
+        area, figures: pixels for what is drawn, and for the figures beside it.
+        row: the height of a row without its texts.
+    """
+
+    area: ClassVar[int]
+    figures: ClassVar[int]
+    row: ClassVar[int]
+
+    @property
+    def layout(self) -> RowLayout:
+        """The places of its rows."""
+        return RowLayout.of(self.area, self.figures, self.row, narrow=self.narrow)
+
+    @property
+    def width(self) -> int:
+        """The width of the drawing."""
+        return self.layout.width
+
+    @property
+    def height(self) -> int:
+        """The height of the drawing."""
+        return self.bottom + AXIS
+
+    @property
+    @abstractmethod
+    def bottom(self) -> int:
+        """The vertical position of the axis."""

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
+from trialbed.views._drawing import BOTTOM, EDGE, LEGEND_ROW, AxesPlot
 from trialbed.views._figures import compact
 from trialbed.views._labels import PlacedLabel, place_labels
-from trialbed.views._rows import EDGE, NARROW
 from trialbed.views._scale import Scale
 
-LEFT, NARROW_LEFT = 64, 44
-TOP, BOTTOM = 24, 44
-AREA_WIDTH, LEGEND, AREA_HEIGHT = 480, 230, 260
-LEGEND_ROW = 20
 NEAR = 6
 """Pixels up to which marks lie in one place."""
 NAMED = 44
@@ -42,7 +38,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class ScatterPlot:
+class ScatterPlot(AxesPlot):
     """Points on two axes; each has its name, or a shape and a number, so that colour alone distinguishes none.
 
     The axes hold what is drawn, as there would be no telling points apart on axes from 0 on.
@@ -51,7 +47,6 @@ class ScatterPlot:
         title: names the contents.
         x_title, y_title: name the axes, with their units.
         y_limits: values beyond which the vertical axis does not go.
-        narrow: drawn for a telephone.
     """
 
     title: str
@@ -59,30 +54,10 @@ class ScatterPlot:
     y_title: str
     marks: Sequence[Mark]
     y_limits: tuple[float, float] | None = None
-    narrow: bool = field(default=False, kw_only=True)
 
     template = "scatter"
-    top, bottom = TOP, TOP + AREA_HEIGHT
-
-    @property
-    def for_telephone(self) -> ScatterPlot:
-        """The same for a telephone."""
-        return replace(self, narrow=True)
-
-    @property
-    def left(self) -> int:
-        """The position of the vertical axis."""
-        return NARROW_LEFT if self.narrow else LEFT
-
-    @property
-    def right(self) -> int:
-        """The position of the end of the horizontal axis."""
-        return NARROW - 2 * EDGE if self.narrow else LEFT + AREA_WIDTH
-
-    @property
-    def width(self) -> int:
-        """The width of the drawing, with room for names on the right of a wide one."""
-        return NARROW if self.narrow else self.right + LEGEND
+    area_height = 260
+    beside = 230
 
     @property
     def height(self) -> int:
@@ -124,6 +99,11 @@ class ScatterPlot:
         ):
             return None
         return place_labels(named, (self.left, 0, self.width, self.bottom))
+
+    @property
+    def x_ticks(self) -> list[tuple[float, str]]:
+        """The positions of round values, with the values."""
+        return self.x_scale.ticks
 
     @property
     def x_scale(self) -> Scale:

@@ -264,7 +264,7 @@ def _print_dataset(dataset: Any, figures: dict[str, Any]) -> None:
     title = figures["name"] if figures["name"] == figures["test_set"] else f"{figures['name']}, {figures['test_set']}"
     click.echo(printable(f"{title}: {figures['queries']:,} queries, sha256 {figures['digest'][:12]}"))
     click.echo(
-        f"Apis on offer: {figures['apis']:,}, of {figures['tools']:,} tools in {figures['categories']:,} categories"
+        f"Apis on offer: {figures['apis']:,}; tools: {figures['tools']:,}; categories: {figures['categories']:,}"
     )
     most = figures["most_gold_apis_of_a_query"]
     click.echo(f"calls that solve the queries: {figures['gold_apis']:,}, at most {most} for one")

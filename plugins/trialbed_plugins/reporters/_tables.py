@@ -45,11 +45,19 @@ def run_table(report: Report) -> Table:
     names = [summary.framework for summary in report.frameworks]
     pinned = 1 if names[0] == REFERENCE and len(names) > 1 else 0
     columns = comparable(report)
+    alike = _alike(columns)
     table = Table(
         _heading(report),
         ("", *names),
-        _rows(columns),
-        list(run_notes(columns)),
+        _rows(columns, alike),
+        [
+            *run_notes(columns),
+            *(
+                f"The same as {_label(name, columns)}: {', '.join(map(shown_name, others))}."
+                for name, others in alike.items()
+                if others
+            ),
+        ],
         pinned=pinned,
         legend=list(run_legend(columns)),
     )
@@ -172,14 +180,29 @@ def _heading(report: Report) -> str:
     )
 
 
-def _rows(columns: Sequence[Column]) -> list[TableRow]:
+def _alike(columns: Sequence[Column]) -> dict[str, list[str]]:
+    """Return each score that has a row, with those beside it whose figures are the same for every framework."""
+    rows: dict[tuple[str, ...], str] = {}
+    found: dict[str, list[str]] = {}
+    for name in telling_names(columns):
+        cells = tuple(_cell(name, column) for column in columns)
+        bounded = any(name in column.scores and column.scores[name].interval for column in columns)
+        if bounded and cells in rows and name not in HEADLINE:
+            found[rows[cells]].append(name)
+        else:
+            found[name] = []
+            rows.setdefault(cells, name)
+    return found
+
+
+def _rows(columns: Sequence[Column], names: Iterable[str]) -> list[TableRow]:
     return [
         TableRow("version", tuple(_version(column.summary) or UNKNOWN for column in columns)),
         TableRow("trials answered", tuple(_answered_text(column.summary) for column in columns)),
         *_end_rows("failed", columns),
         *_end_rows("not measured", columns),
         *_all_verdicts(columns),
-        *(row for name in telling_names(columns) for row in _score(name, columns)),
+        *(row for name in names for row in _score(name, columns)),
     ]
 
 

@@ -30,7 +30,7 @@ def main() -> None:
 
 async def serve_front(upstream: str, output: int) -> None:
     """Say on a file descriptor where the front of llama.cpp is, and serve it until the standard input ends."""
-    # A request that nobody waits for any more would hold the only place of the model.
+    # An abandoned request would hold the only place of the model.
     runner = web.AppRunner(make_front(upstream), access_log=None, handler_cancellation=True)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

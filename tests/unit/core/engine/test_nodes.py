@@ -239,7 +239,7 @@ async def test_a_node_that_was_given_up_is_better_than_none() -> None:
         await until(slots, 0)
         await until(slots, 2)
     assert watch.gone == ""
-    assert time.said[-2:] == ["the node a may get trials again: there is no other one", "the node a has joined"]
+    assert time.said[-2:] == ["the node a gets trials again, as no other is left", "the node a has joined"]
 
 
 async def test_a_trial_that_takes_others_with_it_does_not_cost_its_node() -> None:

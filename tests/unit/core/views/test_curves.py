@@ -29,7 +29,7 @@ def test_large_samples_are_drawn_with_few_steps_and_empty_ones_not_at_all() -> N
     assert [curve.label for _, curve, _, _ in shown.paths] == ["large"]
     assert shown.paths[0][2].count("V") == 200
     assert "empty: not known" in shown.description
-    assert plot(("empty", [])).ticks
+    assert plot(("empty", [])).x_ticks
 
 
 def test_curves_are_told_apart_without_colour_and_labels_are_text() -> None:

@@ -45,7 +45,7 @@ def test_show_says_in_words_what_a_dataset_and_a_query_hold(
     assert main(["data", "show", "mini"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("mini: 60 queries, sha256 ")
-    assert lines[1] == "Apis on offer: 110, of 41 tools in 10 categories"
+    assert lines[1] == "Apis on offer: 110; tools: 41; categories: 10"
     assert lines[-1] == "… and 55 more; one of them: --query-id ID"
     assert main(["data", "show", "mini", "--query-id", "5"]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -41,4 +41,4 @@ def test_a_page_has_the_table_and_a_plot_of_each_score_with_intervals() -> None:
     # One plot, drawn for wide screens and for narrow ones.
     assert text.count("<svg") == 2
     assert "solved: tasks solved" in text
-    assert text.count("<td>123,457 / ") == 2
+    assert text.count(">123,457 / ") == 2

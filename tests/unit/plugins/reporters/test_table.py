@@ -57,6 +57,23 @@ def test_figures_stand_with_interval_unit_and_denominator(show: Show) -> None:
     assert "[low, high]: 95% interval." in text
 
 
+def test_scores_with_the_same_figures_have_one_row_and_a_note(show: Show) -> None:
+    def made(name: str, f1: float) -> dict[str, Any]:
+        ends = {"low": [0.584, 0.919], "high": [0.8, 1.0]}
+        found = document(name, average_api_f1=f1, average_has_finish=0.8)
+        found["summary"]["denominators"] |= {"api_f1": 20, "has_finish": 20}
+        found["summary"]["intervals"] |= {"api_f1": ends["low" if f1 == 0.8 else "high"], "has_finish": ends["low"]}
+        found["summary"]["quality_scores"] = ["sopr_score", "api_f1", "has_finish"]
+        return found
+
+    text = show([made("reference", 0.8), made("other", 0.8)])
+    assert "The same as solved: api_f1, has_finish." in text
+    assert "\napi_f1" not in text
+    apart = show([made("reference", 0.8), made("other", 1.0)])
+    assert "The same as solved: has_finish." in apart
+    assert "1.00 [0.80, 1.00]" in line(apart, "api_f1")
+
+
 def test_the_heading_says_what_was_measured(show: Show) -> None:
     first = show([document()]).splitlines()[0]
     for word in ("mini", "20 queries", "scripted:gold", "judge rule", "selector query", "run r1"):

@@ -1,0 +1,64 @@
+"""The measures that drawings share: a wide one and one for a telephone, and two axes with names beside them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self
+
+NARROW = 400
+"""The width of a drawing for a telephone."""
+EDGE = 8
+LEFT, NARROW_LEFT = 64, 44
+TOP, BOTTOM = 24, 44
+AREA_WIDTH = 480
+LEGEND_ROW = 20
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A plot that can be drawn wide, and narrow for a telephone."""
+
+    narrow: bool = field(default=False, kw_only=True)
+
+    @property
+    def for_telephone(self) -> Self:
+        """The same for a telephone."""
+        return replace(self, narrow=True)
+
+
+@dataclass(frozen=True)
+class AxesPlot(Drawing, ABC):
+    """A plot on two axes, with names beside them on a wide drawing and below them on a narrow one.
+
+    Attributes:
+        area_height: pixels between the ends of the vertical axis.
+    """
+
+    area_height: ClassVar[int]
+    top: ClassVar[int] = TOP
+
+    @property
+    def bottom(self) -> int:
+        """The position of the horizontal axis."""
+        return self.top + self.area_height
+
+    @property
+    def left(self) -> int:
+        """The position of the vertical axis."""
+        return NARROW_LEFT if self.narrow else LEFT
+
+    @property
+    def right(self) -> int:
+        """The position of the end of the horizontal axis."""
+        return NARROW - 2 * EDGE if self.narrow else LEFT + AREA_WIDTH
+
+    @property
+    def width(self) -> int:
+        """The width of the drawing, with room for names on the right of a wide one."""
+        return NARROW if self.narrow else self.right + self.beside
+
+    @property
+    @abstractmethod
+    def beside(self) -> int:
+        """Pixels for the names on the right of a wide drawing."""
