@@ -193,19 +193,26 @@ async def test_trials_in_one_loop_do_not_wait_for_each_other(harness: Harness) -
     assert [answered(record).final_answer for record in records] == [str(number) for number in range(many)]
 
 
-@pytest.mark.parametrize("profile", ["native", "controlled"])
-def test_crewai_neither_reports_home_nor_leaves_folders_there(tmp_path: Path, profile: str) -> None:
-    code = (
-        f"import signal, trialbed_crewai.{profile}\n"
-        "from crewai.events.listeners.tracing import utils\n"
-        "from crewai.telemetry.telemetry import Telemetry\n"
-        "assert not Telemetry().ready\n"
-        "assert not utils.should_enable_tracing()\n"
-        "assert not utils.should_auto_collect_first_time_traces()\n"
-        "assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL\n"
-    )
+def test_crewai_neither_reports_home_nor_leaves_folders_there(tmp_path: Path) -> None:
     work = tmp_path / "some-project"
     work.mkdir()
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("CREWAI_", "OTEL_"))}
-    subprocess.run([sys.executable, "-c", code], cwd=work, env={**kept, "HOME": str(tmp_path)}, check=True)
+    subprocess.run([sys.executable, "-c", SILENT], cwd=work, env={**kept, "HOME": str(tmp_path)}, check=True)
     assert [path for path in tmp_path.rglob("*some-project*") if path != work] == []
+
+
+SILENT = """
+import signal
+from importlib import import_module
+
+for profile in ("native", "controlled"):
+    import_module(f"trialbed_crewai.{profile}")
+    from crewai.events.listeners.tracing import utils
+    from crewai.telemetry.telemetry import Telemetry
+
+    assert not Telemetry().ready
+    assert not utils.should_enable_tracing()
+    assert not utils.should_auto_collect_first_time_traces()
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+"""
+"""Imports both profiles as workers do, and looks after each."""

@@ -62,9 +62,9 @@ def measured(folder: Path, report: Report) -> Counter[TrialKey]:
 
 
 def test_every_trial_is_measured_once_whichever_nodes_are_lost(tmp_path: Path) -> None:
-    """Twenty nodes are lost, each at a random moment, and another one joins each time."""
-    repeat = 15
-    moments = random.sample(range(1, 4 * repeat), 20)
+    """Ten nodes are lost, each at a random moment, and another one joins each time."""
+    repeat = 8
+    moments = random.sample(range(1, 4 * repeat), 10)
 
     def begin(executor: NodesExecutor, number: int) -> None:
         if number in moments:
