@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.bench import bench_in
+from support.bench import bare_environment, bench_in
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 PUBLISHED = [path.parent for path in sorted(RESULTS.glob("*/published.json"))]
@@ -13,7 +13,7 @@ PUBLISHED = [path.parent for path in sorted(RESULTS.glob("*/published.json"))]
 
 @pytest.mark.parametrize("folder", PUBLISHED, ids=lambda folder: folder.name)
 def test_pages_and_figures_are_those_of_the_numbers(folder: Path, tmp_path: Path) -> None:
-    bench_in(tmp_path, {"HOME": str(tmp_path)})("publish", folder, "-o", "again")
+    bench_in(tmp_path, bare_environment(tmp_path))("publish", folder, "-o", "again")
     again = tmp_path / "again"
     stale = [
         str(path.relative_to(again))
@@ -27,5 +27,5 @@ def test_pages_and_figures_are_those_of_the_numbers(folder: Path, tmp_path: Path
 @pytest.mark.slow(60)
 @pytest.mark.parametrize("folder", PUBLISHED, ids=lambda folder: folder.name)
 def test_a_replay_of_the_reference_gives_its_numbers_again(folder: Path, tmp_path: Path) -> None:
-    said = bench_in(tmp_path, {"HOME": str(tmp_path)})("reproduce", folder, "--framework", "reference", "--yes").out
+    said = bench_in(tmp_path, bare_environment(tmp_path))("reproduce", folder, "--framework", "reference", "--yes").out
     assert "every number is the published one" in said

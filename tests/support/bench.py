@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from support.warm import run_warm
+from support.warm import read_at_start, run_warm
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,11 @@ def own_environment(**variables: str) -> dict[str, str]:
     """This process's environment without anybody's settings of Trialbed, and with these variables."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TRIALBED_")}
     return {**kept, "NO_COLOR": "1", **variables}
+
+
+def bare_environment(home: Path, **variables: str) -> dict[str, str]:
+    """A home, these variables, and nothing else but what an interpreter reads before it imports anything."""
+    return {**read_at_start(os.environ), "HOME": str(home), **variables}
 
 
 def bench_in(folder: Path, environment: dict[str, str], *, timeout: float = 300) -> Bench:

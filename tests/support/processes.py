@@ -2,29 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 import psutil
-
-
-@contextmanager
-def started(
-    command: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdout: int = subprocess.DEVNULL
-) -> Iterator[subprocess.Popen[str]]:
-    """A program in a session of its own, which is killed with all that it has started if it still runs afterwards."""
-    pipes = {"stdout": stdout, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, cwd=cwd, env=env, text=True, start_new_session=True, **pipes) as process:
-        try:
-            yield process
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
 
 
 def family(pid: int) -> list[psutil.Process]:

@@ -91,7 +91,7 @@ def run_warm(
     Raises:
         subprocess.TimeoutExpired: it did not end in time, and was killed.
     """
-    if not SUPPORTED or _read_at_start(env) != _read_at_start(ENVIRONMENT):
+    if not SUPPORTED or read_at_start(env) != read_at_start(ENVIRONMENT):
         command = [sys.executable, "-m", module, *arguments]
         return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=timeout, check=False)
     with started_warm(module, arguments, cwd=cwd, env=env) as program:
@@ -233,7 +233,8 @@ def is_warm(process: psutil.Process) -> bool:
     return __file__ in process.cmdline()
 
 
-def _read_at_start(env: Mapping[str, str]) -> dict[str, str]:
+def read_at_start(env: Mapping[str, str]) -> dict[str, str]:
+    """Those of these variables that are read before anything is imported."""
     return {name: value for name, value in env.items() if name.startswith(READ_AT_START) and name != PATH}
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
-import subprocess
-import sys
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 import pytest
 from support.bench import Bench
-from support.processes import family, started, wait_until, wait_until_ended
+from support.processes import family, wait_until, wait_until_ended
+from support.warm import Program, started_warm
 
 from trialbed.records import TrialResult
 from trialbed.store import Store
@@ -23,8 +22,8 @@ COMMAND = ("run", "-f", "reference", "-f", "langgraph", "--limit", "6", "--model
 TRIALS = 12
 
 
-def running(folder: Path, environment: dict[str, str]) -> AbstractContextManager[subprocess.Popen[str]]:
-    return started([sys.executable, "-m", "trialbed", *COMMAND], cwd=folder, env=environment, stdout=subprocess.PIPE)
+def running(folder: Path, environment: dict[str, str]) -> AbstractContextManager[Program]:
+    return started_warm("trialbed", COMMAND, cwd=folder, env=environment, own_session=True)
 
 
 def kept(folder: Path) -> list[TrialResult]:
@@ -78,9 +77,9 @@ def test_an_interrupt_ends_cleanly_and_says_how_to_go_on(
     with running(tmp_path, bench_environment) as process:
         wait_until(lambda: count(tmp_path) >= 2)
         children = family(process.pid)
-        process.send_signal(number)
-        _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
+        os.kill(process.pid, number)
+        assert process.wait(60) == 130
+        errors = process.errors
     assert "the same command continues from there" in errors
     assert "Traceback" not in errors
     wait_until_ended(children)
@@ -91,8 +90,8 @@ def test_an_interrupt_ends_cleanly_and_says_how_to_go_on(
 def test_fresh_starts_over(bench: Bench, tmp_path: Path, bench_environment: dict[str, str]) -> None:
     with running(tmp_path, bench_environment) as process:
         wait_until(lambda: count(tmp_path) >= 1)
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        os.kill(process.pid, signal.SIGINT)
+        process.wait(60)
     before = {result.trial for result in kept(tmp_path)}
     done = bench(*COMMAND, "--fresh")
     assert "kept" not in done.err

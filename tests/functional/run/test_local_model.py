@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from support.bench import bench_in
+from support.bench import bare_environment, bench_in
 
 from trialbed.contracts import OpenedModel
 from trialbed.models import find_model
@@ -84,9 +84,8 @@ async def test_the_models_own_template_parses_no_call_and_the_first_look_says_so
 
 
 def test_a_run_is_recorded_and_replayed_without_the_model(tmp_path: Path) -> None:
-    bench = bench_in(
-        tmp_path, {"HOME": str(tmp_path), "TRIALBED_WEIGHTS_DIR": str(ROOT / ".tox" / "weights")}, timeout=1200
-    )
+    environment = bare_environment(tmp_path, TRIALBED_WEIGHTS_DIR=str(ROOT / ".tox" / "weights"))
+    bench = bench_in(tmp_path, environment, timeout=1200)
     options = ("--limit", 1, "--max-tools", 2, "--max-steps", 2, "--timeout", 900, "--json")
     asked = bench("run", "--model", MODEL, *options, "--probe", 0)
     assert f"{MODEL}: template function-call" in asked.err

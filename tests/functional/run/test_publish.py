@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.bench import Bench, bench_in
+from support.bench import Bench, bare_environment, bench_in
 
 pytestmark = pytest.mark.slow(60)
 
@@ -31,7 +31,7 @@ tasks = [
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     (tmp_path / "shop.py").write_text(TASKS)
-    return bench_in(tmp_path, {"HOME": str(tmp_path)})
+    return bench_in(tmp_path, bare_environment(tmp_path))
 
 
 def forge(folder: Path, change: Any) -> None:
@@ -58,7 +58,7 @@ def test_published_numbers_are_made_again_elsewhere_and_a_forged_one_is_found(be
     shutil.move(tmp_path / "out", elsewhere / "out")
     (tmp_path / "shop.py").unlink()
     shutil.rmtree(tmp_path / ".trialbed")
-    there = bench_in(elsewhere, {"HOME": str(elsewhere)})
+    there = bench_in(elsewhere, bare_environment(elsewhere))
     said = there("reproduce", "out", "--yes").out
     assert said == "8 trials replayed; every number is the published one; 7 of 7 files are the same\n"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.bench import Bench, bench_in
+from support.bench import Bench, bare_environment, bench_in
 
 pytestmark = pytest.mark.slow(60)
 
@@ -19,7 +19,7 @@ TIMES = ("wall_time", "model_time", "tool_time", "framework_time", "waiting_time
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
-    return bench_in(tmp_path, {"HOME": str(tmp_path)})
+    return bench_in(tmp_path, bare_environment(tmp_path))
 
 
 def without_times(value: Any) -> Any:
