@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.bench import bench_in
+from support.bench import bare_environment, bench_in
 
 from trialbed import Expect, Task, call, evaluate
 from trialbed.errors import UsageError
@@ -73,7 +73,7 @@ def test_a_model_that_reads_criteria_is_calibrated_on_them(tmp_path: Path) -> No
     (tmp_path / "desk.yaml").write_text(FILE, encoding="utf-8")
     CASES[0]["label"] = "Unsolved"
     (tmp_path / "cases.jsonl").write_text("\n".join(map(json.dumps, CASES)), encoding="utf-8")
-    bench = bench_in(tmp_path, {"OPENAI_API_KEY": "k"})
+    bench = bench_in(tmp_path, bare_environment(tmp_path, OPENAI_API_KEY="k"))
     with serve(grade) as server:
         judge = ("--judge-model", "grader", "--base-url", server.url)
         before = bench("run", "-d", "desk.yaml", "-m", "scripted:gold", *judge).out
@@ -88,7 +88,7 @@ def test_a_model_that_reads_criteria_is_calibrated_on_them(tmp_path: Path) -> No
 
 def test_tests_of_a_task_are_shown_by_their_names(tmp_path: Path) -> None:
     (tmp_path / "desk.yaml").write_text(FILE, encoding="utf-8")
-    bench = bench_in(tmp_path, {"OPENAI_API_KEY": "k"})
+    bench = bench_in(tmp_path, bare_environment(tmp_path, OPENAI_API_KEY="k"))
     assert bench("tasks", "check", "desk.yaml").out == "desk.yaml: 1 task, no findings\n"
     with serve(grade) as server:
         bench("run", "-d", "desk.yaml", "-m", "scripted:gold", "--judge-model", "grader", "--base-url", server.url)

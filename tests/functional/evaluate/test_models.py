@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.bench import bench_in
+from support.bench import bare_environment, bench_in
 
 from trialbed import evaluate
 from trialbed.contracts import OpenedModel
@@ -48,7 +48,7 @@ def test_a_function_of_the_program_is_the_model() -> None:
 
 
 def test_an_object_of_a_file_is_the_model(tmp_path: Path) -> None:
-    bench = bench_in(tmp_path, {})
+    bench = bench_in(tmp_path, bare_environment(tmp_path))
     (tmp_path / "mine.py").write_text(FILE)
     first = bench("run", "--model", "mine.py:Parrot", "--limit", 1)
     assert "model mine.py:Parrot" in first.out
