@@ -42,7 +42,7 @@ class RunEnd:
         await asyncio.shield(asyncio.to_thread(self._end_early, void=void))
 
     def _end_early(self, *, void: bool) -> None:
-        if self._store.attempt_summaries(self._run_id) and not void:
+        if self._store.has_attempts(self._run_id) and not void:
             self._store.update_run(self._run_id, status="interrupted", overall_time=self._overall_time(), flights="")
         else:
             self._store.discard_run(self._run_id)

@@ -39,7 +39,7 @@ from trialbed.store._runs import (
     read_selections,
     read_unfinished,
 )
-from trialbed.store._trials import add_scores, each_result, insert_trials, read_attempts, read_results
+from trialbed.store._trials import add_scores, each_result, has_attempts, insert_trials, read_attempts, read_results
 from trialbed.wire.redaction import redact, redaction_of
 
 
@@ -208,6 +208,11 @@ class Store:
         """Return the identities of the trials that were measured; the others are to be run, or run again."""
         attempts = self.attempt_summaries(run_id)
         return {attempt.key for attempt in attempts if attempt.status != "not measured"}
+
+    def has_attempts(self, run_id: str) -> bool:
+        """Return whether any trial of this run is committed."""
+        with self._database.read() as connection:
+            return has_attempts(connection, run_id)
 
     def attempt_summaries(self, run_id: str) -> list[AttemptSummary]:
         """Return the end of each committed attempt, in the order of their adding; cheaper than ``attempts``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -31,6 +31,7 @@ from trialbed.store._attempts import counted_attempts
 from trialbed.store._column_table import VERSION, ColumnTable, column_table, read_table, table_text
 from trialbed.store._columns import RunColumns, RunVersion, read_all_columns, read_columns, read_version
 from trialbed.store._frames import calls_frame, messages_frame, trial_frame
+from trialbed.store._offers import StoredOffers
 from trialbed.store._reports import MadeReport, ReportPart, read_part, trials_version
 from trialbed.store._rows import encode_id
 from trialbed.store._runs import read_gold_answers, read_selections
@@ -39,6 +40,9 @@ from trialbed.store._trials import each_result, read_trials, read_wire, results_
 
 COLUMNS = "columns"
 """The part of a report that has the columns of the trials."""
+
+KEPT_FROM = 1_000
+"""Attempts from which on what had to be read of each of them is kept for the next reader."""
 
 ReadStore = Callable[[], AbstractContextManager[Connection]]
 """Begins a transaction that sees one state of the store."""
@@ -289,15 +293,14 @@ class StoredRun:
             found = read_selections(connection, self.run_id, [query_id], self.config.own_limit(framework))
         return found.get(query_id, ())
 
-    def offers(self, queries: Iterable[int | str]) -> dict[int | None, dict[int | str, tuple[ToolSpec, ...]]]:
-        """Return the tools that these queries were offered, by ``RunConfig.own_limit`` of the columns."""
+    def offers(self, queries: Iterable[int | str]) -> dict[int | None, Mapping[int | str, tuple[ToolSpec, ...]]]:
+        """Return the tools that these queries were offered, by ``RunConfig.own_limit`` of the columns.
+
+        They are read when they are asked for, some hundreds of queries at a time.
+        """
         known = list(queries)
-        with self._read() as connection:
-            found = {
-                most: read_selections(connection, self.run_id, known, most)
-                for most in dict.fromkeys(map(self.config.own_limit, self.config.frameworks))
-            }
-        return {most: {query_id: own.get(query_id, ()) for query_id in known} for most, own in found.items()}
+        limits = dict.fromkeys(map(self.config.own_limit, self.config.frameworks))
+        return {most: StoredOffers(self._read, self.run_id, known, most) for most in limits}
 
     def gold_answers(self) -> dict[int | str, GoldAnswer]:
         """Return the answers to the gold calls of its queries, by the query's id; empty where none were made."""
@@ -329,10 +332,20 @@ def report_part(run: StoredRun, name: str, version: str, more: Sequence[str] = (
         return read_part(connection, run.record, name, version, more)
 
 
-def trial_columns(run: StoredRun) -> ColumnTable:
-    """Return the trials of a run that count in columns of arrays: for figures over very many trials."""
+def trial_columns(run: StoredRun, keep: Callable[[MadeReport], object] | None = None) -> ColumnTable:
+    """Return the trials of a run that count in columns of arrays: for figures over very many trials.
+
+    Args:
+        keep: keeps columns that had to be read from thousands of trials, for the next reader.
+    """
     kept = report_part(run, COLUMNS, VERSION)
-    return column_table(run._all_columns()) if kept is None else read_table(kept)
+    if kept is not None:
+        return read_table(kept)
+    if keep is None or run.status == "running" or run.version().attempts < KEPT_FROM:
+        return column_table(run._all_columns())
+    made = make_report(run, lambda: ())
+    keep(made)
+    return read_table(made.parts[0].text)
 
 
 def make_report(run: StoredRun, parts: Callable[[], Sequence[ReportPart]]) -> MadeReport:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, delete, select, union, update
@@ -98,14 +99,22 @@ def add_scores(connection: Connection, run_id: str, result: TrialResult, added: 
 
 
 def read_attempts(connection: Connection, run_id: str) -> list[AttemptSummary]:
-    """Read the ends of the attempts of a run's trials, in the order in which they were added."""
-    return [_summary(row) for row in connection.execute(_select_trials(run_id, {}))]
+    """Read the ends of the attempts of a run's trials, in the order in which they were added.
+
+    Columns alone are read. They are not checked against the checksum of the row, as reading the trial itself does.
+    """
+    names = ("framework", "query_id", "repeat", "attempt", "status", "adapter_digest")
+    query_of = lru_cache(maxsize=None)(decode_id)
+    chosen = select(*(trials.c[name] for name in names)).where(trials.c.run_id == run_id)
+    return [
+        AttemptSummary(TrialKey(framework=framework, query_id=query_of(query), repeat=repeat), *rest)
+        for framework, query, repeat, *rest in connection.execute(chosen.order_by(trials.c.id))
+    ]
 
 
-def _summary(row: Row[Any]) -> AttemptSummary:
-    _check_row(row)
-    key = TrialKey(framework=row.framework, query_id=decode_id(row.query_id), repeat=row.repeat)
-    return AttemptSummary(key, row.attempt, row.status, row.adapter_digest)
+def has_attempts(connection: Connection, run_id: str) -> bool:
+    """Return whether any trial of a run has ended."""
+    return connection.scalar(select(trials.c.id).where(trials.c.run_id == run_id).limit(1)) is not None
 
 
 def read_results(connection: Connection, run_id: str, framework: str | None) -> list[TrialResult]:

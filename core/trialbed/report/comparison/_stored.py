@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
+from trialbed.errors import TrialbedError
 from trialbed.integrity import framework_integrity
 from trialbed.records import IntegrityFinding, Run
 from trialbed.report._metadata import framework_info, shown_settings
@@ -22,9 +25,10 @@ from trialbed.report.comparison._sides import (
 from trialbed.report.comparison._stored_columns import KnownTrials
 from trialbed.report.comparison._trial_table import ComparedTrial, QueryId, TrialTable
 from trialbed.scoring import ALWAYS, NONE_ABSENT
+from trialbed.settings import store_file
 
 if TYPE_CHECKING:
-    from trialbed.store import StoredRun
+    from trialbed.store import MadeReport, StoredRun
 
 RUN_NAME = re.compile(r"(latest|\d{4,8}|\d{8}T\d{0,6}|\d{8}T\d{6}-[0-9a-f]{0,6})(/.+)?", re.DOTALL)
 """A run's id, the beginning of one, or ``latest``; and one of its frameworks, where only that is meant."""
@@ -53,14 +57,22 @@ def _read_run(value: str, store: str | None) -> list[Side]:
     with open_store(store) as reader:
         run = require_frameworks(reader.run(name))
         labels = (run.framework(framework),) if framework else run.config.frameworks
-        return list(_sides(run, labels))
+        return list(_sides(run, labels, partial(_keep, store or store_file())))
 
 
-def _sides(run: StoredRun, labels: Sequence[str]) -> Iterator[Side]:
+def _keep(place: str, made: MadeReport) -> None:
+    """Keep the columns of a run that was interrupted: its end kept none. A store that is read only stays as it is."""
+    from trialbed.store import Store
+
+    with suppress(TrialbedError), Store.open(place) as store:
+        store.keep_report(made)
+
+
+def _sides(run: StoredRun, labels: Sequence[str], keep: Callable[[MadeReport], None]) -> Iterator[Side]:
     # Of all frameworks, so that one of them alone has the same figures as beside the others.
     from trialbed.store import trial_columns
 
-    table = trial_columns(run)
+    table = trial_columns(run, keep)
     quality = frozenset(name for name, kind in table.kinds.items() if kind.quality).union(ALWAYS)
     bounded = quality | {name for name, kind in table.kinds.items() if kind.bounded}
     known = KnownTrials(table, quality)

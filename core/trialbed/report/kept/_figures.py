@@ -20,7 +20,7 @@ from trialbed.report._worst import worst_queries
 from trialbed.report.kept._codec import plain, reader
 from trialbed.report.kept._late import LateMapping, LateSequence
 from trialbed.settings import secret_values
-from trialbed.store import MadeReport, ReportPart, Store, StoredRun, report_part, require_frameworks
+from trialbed.store import KEPT_FROM, MadeReport, ReportPart, Store, StoredRun, report_part, require_frameworks
 from trialbed.store import make_report as make_stored
 from trialbed.wire.redaction import redact
 
@@ -29,9 +29,6 @@ FIGURES = "figures"
 
 FORMAT = 2
 """Incremented with a change of what is kept, or of how it is reckoned, within a version of Trialbed."""
-
-KEPT_FROM = 1_000
-"""Attempts from which on a report that had to be made anew is kept for the next reader."""
 
 NOT_KEPT = ("run", "trials", "absent")
 """Fields of a summary that are the run's own, or of each of its trials."""

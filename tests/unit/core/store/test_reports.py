@@ -16,7 +16,7 @@ from sqlalchemy import create_engine, text
 from trialbed import open_store
 from trialbed.errors import DataError
 from trialbed.records import Annotation, GoldAnswer, Run, Score, ToolSpec, TrialResult
-from trialbed.store import ReportPart, Store, make_report, report_part, verify_store
+from trialbed.store import MadeReport, ReportPart, Store, make_report, report_part, trial_columns, verify_store
 from trialbed.store._reports import keep_report
 
 MakeRun = Callable[..., Run]
@@ -68,6 +68,21 @@ def test_columns_are_kept_as_they_are_read(filled: str, execute: Execute, make_t
     assert before == after
     assert set(before[1].values) == {"a"}
     assert set(before[1].tools.values()) == {frozenset({"weather_now"})}
+
+
+def test_columns_that_had_to_be_read_from_many_trials_are_kept(filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[MadeReport] = []
+    with Store.open(filled) as store, open_store(filled) as reader:
+        store.update_run("r1", status="interrupted")
+        run = reader.run("r1")
+        trial_columns(run, made.append)
+        assert made == []
+        monkeypatch.setattr("trialbed.store._stored.KEPT_FROM", 1)
+        first = trial_columns(run, made.append).columns()
+        assert store.keep_report(made[0])
+        monkeypatch.setattr("trialbed.store._stored.read_all_columns", None)
+        assert trial_columns(run, made.append).columns() == first
+        assert len(made) == 1
 
 
 def add_attempt(store: Store, trial: TrialResult) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -179,3 +180,27 @@ def test_without_pyarrow_the_error_says_how_to_get_it(
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(UsageError, match=r"pip install 'trialbed\[parquet\]'"):
         export_parquet(run, tmp_path / "scores.parquet")
+
+
+@pytest.mark.parametrize("write", [trial_lines, trial_spans])
+def test_an_export_holds_a_part_of_the_trials(
+    write: Callable[[StoredRun], Iterator[object]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trialbed.store._trials.IN_ONE", 5)
+    queries = tuple(range(40))
+    path = str(tmp_path / "t.db")
+    with Store.open(path) as store:
+        config = run_config(query_ids=queries)
+        about = {"config_digest": "d", "status": "finished", "created_at": NOON, "environment_digest": ""}
+        store.create_run(Run(run_id=RUN, config=config, **about))
+        one = answered()
+        keys = [one.key.model_copy(update={"query_id": query}) for query in queries]
+        store.add_trials(RUN, [one.model_copy(update={"key": key}) for key in keys])
+    held = []
+    with open_store(path) as reader:
+        for place, _ in enumerate(write(reader.run(RUN))):
+            if place % 13 == 12:
+                held.append(sum(isinstance(one, TrialResult) for one in gc.get_objects()))
+        assert place == 39
+    # Those of the test itself, of which there is one, and a part.
+    assert max(held) <= 1 + 5 + 1
