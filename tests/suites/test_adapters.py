@@ -17,7 +17,7 @@ import pytest
 from support.distributions import uv
 from support.frameworks import APART, FrameworkEnvironment
 
-pytestmark = pytest.mark.slow(200)
+pytestmark = pytest.mark.slow(400)
 
 ROOT = Path(__file__).parents[2]
 TOOLS = ("pytest>=8.3,<10", "pytest-asyncio>=0.26,<2")

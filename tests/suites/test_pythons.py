@@ -30,7 +30,7 @@ PARTS = 12
 """Into so many are the tests divided; one of them runs on each Python that is not this one."""
 
 
-@pytest.mark.slow(150)
+@pytest.mark.slow(80)
 @pytest.mark.parametrize("version", DECLARED)
 def test_the_unit_tests_pass(
     version: str, wheels: Wheels, suite: Callable[..., None], tmp_path: Path, record_property: Callable[..., None]

@@ -16,7 +16,7 @@ from support.warm import Program, started_warm
 from trialbed.records import TrialResult
 from trialbed.store import Store
 
-pytestmark = pytest.mark.slow(60)
+pytestmark = pytest.mark.slow(30)
 
 COMMAND = ("run", "-f", "reference", "-f", "langgraph", "--limit", "6", "--model", "scripted:slow", "-j", "2")
 TRIALS = 12

@@ -84,7 +84,7 @@ def check(machine: Machine, documents: dict[int, dict[str, Any]]) -> None:
         assert document["summary"]["average_sopr_score"] == 1.0
 
 
-@pytest.mark.slow(60)
+@pytest.mark.slow(40)
 @pytest.mark.parametrize("at_once", [1, 2], ids=["one start", "two starts at once"])
 def test_kills_lose_and_double_nothing(machine: Machine, at_once: int) -> None:
     least = KILLS // at_once // (2 if "://" in machine.store else 1)

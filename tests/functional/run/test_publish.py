@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.bench import Bench, bare_environment, bench_in
 
-pytestmark = pytest.mark.slow(60)
+pytestmark = pytest.mark.slow(20)
 
 TASKS = '''
 from trialbed import Expect, Task, call, tool

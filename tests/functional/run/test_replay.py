@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.bench import Bench, bare_environment, bench_in
 
-pytestmark = pytest.mark.slow(60)
+pytestmark = pytest.mark.slow(25)
 
 OF_ONE_RUN = {"run_id", "server_url", "timestamp", "trial", "first", "first_trials"}
 """Names, addresses and moments, and which trials were the first of their workers, which is said for their times."""

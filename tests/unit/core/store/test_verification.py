@@ -19,7 +19,7 @@ MakeRun = Callable[..., Run]
 MakeTrial = Callable[..., TrialResult]
 Execute = Callable[..., Any]
 
-FLIPS = 200
+FLIPS = 100
 
 
 def fill(location: str, make_run: MakeRun, make_trial: MakeTrial) -> None:

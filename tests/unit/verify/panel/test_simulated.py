@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow(50)
+pytestmark = pytest.mark.slow(30)
 
 ROOT = Path(__file__).parents[4]
-CASES, TRIALS, COMPARISONS = 800, 4, 40
+CASES, TRIALS, COMPARISONS = 800, 4, 20
 
 DAMAGING = (
     "a stack of smaller faults (6 %)",
