@@ -14,6 +14,7 @@ from support.bench import Bench
 from support.frameworks import APART, FrameworkEnvironment
 from support.trust import one_certificate
 from support.truth import DECLARED, MAX_STEPS, POLICIES, expected, in_another_dialect, known_scores, labels
+from support.warm import warm_programs
 
 from trialbed.contracts import Executor
 from trialbed.engine import RunOptions, open_dataset
@@ -107,7 +108,7 @@ def documents(
             response_cache=folder / "responses.db",
         )
 
-    with pytest.MonkeyPatch.context() as own:
+    with pytest.MonkeyPatch.context() as own, warm_programs():
         own.setenv("SSL_CERT_FILE", str(one_certificate(folder / "certificate.pem")))
         return asyncio.run(run_all())
 
