@@ -68,6 +68,10 @@ class TrialOpenAILike(OpenAILike):
         """The trial's own client; some releases of Agno share connections between agents."""
         return self._client
 
+    def get_request_params(self, *_: Any, **__: Any) -> dict[str, Any]:
+        """Nothing but the messages: the client sends the trial's own, and would walk the schemas of all tools first."""
+        return {}
+
 
 def _bind(name: str, chat: ControlledChat) -> Function:
     async def make(call: str, text: Any) -> str:

@@ -17,6 +17,11 @@ class CallArguments(BaseModel):
     call: str
     text: str
 
+    @classmethod
+    def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
+        """The schema, which CrewAI renders three times per tool and trial."""
+        return {"title": cls.__name__, **ControlledChat.schema}
+
 
 class SealedTool(BaseTool):
     """A tool of CrewAI whose calls the trial's conversation makes, on the trial's loop."""

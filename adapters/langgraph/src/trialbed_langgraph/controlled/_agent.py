@@ -58,6 +58,10 @@ class ControlledAgent(ControlledProfile):
 class TrialChatOpenAI(ChatOpenAI):
     """The model: LangChain's class for chat completions, on the trial's client."""
 
+    def bind_tools(self, *_: Any, **__: Any) -> Any:
+        """Offer none: the trial's client does, and LangChain would write each tool's schema anew for every request."""
+        return self
+
     async def _agenerate(
         self,
         messages: list[BaseMessage],
