@@ -20,7 +20,7 @@ from trialbed.scoring import TIMES
 from trialbed.store import RunVersion, StoredRun
 from trialbed.views import html_parts
 from trialbed_pages.runs.figures import COST, TOKENS, QueryId, RunFigures
-from trialbed_pages.runs.headlines import Headline, headline_candidates
+from trialbed_pages.runs.headlines import Headline, headline_candidates, kept_headline
 
 T = TypeVar("T")
 
@@ -80,12 +80,12 @@ class FigureCache:
         """Return the figures of a run in the list of runs."""
 
         def read() -> Headline:
+            if kept := kept_headline(run):
+                return kept
             figures = RunFigures(run, run.columns(headline_candidates(run)), None)
             leading = figures.headline[0]
             ends = Counter(trial.status for trial in figures.columns.trials)
-            means = [(name, figures.mean(name, leading)) for name in run.config.frameworks]
-            means.sort(key=lambda item: 1.0 if item[1].value is None else -item[1].value)
-            return Headline(ends["answered"], ends["failed"], leading, means)
+            return Headline.of(ends, leading, [(name, figures.mean(name, leading)) for name in run.config.frameworks])
 
         return self._cached_value(self._headlines, KEPT_HEADLINES, (run.run_id, ""), run, read)
 

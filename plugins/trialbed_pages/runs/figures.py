@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from trialbed.records import Query, TrialStatus
 from trialbed.report import (
-    LEVEL,
     FactorEffects,
     Integrity,
     Report,
@@ -23,7 +22,7 @@ from trialbed.report import (
     framework_integrity,
     score_summaries,
 )
-from trialbed.report.kept import stored_report
+from trialbed.report.kept import headlines, stored_report
 from trialbed.scoring import (
     ALWAYS,
     JUDGED,
@@ -34,10 +33,9 @@ from trialbed.scoring import (
     timed_trials,
     zero_scores,
 )
-from trialbed.statistics import Interval
 from trialbed.store import RunColumns, StoredRun, TrialColumns
 from trialbed.views import compact, helper_line
-from trialbed_pages.runs.headlines import FigureMean, headline_of
+from trialbed_pages.runs.headlines import FigureMean, figure_mean, headline_of
 
 QueryId = int | str
 
@@ -194,11 +192,7 @@ class RunFigures:
 
     def mean(self, framework: str, score: str) -> FigureMean:
         """Return the mean of a score over a framework's trials, as the run's table has it."""
-        found = self._summaries(framework).get(score)
-        if found is None:
-            return FigureMean(None, None, 0)
-        interval = Interval(*found.interval, LEVEL) if found.interval else None
-        return FigureMean(found.value, interval, found.denominator)
+        return figure_mean(self._summaries(framework).get(score))
 
     def median(self, framework: str, score: str) -> float | None:
         """Return the median of a figure over a framework's trials with an answer, as the run's table has it."""
@@ -209,6 +203,8 @@ class RunFigures:
         return self.once(("summaries", framework), lambda: self._summarise(framework))
 
     def _summarise(self, framework: str) -> Mapping[str, ScoreSummary]:
+        if kept := self.once("kept", lambda: headlines(self.run)):
+            return kept[framework].scores
         if self.integrity(framework).void:
             return {}
         trials = [

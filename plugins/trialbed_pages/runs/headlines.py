@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from trialbed.report import LEVEL, ScoreSummary
 from trialbed.report.comparison import leading_scores
+from trialbed.report.kept import headlines
 from trialbed.statistics import Interval
 from trialbed.store import StoredRun
 
@@ -35,6 +39,14 @@ class FigureMean:
     n: int
 
 
+def figure_mean(found: ScoreSummary | None) -> FigureMean:
+    """Return the mean of a score, as the table of its run has it."""
+    if found is None:
+        return FigureMean(None, None, 0)
+    interval = Interval(*found.interval, LEVEL) if found.interval else None
+    return FigureMean(found.value, interval, found.denominator)
+
+
 @dataclass(frozen=True)
 class Headline:
     """The figures of a run in the list of runs.
@@ -47,3 +59,25 @@ class Headline:
     failed: int
     score: str
     means: Sequence[tuple[str, FigureMean]]
+
+    @classmethod
+    def of(cls, ends: Mapping[Any, int], score: str, means: Iterable[tuple[str, FigureMean]]) -> Headline:
+        """Return the figures of a run with its frameworks in order.
+
+        Args:
+            ends: how many trials were answered, and failed.
+        """
+        ordered = sorted(means, key=lambda item: 1.0 if item[1].value is None else -item[1].value)
+        return cls(ends["answered"], ends["failed"], score, ordered)
+
+
+def kept_headline(run: StoredRun) -> Headline | None:
+    """Return the figures of a run in the list of runs, as its store keeps them; None where it keeps none."""
+    kept = headlines(run)
+    if kept is None:
+        return None
+    score = headline_of(run, {name for one in kept.values() for name in one.scores})[0]
+    ends = Counter[str]()
+    for one in kept.values():
+        ends.update(answered=one.counts.answered, failed=one.counts.failed)
+    return Headline.of(ends, score, [(name, figure_mean(own.scores.get(score))) for name, own in kept.items()])

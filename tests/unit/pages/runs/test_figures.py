@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from support.stored_runs import NEW, trial
 
 from trialbed.records import ScoreDescription
 from trialbed.report import read_report
+from trialbed.report.kept import make_report
 from trialbed.store import Store, StoredRun, open_store
 from trialbed_pages.runs import FigureCache, GridFilter, differences, grid_page
 from trialbed_pages.runs import figure_cache as module
@@ -50,6 +52,21 @@ def test_the_measure_of_another_dataset_does_not_lead(stored: Path) -> None:
         cache, run = FigureCache(stored.parent), reader.run(NEW)
         assert cache.of(run).headline == ("api_call_score", "sopr_score")
         assert cache.headline(run).score == "api_call_score"
+
+
+def test_figures_are_the_same_by_a_kept_report(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Store.open(str(stored)) as store, open_store(str(stored)) as reader:
+        run = reader.run(NEW)
+        before = FigureCache(stored.parent)
+        by_trials, headline = before.of(run), before.headline(run)
+        assert store.keep_report(make_report(run, lambda: read_report(run)))
+        by_report = FigureCache(stored.parent).of(run)
+        assert all(by_report._summarise(name) for name in run.config.frameworks)
+        for name, score in product(run.config.frameworks, ("sopr_score", "total_tokens", "wall_time")):
+            assert by_report.mean(name, score) == by_trials.mean(name, score)
+            assert by_report.median(name, score) == by_trials.median(name, score)
+        monkeypatch.setattr(StoredRun, "columns", None)
+        assert FigureCache(stored.parent).headline(run) == headline
 
 
 def test_figures_are_kept_until_the_run_changes(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
