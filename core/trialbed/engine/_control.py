@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import os
+from collections import deque
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
@@ -48,7 +49,7 @@ class ControlClient:
         self._open: set[str] = set()
         self._setups: dict[Hashable, str] = {}
         self._renewing: asyncio.Task[None] | None = None
-        self._owed = 0.0
+        self._owed: deque[float] = deque()
 
     async def __aenter__(self) -> Self:
         token = self._token or os.environ.get(TOKEN_VARIABLE)
@@ -101,16 +102,19 @@ class ControlClient:
         self._open.add(registration.trial)
 
     def owe(self, amount: float) -> None:
-        """Count a part of the run's budget that was used in this process; the server hears before the next trial."""
-        self._owed += amount
+        """Count a part of the run's budget that was used in this process; the server hears before the next trial.
+
+        Any thread may call it.
+        """
+        self._owed.append(amount)
 
     async def _pay(self) -> None:
-        amount, self._owed = self._owed, 0.0
-        if amount:
+        due = [self._owed.popleft() for _ in range(len(self._owed))]
+        if amount := sum(due):
             try:
                 await self._request("POST", "/control/spending", json.dumps({"amount": amount}).encode())
             except BaseException:  # the next trial pays it
-                self._owed += amount
+                self._owed.extend(due)
                 raise
 
     async def simulator_uses(self) -> Sequence[ModelUse]:
