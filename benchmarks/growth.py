@@ -1,12 +1,13 @@
 """Measures how CPU time and memory of runs, and of commands that read them, grow with the number of trials.
 
-    python benchmarks/growth.py read [--trials 1000,10000,100000] [--store URL]
+    python benchmarks/growth.py read [--trials 1000,10000,100000] [--store URL] [--folder DIR]
     python benchmarks/growth.py run [--trials 1000,5000] [--concurrency 4]
 
 ``read`` fills a store with trials that ``bench run`` has recorded here: it runs 100, and adds each of them again under
 other queries, with their texts changed, by the store's public methods. So rows, bodies and reports are what the engine
 writes, but no agent ran for most of them; ``--bare`` leaves requests and calls out, which no reading command looks at.
 Then it keeps the run's report as the end of a run does, and measures commands and pages, each in a process of its own.
+Stores that were filled in a ``--folder`` are read again, and ``--only`` names the figures that are measured anew.
 ``run`` runs the trials: ``reference`` with the scripted model, which is as fast as an agent can be.
 
 CPU times are user and system, memory is the most that a process had. Both mean something on a machine that is busy with
@@ -186,23 +187,37 @@ def size_per_trial(store: str, trials: int) -> int:
 
 
 def read(
-    trials: int, url: str | None, folder: Path, source: str, *, bare: bool
-) -> Iterator[tuple[str, dict[str, float]]]:
+    trials: int, url: str | None, folder: Path, source: str, *, bare: bool, only: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """Measure one size; each figure is given as soon as it is known, as a large size takes long."""
-    store = url or str(folder / f"{trials}.db")
-    python, bench = [sys.executable, "-c"], [sys.executable, "-m", "trialbed"]
-    began = time.process_time()
-    fill(source, store, trials, folder / "growth.json", bare=bare)
-    filled = time.process_time() - began
-    yield (
-        STORED + ", bare" * bare,
-        {"cpu": round(filled / trials, 6), "bytes": 0 if url else size_per_trial(store, trials)},
-    )
+    store = url or str(folder / f"{trials}{'-bare' * bare}.db")
+    if not Path(store).exists():
+        began = time.process_time()
+        fill(source, store, trials, folder / "growth.json", bare=bare)
+        filled = time.process_time() - began
+        yield STORED, {"cpu": round(filled / trials, 6), "bytes": 0 if url else size_per_trial(store, trials)}
     with open_store(store) as reader:
         run = reader.run("latest").run_id
-    yield "end of a run: its report", measured([*python, KEEP, store], folder)
-    yield "start of a resume", measured([*python, RESUME, store, run], folder)
-    for name, command in {
+    for name, command in commands(store, run).items():
+        if re.search(only, name):
+            yield name, measured(command, folder)
+    for name, page in {
+        "list of runs": "/",
+        "page of a run": f"/runs/{run}",
+        "page of a trial": f"/runs/{run}/trial?framework=reference&query=7",
+        "differences": f"/runs/{run}/differences",
+    }.items():
+        if re.search(only, f"bench view: {name}"):
+            cold, warm = (measured([sys.executable, "-c", PAGES, store, page, times], folder) for times in ("1", "11"))
+            yield f"bench view: {name}", cold
+            again = max(0.0, (warm["cpu"] - cold["cpu"]) / 10)
+            yield f"bench view: {name}, again", {"cpu": round(again, 4), "mib": warm["mib"]}
+
+
+def commands(store: str, run: str) -> dict[str, list[str]]:
+    """The programs that are measured, by the names of their figures; the first keeps the report that others read."""
+    python, bench = [sys.executable, "-c"], [sys.executable, "-m", "trialbed"]
+    own = {
         "bench --version": ["--version"],
         "bench runs": ["runs", "--store", store],
         "bench show RUN": ["show", run, "--store", store],
@@ -210,17 +225,12 @@ def read(
         "bench plan RUN": ["plan", run, "--store", store],
         "bench compare RUN/A RUN/B": ["compare", *(f"{run}/{name}" for name in FRAMEWORKS), "--store", store],
         "bench export": ["export", run, "--output", os.devnull, "--store", store],
-    }.items():
-        yield name, measured([*bench, *command], folder)
-    for name, page in {
-        "list of runs": "/",
-        "page of a run": f"/runs/{run}",
-        "differences": f"/runs/{run}/differences",
-    }.items():
-        cold, warm = (measured([*python, PAGES, store, page, times], folder) for times in ("1", "11"))
-        yield f"bench view: {name}", cold
-        again = max(0.0, (warm["cpu"] - cold["cpu"]) / 10)
-        yield f"bench view: {name}, again", {"cpu": round(again, 4), "mib": warm["mib"]}
+    }
+    return {
+        "end of a run: its report": [*python, KEEP, store],
+        "start of a resume": [*python, RESUME, store, run],
+        **{name: [*bench, *arguments] for name, arguments in own.items()},
+    }
 
 
 def kind_of(command: str) -> str:
@@ -297,17 +307,28 @@ def run(trials: int, concurrency: int, folder: Path) -> dict[str, Any]:
     }
 
 
-def save(part: str, key: str, value: dict[str, Any]) -> None:
-    """Add figures to those of a part and a size."""
+def save(part: str, key: str, value: dict[str, dict[str, Any]], **conditions: Any) -> None:
+    """Add figures to those of a part and a size, each with the conditions under which it was measured."""
     known = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
     about = {
+        **conditions,
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "python": platform.python_version(),
         "processors": os.cpu_count(),
         "load": round(os.getloadavg()[0], 1),
     }
-    known.setdefault(part, {}).setdefault(key, {}).update({"about": about, **value})
+    measured_now = {name: {**figure, "about": about} for name, figure in value.items()}
+    known.setdefault(part, {}).setdefault(key, {}).update(measured_now)
     FIGURES.write_text(json.dumps(known, indent=1) + "\n")
+
+
+def record(folder: Path, source: str) -> None:
+    """Run the trials that are copied."""
+    dataset = folder / "recorded.json"
+    write_dataset(dataset, RECORDED)
+    frameworks = [part for label in FRAMEWORKS for part in ("-f", label)]
+    command = ["run", "--dataset", str(dataset), "--store", source, *frameworks, "-m", "scripted:gold", "-j", "2"]
+    subprocess.run([sys.executable, "-m", "trialbed", *command], cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
 
 def main() -> None:
@@ -317,40 +338,28 @@ def main() -> None:
     parser.add_argument("--concurrency", default="4")
     parser.add_argument("--store", help="a database's URL instead of files, for `read` of one size")
     parser.add_argument("--bare", action="store_true", help="leave requests and calls out of the copies")
+    parser.add_argument("--folder", type=Path, help="where stores that are filled stay, for `read`")
+    parser.add_argument("--only", default="", help="a regular expression of the names of figures, for `read`")
     given = parser.parse_args()
     sizes = [int(size) for size in given.trials.split(",")]
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+        folder = (given.folder or Path(name)).absolute()
         if given.what == "read":
-            write_dataset(folder / "recorded.json", RECORDED)
             source = str(folder / "recorded.db")
-            command = [
-                sys.executable,
-                "-m",
-                "trialbed",
-                "run",
-                "--dataset",
-                str(folder / "recorded.json"),
-                "--store",
-                source,
-            ]
-            frameworks = [part for label in FRAMEWORKS for part in ("-f", label)]
-            subprocess.run(
-                [*command, *frameworks, "-m", "scripted:gold", "-j", "2"],
-                cwd=folder,
-                check=True,
-                stdout=subprocess.DEVNULL,
-            )
+            if not Path(source).exists():
+                record(folder, source)
             for trials in sizes:
-                for name, found in read(trials, given.store, folder, source, bare=given.bare):
+                figures = read(trials, given.store, folder, source, bare=given.bare, only=given.only)
+                for name, found in figures:
                     print(f"{trials:>8,} {name:<30} {found}", flush=True)
-                    save("postgresql" if given.store else "sqlite", str(trials), {name: found})
+                    part = "postgresql" if given.store else "sqlite"
+                    save(part, str(trials), {name: found}, bare=given.bare)
         else:
             for trials in sizes:
                 for concurrency in map(int, given.concurrency.split(",")):
                     found = run(trials, concurrency, folder)
                     print(trials, concurrency, json.dumps(found))
-                    save("run", f"{trials} at {concurrency}", found)
+                    save("run", f"{trials} at {concurrency}", {"trials": found})
 
 
 if __name__ == "__main__":

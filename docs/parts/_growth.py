@@ -17,14 +17,21 @@ def _known(part: str) -> dict[str, Any]:
 
 
 def _about(found: dict[str, Any]) -> str:
-    dates = sorted({each["about"]["date"] for each in found.values()})
-    loads = [each["about"]["load"] for each in found.values()]
-    about = next(iter(found.values()))["about"]
+    every = [figure["about"] for own in found.values() for figure in own.values()]
+    dates = sorted({about["date"] for about in every})
+    loads = [about["load"] for about in every]
     return (
-        f"Measured on {' and '.join(dates)} by `benchmarks/growth.py`, Python {about['python']}, "
-        f"{about['processors']} processors, under a load of {max(loads):g}: CPU times and memory say something, "
-        "wall times do not."
+        f"Measured on {' and '.join(dates)} by `benchmarks/growth.py`, Python {every[0]['python']}, "
+        f"{every[0]['processors']} processors, under a load of {min(loads):g} to {max(loads):g}: CPU times and memory "
+        f"say something, wall times do not.{_bare(found)}"
     )
+
+
+def _bare(found: dict[str, Any]) -> str:
+    """Say which trials were stored without requests and calls."""
+    sizes = [int(size) for size, own in found.items() if any(figure["about"].get("bare") for figure in own.values())]
+    named = " and ".join(f"{size:,}" for size in sorted(sizes))
+    return f" Those of {named} trials were stored without requests and calls." if sizes else ""
 
 
 def growth_of_reading() -> str:
@@ -51,12 +58,11 @@ def _row(name: str, cells: list[dict[str, float] | None]) -> tuple[str, ...]:
 def store_costs() -> str:
     """The cost of storing a trial, by the largest store that was filled."""
     sizes = [int(size) for size, own in _known("sqlite").items() if STORED in own]
-    found = _known("sqlite")[str(max(sizes))]
-    own = found[STORED]
+    own = _known("sqlite")[str(max(sizes))][STORED]
     return (
         f"A trial of three requests and two calls takes {1000 * own['cpu']:.1f} ms of CPU to store in SQLite, the "
         f"copying of `benchmarks/growth.py` included, and {own['bytes'] / 1000:.0f} kB: seen at {max(sizes):,} trials, "
-        f"on {found['about']['date']}."
+        f"on {own['about']['date']}."
     )
 
 

@@ -55,7 +55,8 @@ class CommonQueries:
         """The place of each among all when they are sorted."""
         import numpy as np
 
-        names = [repr(self.baseline.queries[place]) for place in self._places[0].tolist()]
+        queries = self.baseline.queries
+        names = [repr(queries[place]) for place in self._places[0].tolist()]
         ranks = np.empty(len(names), dtype=np.int64)
         ranks[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
         return ranks
@@ -67,5 +68,6 @@ class CommonQueries:
         ours, theirs = self._places
         first, second = self.baseline.means(name)[ours], self.candidate.means(name)[theirs]
         known = ~(np.isnan(first) | np.isnan(second))
-        queries = [self.baseline.queries[place] for place in ours[known].tolist()]
-        return PairedScore(queries, first[known], second[known], np.argsort(self._ranks[known]))
+        queries = self.baseline.queries
+        common = [queries[place] for place in ours[known].tolist()]
+        return PairedScore(common, first[known], second[known], np.argsort(self._ranks[known]))
