@@ -73,11 +73,18 @@ class TrialOpenAILike(OpenAILike):
         return {}
 
 
+class SealedFunction(Function):
+    """A function that Agno offers as it is."""
+
+    def process_entrypoint(self, strict: bool = False) -> None:
+        """Do nothing; Agno would look for parameters of its own in the signature of each tool in each run."""
+
+
 def _bind(name: str, chat: ControlledChat) -> Function:
     async def make(call: str, text: Any) -> str:
         return await chat.make({"call": call, "text": text})
 
-    return Function(
+    return SealedFunction(
         name=name, description="", parameters=dict(chat.schema), entrypoint=make, skip_entrypoint_processing=True
     )
 
