@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from support.bench import own_environment
+from support.warm import run_warm
 
 pytestmark = pytest.mark.slow(30)
 
@@ -152,11 +151,9 @@ LANGGRAPH_WAYS: Ways = {
 
 def failures(folder: Path) -> dict[str, str]:
     """Run the tests; test and way of each that fails -> its message."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "trialbed_testing.plugin"]
+    options = ("-q", "-p", "no:cacheprovider", "-p", "trialbed_testing.plugin", "--junitxml=report.xml")
     environment = own_environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", TRIALBED_STATE_DIR=str(folder / "state"))
-    done = subprocess.run(
-        [*command, "--junitxml=report.xml"], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    done = run_warm("pytest", options, cwd=folder, env=environment, timeout=600)
     report = ElementTree.parse(folder / "report.xml").getroot()
     found = {case.attrib["name"]: case.find("failure") for case in report.iter("testcase")}
     assert len(found) == 30, done.stdout
