@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from support.warm import run_warm
 
 from trialbed_scripted import call, say, script, serve
 
@@ -163,9 +164,13 @@ def run(folder: Path, *arguments: str, parallel: bool = False, **variables: str)
         **variables,
     }
     environment.pop("CI", None)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:asyncio", "-W", "error", *arguments]
-    command += ["-n", "2", "--dist", "each"] if parallel else ["-p", "no:xdist"]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False).stdout
+    options = ["-q", "-p", "no:asyncio", "-W", "error", "-W", IMPORTED_BEFORE, *arguments]
+    options += ["-n", "2", "--dist", "each"] if parallel else ["-p", "no:xdist"]
+    return run_warm("pytest", options, cwd=folder, env=environment, timeout=300).stdout
+
+
+IMPORTED_BEFORE = "ignore:Module already imported:pytest.PytestAssertRewriteWarning"
+"""By the process that the tests are forked from."""
 
 
 def test_an_agent_is_tested_with_scripted_models(tmp_path: Path) -> None:
