@@ -27,7 +27,8 @@ def main(arguments: list[str], folder: Path = DOCS) -> int:
             subprocess.run(
                 [sys.executable, "-m", "trialbed", "publish", place, "-o", place], check=True, capture_output=True
             )
-    stale = [page for page in sorted(folder.rglob("*.md")) if generated(page.read_text()) != page.read_text()]
+    pages = [folder.parent / "README.md", *sorted(folder.rglob("*.md"))]
+    stale = [page for page in pages if page.is_file() and generated(page.read_text()) != page.read_text()]
     if "--check" in arguments:
         for page in stale:
             sys.stderr.write(f"{page.relative_to(folder.parent)} is stale; run python docs/generate.py\n")

@@ -24,7 +24,7 @@ from parts._python import (
 )
 from parts._records import record_fields
 from parts._releases import framework_releases
-from parts._results import published_results
+from parts._results import findings, published_results
 from parts._runs import checks, document_keys, drivers, error_tree, failure_kinds, mutation_score, policies, systems
 from parts._scores import scores
 from parts._vendors import (
@@ -66,6 +66,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "fault-answers": fault_answers,
     "faults": faults,
     "framework-releases": framework_releases,
+    "findings": findings,
     "finding-kinds": finding_kinds,
     "gateway-costs": gateway_costs,
     "growth-of-reading": growth_of_reading,

@@ -12,8 +12,22 @@ def published_results() -> str:
     return "\n\n".join(_result(page) for page in sorted(RESULTS.glob("*/results.md")))
 
 
+def findings() -> str:
+    """The title and the first sentences of each published result, for the first page of the repository."""
+    return "\n\n".join(_finding(page) for page in sorted(RESULTS.glob("*/results.md")))
+
+
+def _finding(page: Path) -> str:
+    title, *lead = _beginning(page)
+    return "\n\n".join([f"**[{title.removeprefix('# ')}](docs/results/{page.parent.name}/results.md).** {lead[0]}", *lead[1:]])
+
+
+def _beginning(page: Path) -> list[str]:
+    return page.read_text(encoding="utf-8").partition("\n## ")[0].strip().split("\n\n")
+
+
 def _result(page: Path) -> str:
-    title, *lead = page.read_text(encoding="utf-8").partition("\n## ")[0].strip().split("\n\n")
+    title, *lead = _beginning(page)
     name = page.parent.name
     links = f"[All figures, tables and sources]({name}/results.md), or [the same as one page]({name}/index.html)."
     return "\n\n".join([f"## {title.removeprefix('# ')}", *lead, f"`bench reproduce docs/results/{name}`: {links}"])

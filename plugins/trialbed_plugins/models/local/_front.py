@@ -17,6 +17,9 @@ from trialbed.wire import dump_json, parse_json
 LARGEST = 256 * 2**20
 """Bytes of a request; the gateway has a lower bound of its own."""
 
+MARKS = (b'"tool_calls"', b'"function_call"')
+"""One of these is in every request with calls."""
+
 FORWARDED = ("authorization", "content-type", "accept")
 HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "content-encoding"})
 
@@ -60,29 +63,32 @@ async def _pass_on(request: web.Request) -> web.StreamResponse:
 
 def readable_calls(body: bytes) -> bytes:
     """The body of a request in which the arguments of each call are JSON; the body itself where they are."""
-    if b'"tool_calls"' not in body:
+    if not any(mark in body for mark in MARKS):
         return body
     try:
         request = parse_json(body)
     except ValueError:
         return body
-    unreadable = [function for function in _called_functions(request) if not _is_json(function["arguments"])]
-    for function in unreadable:
-        function["arguments"] = dump_json(function["arguments"]).decode()
+    unreadable = [call for call in _calls(request) if not _is_json(call["arguments"])]
+    for call in unreadable:
+        call["arguments"] = dump_json(call["arguments"]).decode()
     return dump_json(request) if unreadable else body
 
 
-def _called_functions(request: Any) -> Iterable[dict[str, Any]]:
-    for message in _list(request, "messages"):
-        for call in _list(message, "tool_calls"):
-            function = call.get("function") if isinstance(call, dict) else None
-            if isinstance(function, dict) and isinstance(function.get("arguments"), str):
-                yield function
+def _calls(request: Any) -> Iterable[dict[str, Any]]:
+    """Yield the parts with arguments as text: the functions of chat completions' calls, and Responses' items."""
+    functions = (
+        call.get("function") for message in _objects(request, "messages") for call in _objects(message, "tool_calls")
+    )
+    items = (item for item in _objects(request, "input") if item.get("type") == "function_call")
+    for part in (*functions, *items):
+        if isinstance(part, dict) and isinstance(part.get("arguments"), str):
+            yield part
 
 
-def _list(value: Any, key: str) -> list[Any]:
+def _objects(value: Any, key: str) -> list[dict[str, Any]]:
     items = value.get(key) if isinstance(value, dict) else None
-    return items if isinstance(items, list) else []
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
 def _is_json(text: str) -> bool:

@@ -30,6 +30,13 @@ def test_arguments_that_are_not_json_become_a_json_string_of_the_same_text(text:
     assert json.loads(str(second)) == text
 
 
+def test_items_of_responses_are_read_too() -> None:
+    item = {"type": "function_call", "call_id": "1", "name": "find", "arguments": "{"}
+    body = json.dumps({"input": [{"role": "user", "content": "?"}, item, {**item, "arguments": "{}"}]}).encode()
+    _, first, second = json.loads(readable_calls(body))["input"]
+    assert (first, second) == ({**item, "arguments": '"{"'}, {**item, "arguments": "{}"})
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -38,6 +45,8 @@ def test_arguments_that_are_not_json_become_a_json_string_of_the_same_text(text:
         b'{"messages": [{"role": "user", "content": "?"}]}',
         b'{"tool_calls": not JSON',
         b'["tool_calls"]',
+        b'{"input": "function_call"}',
+        b'{"input": ["x", {"type": "function_call"}, {"type": "function_call_output", "output": "{"}]}',
         b'{"messages": [1, {"tool_calls": 1}, {"tool_calls": [1, {"function": 1}]}]}',
     ],
 )
