@@ -19,7 +19,9 @@ def findings() -> str:
 
 def _finding(page: Path) -> str:
     title, *lead = _beginning(page)
-    return "\n\n".join([f"**[{title.removeprefix('# ')}](docs/results/{page.parent.name}/results.md).** {lead[0]}", *lead[1:]])
+    return "\n\n".join(
+        [f"**[{title.removeprefix('# ')}](docs/results/{page.parent.name}/results.md).** {lead[0]}", *lead[1:]]
+    )
 
 
 def _beginning(page: Path) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.bench import bare_environment, bench_in
+from support.bench import bare_environment, bench_in, own_environment
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 PUBLISHED = [path.parent for path in sorted(RESULTS.glob("*/published.json"))]
@@ -24,8 +24,11 @@ def test_pages_and_figures_are_those_of_the_numbers(folder: Path, tmp_path: Path
     assert folder.name in (RESULTS / "index.md").read_text()
 
 
-@pytest.mark.slow(60)
+@pytest.mark.slow(240)
 @pytest.mark.parametrize("folder", PUBLISHED, ids=lambda folder: folder.name)
-def test_a_replay_of_the_reference_gives_its_numbers_again(folder: Path, tmp_path: Path) -> None:
-    said = bench_in(tmp_path, bare_environment(tmp_path))("reproduce", folder, "--framework", "reference", "--yes").out
-    assert "every number is the published one" in said
+def test_a_replay_through_all_frameworks_gives_every_number_and_file_again(
+    folder: Path, tmp_path: Path, env_dir: Path
+) -> None:
+    bench = bench_in(tmp_path, own_environment(), timeout=1200)
+    said = bench("reproduce", folder, "--yes", "--env-dir", env_dir).out
+    assert "every number is the published one; 7 of 7 files are the same" in said
